@@ -1,0 +1,24 @@
+// The host target: C++ with OpenMP, one loop nest per stage, and the C header that every target shares.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/model.h"
+
+namespace pipec::codegen {
+
+/// A pipeline with what is known about it.
+struct Unit {
+    const ir::Pipeline* pipeline;
+    const poly::Model* model;
+};
+
+/// The C header (C99 and C++) for the pipelines of one file; `base` is the file's stem and names the include guard.
+std::string header(const std::string& base, const std::vector<Unit>& units);
+
+/// C++17 that implements the header; `header_name` is what it includes.
+std::string host_source(const std::string& header_name, const std::vector<Unit>& units, const SourceManager& sources);
+
+}  // namespace pipec::codegen

@@ -1,0 +1,20 @@
+// Text to syntax tree. The only place that knows ANTLR is parse.cpp.
+#pragma once
+
+#include <string>
+
+#include "frontend/ast.h"
+#include "support/diagnostics.h"
+#include "support/source.h"
+
+namespace pipec {
+
+/// Parses a file. Reports syntax errors (several, with recovery) and returns what could be understood; nested deeper
+/// than kMaxNesting is an error, so that no later pass can exhaust the stack.
+ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags);
+inline constexpr int kMaxNesting = 256;
+
+/// The tokens, one a line, for `--emit tokens`.
+std::string dump_tokens(const SourceManager& sources, FileId file);
+
+}  // namespace pipec

@@ -1,0 +1,109 @@
+// A checked pipeline: the program after parsing, elaboration and type checking, before any decision about execution.
+//
+//   pipeline ::= sizes params inputs stages outputs where
+//   stage    ::= name dims type (value | accumulate)
+//
+// Stages stand in topological order: a stage reads only inputs and stages before it. Names of stages are unique; those
+// that the compiler made from a stage function contain dots ("sxx.f"), elements of stage arrays brackets ("g[3]").
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/expr.h"
+
+namespace pipec::ir {
+
+struct VariableInfo {
+    std::string name;
+    Type type = Type::Int32;
+    SourceRange range;
+};
+
+/// An integer that shapes mention, such as R and C; its value comes from the buffers' extents at launch.
+struct SizeParameter {
+    std::string name;
+    SourceRange range;
+};
+
+/// A run-time scalar. The default, where there is one, is a constant of the parameter's type.
+struct ScalarParameter {
+    std::string name;
+    Type type = Type::Float32;
+    Expr default_value;  ///< null: the caller must give it
+    SourceRange range;
+};
+
+/// An n-d array in the caller's memory. Extents are affine in the sizes (with floor division by constants).
+struct Buffer {
+    std::string name;
+    Type type = Type::Float32;
+    std::vector<Expr> extents;
+    /// Dimensions from outermost to innermost in dense memory: {0, 1, 2} is row-major, {1, 2, 0} for [3, R, C] is
+    /// interleaved. It sets the strides that a caller gets by default, and the ones that code is best at.
+    std::vector<int> order;
+    SourceRange range;
+    [[nodiscard]] std::size_t rank() const { return extents.size(); }
+};
+
+/// One dimension of a stage. `lo <= var < hi` where the program states a range (both set), otherwise both are null and
+/// the domain is what the consumers read.
+struct Dimension {
+    VarId var = -1;
+    Expr lo, hi;
+    SourceRange range;
+    [[nodiscard]] bool is_explicit() const { return lo != nullptr; }
+};
+
+/// target(indices) op= value, for every point of `domain` (lexicographic order) where `guard` (may be null) holds.
+struct Update {
+    std::vector<Range> domain;  ///< may be empty: a single update
+    Expr guard;
+    std::vector<Expr> indices;  ///< Int32, one for each dimension of the stage; may depend on data
+    ReduceOp op = ReduceOp::Sum;  ///< Sum, Prod, Min or Max
+    Expr value;  ///< of the stage's type
+    SourceRange range;
+};
+
+/// value(dims) = value: a pure function of the dimensions' variables.
+struct Pure { Expr value; };
+/// First `init` over the whole (explicit) domain, then the updates one after the other.
+struct Accumulate {
+    Expr init;
+    std::vector<Update> updates;
+};
+
+struct Stage {
+    std::string name;
+    Type type = Type::Float32;
+    std::vector<Dimension> dims;
+    std::variant<Pure, Accumulate> definition;
+    int output = -1;         ///< index into Pipeline::outputs; then every dimension is explicit
+    bool generated = false;  ///< an intermediate value that the program gives no name to
+    SourceRange range;       ///< the definition's left side
+    /// Calls of stage functions that made this stage, innermost first: each the range of a call.
+    std::vector<SourceRange> made_by;
+};
+
+struct Output {
+    Buffer buffer;
+    int stage = -1;
+};
+
+struct Pipeline {
+    std::string name;
+    SourceRange range;
+    std::string doc;  ///< text of the `///` comment before it
+    std::vector<SizeParameter> sizes;
+    std::vector<ScalarParameter> params;
+    std::vector<Buffer> inputs;
+    std::vector<Output> outputs;
+    std::vector<Stage> stages;
+    /// Conditions that hold for every launch: Bool over sizes and scalar parameters.
+    std::vector<Expr> where;
+    std::vector<VariableInfo> variables;
+};
+
+}  // namespace pipec::ir

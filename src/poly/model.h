@@ -1,0 +1,69 @@
+// What the polyhedral analysis finds out about a pipeline, as plain data: consumers need not know isl.
+//
+// All bounds are Int32 expressions over the sizes only (ir::SizeRef, +, -, *, floor division and modulo by constants,
+// min, max, select), valid for every launch whose sizes satisfy the pipeline's context.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "support/diagnostics.h"
+
+namespace pipec::poly {
+
+/// lo <= i < hi. For an empty range hi <= lo.
+struct Interval {
+    ir::Expr lo, hi;
+};
+
+/// Where a stage is computed. The box is what is allocated and looped over. `guard` is null where every point of the
+/// box is computed; otherwise it is a Bool over the stage's dimension variables and the sizes, and only points where it
+/// holds are computed (and read by anyone).
+struct Domain {
+    std::vector<Interval> box;
+    ir::Expr guard;
+};
+
+/// How a launch learns a size: `numerator = extent - constant` of one buffer's dimension, which must be divisible by
+/// `divisor` (> 0); buffer.extent = divisor * size + constant, possibly with sizes already solved in `rest`:
+///     size = (extent - rest) / divisor,   rest an Int32 expression over sizes solved before.
+/// With from == Explicit the caller passes it.
+struct SizeSolution {
+    enum class From { Input, Output, Explicit } from = From::Explicit;
+    int size = -1;      ///< index into Pipeline::sizes
+    int buffer = -1;    ///< index of the input or output
+    int dim = -1;
+    std::int64_t divisor = 1;
+    ir::Expr rest;
+};
+
+/// For one dimension of an input: how far outside of [0, extent of the output's dimension] reads go is a question with
+/// an answer only per pipeline; what is stored is the exact interval that is read (the hull), over the sizes.
+struct InputFootprint {
+    std::vector<Interval> box;
+};
+
+struct Model {
+    std::vector<Domain> domains;             ///< one for each stage
+    std::vector<SizeSolution> sizes;         ///< in the order in which they can be solved; one for each size
+    std::vector<InputFootprint> footprints;  ///< one for each input
+    /// The context as the wrapper must check it: every `where` condition of the program. (That every extent is at least
+    /// 1 and below 2^30 and equal to its expression is checked besides.)
+    std::vector<ir::Expr> checks;
+};
+
+struct Options {
+    /// Bound on isl's work for one question; exceeding it is an error that says which stage asked.
+    unsigned long max_operations = 20'000'000;
+};
+
+/// Infers domains from the outputs upward, proves every access in bounds, and solves the sizes; reports what cannot be
+/// proved, with a counterexample. None when an error was reported.
+std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, const Options& options = {});
+
+/// The model as text for `--emit domains`.
+std::string to_string(const ir::Pipeline& pipeline, const Model& model);
+
+}  // namespace pipec::poly

@@ -6,13 +6,17 @@
 namespace pipec::ir {
 
 namespace {
-constexpr std::array<std::string_view, 12> kNames = {"bool",   "int8",   "int16",   "int32",   "int64",   "uint8",
+constexpr std::array<std::string_view, 12> kNames = {"bool",   "int8",   "int16",  "int32",   "int64",   "uint8",
                                                      "uint16", "uint32", "uint64", "float16", "float32", "float64"};
 
-constexpr Type promoted(Type t) { return is_int(t) && bits(t) < 32 ? Type::Int32 : t; }
+constexpr Type promoted(Type t) {
+    return is_int(t) && bits(t) < 32 ? Type::Int32 : t;
+}
 }  // namespace
 
-std::string_view name(Type t) { return kNames.at(static_cast<std::size_t>(t)); }
+std::string_view name(Type t) {
+    return kNames.at(static_cast<std::size_t>(t));
+}
 
 std::optional<Type> type_from_name(std::string_view name) {
     const auto found = std::find(kNames.begin(), kNames.end(), name);

@@ -89,8 +89,7 @@ public:
     };
 
     template <class... Args>
-    Builder report(const DiagnosticKind<Args...>& kind, SourceRange range,
-                   const std::type_identity_t<Args>&... args) {
+    Builder report(const DiagnosticKind<Args...>& kind, SourceRange range, const std::type_identity_t<Args>&... args) {
         return add(kind.info, range, fmt::format(kind.format, args...));
     }
 
@@ -118,7 +117,7 @@ std::optional<std::string> closest_name(std::string_view name, const std::vector
 }  // namespace pipec
 
 /// Declares a diagnostic kind in namespace pipec::diag; used only in the modules' diagnostics.def files.
-#define PIPEC_DECLARE_DIAGNOSTIC(Name, SeverityName, Id, Format, ...)                       \
-    inline constexpr ::pipec::DiagnosticKind<__VA_ARGS__> Name {                           \
-        {#Name, ::pipec::Severity::SeverityName, Id}, Format                               \
+#define PIPEC_DECLARE_DIAGNOSTIC(Name, SeverityName, Id, Format, ...) \
+    inline constexpr ::pipec::DiagnosticKind<__VA_ARGS__> Name {      \
+        {#Name, ::pipec::Severity::SeverityName, Id}, Format          \
     }

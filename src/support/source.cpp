@@ -20,9 +20,13 @@ FileId SourceManager::add(std::string name, std::string text) {
     return static_cast<FileId>(files_.size() - 1);
 }
 
-std::string_view SourceManager::name(FileId file) const { return files_.at(static_cast<std::size_t>(file)).name; }
+std::string_view SourceManager::name(FileId file) const {
+    return files_.at(static_cast<std::size_t>(file)).name;
+}
 
-std::string_view SourceManager::text(FileId file) const { return files_.at(static_cast<std::size_t>(file)).text; }
+std::string_view SourceManager::text(FileId file) const {
+    return files_.at(static_cast<std::size_t>(file)).text;
+}
 
 std::string_view SourceManager::text(SourceRange range) const {
     if (!range.valid()) return {};

@@ -1,0 +1,199 @@
+#include "ir/print.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::ir {
+
+namespace {
+
+/// Binding strength, loosest first; the order of docs/language.md. A reduction takes the products to its right into
+/// its body, so it binds looser than `*`.
+enum Level { kOpen, kOr, kAnd, kNot, kCompare, kBitOr, kBitXor, kBitAnd, kShift, kAdd, kReduce, kMul, kUnary, kAtom };
+
+Level level(BinaryOp op) {
+    switch (op) {
+        case BinaryOp::Or: return kOr;
+        case BinaryOp::And: return kAnd;
+        case BinaryOp::BitOr: return kBitOr;
+        case BinaryOp::BitXor: return kBitXor;
+        case BinaryOp::BitAnd: return kBitAnd;
+        case BinaryOp::Shl:
+        case BinaryOp::Shr: return kShift;
+        case BinaryOp::Add:
+        case BinaryOp::Sub: return kAdd;
+        case BinaryOp::Mul:
+        case BinaryOp::Div:
+        case BinaryOp::Mod: return kMul;
+        case BinaryOp::Min:
+        case BinaryOp::Max: return kAtom;
+        default: return kCompare;
+    }
+}
+
+std::string float_text(Type type, double value) {
+    if (std::isnan(value)) return "nan";
+    if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+    std::string text = type == Type::Float64 ? fmt::format("{}", value) : fmt::format("{}", static_cast<float>(value));
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    return text;
+}
+
+class Printer {
+public:
+    explicit Printer(const Pipeline& pipeline) : pipeline_(pipeline) {}
+
+    /// The text of `e`, in parentheses if it binds looser than `needed`.
+    std::string print(const Expr& e, int needed = kOpen) const {
+        auto [text, own] = std::visit([&](const auto& n) { return node(*e, n); }, e->value);
+        return own < needed ? "(" + text + ")" : text;
+    }
+
+    std::string list(const std::vector<Expr>& exprs) const {
+        std::string result;
+        for (const Expr& e : exprs) result += (result.empty() ? "" : ", ") + print(e);
+        return result;
+    }
+
+    std::string ranges(const std::vector<Range>& ranges) const {
+        std::string result;
+        for (const Range& r : ranges) {
+            result += fmt::format("{}{} in {}..{}", result.empty() ? "" : ", ", variable(r.var), print(r.lo, kAdd),
+                                  print(r.hi, kAdd));
+        }
+        return result;
+    }
+
+    std::string variable(VarId id) const { return pipeline_.variables.at(static_cast<std::size_t>(id)).name; }
+
+private:
+    using Text = std::pair<std::string, int>;
+
+    static Text node(const Node& e, const IntConstant& n) {
+        if (e.type == Type::Bool) return {n.value != 0 ? "true" : "false", kAtom};
+        const std::string digits = e.type == Type::UInt64 ? fmt::format("{}", static_cast<std::uint64_t>(n.value))
+                                                          : fmt::format("{}", n.value);
+        if (e.type != Type::Int32) return {fmt::format("{}({})", name(e.type), digits), kAtom};
+        return {digits, n.value < 0 ? kUnary : kAtom};
+    }
+    static Text node(const Node& e, const FloatConstant& n) {
+        const std::string digits = float_text(e.type, n.value);
+        if (e.type != Type::Float32) return {fmt::format("{}({})", name(e.type), digits), kAtom};
+        return {digits, std::signbit(n.value) ? kUnary : kAtom};
+    }
+    Text node(const Node&, const Variable& n) const { return {variable(n.id), kAtom}; }
+    Text node(const Node&, const SizeRef& n) const {
+        return {pipeline_.sizes.at(static_cast<std::size_t>(n.index)).name, kAtom};
+    }
+    Text node(const Node&, const ParamRef& n) const {
+        return {pipeline_.params.at(static_cast<std::size_t>(n.index)).name, kAtom};
+    }
+    Text node(const Node&, const Unary& n) const {
+        if (n.op == UnaryOp::Not) return {"not " + print(n.a, kNot), kNot};
+        return {std::string(name(n.op)) + print(n.a, kAtom), kUnary};
+    }
+    Text node(const Node&, const Binary& n) const {
+        if (n.op == BinaryOp::Min || n.op == BinaryOp::Max) {
+            return {fmt::format("{}({}, {})", name(n.op), print(n.a), print(n.b)), kAtom};
+        }
+        const Level own = level(n.op);
+        // Left-associative; comparisons chain, so an operand that is one needs parentheses on either side.
+        const int left = own == kCompare ? own + 1 : own;
+        return {fmt::format("{} {} {}", print(n.a, left), name(n.op), print(n.b, own + 1)), own};
+    }
+    Text node(const Node& e, const Cast& n) const {
+        return {fmt::format(n.saturate ? "saturate<{}>({})" : "{}({})", name(e.type), print(n.a)), kAtom};
+    }
+    Text node(const Node&, const Call& n) const { return {fmt::format("{}({})", name(n.fn), list(n.args)), kAtom}; }
+    Text node(const Node&, const Select& n) const {
+        std::string text = fmt::format("if {} then {}", print(n.cond), print(n.then));
+        // An `if` without else inside `then` would take this else.
+        if (n.otherwise) {
+            const bool open = as<Select>(n.then) != nullptr || as<Let>(n.then) != nullptr;
+            if (open) text = fmt::format("if {} then ({})", print(n.cond), print(n.then));
+            text += " else " + print(n.otherwise);
+        }
+        return {text, kOpen};
+    }
+    Text node(const Node&, const Read& n) const {
+        const auto index = static_cast<std::size_t>(n.source.index);
+        const std::string& source =
+            n.source.kind == Source::Kind::Input ? pipeline_.inputs.at(index).name : pipeline_.stages.at(index).name;
+        return {fmt::format("{}({})", source, list(n.indices)), kAtom};
+    }
+    Text node(const Node&, const Let& n) const {
+        return {fmt::format("let {} = {} in {}", variable(n.var), print(n.value), print(n.body)), kOpen};
+    }
+    Text node(const Node&, const Reduce& n) const {
+        return {fmt::format("{}({}) {}", name(n.op), ranges(n.ranges), print(n.body, kMul)), kReduce};
+    }
+
+    const Pipeline& pipeline_;
+};
+
+std::string buffer_text(const Printer& printer, const Buffer& b) {
+    std::string text = fmt::format("{}: {}[{}]", b.name, name(b.type), printer.list(b.extents));
+    bool row_major = true;
+    for (std::size_t i = 0; i < b.order.size(); ++i) row_major = row_major && b.order[i] == static_cast<int>(i);
+    if (!row_major) text += fmt::format(" order({})", fmt::join(b.order, ", "));
+    return text;
+}
+
+std::string update_text(const Printer& printer, const Stage& stage, const Update& u) {
+    std::string text = "    ";
+    if (!u.domain.empty()) text += "for " + printer.ranges(u.domain) + " ";
+    if (u.guard) text += "if " + printer.print(u.guard) + " ";
+    const std::string_view op = u.op == ReduceOp::Sum    ? "+="
+                                : u.op == ReduceOp::Prod ? "*="
+                                : u.op == ReduceOp::Min  ? "min="
+                                                         : "max=";
+    return text + fmt::format("{}({}) {} {}\n", stage.name, printer.list(u.indices), op, printer.print(u.value));
+}
+
+std::string stage_text(const Printer& printer, const Stage& stage) {
+    std::string dims;
+    for (const Dimension& d : stage.dims) {
+        dims += (dims.empty() ? "" : ", ") + printer.variable(d.var);
+        if (d.is_explicit()) dims += fmt::format(" in {}..{}", printer.print(d.lo, kAdd), printer.print(d.hi, kAdd));
+    }
+    const auto* acc = std::get_if<Accumulate>(&stage.definition);
+    std::string text =
+        fmt::format("  {}{}({}): {} = {}", acc != nullptr ? "accumulate " : "", stage.name, dims, name(stage.type),
+                    printer.print(acc ? acc->init : std::get<Pure>(stage.definition).value));
+    if (acc == nullptr) return text + "\n";
+    text += " {\n";
+    for (const Update& u : acc->updates) text += update_text(printer, stage, u);
+    return text + "  }\n";
+}
+
+}  // namespace
+
+std::string to_string(const Pipeline& pipeline, const Expr& e) {
+    return Printer(pipeline).print(e);
+}
+
+std::string to_string(const Pipeline& pipeline) {
+    const Printer printer(pipeline);
+    std::string ports;
+    const auto add = [&](const std::string& port) { ports += (ports.empty() ? "" : ", ") + port; };
+    for (const Buffer& b : pipeline.inputs) add(buffer_text(printer, b));
+    for (const ScalarParameter& p : pipeline.params) {
+        add(fmt::format("{}: {}", p.name, name(p.type)) +
+            (p.default_value ? " = " + printer.print(p.default_value) : ""));
+    }
+    std::string text = fmt::format("pipeline {}({}) -> ", pipeline.name, ports);
+    ports.clear();
+    for (const Output& o : pipeline.outputs) add(buffer_text(printer, o.buffer));
+    text += ports;
+    if (!pipeline.where.empty()) text += " where " + printer.list(pipeline.where);
+    text += " {\n";
+    for (const Stage& stage : pipeline.stages) text += stage_text(printer, stage);
+    return text + "}\n";
+}
+
+}  // namespace pipec::ir

@@ -1,0 +1,232 @@
+#include "ir/verify.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/print.h"
+#include "ir/visit.h"
+
+namespace pipec::ir {
+
+namespace {
+
+class Verifier {
+public:
+    explicit Verifier(const Pipeline& pipeline) : p_(pipeline) {}
+
+    std::vector<std::string> run() {
+        for (const Buffer& b : p_.inputs) buffer(b);
+        for (const Output& o : p_.outputs) buffer(o.buffer);
+        for (const ScalarParameter& param : p_.params) {
+            if (param.default_value) {
+                check(param.default_value->type == param.type, "default of `{}` has another type", param.name);
+            }
+        }
+        for (const Expr& e : p_.where) {
+            check(e && e->type == Type::Bool, "a where condition is not Bool");
+            if (e) scoped(e, {});
+        }
+        names();
+        for (current_ = 0; current_ < p_.stages.size(); ++current_) stage(p_.stages[current_]);
+        for (std::size_t i = 0; i < p_.outputs.size(); ++i) output(i);
+        return std::move(problems_);
+    }
+
+private:
+    using Scope = std::set<VarId>;
+
+    template <class... Args>
+    void check(bool ok, fmt::format_string<const Args&...> format, const Args&... args) {
+        if (!ok) problems_.push_back(fmt::format(format, args...));
+    }
+
+    void names() {
+        std::set<std::string> seen;
+        for (const Stage& s : p_.stages) check(seen.insert(s.name).second, "two stages are named `{}`", s.name);
+    }
+
+    void size_expr(const Expr& e, const std::string& what) {
+        check(e && e->type == Type::Int32, "{} is not Int32", what);
+        if (!e) return;
+        for_each_node(e,
+                      [&](const Expr& n) { check(!as<Read>(n) && !as<ParamRef>(n), "{} uses more than sizes", what); });
+        scoped(e, {});
+    }
+
+    void buffer(const Buffer& b) {
+        for (const Expr& e : b.extents) size_expr(e, "an extent of `" + b.name + "`");
+        std::vector<int> order = b.order;
+        std::sort(order.begin(), order.end());
+        bool permutation = order.size() == b.extents.size();
+        for (std::size_t i = 0; permutation && i < order.size(); ++i) permutation = order[i] == static_cast<int>(i);
+        check(permutation, "the memory order of `{}` is no permutation", b.name);
+    }
+
+    void output(std::size_t i) {
+        const Output& o = p_.outputs[i];
+        const bool exists = o.stage >= 0 && o.stage < static_cast<int>(p_.stages.size());
+        check(exists, "output `{}` has no stage", o.buffer.name);
+        if (!exists) return;
+        const Stage& s = p_.stages[static_cast<std::size_t>(o.stage)];
+        check(s.output == static_cast<int>(i), "stage `{}` does not know that it is an output", s.name);
+        check(s.type == o.buffer.type && s.dims.size() == o.buffer.rank(), "output `{}` and its stage differ", s.name);
+        for (const Dimension& d : s.dims) check(d.is_explicit(), "output `{}` has an inferred dimension", s.name);
+    }
+
+    void stage(const Stage& s) {
+        Scope scope;
+        for (const Dimension& d : s.dims) {
+            check((d.lo == nullptr) == (d.hi == nullptr), "`{}` has half a range", s.name);
+            if (d.is_explicit()) {
+                size_expr(d.lo, "a range of `" + s.name + "`");
+                size_expr(d.hi, "a range of `" + s.name + "`");
+            }
+            bind(d.var, Type::Int32, scope);
+        }
+        if (const auto* pure = std::get_if<Pure>(&s.definition)) {
+            value(pure->value, s.type, scope, s.name);
+            return;
+        }
+        const auto& acc = std::get<Accumulate>(s.definition);
+        for (const Dimension& d : s.dims) check(d.is_explicit(), "accumulate `{}` has an inferred dimension", s.name);
+        value(acc.init, s.type, scope, s.name);
+        for (const Update& u : acc.updates) {
+            Scope inner;
+            bind_ranges(u.domain, inner);
+            if (u.guard) value(u.guard, Type::Bool, inner, s.name);
+            check(u.indices.size() == s.dims.size(), "an update of `{}` has the wrong rank", s.name);
+            for (const Expr& index : u.indices) value(index, Type::Int32, inner, s.name);
+            check(u.op != ReduceOp::Any && u.op != ReduceOp::All, "an update of `{}` has no such operator", s.name);
+            value(u.value, s.type, inner, s.name);
+        }
+    }
+
+    void value(const Expr& e, Type type, const Scope& scope, const std::string& where) {
+        check(e && e->type == type, "an expression of `{}` has the wrong type", where);
+        if (e) scoped(e, scope);
+    }
+
+    void bind(VarId var, Type type, Scope& scope) {
+        const bool known = var >= 0 && var < static_cast<VarId>(p_.variables.size());
+        check(known, "variable {} is not in the table", var);
+        if (!known) return;
+        check(p_.variables[static_cast<std::size_t>(var)].type == type, "variable {} is bound with another type", var);
+        scope.insert(var);
+    }
+
+    void bind_ranges(const std::vector<Range>& ranges, Scope& scope) {
+        for (const Range& r : ranges) {
+            value(r.lo, Type::Int32, scope, "a range");
+            value(r.hi, Type::Int32, scope, "a range");
+            bind(r.var, Type::Int32, scope);
+        }
+    }
+
+    /// Checks `e` with these variables bound. Nodes shared between scopes are checked once for each scope in which they
+    /// are met first; a set of (node, scope size) would not add safety, since ids are unique.
+    void scoped(const Expr& e, const Scope& scope) {
+        std::set<const Node*> seen;
+        walk(e, scope, seen);
+    }
+
+    void walk(const Expr& e, const Scope& scope, std::set<const Node*>& seen) {
+        if (!e) {
+            problems_.emplace_back("an operand is missing");
+            return;
+        }
+        if (!seen.insert(e.get()).second) return;
+        if (const auto* let = as<Let>(e)) {
+            walk(let->value, scope, seen);
+            Scope inner = scope;
+            bind(let->var, let->value->type, inner);
+            walk(let->body, inner, seen);
+            check(e->type == let->body->type, "a let differs from its body");
+            return;
+        }
+        if (const auto* reduce = as<Reduce>(e)) {
+            Scope inner = scope;
+            bind_ranges(reduce->ranges, inner);
+            walk(reduce->body, inner, seen);
+            check(e->type == reduce->body->type, "a reduction differs from its body");
+            return;
+        }
+        node(e, scope);
+        for (const Expr& child : children(e)) walk(child, scope, seen);
+    }
+
+    void node(const Expr& e, const Scope& scope) {
+        std::visit(overloaded{
+                       [&](const Variable& n) {
+                           check(scope.contains(n.id), "variable {} is used out of scope", n.id);
+                           const bool known = n.id >= 0 && n.id < static_cast<VarId>(p_.variables.size());
+                           check(known && p_.variables[static_cast<std::size_t>(n.id)].type == e->type,
+                                 "variable {} is used with another type", n.id);
+                       },
+                       [&](const SizeRef& n) {
+                           check(n.index >= 0 && n.index < static_cast<int>(p_.sizes.size()), "no size {}", n.index);
+                       },
+                       [&](const ParamRef& n) {
+                           const bool known = n.index >= 0 && n.index < static_cast<int>(p_.params.size());
+                           check(known && p_.params[static_cast<std::size_t>(n.index)].type == e->type,
+                                 "parameter {} is used with another type", n.index);
+                       },
+                       [&](const Binary& n) { binary(e, n); },
+                       [&](const Select& n) {
+                           check(n.cond && n.cond->type == Type::Bool, "a condition is not Bool");
+                           check(n.then->type == e->type && (!n.otherwise || n.otherwise->type == e->type),
+                                 "the branches of a select differ");
+                       },
+                       [&](const Call& n) {
+                           check(n.args.size() == static_cast<std::size_t>(arity(n.fn)), "`{}` has the wrong arity",
+                                 name(n.fn));
+                           for (const Expr& a : n.args) {
+                               check(n.fn == Builtin::IsNan ? is_float(a->type) : a->type == e->type,
+                                     "an argument of `{}` has the wrong type", name(n.fn));
+                           }
+                       },
+                       [&](const Read& n) { read(e, n); },
+                       [](const auto&) {},
+                   },
+                   e->value);
+    }
+
+    void binary(const Expr& e, const Binary& n) {
+        const Type operand = n.a->type;
+        check(operand == n.b->type, "operands of `{}` differ", name(n.op));
+        const Type result = is_comparison(n.op) || is_logical(n.op) ? Type::Bool : operand;
+        check(e->type == result, "`{}` has the wrong type", name(n.op));
+        const bool bool_allowed = is_logical(n.op) || n.op == BinaryOp::Eq || n.op == BinaryOp::Ne;
+        check(operand != Type::Bool || bool_allowed, "`{}` on Bool", name(n.op));
+        const bool integers_only = n.op == BinaryOp::Mod || (n.op >= BinaryOp::BitAnd && n.op <= BinaryOp::Shr);
+        check(!integers_only || is_int(operand), "`{}` on floats", name(n.op));
+    }
+
+    void read(const Expr& e, const Read& n) {
+        const bool input = n.source.kind == Source::Kind::Input;
+        const std::size_t count = input ? p_.inputs.size() : std::min(current_, p_.stages.size());
+        const bool exists = n.source.index >= 0 && static_cast<std::size_t>(n.source.index) < count;
+        check(exists, "a read of {} {} that does not stand before its reader", input ? "input" : "stage",
+              n.source.index);
+        if (!exists) return;
+        const auto index = static_cast<std::size_t>(n.source.index);
+        const std::size_t rank = input ? p_.inputs[index].rank() : p_.stages[index].dims.size();
+        const Type type = input ? p_.inputs[index].type : p_.stages[index].type;
+        check(n.indices.size() == rank, "a read has the wrong rank");
+        check(e->type == type, "a read has the wrong type");
+        for (const Expr& i : n.indices) check(i->type == Type::Int32, "an index is not Int32");
+    }
+
+    const Pipeline& p_;
+    std::size_t current_ = 0;
+    std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::vector<std::string> verify(const Pipeline& pipeline) {
+    return Verifier(pipeline).run();
+}
+
+}  // namespace pipec::ir

@@ -107,7 +107,8 @@ private:
         return {fmt::format("{} {} {}", print(n.a, left), name(n.op), print(n.b, own + 1)), own};
     }
     Text node(const Node& e, const Cast& n) const {
-        return {fmt::format(n.saturate ? "saturate<{}>({})" : "{}({})", name(e.type), print(n.a)), kAtom};
+        const std::string to = n.saturate ? fmt::format("saturate<{}>", name(e.type)) : std::string(name(e.type));
+        return {fmt::format("{}({})", to, print(n.a)), kAtom};
     }
     Text node(const Node&, const Call& n) const { return {fmt::format("{}({})", name(n.fn), list(n.args)), kAtom}; }
     Text node(const Node&, const Select& n) const {

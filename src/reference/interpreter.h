@@ -38,8 +38,8 @@ struct Array {
 
 struct Arguments {
     std::map<std::string, Array> inputs;
-    std::map<std::string, Value> params;           ///< missing ones take their default
-    std::map<std::string, std::int64_t> sizes;     ///< every size, solved by the caller or by solve_sizes
+    std::map<std::string, Value> params;        ///< missing ones take their default
+    std::map<std::string, std::int64_t> sizes;  ///< every size, solved by the caller or by solve_sizes
 };
 
 /// Access out of bounds, a missing argument, an uncovered case.

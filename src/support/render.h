@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/diagnostics.h"
 #include "support/source.h"
@@ -35,8 +36,7 @@ std::string render_text(const Diagnostics& diagnostics, const SourceManager& sou
 /// where a diagnostic or note has none. Bytes that are not UTF-8 become U+FFFD.
 std::string render_json(const Diagnostics& diagnostics, const SourceManager& sources);
 
-/// `text` with control characters, invisible directional marks and bytes that are not UTF-8 spelt out as `<U+202E>` or
-/// `<FF>`, so that it can be shown on a terminal.
-std::string printable(std::string_view text);
+/// The diagnostics in the order of their reports, without the second and later of identical ones.
+std::vector<Diagnostic> distinct(const Diagnostics& diagnostics);
 
 }  // namespace pipec

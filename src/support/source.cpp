@@ -38,7 +38,8 @@ std::string_view SourceManager::text(SourceRange range) const {
 
 LineColumn SourceManager::position(FileId file, std::uint32_t offset) const {
     const File& f = files_.at(static_cast<std::size_t>(file));
-    offset = std::min<std::uint32_t>(offset, static_cast<std::uint32_t>(f.text.size()));
+    // The end of the file is behind its last character, not behind its last newline.
+    offset = std::min<std::uint32_t>(offset, static_cast<std::uint32_t>(f.text.size() - 1));
     const auto next = std::upper_bound(f.line_starts.begin(), f.line_starts.end(), offset);
     const std::uint32_t start = *(next - 1);
     std::uint32_t column = 1;

@@ -7,6 +7,7 @@ std::vector<DiagnosticInfo> all_diagnostics() {
 #define PIPEC_DIAGNOSTIC(Name, SeverityName, Id, Format, ...) {#Name, Severity::SeverityName, Id},
 #include "frontend/diagnostics.def"
 #include "poly/diagnostics.def"
+#include "driver/diagnostics.def"
 #undef PIPEC_DIAGNOSTIC
     };
 }

@@ -1,0 +1,181 @@
+#include "driver/outputs.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "codegen/host.h"
+#include "frontend/parse.h"
+#include "ir/print.h"
+#include "support/unicode.h"
+
+namespace pipec::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string with_extension(const std::string& path, const char* extension) {
+    return fs::path(path).replace_extension(extension).string();
+}
+
+/// The name of the program without its directory and extension.
+std::string stem_of(const std::string& input) {
+    return input == "-" ? "stdin" : fs::path(input).stem().string();
+}
+
+/// `header` as an #include in a file at `source` finds it.
+std::string include_name(const std::string& source, const std::string& header) {
+    if (source == "-" || header == "-") return fs::path(header == "-" ? source : header).filename().string();
+    const fs::path from = fs::absolute(source).lexically_normal().parent_path();
+    return fs::absolute(header).lexically_normal().lexically_relative(from).string();
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+    std::error_code error;
+    return a == b || fs::equivalent(a, b, error) ||
+           fs::weakly_canonical(fs::absolute(a), error) == fs::weakly_canonical(fs::absolute(b), error);
+}
+
+std::vector<codegen::Unit> units_of(const Compilation& compilation) {
+    std::vector<codegen::Unit> units;
+    for (std::size_t i = 0; i < compilation.pipelines.size(); ++i) {
+        units.push_back({&compilation.pipelines[i], &compilation.models.at(i)});
+    }
+    return units;
+}
+
+/// The pieces' texts with an empty line between them.
+template <class Piece, class ToText>
+std::string joined(const std::vector<Piece>& pieces, ToText to_text) {
+    std::string result;
+    for (std::size_t i = 0; i < pieces.size(); ++i) result += (i > 0 ? "\n" : "") + to_text(i);
+    return result;
+}
+
+std::string main_text(Emit emit, const OutputPaths& paths, const std::string& stem, const Compilation& compilation,
+                      const SourceManager& sources) {
+    const auto& pipelines = compilation.pipelines;
+    switch (emit) {
+        case Emit::Nothing: return {};
+        case Emit::Tokens: return dump_tokens(sources, compilation.program.main.id);
+        case Emit::Ast: return ast::to_string(compilation.program.main, sources);
+        case Emit::Pipeline: return joined(pipelines, [&](std::size_t i) { return ir::to_string(pipelines[i]); });
+        case Emit::Domains:
+            return joined(pipelines,
+                          [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
+        case Emit::Header: return codegen::header(stem, units_of(compilation));
+        case Emit::Host:
+        case Emit::Code: return codegen::host_source(paths.include_name, units_of(compilation), sources);
+    }
+    return {};
+}
+
+/// A file name as make reads it.
+std::string escaped_for_make(const std::string& path) {
+    std::string result;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+        if (path[i] == '$') result += '$';
+        if (path[i] == '#') result += '\\';
+        if (path[i] == ' ') {
+            // Backslashes right before an escaped blank must be doubled.
+            for (std::size_t j = i; j > 0 && path[j - 1] == '\\'; --j) result += '\\';
+            result += '\\';
+        }
+        result += path[i];
+    }
+    return result;
+}
+
+}  // namespace
+
+OutputPaths plan_outputs(const Options& options) {
+    OutputPaths paths;
+    const std::string stem = stem_of(options.input);
+    if (options.emit == Emit::Code) {
+        paths.main = options.output.value_or(stem + ".cpp");
+        paths.header = options.header.value_or(paths.main == "-" ? "" : with_extension(paths.main, ".h"));
+    } else if (options.emit != Emit::Nothing) {
+        paths.main = options.output.value_or("-");
+    }
+    const std::string included = !paths.header.empty() ? paths.header
+                                 : paths.main == "-"   ? stem + ".h"
+                                                       : with_extension(paths.main, ".h");
+    paths.include_name = include_name(paths.main, included);
+
+    if (options.dependencies.write) {
+        const bool has_file = !paths.main.empty() && paths.main != "-";
+        if (!has_file && (!options.dependencies.file || options.dependencies.targets.empty())) {
+            throw BadPaths("where no file is written, `-MMD` needs `-MF` and `-MT`");
+        }
+        paths.dependencies = options.dependencies.file.value_or(has_file ? with_extension(paths.main, ".d") : "");
+    }
+
+    const std::vector<std::string> all{paths.main, paths.header, paths.dependencies};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (!all[i].empty() && !all[j].empty() && same_file(all[i], all[j])) {
+                throw BadPaths(fmt::format("`{}` would hold two results", all[i]));
+            }
+        }
+    }
+    return paths;
+}
+
+void protect_inputs(const OutputPaths& paths, const Options& options, const Program& program) {
+    std::vector<std::string> read = program.dependencies;
+    if (options.input != "-") read.push_back(options.input);
+    for (const std::string& result : {paths.main, paths.header, paths.dependencies}) {
+        if (result.empty() || result == "-") continue;
+        for (const std::string& file : read) {
+            if (same_file(result, file)) throw BadPaths(fmt::format("`{}` would be overwritten", printable(file)));
+        }
+    }
+}
+
+Phase last_phase(Emit emit) {
+    switch (emit) {
+        case Emit::Tokens:
+        case Emit::Ast: return Phase::Parse;
+        case Emit::Pipeline: return Phase::Elaborate;
+        default: return Phase::Analyze;
+    }
+}
+
+std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
+                                     const SourceManager& sources) {
+    const std::string stem = stem_of(options.input);
+    std::vector<OutputFile> files;
+    if (!paths.main.empty()) {
+        files.push_back({paths.main, main_text(options.emit, paths, stem, compilation, sources)});
+    }
+    if (!paths.header.empty()) {
+        const std::string base = paths.header == "-" ? stem : stem_of(paths.header);
+        files.push_back({paths.header, codegen::header(base, units_of(compilation))});
+    }
+    if (!paths.dependencies.empty()) {
+        std::vector<std::string> targets = options.dependencies.targets;
+        if (targets.empty()) {
+            for (const std::string& path : {paths.main, paths.header}) {
+                if (!path.empty() && path != "-") targets.push_back(escaped_for_make(path));
+            }
+        }
+        std::vector<std::string> read;
+        if (options.input != "-") read.push_back(options.input);
+        read.insert(read.end(), compilation.program.dependencies.begin(), compilation.program.dependencies.end());
+        files.push_back({paths.dependencies, dependency_rule(targets, read, options.dependencies.phony_targets)});
+    }
+    return files;
+}
+
+std::string dependency_rule(const std::vector<std::string>& targets, const std::vector<std::string>& files,
+                            bool phony_targets) {
+    std::string rule = fmt::format("{}:", fmt::join(targets, " "));
+    for (const std::string& file : files) rule += " \\\n  " + escaped_for_make(file);
+    rule += "\n";
+    for (std::size_t i = 1; phony_targets && i < files.size(); ++i) {
+        rule += fmt::format("\n{}:\n", escaped_for_make(files[i]));
+    }
+    return rule;
+}
+
+}  // namespace pipec::driver

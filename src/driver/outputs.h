@@ -1,0 +1,44 @@
+// What a compilation writes, and where.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/files.h"
+#include "driver/options.h"
+
+namespace pipec::driver {
+
+/// Where results go; "-" is standard output, an empty path means that this one is not written.
+struct OutputPaths {
+    std::string main;  ///< the code, or the step that --emit asks for
+    std::string header;
+    std::string include_name;  ///< how the code names its header: relative to where the code is
+    std::string dependencies;
+};
+
+/// Paths that cannot be: one that would overwrite the program, or two results in one file. what() is the message.
+struct BadPaths : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Chooses the paths that the options leave open. Throws BadPaths.
+OutputPaths plan_outputs(const Options& options);
+
+/// Throws BadPaths where a result would overwrite a file that was read.
+void protect_inputs(const OutputPaths& paths, const Options& options, const Program& program);
+
+/// The last pass that the options need.
+Phase last_phase(Emit emit);
+
+/// All files of a compilation without errors.
+std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
+                                     const SourceManager& sources);
+
+/// The rule for make (DependencyOptions): targets, then every file read, then, with phony targets, a rule for each
+/// import.
+std::string dependency_rule(const std::vector<std::string>& targets, const std::vector<std::string>& files,
+                            bool phony_targets);
+
+}  // namespace pipec::driver

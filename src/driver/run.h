@@ -1,0 +1,9 @@
+// `pipec run`: compile for the host and run on images.
+#pragma once
+
+namespace pipec::driver {
+
+/// Runs the subcommand; argv[0] is "run". Returns the exit code (driver/options.h).
+int run_command(int argc, char** argv);
+
+}  // namespace pipec::driver

@@ -1,0 +1,58 @@
+#include "driver/warnings.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "support/diagnostic_registry.h"
+
+namespace pipec::driver {
+
+std::vector<std::string> warning_ids() {
+    std::vector<std::string> ids;
+    for (const DiagnosticInfo& info : all_diagnostics()) {
+        if (info.severity == Severity::Warning) ids.emplace_back(info.id);
+    }
+    return ids;
+}
+
+std::vector<std::string> apply_warning_flags(const std::vector<std::string>& flags, WarningOptions& options) {
+    const std::vector<std::string> ids = warning_ids();
+    std::vector<std::string> unknown;
+    std::map<std::string, bool> error_by_id;
+    bool all_as_errors = false;
+    for (const std::string& flag : flags) {
+        if (flag == "all") continue;  // they are on anyway
+        if (flag == "error" || flag == "no-error") {
+            all_as_errors = flag == "error";
+            continue;
+        }
+        std::string_view id = flag;
+        const auto skip = [&id](std::string_view prefix) {
+            if (!id.starts_with(prefix)) return false;
+            id.remove_prefix(prefix.size());
+            return true;
+        };
+        const bool off = skip("no-");
+        const bool about_error = skip("error=");
+        const std::string name(id);
+        if (std::find(ids.begin(), ids.end(), name) == ids.end()) {
+            unknown.push_back(flag);
+        } else if (about_error) {
+            error_by_id[name] = !off;
+            if (!off) options.disabled.erase(name);
+        } else if (off) {
+            options.disabled.insert(name);
+        } else {
+            options.disabled.erase(name);
+        }
+    }
+    // Id by id, so that -Werror with -Wno-error=ID spares that one.
+    for (const std::string& id : ids) {
+        const auto single = error_by_id.find(id);
+        if (single == error_by_id.end() ? all_as_errors : single->second) options.as_errors.insert(id);
+    }
+    return unknown;
+}
+
+}  // namespace pipec::driver

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ir/print.h"
+#include "ir/build.h"
 #include "ir/visit.h"
 
 namespace pipec::ir {
@@ -26,7 +26,9 @@ public:
         }
         for (const Expr& e : p_.where) {
             check(e && e->type == Type::Bool, "a where condition is not Bool");
-            if (e) scoped(e, {});
+            if (!e) continue;
+            if (!scoped(e, {})) continue;
+            for_each_node(e, [&](const Expr& n) { check(!as<Read>(n), "a where condition reads an image"); });
         }
         names();
         for (current_ = 0; current_ < p_.stages.size(); ++current_) stage(p_.stages[current_]);
@@ -49,10 +51,9 @@ private:
 
     void size_expr(const Expr& e, const std::string& what) {
         check(e && e->type == Type::Int32, "{} is not Int32", what);
-        if (!e) return;
+        if (!e || !scoped(e, {})) return;
         for_each_node(e,
                       [&](const Expr& n) { check(!as<Read>(n) && !as<ParamRef>(n), "{} uses more than sizes", what); });
-        scoped(e, {});
     }
 
     void buffer(const Buffer& b) {
@@ -83,6 +84,7 @@ private:
                 size_expr(d.lo, "a range of `" + s.name + "`");
                 size_expr(d.hi, "a range of `" + s.name + "`");
             }
+            check(dims_.insert(d.var).second, "variable {} is bound twice", d.var);
             bind(d.var, Type::Int32, scope);
         }
         if (const auto* pure = std::get_if<Pure>(&s.definition)) {
@@ -113,7 +115,7 @@ private:
         check(known, "variable {} is not in the table", var);
         if (!known) return;
         check(p_.variables[static_cast<std::size_t>(var)].type == type, "variable {} is bound with another type", var);
-        scope.insert(var);
+        check(scope.insert(var).second, "variable {} is bound twice", var);
     }
 
     void bind_ranges(const std::vector<Range>& ranges, Scope& scope) {
@@ -124,19 +126,23 @@ private:
         }
     }
 
-    /// Checks `e` with these variables bound. Nodes shared between scopes are checked once for each scope in which they
-    /// are met first; a set of (node, scope size) would not add safety, since ids are unique.
-    void scoped(const Expr& e, const Scope& scope) {
+    /// Checks `e` with these variables bound; false where an operand is missing. A node that is shared between scopes
+    /// is checked in the scope where it is met first: binders are unique, so that the others are as good.
+    bool scoped(const Expr& e, const Scope& scope) {
+        const std::size_t before = missing_;
         std::set<const Node*> seen;
         walk(e, scope, seen);
+        return missing_ == before;
     }
 
     void walk(const Expr& e, const Scope& scope, std::set<const Node*>& seen) {
-        if (!e) {
+        if (!seen.insert(e.get()).second) return;
+        const std::vector<Expr> operands = children(e);
+        if (std::find(operands.begin(), operands.end(), nullptr) != operands.end()) {
             problems_.emplace_back("an operand is missing");
+            ++missing_;
             return;
         }
-        if (!seen.insert(e.get()).second) return;
         if (const auto* let = as<Let>(e)) {
             walk(let->value, scope, seen);
             Scope inner = scope;
@@ -150,46 +156,70 @@ private:
             bind_ranges(reduce->ranges, inner);
             walk(reduce->body, inner, seen);
             check(e->type == reduce->body->type, "a reduction differs from its body");
+            const bool logical = reduce->op == ReduceOp::Any || reduce->op == ReduceOp::All;
+            check(logical == (e->type == Type::Bool), "`{}` on {}", name(reduce->op), name(e->type));
             return;
         }
         node(e, scope);
-        for (const Expr& child : children(e)) walk(child, scope, seen);
+        for (const Expr& child : operands) walk(child, scope, seen);
     }
 
     void node(const Expr& e, const Scope& scope) {
-        std::visit(overloaded{
-                       [&](const Variable& n) {
-                           check(scope.contains(n.id), "variable {} is used out of scope", n.id);
-                           const bool known = n.id >= 0 && n.id < static_cast<VarId>(p_.variables.size());
-                           check(known && p_.variables[static_cast<std::size_t>(n.id)].type == e->type,
-                                 "variable {} is used with another type", n.id);
-                       },
-                       [&](const SizeRef& n) {
-                           check(n.index >= 0 && n.index < static_cast<int>(p_.sizes.size()), "no size {}", n.index);
-                       },
-                       [&](const ParamRef& n) {
-                           const bool known = n.index >= 0 && n.index < static_cast<int>(p_.params.size());
-                           check(known && p_.params[static_cast<std::size_t>(n.index)].type == e->type,
-                                 "parameter {} is used with another type", n.index);
-                       },
-                       [&](const Binary& n) { binary(e, n); },
-                       [&](const Select& n) {
-                           check(n.cond && n.cond->type == Type::Bool, "a condition is not Bool");
-                           check(n.then->type == e->type && (!n.otherwise || n.otherwise->type == e->type),
-                                 "the branches of a select differ");
-                       },
-                       [&](const Call& n) {
-                           check(n.args.size() == static_cast<std::size_t>(arity(n.fn)), "`{}` has the wrong arity",
-                                 name(n.fn));
-                           for (const Expr& a : n.args) {
-                               check(n.fn == Builtin::IsNan ? is_float(a->type) : a->type == e->type,
-                                     "an argument of `{}` has the wrong type", name(n.fn));
-                           }
-                       },
-                       [&](const Read& n) { read(e, n); },
-                       [](const auto&) {},
-                   },
-                   e->value);
+        std::visit(
+            overloaded{
+                [&](const IntConstant& n) {
+                    check(!is_float(e->type), "an integer constant of type {}", name(e->type));
+                    check(e->type == Type::Bool ? n.value == 0 || n.value == 1 : wrap_to(e->type, n.value) == n.value,
+                          "the constant {} is no {}", n.value, name(e->type));
+                },
+                [&](const FloatConstant&) { check(is_float(e->type), "a float constant of type {}", name(e->type)); },
+                [&](const Variable& n) {
+                    check(scope.contains(n.id), "variable {} is used out of scope", n.id);
+                    const bool known = n.id >= 0 && n.id < static_cast<VarId>(p_.variables.size());
+                    check(known && p_.variables[static_cast<std::size_t>(n.id)].type == e->type,
+                          "variable {} is used with another type", n.id);
+                },
+                [&](const ParamRef& n) {
+                    const bool known = n.index >= 0 && n.index < static_cast<int>(p_.params.size());
+                    check(known && p_.params[static_cast<std::size_t>(n.index)].type == e->type,
+                          "parameter {} is used with another type", n.index);
+                },
+                [&](const Unary& n) { unary(e, n); },
+                [&](const Binary& n) { binary(e, n); },
+                [&](const Cast&) { check(e->type != Type::Bool, "a cast to bool"); },
+                [&](const Select& n) {
+                    check(n.cond && n.cond->type == Type::Bool, "a condition is not Bool");
+                    check(n.then->type == e->type && (!n.otherwise || n.otherwise->type == e->type),
+                          "the branches of a select differ");
+                },
+                [&](const Call& n) {
+                    check(n.args.size() == static_cast<std::size_t>(arity(n.fn)), "`{}` has the wrong arity",
+                          name(n.fn));
+                    check(
+                        is_float(e->type) || n.fn == Builtin::IsNan || (n.fn == Builtin::Abs && is_signed_int(e->type)),
+                        "`{}` on integers", name(n.fn));
+                    for (const Expr& a : n.args) {
+                        check(n.fn == Builtin::IsNan ? is_float(a->type) : a->type == e->type,
+                              "an argument of `{}` has the wrong type", name(n.fn));
+                    }
+                },
+                [&](const Read& n) { read(e, n); },
+                [&](const SizeRef& n) {
+                    check(n.index >= 0 && n.index < static_cast<int>(p_.sizes.size()), "no size {}", n.index);
+                    check(e->type == Type::Int32, "size {} is not Int32", n.index);
+                },
+                [](const auto&) {},
+            },
+            e->value);
+    }
+
+    void unary(const Expr& e, const Unary& n) {
+        const Type operand = n.a->type;
+        check(e->type == operand, "`{}` has the wrong type", name(n.op));
+        const bool ok = n.op == UnaryOp::Not      ? operand == Type::Bool
+                        : n.op == UnaryOp::BitNot ? is_int(operand)
+                                                  : is_numeric(operand);
+        check(ok, "`{}` on {}", name(n.op), name(operand));
     }
 
     void binary(const Expr& e, const Binary& n) {
@@ -220,6 +250,8 @@ private:
 
     const Pipeline& p_;
     std::size_t current_ = 0;
+    std::size_t missing_ = 0;  ///< operands that are null
+    Scope dims_;               ///< of all stages
     std::vector<std::string> problems_;
 };
 

@@ -70,9 +70,9 @@ TEST(RenderText, TabsAndWideCharactersKeepTheCaretInPlace) {
               "a.pipe:1:4: warning: unused [unused]\n"
               "    1 |     a   b /* 画 e\u0301 */ zz\n"
               "      |         ^\n"
-              "a.pipe:1:16: warning: unused [unused]\n"
+              "a.pipe:1:17: warning: unused [unused]\n"
               "    1 |     a   b /* 画 e\u0301 */ zz\n"
-              "      |                       ^~\n"
+              "      |                      ^~\n"
               "2 warnings generated.\n");
 }
 

@@ -1,0 +1,35 @@
+// One run: files into inputs, the pipeline's launch, outputs into files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runner/library.h"
+#include "runner/options.h"
+
+namespace pipec::runner {
+
+/// What became of one buffer, for the report.
+struct BufferReport {
+    std::string name;
+    bool is_output = false;
+    ir::Type type = ir::Type::Float32;
+    Extents extents;
+    std::string file;  ///< empty for an output that was not asked for
+    ir::Type file_type = ir::Type::Float32;
+    double milliseconds = 0;  ///< to load or to save, conversion included
+};
+
+struct Report {
+    std::string pipeline;
+    std::string target;
+    std::vector<BufferReport> buffers;
+    std::vector<double> run_milliseconds;  ///< one for each launch, in order
+    std::size_t workspace_bytes = 0;
+};
+
+/// Runs the pipeline as the options say. Everything that can be checked before the launch is; outputs appear when all
+/// of them are complete. Throws Error.
+Report execute(const Library& library, const Options& options);
+
+}  // namespace pipec::runner

@@ -1,0 +1,176 @@
+// Which format a path means, what the formats can hold, and files that appear complete or not at all.
+#include "runner/files.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "runner/error.h"
+
+namespace fs = std::filesystem;
+
+namespace pipec::runner {
+
+namespace {
+
+using enum ir::Type;
+
+/// What a format can hold. OpenImageIO would store other types too, converted by its rules instead of ours.
+struct FormatInfo {
+    std::string_view writer;  ///< OpenImageIO's name
+    std::vector<ir::Type> types;
+    std::vector<std::int64_t> channels;  ///< any number if empty
+};
+
+const std::vector<FormatInfo>& formats() {
+    static const std::vector<FormatInfo> table = {
+        {"png", {UInt8, UInt16}, {1, 2, 3, 4}},
+        {"tiff", {UInt8, UInt16, UInt32, Int8, Int16, Int32, Float32, Float64}, {}},
+        {"openexr", {Float32, Float16, UInt32}, {}},
+        {"pfm", {Float32}, {1, 3}},
+        {"hdr", {Float32}, {3}},
+        {"jpeg", {UInt8}, {1, 3}},
+        {"jpeg2000", {UInt8, UInt16}, {1, 2, 3, 4}},
+        {"webp", {UInt8}, {3, 4}},
+        {"pnm", {UInt8}, {1, 3}},
+        {"bmp", {UInt8}, {1, 3, 4}},
+        {"targa", {UInt8}, {1, 2, 3, 4}},
+    };
+    return table;
+}
+
+std::string extension(const std::string& path) {
+    std::string result = fs::path(path).extension().string();
+    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::tolower(c); });
+    return result;
+}
+
+bool is_pfm(const std::string& path) {
+    return extension(path) == ".pfm";
+}
+
+}  // namespace
+
+bool is_npy(const std::string& path) {
+    return extension(path) == ".npy";
+}
+
+Array read_file(const std::string& path) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (!fs::exists(status)) throw file_error(fmt::format("cannot read {}: {}", path, error.message()));
+    if (fs::is_directory(status)) throw file_error(fmt::format("cannot read {}: it is a directory", path));
+    if (access(path.c_str(), R_OK) != 0) {
+        throw file_error(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+    }
+    try {
+        if (is_npy(path)) return read_npy(path);
+        if (is_pfm(path)) return read_pfm(path);
+        return read_image(path);
+    } catch (const std::bad_alloc&) {
+        throw file_error(fmt::format("cannot read {}: there is not enough memory for it", path));
+    }
+}
+
+std::vector<ir::Type> storable_types(const std::string& path, std::int64_t channels, const std::string& name) {
+    const std::string writer = is_pfm(path) ? "pfm" : image_writer(path);
+    if (writer.empty()) {
+        throw usage_error(
+            fmt::format("cannot write {}: {}\n  note: known are .png .tif .exr .pfm .hdr .jpg and others of "
+                        "OpenImageIO, and .npy for arrays of any shape",
+                        path,
+                        extension(path).empty() ? "its name has no extension that says the format"
+                                                : "`" + extension(path) + "` is no known image format"));
+    }
+    const auto format =
+        std::find_if(formats().begin(), formats().end(), [&](const FormatInfo& info) { return info.writer == writer; });
+    if (format == formats().end()) return {UInt8};
+    const std::vector<std::int64_t>& allowed = format->channels;
+    if (channels > 0 && !allowed.empty() && std::find(allowed.begin(), allowed.end(), channels) == allowed.end()) {
+        throw usage_error(
+            fmt::format("cannot write {}: `{}` has {} channel{}; {} files have {}\n  note: `--channels {}=...` "
+                        "writes some of them, and .tif, .exr and .npy files hold any number",
+                        path, name, channels, channels == 1 ? "" : "s", extension(path),
+                        fmt::join(allowed, allowed.size() == 2 ? " or " : ", "), name));
+    }
+    return format->types;
+}
+
+ir::Type default_storage(ir::Type buffer, const std::vector<ir::Type>& storable) {
+    const auto holds = [&](ir::Type type) {
+        return std::find(storable.begin(), storable.end(), type) != storable.end();
+    };
+    if (holds(buffer)) return buffer;
+    if (ir::is_float(buffer)) {
+        if (buffer == Float64 && holds(Float32)) return Float32;
+        const auto wider = std::find_if(storable.begin(), storable.end(), [](ir::Type t) { return ir::is_float(t); });
+        return wider != storable.end() ? *wider : holds(UInt8) ? UInt8 : storable.front();
+    }
+    ir::Type best = storable.front();
+    const auto rank = [&](ir::Type t) {  // integers first, then wide enough, then narrow
+        if (!ir::is_int(t)) return 1000;
+        return ir::bits(t) >= ir::bits(buffer) ? ir::bits(t) : 500 - ir::bits(t);
+    };
+    for (const ir::Type type : storable) {
+        if (rank(type) < rank(best)) best = type;
+    }
+    return best;
+}
+
+void check_writable(const std::string& path) {
+    const fs::path target(path);
+    const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
+    std::error_code error;
+    if (fs::is_directory(target, error)) throw file_error(fmt::format("cannot write {}: it is a directory", path));
+    if (!fs::is_directory(parent, error)) {
+        throw file_error(fmt::format("cannot write {}: there is no directory {}", path, parent.string()));
+    }
+    if (fs::exists(target, error) && !fs::is_regular_file(target, error)) {
+        throw file_error(fmt::format("cannot write {}: it is not a regular file", path));
+    }
+    if (access(parent.c_str(), W_OK) != 0) {
+        throw file_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+    }
+}
+
+PendingFile::PendingFile(const std::string& target) {
+    static std::atomic<int> count = 0;
+    std::error_code error;
+    const fs::path link = fs::canonical(target, error);  // a link is followed, its target replaced
+    const fs::path resolved = error ? fs::path(target) : link;
+    target_ = resolved.string();
+    // The extension stays: it says the format.
+    const std::string name =
+        fmt::format(".{}.{}-{}{}", resolved.stem().string(), getpid(), count++, resolved.extension().string());
+    temporary_ = (resolved.parent_path() / name).string();
+}
+
+PendingFile::PendingFile(PendingFile&& other) noexcept
+    : target_(std::move(other.target_)), temporary_(std::exchange(other.temporary_, {})) {}
+
+PendingFile::~PendingFile() {
+    if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void PendingFile::commit() {
+    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
+        throw file_error(fmt::format("cannot write {}: {}", target_, std::strerror(errno)));
+    }
+    temporary_.clear();
+}
+
+void write_file(const std::string& file, const std::string& shown, const Array& array) {
+    if (is_npy(file)) return write_npy(file, array);
+    if (is_pfm(file)) return write_pfm(file, array);
+    write_image(file, shown, array);
+}
+
+}  // namespace pipec::runner

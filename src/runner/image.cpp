@@ -1,0 +1,109 @@
+// Image files through OpenImageIO. Values go through as they are stored: no premultiplication, no colour transform.
+#include <OpenImageIO/imageio.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "runner/error.h"
+#include "runner/files.h"
+
+namespace pipec::runner {
+
+namespace {
+
+std::optional<ir::Type> element_type(OIIO::TypeDesc type) {
+    switch (type.basetype) {
+        case OIIO::TypeDesc::UINT8: return ir::Type::UInt8;
+        case OIIO::TypeDesc::INT8: return ir::Type::Int8;
+        case OIIO::TypeDesc::UINT16: return ir::Type::UInt16;
+        case OIIO::TypeDesc::INT16: return ir::Type::Int16;
+        case OIIO::TypeDesc::UINT32: return ir::Type::UInt32;
+        case OIIO::TypeDesc::INT32: return ir::Type::Int32;
+        case OIIO::TypeDesc::HALF: return ir::Type::Float16;
+        case OIIO::TypeDesc::FLOAT: return ir::Type::Float32;
+        case OIIO::TypeDesc::DOUBLE: return ir::Type::Float64;
+        default: return std::nullopt;
+    }
+}
+
+OIIO::TypeDesc file_type(ir::Type type) {
+    switch (type) {
+        case ir::Type::UInt8: return OIIO::TypeDesc::UINT8;
+        case ir::Type::Int8: return OIIO::TypeDesc::INT8;
+        case ir::Type::UInt16: return OIIO::TypeDesc::UINT16;
+        case ir::Type::Int16: return OIIO::TypeDesc::INT16;
+        case ir::Type::UInt32: return OIIO::TypeDesc::UINT32;
+        case ir::Type::Int32: return OIIO::TypeDesc::INT32;
+        case ir::Type::Float16: return OIIO::TypeDesc::HALF;
+        case ir::Type::Float32: return OIIO::TypeDesc::FLOAT;
+        case ir::Type::Float64: return OIIO::TypeDesc::DOUBLE;
+        default: return OIIO::TypeDesc::UNKNOWN;
+    }
+}
+
+/// OpenImageIO's messages end in newlines and may have several lines.
+std::string one_line(std::string text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text.empty() ? "the file is damaged or of an unknown format" : text;
+}
+
+Error unreadable(const std::string& path, const std::string& reason) {
+    return file_error(fmt::format("cannot read {}: {}", path, one_line(reason)));
+}
+
+}  // namespace
+
+Array read_image(const std::string& path) {
+    OIIO::ImageSpec config;
+    config.attribute("oiio:UnassociatedAlpha", 1);
+    const std::unique_ptr<OIIO::ImageInput> input = OIIO::ImageInput::open(path, &config);
+    if (!input) throw unreadable(path, OIIO::geterror());
+    const OIIO::ImageSpec& spec = input->spec();
+    if (spec.deep) throw unreadable(path, "deep images are not supported");
+    if (spec.depth > 1) throw unreadable(path, "volumes are not supported");
+    const std::optional<ir::Type> type = element_type(spec.format);
+    if (!type) throw unreadable(path, fmt::format("its pixels have the type {}", spec.format.c_str()));
+    for (const OIIO::TypeDesc& channel : spec.channelformats) {
+        // A mixture of float types is read as the widest; of integers and floats it has no common meaning.
+        const std::optional<ir::Type> other = element_type(channel);
+        if (!other || ir::is_float(*other) != ir::is_float(*type)) {
+            throw unreadable(path, "its channels have integer and float types at once");
+        }
+    }
+    Array image(*type, {spec.height, spec.width, spec.nchannels});
+    if (!input->read_image(0, 0, 0, spec.nchannels, spec.format, image.data.data())) {
+        throw unreadable(path, input->geterror());
+    }
+    return image;
+}
+
+void write_image(const std::string& path, const std::string& shown, const Array& image) {
+    const auto failed = [&](const std::string& reason) {
+        return file_error(fmt::format("cannot write {}: {}", shown, one_line(reason)));
+    };
+    const OIIO::TypeDesc type = file_type(image.type);
+    OIIO::ImageSpec spec(static_cast<int>(image.extents[1]), static_cast<int>(image.extents[0]),
+                         static_cast<int>(image.extents[2]), type);
+    spec.attribute("oiio:UnassociatedAlpha", 1);
+    const std::unique_ptr<OIIO::ImageOutput> output = OIIO::ImageOutput::create(path);
+    if (!output) throw failed(OIIO::geterror());
+    if (!output->open(path, spec)) throw failed(output->geterror());
+    if (output->spec().format != type) {
+        throw failed(fmt::format("the format cannot hold pixels of type {}", ir::name(image.type)));
+    }
+    if (!output->write_image(type, image.data.data())) throw failed(output->geterror());
+    if (!output->close()) throw failed(output->geterror());
+}
+
+std::string image_writer(const std::string& path) {
+    const std::unique_ptr<OIIO::ImageOutput> output = OIIO::ImageOutput::create(path);
+    if (!output) {
+        (void)OIIO::geterror();  // taken, so that OpenImageIO does not print it at exit
+        return {};
+    }
+    return output->format_name();
+}
+
+}  // namespace pipec::runner

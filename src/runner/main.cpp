@@ -1,0 +1,52 @@
+// pipec-run: runs a compiled pipeline (a shared object with the interface of docs/generated-code.md) on files.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "runner/error.h"
+#include "runner/execute.h"
+#include "runner/library.h"
+#include "runner/report.h"
+
+namespace {
+
+using pipec::runner::ExitCode;
+
+int fail(ExitCode code, const char* message) {
+    std::fprintf(stderr, "pipec-run: error: %s\n", message);
+    return static_cast<int>(code);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Runs a compiled pipeline on images and arrays.", "pipec-run");
+    app.footer("`pipec run` compiles a .pipe file and calls this program; see docs/run.md.");
+    std::string object, pipeline;
+    pipec::runner::Options options;
+    app.add_option("OBJECT", object, "The shared object that holds the pipeline")->required();
+    app.add_option("--pipeline", pipeline, "The pipeline's name")->required()->option_text("NAME");
+    pipec::runner::add_options(app, options);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
+    }
+    try {
+        const pipec::runner::Library library(object, pipeline);
+        const pipec::runner::Report report = pipec::runner::execute(library, options);
+        const std::string text = options.json    ? pipec::runner::json(report)
+                                 : options.quiet ? std::string()
+                                                 : pipec::runner::text(report);
+        std::fputs(text.c_str(), stdout);
+        if (std::fflush(stdout) != 0) return fail(ExitCode::Io, "cannot write the report to standard output");
+        return 0;
+    } catch (const pipec::runner::Error& error) {
+        return fail(error.code(), error.what());
+    } catch (const std::bad_alloc&) {
+        return fail(ExitCode::Failed, "there is not enough memory for these sizes");
+    } catch (const std::exception& error) {
+        return fail(ExitCode::Failed, error.what());
+    }
+}

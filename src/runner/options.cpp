@@ -1,0 +1,87 @@
+// The options of a run: their names, help texts and the check of their form. What they mean for a certain pipeline is
+// found out when it is loaded (execute.cpp).
+#include "runner/options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace pipec::runner {
+
+namespace {
+
+NamedValue split(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+/// An option that may be given many times, each time with one NAME=VALUE.
+void add_named(CLI::App& app, const char* flag, const char* value, const char* help, std::vector<NamedValue>& into) {
+    const std::string form = std::string("NAME=") + value;
+    app.add_option_function<std::vector<std::string>>(
+           flag,
+           [&into](const std::vector<std::string>& texts) {
+               for (const std::string& text : texts) into.push_back(split(text));
+           },
+           help)
+        ->allow_extra_args(false)
+        ->option_text(form + " ...")
+        ->check([form](const std::string& text) {
+            const std::size_t equals = text.find('=');
+            const bool fits = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
+            return fits ? std::string() : "`" + text + "` is not of the form " + form;
+        });
+}
+
+void add_names(CLI::App& app, const char* flag, const char* help, std::vector<std::string>& into) {
+    app.add_option(flag, into, help)->allow_extra_args(false)->option_text("NAME ...");
+}
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& options) {
+    add_named(app, "--in", "FILE", "Read an input from an image or .npy file", options.inputs);
+    add_named(app, "--out", "FILE", "Write an output to an image or .npy file", options.outputs);
+    add_named(app, "--set", "VALUE", "Give a scalar parameter a value", options.params);
+    add_named(app, "--size", "N", "Give a size that no input determines", options.sizes);
+    add_named(app, "--extent", "N,N,...", "Give all extents of an output that no input determines", options.extents);
+    add_named(app, "--channels", "I,I,...", "Take these channels of the image file, in this order", options.channels);
+    add_names(app, "--gray", "Turn the image file of an input into one channel (Rec. 709 luma)", options.gray);
+    add_names(app, "--raw", "Take the numbers as they are: no scaling between integers and 0..1", options.raw);
+    add_named(app, "--depth", "8|16|half|float", "Bits of a channel in the image file of an output", options.depths);
+    app.add_option("--repeat", options.repeat, "Run the pipeline N times and report the least and the median time")
+        ->option_text("N")
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_flag("-q,--quiet", options.quiet, "Print no report");
+    app.add_flag("--json", options.json, "Print the report as JSON");
+}
+
+std::vector<std::string> to_arguments(const Options& options) {
+    std::vector<std::string> result;
+    const auto named = [&](const char* flag, const std::vector<NamedValue>& values) {
+        for (const NamedValue& value : values) {
+            result.emplace_back(flag);
+            result.push_back(value.name + "=" + value.value);
+        }
+    };
+    const auto names = [&](const char* flag, const std::vector<std::string>& values) {
+        for (const std::string& value : values) {
+            result.emplace_back(flag);
+            result.push_back(value);
+        }
+    };
+    named("--in", options.inputs);
+    named("--out", options.outputs);
+    named("--set", options.params);
+    named("--size", options.sizes);
+    named("--extent", options.extents);
+    named("--channels", options.channels);
+    names("--gray", options.gray);
+    names("--raw", options.raw);
+    named("--depth", options.depths);
+    result.emplace_back("--repeat");
+    result.push_back(std::to_string(options.repeat));
+    if (options.quiet) result.emplace_back("--quiet");
+    if (options.json) result.emplace_back("--json");
+    return result;
+}
+
+}  // namespace pipec::runner

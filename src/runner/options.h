@@ -1,0 +1,42 @@
+// The command line of a run, as `pipec run` and `pipec-run` share it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace pipec::runner {
+
+/// NAME=VALUE as written.
+struct NamedValue {
+    std::string name;
+    std::string value;
+    friend bool operator==(const NamedValue&, const NamedValue&) = default;
+};
+
+struct Options {
+    std::vector<NamedValue> inputs;    ///< --in NAME=FILE
+    std::vector<NamedValue> outputs;   ///< --out NAME=FILE
+    std::vector<NamedValue> params;    ///< --set NAME=VALUE
+    std::vector<NamedValue> sizes;     ///< --size NAME=N
+    std::vector<NamedValue> extents;   ///< --extent NAME=N,N,...
+    std::vector<NamedValue> channels;  ///< --channels NAME=I,I,...
+    std::vector<NamedValue> depths;    ///< --depth NAME=8|16|half|float
+    std::vector<std::string> gray;     ///< --gray NAME
+    std::vector<std::string> raw;      ///< --raw NAME
+    int repeat = 1;
+    bool quiet = false;
+    bool json = false;
+    friend bool operator==(const Options&, const Options&) = default;
+};
+
+/// Declares the options on `app`, which then fills `options` when it parses.
+void add_options(CLI::App& app, Options& options);
+
+/// The arguments that parse to `options` again.
+std::vector<std::string> to_arguments(const Options& options);
+
+}  // namespace pipec::runner

@@ -3,7 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <map>
+#include <charconv>
+#include <stdexcept>
 #include <string_view>
 
 #include "driver/warnings.h"
@@ -26,30 +27,38 @@ constexpr std::array kClassic{Classic{"-fsyntax-only", "--fsyntax-only", false},
                               Classic{"-MF", "--MF", true},
                               Classic{"-MT", "--MT", true}};
 
-/// `-MFx.d` and `-MF x.d` become `--MF=x.d` and `--MF x.d`, `-Wall` becomes `--W=all`. Arguments after `--` stay.
-std::vector<std::string> rewrite_classic(const std::vector<std::string>& arguments) {
-    std::vector<std::string> result;
-    bool only_files = false;
-    for (const std::string& argument : arguments) {
+/// Arguments as CLI11 gets them, and those behind `--`, which are files whatever they look like.
+struct Arguments {
+    std::vector<std::string> options;
+    std::vector<std::string> files;
+};
+
+/// `-MFx.d` and `-MF x.d` become `--MF=x.d` and `--MF x.d`, `-Wall` becomes `--warning=all`.
+Arguments rewrite_classic(const std::vector<std::string>& arguments) {
+    Arguments result;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        if (argument == "--") {
+            result.files.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
+            break;
+        }
         const auto classic = std::find_if(kClassic.begin(), kClassic.end(), [&](const Classic& c) {
             return argument == c.classic || (c.takes_value && argument.starts_with(c.classic));
         });
-        if (only_files || argument.size() < 2 || argument[0] != '-') {
-            result.push_back(argument);
-        } else if (argument == "--") {
-            only_files = true;
-            result.push_back(argument);
-        } else if (classic != kClassic.end()) {
+        if (classic != kClassic.end()) {
             const std::string value = argument.substr(classic->classic.size());
-            result.push_back(std::string(classic->cli) + (value.empty() ? "" : "=" + value));
+            result.options.push_back(std::string(classic->cli) + (value.empty() ? "" : "=" + value));
         } else if (argument.starts_with("-W") && argument.size() > 2) {
-            result.push_back("--W=" + argument.substr(2));
+            result.options.push_back("--warning=" + argument.substr(2));
         } else {
-            result.push_back(argument);
+            result.options.push_back(argument);
         }
     }
     return result;
 }
+
+constexpr std::size_t kNameWidth = 32;
+constexpr std::size_t kDescriptionWidth = 64;
 
 /// CLI11's help with the classic spellings.
 class Formatter : public CLI::Formatter {
@@ -59,7 +68,23 @@ public:
         for (const Classic& c : kClassic) {
             if (name == c.cli) return std::string(c.classic);
         }
-        return name == "--W" ? "-W<flag>" : name;
+        return name == "--warning" ? "-W<flag>" : name;
+    }
+    /// Broken into lines; the base class indents them.
+    std::string make_option_desc(const CLI::Option* option) const override {
+        std::string text = CLI::Formatter::make_option_desc(option);
+        std::size_t line = 0;
+        for (std::size_t blank = text.find(' '); blank != std::string::npos; blank = text.find(' ', blank + 1)) {
+            const std::size_t next = std::min(text.find(' ', blank + 1), text.size());
+            if (next - line > kDescriptionWidth) {
+                text[blank] = '\n';
+                line = blank + 1;
+            }
+        }
+        return text;
+    }
+    std::string make_option_opts(const CLI::Option* option) const override {
+        return option->get_type_name().empty() ? "" : " " + option->get_type_name();
     }
     std::string make_usage(const CLI::App*, std::string) const override {
         return "Usage: pipec [options] file.pipe\n       pipec run [options] file.pipe\n";
@@ -83,8 +108,38 @@ Examples:
   pipec run blur.pipe --in img=a.png --out out=b.png
                                          compile and run on images (see `pipec run --help`))";
 
-const std::map<std::string, Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},   {"pipeline", Emit::Pipeline},
-                                        {"domains", Emit::Domains}, {"host", Emit::Host}, {"header", Emit::Header}};
+/// The values of an option that is one of a few words.
+template <class T>
+using Choices = std::vector<std::pair<std::string_view, T>>;
+
+const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},   {"pipeline", Emit::Pipeline},
+                          {"domains", Emit::Domains}, {"host", Emit::Host}, {"header", Emit::Header}};
+const Choices<Color> kColor{{"auto", Color::Auto}, {"always", Color::Always}, {"never", Color::Never}};
+const Choices<DiagnosticsFormat> kFormat{{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}};
+
+/// Thrown with the message for the person while the command line is read.
+struct BadOption : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+template <class T>
+T choose(const Choices<T>& choices, std::string_view option, const std::string& value) {
+    std::vector<std::string> names;
+    for (const auto& [name, meaning] : choices) {
+        if (name == value) return meaning;
+        names.emplace_back(name);
+    }
+    throw BadOption(fmt::format("`{}` is no value of `{}`; there are: {}", value, option, fmt::join(names, ", ")));
+}
+
+unsigned long positive_integer(std::string_view option, const std::string& value) {
+    unsigned long number = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+    if (error != std::errc() || end != value.data() + value.size() || number == 0) {
+        throw BadOption(fmt::format("`{}` is no value of `{}`: it must be a positive integer", value, option));
+    }
+    return number;
+}
 
 std::string list_diagnostics() {
     std::string result;
@@ -117,26 +172,33 @@ Finished refuse_unknown_option(const std::string& option, const CLI::App& app) {
     return refuse(fmt::format("unknown option `{}`{}", name, close ? fmt::format("; did you mean `{}`?", *close) : ""));
 }
 
-/// What a file name may not be; the reason, or nothing.
-std::optional<std::string> check_consistency(const Options& o, const std::vector<std::string>& files) {
-    if (files.empty()) return "no input file";
+/// `--MF: 1 required FILE missing` with the spelling that the person used.
+std::string with_classic_names(std::string message) {
+    for (const Classic& c : kClassic) {
+        if (message.starts_with(std::string(c.cli) + ":")) message.replace(0, c.cli.size(), c.classic);
+    }
+    return message;
+}
+
+/// Options that make no sense together.
+void check_consistency(const Options& o, const std::vector<std::string>& files) {
+    if (files.empty()) throw BadOption("no input file");
     if (files.size() > 1) {
-        return fmt::format("`{}` and `{}`: one file is compiled at a time", files[0], files[1]);
+        throw BadOption(fmt::format("`{}` and `{}`: one file is compiled at a time", files[0], files[1]));
     }
     for (const std::string& name :
          {o.input, o.output.value_or("x"), o.header.value_or("x"), o.dependencies.file.value_or("x")}) {
-        if (name.empty()) return "a file name is empty";
+        if (name.empty()) throw BadOption("a file name is empty");
     }
-    if (o.header && o.emit != Emit::Code && o.emit != Emit::Host) {
-        return "`--header` needs an output that includes it";
+    if (o.header && o.emit != Emit::Code) throw BadOption("`--header` is for compilations that write code");
+    if (o.output && o.emit == Emit::Nothing) throw BadOption("`-o` and `-fsyntax-only` exclude each other");
+    if (o.emit == Emit::Code && o.input == "-" && !o.output) {
+        throw BadOption("the program comes from standard input: `-o` must say where the code goes");
     }
-    if (o.emit == Emit::Nothing && o.output) return "`-o` and `-fsyntax-only` exclude each other";
-    if (o.emit == Emit::Code && o.input == "-" && !o.output) return "reading from standard input needs `-o`";
     const DependencyOptions& d = o.dependencies;
     if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
-        return "`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`";
+        throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
     }
-    return std::nullopt;
 }
 
 }  // namespace
@@ -147,6 +209,9 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     std::vector<std::string> warning_flags;
     std::string emit;
     std::string target = "host";
+    std::string color = "auto";
+    std::string format = "text";
+    std::string max_operations = std::to_string(options.analysis.max_operations);
     bool syntax_only = false;
     bool no_warnings = false;
     bool list = false;
@@ -154,10 +219,10 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
 
     CLI::App app("pipec compiles image-processing pipelines to C++.", "pipec");
     app.formatter(std::make_shared<Formatter>());
-    app.get_formatter()->column_width(36);
+    app.get_formatter()->column_width(kNameWidth);
     app.footer(std::string(kFooter));
     app.allow_extras();
-    app.add_option("file", files, "The program; `-` is standard input")->type_name("");
+    app.add_option("file.pipe", files, "The program; `-` is standard input")->type_name("");
     app.set_help_flag("-h,--help", "Print this help");
     app.add_flag("--version", version, "Print the version");
     app.add_flag("--list-diagnostics", list, "Print the id of every warning and error");
@@ -184,35 +249,29 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         ->group(output_group);
 
     const std::string input_group = "Imports and analysis";
-    app.add_option("-I", options.include_dirs, "Search DIR for imports, after the program's own directory")
+    app.add_option("-I", options.include_dirs,
+                   "Search DIR for imports, after the program's own directory; may be repeated")
         ->type_name("DIR")
         ->allow_extra_args(false)
         ->group(input_group);
-    one(app.add_option("--max-analysis-operations", options.analysis.max_operations,
-                       "Bound on the work of one question of the bounds analysis"))
+    one(app.add_option("--max-analysis-operations", max_operations,
+                       "Bound on the work of one question of the bounds analysis; default " + max_operations))
         ->type_name("N")
-        ->capture_default_str()
-        ->check(CLI::PositiveNumber)
         ->group(input_group);
 
     const std::string message_group = "Messages";
-    app.add_option("--W", warning_flags, "Switch warnings, see below")
+    app.add_option("--warning", warning_flags, "Switch warnings, see below")
         ->type_name("")
         ->allow_extra_args(false)
         ->group(message_group);
     app.add_flag("-w", no_warnings, "No warnings")->group(message_group);
-    one(app.add_option("--color", options.color,
+    one(app.add_option("--color", color,
                        "auto (where standard error is a terminal and NO_COLOR is not set), always or never"))
         ->type_name("WHEN")
-        ->group(message_group)
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, Color>{{"auto", Color::Auto}, {"always", Color::Always}, {"never", Color::Never}}));
-    one(app.add_option("--diagnostics-format", options.diagnostics_format,
-                       "text, or json: one document on standard error"))
+        ->group(message_group);
+    one(app.add_option("--diagnostics-format", format, "text, or json: one document on standard error"))
         ->type_name("FORMAT")
-        ->group(message_group)
-        ->transform(CLI::CheckedTransformer(std::map<std::string, DiagnosticsFormat>{
-            {"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}}));
+        ->group(message_group);
 
     const std::string dependency_group = "Rules for make";
     DependencyOptions& d = options.dependencies;
@@ -229,35 +288,36 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     app.add_flag("--MP", d.phony_targets, "Add an empty rule for each import, so that one may be deleted")
         ->group(dependency_group);
 
-    std::vector<std::string> arguments = rewrite_classic({argv + 1, argv + argc});
-    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+    Arguments arguments = rewrite_classic({argv + 1, argv + argc});
+    std::reverse(arguments.options.begin(), arguments.options.end());  // CLI11 takes them from the back
     try {
-        app.parse(std::move(arguments));
+        app.parse(std::move(arguments.options));
     } catch (const CLI::CallForHelp&) {
         return Finished{kExitSuccess, app.help()};
     } catch (const CLI::ParseError& e) {
-        return refuse(e.what());
+        return refuse(with_classic_names(e.what()));
     }
     for (const std::string& extra : app.remaining()) {
         if (extra.size() > 1 && extra[0] == '-') return refuse_unknown_option(extra, app);
         files.push_back(extra);
     }
+    files.insert(files.end(), arguments.files.begin(), arguments.files.end());
     if (version) return Finished{kExitSuccess, "pipec " PIPEC_VERSION "\n"};
     if (list) return Finished{kExitSuccess, list_diagnostics()};
-    if (target == "cuda") return refuse("this build has no CUDA back end yet; `--target host` makes C++");
-    if (target != "host") return refuse(fmt::format("unknown target `{}`; this build has: host", target));
-    if (!emit.empty()) {
-        const auto step = kEmit.find(emit);
-        if (step == kEmit.end())
-            return refuse(fmt::format(
-                "unknown step `{}` for --emit; there are: tokens, ast, pipeline, domains, host, header", emit));
-        if (syntax_only) return refuse("`--emit` and `-fsyntax-only` exclude each other");
-        options.emit = step->second;
-    } else if (syntax_only) {
-        options.emit = Emit::Nothing;
+    try {
+        if (target == "cuda") throw BadOption("this build has no CUDA back end yet; `--target host` makes C++");
+        choose(Choices<int>{{"host", 0}}, "--target", target);
+        if (!emit.empty() && syntax_only) throw BadOption("`--emit` and `-fsyntax-only` exclude each other");
+        if (!emit.empty()) options.emit = choose(kEmit, "--emit", emit);
+        if (syntax_only) options.emit = Emit::Nothing;
+        options.color = choose(kColor, "--color", color);
+        options.diagnostics_format = choose(kFormat, "--diagnostics-format", format);
+        options.analysis.max_operations = positive_integer("--max-analysis-operations", max_operations);
+        if (!files.empty()) options.input = files.front();
+        check_consistency(options, files);
+    } catch (const BadOption& e) {
+        return refuse(e.what());
     }
-    if (!files.empty()) options.input = files.front();
-    if (const auto problem = check_consistency(options, files)) return refuse(*problem);
     options.unknown_warnings = apply_warning_flags(warning_flags, options.warnings);
     options.warnings.none = no_warnings;
     return options;

@@ -25,7 +25,7 @@ std::string stem_of(const std::string& input) {
 
 /// `header` as an #include in a file at `source` finds it.
 std::string include_name(const std::string& source, const std::string& header) {
-    if (source == "-" || header == "-") return fs::path(header == "-" ? source : header).filename().string();
+    if (source == "-") return fs::path(header).filename().string();
     const fs::path from = fs::absolute(source).lexically_normal().parent_path();
     return fs::absolute(header).lexically_normal().lexically_relative(from).string();
 }
@@ -97,10 +97,11 @@ OutputPaths plan_outputs(const Options& options) {
     } else if (options.emit != Emit::Nothing) {
         paths.main = options.output.value_or("-");
     }
-    const std::string included = !paths.header.empty() ? paths.header
-                                 : paths.main == "-"   ? stem + ".h"
-                                                       : with_extension(paths.main, ".h");
-    paths.include_name = include_name(paths.main, included);
+    if (options.emit == Emit::Code || options.emit == Emit::Host) {
+        const std::string beside = paths.main == "-" ? stem + ".h" : with_extension(paths.main, ".h");
+        const bool named = !paths.header.empty() && paths.header != "-";
+        paths.include_name = include_name(paths.main, named ? paths.header : beside);
+    }
 
     if (options.dependencies.write) {
         const bool has_file = !paths.main.empty() && paths.main != "-";

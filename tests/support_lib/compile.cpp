@@ -1,0 +1,28 @@
+#include "support_lib/compile.h"
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace pipec::testing {
+
+Compiled compile_text(SourceManager& sources, const std::string& name, const std::string& text,
+                      const poly::Options& analysis) {
+    Compiled result;
+    driver::CompileOptions options;
+    options.analysis = analysis;
+    driver::Compilation compilation = driver::compile(sources, sources.add(name, text), options, result.diags);
+    result.pipelines = std::move(compilation.pipelines);
+    result.models = std::move(compilation.models);
+    return result;
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw std::runtime_error("cannot read " + path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+}  // namespace pipec::testing

@@ -1,0 +1,80 @@
+// Text to syntax tree: tokens (parse_tokens.cpp), ANTLR's parse tree with errors in the language's words
+// (parse_errors.cpp, parse_messages.cpp), and from that the project's tree (parse_tree.cpp, parse_statements.cpp).
+#include "frontend/parse.h"
+
+#include <antlr4-runtime.h>
+
+#include "PipeParser.h"
+#include "frontend/diagnostics.h"
+#include "frontend/parse_errors.h"
+#include "frontend/parse_tokens.h"
+#include "frontend/parse_tree.h"
+
+namespace pipec {
+
+namespace {
+
+using grammar::PipeParser;
+
+/// The generated parser, bounded in its recursion. Brackets are bounded before (parse_tokens.cpp); this holds what
+/// nests without them: `- - - a`, `if a then if b then ...`, `if a { } else if b { } else if ...`.
+class BoundedParser final : public PipeParser {
+public:
+    BoundedParser(antlr4::TokenStream* tokens, FileId file, Diagnostics& diags)
+        : PipeParser(tokens), file_(file), diags_(diags) {}
+
+    void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t rule) override {
+        PipeParser::enterRule(context, state, rule);
+        if (rule != RuleIfStatement && rule != RuleAccIf) return;
+        int chained = 0;
+        for (const auto* c = dynamic_cast<const antlr4::ParserRuleContext*>(context->parent);
+             c != nullptr && c->getRuleIndex() == rule; c = dynamic_cast<const antlr4::ParserRuleContext*>(c->parent)) {
+            if (++chained >= kMaxNesting) give_up();
+        }
+    }
+    // `expr` is the only left-recursive rule, hence what these two count.
+    void enterRecursionRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t rule,
+                            int precedence) override {
+        PipeParser::enterRecursionRule(context, state, rule, precedence);
+        ++open_expressions_;
+        if (open_expressions_ > kMaxOpenExpressions) give_up();
+    }
+    void unrollRecursionContexts(antlr4::ParserRuleContext* parent) override {
+        PipeParser::unrollRecursionContexts(parent);
+        --open_expressions_;
+    }
+
+private:
+    /// Inside each bracket, operators of rising precedence open a few more expressions.
+    static constexpr int kMaxOpenExpressions = 6 * kMaxNesting;
+
+    [[noreturn]] void give_up() {
+        diags_.report(diag::NestedTooDeeply, syntax::range_of(file_, *getCurrentToken()), kMaxNesting);
+        throw antlr4::ParseCancellationException();
+    }
+
+    FileId file_;
+    Diagnostics& diags_;
+    int open_expressions_ = 0;
+};
+
+}  // namespace
+
+ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags) {
+    syntax::ByteStream stream(sources.text(file));
+    syntax::TokenList list = syntax::tokenize(stream, sources, file, diags);
+    if (list.empty()) return {file, {}};
+    antlr4::ListTokenSource source(std::move(list));
+    antlr4::CommonTokenStream tokens(&source);
+    BoundedParser parser(&tokens, file, diags);
+    parser.removeErrorListeners();
+    parser.setErrorHandler(std::make_shared<syntax::ErrorStrategy>(sources, file, diags));
+    parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
+    try {
+        return syntax::build_tree(*parser.file(), tokens, sources, file, diags);
+    } catch (const antlr4::ParseCancellationException&) {
+        return {file, {}};
+    }
+}
+
+}  // namespace pipec

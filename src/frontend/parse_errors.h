@@ -1,0 +1,34 @@
+// Syntax errors: what is said about them, and where parsing goes on after them. For the parser only.
+#pragma once
+
+#include <antlr4-runtime.h>
+
+#include "support/diagnostics.h"
+#include "support/source.h"
+
+namespace pipec::syntax {
+
+/// Reports in the language's words. An error gives up the innermost statement (or item) and goes on at the next one;
+/// only a missing `}` is taken as written. Throws antlr4::ParseCancellationException after too many errors.
+class ErrorStrategy final : public antlr4::DefaultErrorStrategy {
+public:
+    ErrorStrategy(const SourceManager& sources, FileId file, Diagnostics& diags)
+        : sources_(sources), file_(file), diags_(diags) {}
+
+    void reportError(antlr4::Parser* parser, const antlr4::RecognitionException& e) override;
+    void recover(antlr4::Parser* parser, std::exception_ptr e) override;
+    antlr4::Token* recoverInline(antlr4::Parser* parser) override;
+    void sync(antlr4::Parser* parser) override;
+
+private:
+    enum class Target { Statement, Body, Item };
+    /// Skips to the next statement, to the `{` of a body, or to the next item; `start` began what failed.
+    void skip_to(antlr4::Parser* parser, Target target, const antlr4::Token& start);
+
+    const SourceManager& sources_;
+    FileId file_;
+    Diagnostics& diags_;
+    std::size_t last_recovery_ = SIZE_MAX;  ///< token index; no recovery may end where the last one did
+};
+
+}  // namespace pipec::syntax

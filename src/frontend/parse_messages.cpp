@@ -1,0 +1,327 @@
+// The words for syntax errors. See parse_messages.h.
+#include "frontend/parse_messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "PipeParser.h"
+#include "frontend/diagnostics.h"
+#include "frontend/parse_builder.h"
+#include "frontend/parse_tokens.h"
+
+namespace pipec::syntax {
+
+using grammar::PipeParser;
+
+bool starts_item(const antlr4::Token& token) {
+    switch (token.getType()) {
+        case PipeParser::IMPORT:
+        case PipeParser::CONST:
+        case PipeParser::FN:
+        case PipeParser::PIPELINE:
+        case antlr4::Token::EOF: return true;
+        default: return false;
+    }
+}
+
+bool starts_statement(const antlr4::Token& token) {
+    switch (token.getType()) {
+        case PipeParser::NAME:
+        case PipeParser::MIN:
+        case PipeParser::MAX:
+        case PipeParser::ACCUMULATE:
+        case PipeParser::LET:
+        case PipeParser::CONST:
+        case PipeParser::FOR:
+        case PipeParser::IF:
+        case PipeParser::RETURN: return true;
+        default: return false;
+    }
+}
+
+namespace {
+
+bool is_keyword(std::size_t type) {
+    return type >= PipeParser::IMPORT && type <= PipeParser::TYPE;
+}
+
+/// Operators and brackets that may follow any expression: no news in a list of what was expected.
+bool continues_expression(std::size_t type) {
+    return (type >= PipeParser::EQUAL && type <= PipeParser::PIPE) || type == PipeParser::CARET ||
+           type == PipeParser::AND || type == PipeParser::OR || type == PipeParser::QUESTION ||
+           type == PipeParser::LPAREN || type == PipeParser::LBRACKET;
+}
+
+std::string list_of(const std::vector<std::string>& words) {
+    std::string result;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i > 0) result += i + 1 < words.size() ? ", " : " or ";
+        result += words[i];
+    }
+    return result;
+}
+
+class Reporter {
+public:
+    Reporter(antlr4::Parser& parser, const antlr4::Token& found, const SourceManager& sources, FileId file,
+             Diagnostics& diags)
+        : parser_(parser), found_(found), sources_(sources), file_(file), diags_(diags) {
+        previous_ = visible(found.getTokenIndex(), -1);
+        next_ = visible(found.getTokenIndex(), +1);
+        // What was expected is known for the current token only; a longer lookahead may have failed at a later one.
+        if (parser.getCurrentToken() == &found) {
+            for (const ssize_t type : parser.getExpectedTokens().toList()) {
+                expected_.push_back(static_cast<std::size_t>(type));
+            }
+        }
+    }
+
+    void report() {
+        if (closing_bracket() || keyword_as_name() || outside_pipeline() || beginning_of_statement()) return;
+        generic();
+    }
+
+private:
+    [[nodiscard]] const antlr4::Token* visible(std::size_t index, int step) const {
+        auto& tokens = *parser_.getTokenStream();
+        while (true) {
+            if (step < 0 ? index == 0 : index + 1 >= tokens.size()) return nullptr;
+            index += static_cast<std::size_t>(step);
+            const antlr4::Token* token = tokens.get(index);
+            if (token->getChannel() == antlr4::Token::DEFAULT_CHANNEL) return token;
+        }
+    }
+    [[nodiscard]] std::string text(const antlr4::Token& token) const {
+        return std::string(sources_.text(range_of(file_, token)));
+    }
+    [[nodiscard]] bool is(std::size_t type) const { return found_.getType() == type; }
+    [[nodiscard]] bool expects(std::size_t type) const {
+        return std::find(expected_.begin(), expected_.end(), type) != expected_.end();
+    }
+    [[nodiscard]] std::size_t rule() const { return parser_.getContext()->getRuleIndex(); }
+    [[nodiscard]] const antlr4::ParserRuleContext* enclosing(std::size_t rule_index) const {
+        for (const antlr4::tree::ParseTree* c = parser_.getContext(); c != nullptr; c = c->parent) {
+            const auto* context = dynamic_cast<const antlr4::ParserRuleContext*>(c);
+            if (context != nullptr && context->getRuleIndex() == rule_index) return context;
+        }
+        return nullptr;
+    }
+    [[nodiscard]] bool starts_line() const {
+        return previous_ == nullptr || is(antlr4::Token::EOF) || previous_->getLine() != found_.getLine();
+    }
+    /// Where something is missing: at the offending token, or after the one before where that ended its line.
+    [[nodiscard]] SourceRange place() const {
+        if (previous_ == nullptr || !starts_line()) return range_of(file_, found_);
+        const std::uint32_t end = range_of(file_, *previous_).end;
+        return {file_, end, end};
+    }
+    [[nodiscard]] std::string relation() const {
+        if (previous_ != nullptr && starts_line()) return fmt::format("after `{}`", text(*previous_));
+        return fmt::format("before `{}`", text(found_));
+    }
+
+    /// The innermost bracket that is open before the offending token.
+    [[nodiscard]] const antlr4::Token* open_bracket() const {
+        int closed = 0;
+        for (const antlr4::Token* t = previous_; t != nullptr; t = visible(t->getTokenIndex(), -1)) {
+            switch (t->getType()) {
+                case PipeParser::RPAREN:
+                case PipeParser::RBRACKET:
+                case PipeParser::RBRACE: ++closed; break;
+                case PipeParser::LPAREN:
+                case PipeParser::LBRACKET:
+                case PipeParser::LBRACE:
+                    if (closed-- == 0) return t;
+                    break;
+                default: break;
+            }
+        }
+        return nullptr;
+    }
+
+    bool closing_bracket() {
+        const bool closes = is(PipeParser::RPAREN) || is(PipeParser::RBRACKET) || is(PipeParser::RBRACE);
+        const antlr4::Token* open = open_bracket();
+        if (open != nullptr) {
+            const std::size_t closer = open->getType() == PipeParser::LPAREN     ? PipeParser::RPAREN
+                                       : open->getType() == PipeParser::LBRACKET ? PipeParser::RBRACKET
+                                                                                 : PipeParser::RBRACE;
+            const std::string_view symbol = closer == PipeParser::RPAREN     ? ")"
+                                            : closer == PipeParser::RBRACKET ? "]"
+                                                                             : "}";
+            const bool gave_up = starts_line() || (closes && !is(closer)) || is(PipeParser::ASSIGN) ||
+                                 is(PipeParser::LBRACE) || is(PipeParser::SEMICOLON) || is(PipeParser::ARROW);
+            if (expects(closer) && gave_up) {
+                diags_.report(diag::UnclosedBracket, place(), std::string(symbol), relation())
+                    .note(range_of(file_, *open), fmt::format("to close this `{}`", text(*open)));
+                return true;
+            }
+            if (!closes || is(closer)) return false;
+            if (closer == PipeParser::RBRACE || is(PipeParser::RBRACE)) {
+                if (is(PipeParser::RBRACE)) return false;
+            } else {
+                return false;
+            }
+        }
+        if (!closes) return false;
+        diags_.report(diag::UnmatchedBracket, range_of(file_, found_), text(found_));
+        return true;
+    }
+
+    bool keyword_as_name() {
+        if (!is_keyword(found_.getType()) || !expects(PipeParser::NAME) || expects(PipeParser::TYPE)) {
+            // In a block, `order(x, y) = ...` meets a keyword where a statement's name would be.
+            const bool defines = next_ != nullptr &&
+                                 (next_->getType() == PipeParser::ASSIGN || next_->getType() == PipeParser::LPAREN) &&
+                                 (rule() == PipeParser::RuleBlock || rule() == PipeParser::RuleAccBlock);
+            if (!is_keyword(found_.getType()) || !defines) return false;
+        }
+        if (starts_line() && (starts_item(found_) || starts_statement(found_))) return false;
+        diags_.report(diag::KeywordAsName, range_of(file_, found_), text(found_));
+        return true;
+    }
+
+    bool outside_pipeline() {
+        if (rule() != PipeParser::RuleFile) return false;
+        if (is(PipeParser::NAME)) {
+            if (const auto keyword = closest_name(text(found_), {"import", "const", "fn", "pipeline"});
+                keyword && next_ != nullptr &&
+                (next_->getType() == PipeParser::NAME || next_->getType() == PipeParser::STRING)) {
+                diags_
+                    .report(diag::MisspeltKeyword, range_of(file_, found_), "`import`, `const`, `fn` or `pipeline`",
+                            text(found_))
+                    .suggest(range_of(file_, found_), *keyword);
+                return true;
+            }
+        }
+        if (starts_statement(found_)) {
+            diags_.report(diag::StatementOutsidePipeline, range_of(file_, found_))
+                .note("a file holds `import`, `const`, `fn` and `pipeline`");
+            return true;
+        }
+        diags_.report(diag::SyntaxError, range_of(file_, found_),
+                      fmt::format("expected `import`, `const`, `fn` or `pipeline`, found `{}`", text(found_)));
+        return true;
+    }
+
+    /// Two names in a row, or a type and a name, at the start of a statement.
+    bool beginning_of_statement() {
+        const antlr4::Token* first = nullptr;
+        const antlr4::Token* second = nullptr;
+        if (rule() == PipeParser::RuleBlock || rule() == PipeParser::RuleAccBlock) {
+            first = &found_;
+            second = next_;
+        } else {
+            const auto* statement = enclosing(PipeParser::RuleStatement);
+            const auto* update = enclosing(PipeParser::RuleAccStatement);
+            if (update != nullptr) statement = update;
+            if (statement == nullptr || previous_ != statement->start) return false;
+            first = previous_;
+            second = &found_;
+        }
+        if (second == nullptr || second->getType() != PipeParser::NAME) return false;
+        if (first->getLine() != second->getLine()) return false;
+        if (first->getType() == PipeParser::TYPE || foreign_type(text(*first))) {
+            const auto foreign = foreign_type(text(*first));
+            const std::string type = foreign ? std::string(ir::name(*foreign)) : text(*first);
+            diags_.report(diag::DeclarationOrder, range_of(file_, *first), text(*second), type);
+            return true;
+        }
+        if (first->getType() != PipeParser::NAME) return false;
+        const auto keyword = closest_name(text(*first), {"const", "accumulate", "let", "for", "if", "return"});
+        if (!keyword) return false;
+        diags_.report(diag::MisspeltKeyword, range_of(file_, *first), "a statement", text(*first))
+            .suggest(range_of(file_, *first), *keyword);
+        return true;
+    }
+
+    /// What a name would be here, in words.
+    [[nodiscard]] std::string name_in_words() const {
+        const antlr4::tree::ParseTree* context = parser_.getContext();
+        if (rule() == PipeParser::RuleName && context->parent != nullptr) context = context->parent;
+        const auto* within = dynamic_cast<const antlr4::ParserRuleContext*>(context);
+        switch (within == nullptr ? SIZE_MAX : within->getRuleIndex()) {
+            case PipeParser::RuleDim:
+            case PipeParser::RuleDims: return "the name of an index variable";
+            case PipeParser::RuleIndexRange: return "the name of a variable";
+            case PipeParser::RulePort:
+            case PipeParser::RulePorts: return "the name of an input or output";
+            case PipeParser::RuleParameter: return "the name of a parameter";
+            case PipeParser::RuleFunctionHead:
+                return expects(PipeParser::RPAREN) ? "the name of a parameter" : "the function's name";
+            case PipeParser::RulePipelineHead:
+                return expects(PipeParser::RPAREN) ? "the name of an input" : "the pipeline's name";
+            default: return "a name";
+        }
+    }
+
+    [[nodiscard]] std::vector<std::string> expectations() const {
+        const bool after_expression = expects(PipeParser::PLUS) && expects(PipeParser::STAR);
+        const bool expression = expects(PipeParser::INT);
+        const bool statement = expects(PipeParser::RETURN) || expects(PipeParser::PIPELINE);
+        std::vector<std::string> words;
+        if (expression) words.emplace_back("an expression");
+        if (after_expression) words.emplace_back("an operator");
+        for (const std::size_t type : expected_) {
+            if (type == antlr4::Token::EOF) continue;
+            if (expression && type != PipeParser::DOTDOT && type != PipeParser::RPAREN && type != PipeParser::RBRACKET)
+                continue;
+            if (after_expression && continues_expression(type)) continue;
+            if (statement && (is_keyword(type) || type == PipeParser::NAME || type == PipeParser::SEMICOLON)) continue;
+            if (type == PipeParser::NAME && expects(PipeParser::TYPE)) continue;
+            if (type == PipeParser::MIN || type == PipeParser::MAX || type == PipeParser::QUESTION) continue;
+            if (type == PipeParser::EQUAL || type == PipeParser::MINUS_ASSIGN) continue;
+            if (type == PipeParser::ASSIGN && expects(PipeParser::PLUS_ASSIGN) && !expects(PipeParser::EQUAL)) continue;
+            if (expects(PipeParser::EQUAL) && type >= PipeParser::PLUS_ASSIGN && type <= PipeParser::MAX_ASSIGN)
+                continue;
+            if (type == PipeParser::NAME) {
+                words.push_back(name_in_words());
+            } else if (type == PipeParser::TYPE) {
+                words.emplace_back("a type");
+            } else if (type == PipeParser::STRING) {
+                words.emplace_back("a path in quotes");
+            } else {
+                const std::string literal = parser_.getVocabulary().getLiteralName(type);
+                if (literal.size() > 2) words.push_back(fmt::format("`{}`", literal.substr(1, literal.size() - 2)));
+            }
+        }
+        if (statement) words.emplace_back("the next statement");
+        return words;
+    }
+
+    void generic() {
+        const std::vector<std::string> words = expectations();
+        const std::string found = is(antlr4::Token::EOF) ? "the end of the file" : fmt::format("`{}`", text(found_));
+        std::string message;
+        if (words.empty() || words.size() > 5) {
+            message = fmt::format("unexpected {}", found);
+        } else if (previous_ != nullptr && starts_line()) {
+            message = fmt::format("expected {} after `{}`", list_of(words), text(*previous_));
+        } else {
+            message = fmt::format("expected {}, found {}", list_of(words), found);
+        }
+        diags_.report(diag::SyntaxError, place(), message);
+    }
+
+    antlr4::Parser& parser_;
+    const antlr4::Token& found_;
+    const SourceManager& sources_;
+    FileId file_;
+    Diagnostics& diags_;
+    const antlr4::Token* previous_ = nullptr;  ///< the visible tokens around the offending one
+    const antlr4::Token* next_ = nullptr;
+    std::vector<std::size_t> expected_;
+};
+
+}  // namespace
+
+void report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found, const SourceManager& sources, FileId file,
+                         Diagnostics& diags) {
+    Reporter(parser, found, sources, file, diags).report();
+}
+
+}  // namespace pipec::syntax

@@ -1,0 +1,19 @@
+// What is said about a syntax error, for the parser only.
+#pragma once
+
+#include <antlr4-runtime.h>
+
+#include "support/diagnostics.h"
+#include "support/source.h"
+
+namespace pipec::syntax {
+
+/// Reports that `found` cannot stand where the parser is. Finds the most telling words for it.
+void report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found, const SourceManager& sources, FileId file,
+                         Diagnostics& diags);
+
+/// True for what begins an item, and for the end of file.
+bool starts_item(const antlr4::Token& token);
+bool starts_statement(const antlr4::Token& token);
+
+}  // namespace pipec::syntax

@@ -1,0 +1,147 @@
+// stdlib/stencil.pipe against the sum over its window, written out.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "evaluate.h"
+
+namespace pipec::test {
+namespace {
+
+using Weights = std::vector<std::vector<double>>;
+
+/// `expression` of an image f, on all points that are `halo` away from its border.
+Grid inner(const std::string& expression, int halo, const Grid& f, const std::string& type = "float32",
+           const std::string& out_type = "float32") {
+    const std::string h = std::to_string(halo);
+    return evaluate("import \"stencil\"\npipeline p(f: " + type + "[K, R + 2*" + h + ", C + 2*" + h +
+                        "]) -> out: " + out_type + "[K, R, C] {\n    g = " + expression +
+                        "\n    out(c, x, y) = g(c, x + " + h + ", y + " + h + ")\n}\n",
+                    {{"f", f}});
+}
+
+/// The same by definition: sum of w[i][j] f(x + i - n/2, y + j - m/2).
+Grid correlate(const Weights& w, int halo, const Grid& f) {
+    const int cx = static_cast<int>(w.size()) / 2, cy = static_cast<int>(w[0].size()) / 2;
+    return make3(f.extents[0], f.extents[1] - 2 * halo, f.extents[2] - 2 * halo, [&](auto c, auto x, auto y) {
+        double sum = 0;
+        for (int i = 0; i < static_cast<int>(w.size()); i++)
+            for (int j = 0; j < static_cast<int>(w[0].size()); j++)
+                sum += w[i][j] * f({c, x + halo + i - cx, y + halo + j - cy});
+        return sum;
+    });
+}
+
+Weights outer(const std::vector<double>& a, const std::vector<double>& b) {
+    Weights w;
+    for (const double p : a) {
+        w.emplace_back();
+        for (const double q : b) w.back().push_back(p * q);
+    }
+    return w;
+}
+
+struct Case {
+    const char* expression;
+    int halo;
+    Weights weights;
+};
+
+class Stencil : public testing::TestWithParam<Case> {};
+
+TEST_P(Stencil, FloatImage) {
+    const Grid f = random3(2, 13, 11);
+    expect_near(inner(GetParam().expression, GetParam().halo, f), correlate(GetParam().weights, GetParam().halo, f),
+                3e-5);
+}
+
+TEST_P(Stencil, ByteImage) {
+    const Grid f = bytes3(1, 12, 13);
+    expect_near(inner(GetParam().expression, GetParam().halo, f, "uint8", "float64"),
+                correlate(GetParam().weights, GetParam().halo, f), 2e-3);
+}
+
+const std::vector<double> kB3{0.25, 0.5, 0.25}, kB5{1 / 16.0, 4 / 16.0, 6 / 16.0, 4 / 16.0, 1 / 16.0};
+
+std::vector<double> bell(double sigma, int radius) {
+    std::vector<double> w;
+    double sum = 0;
+    for (int i = -radius; i <= radius; i++) sum += w.emplace_back(std::exp(-i * i / (2 * sigma * sigma)));
+    for (double& v : w) v /= sum;
+    return w;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Stencil,
+                         testing::Values(Case{"sobel_x(f)", 1, {{-1, -2, -1}, {0, 0, 0}, {1, 2, 1}}},
+                                         Case{"sobel_y(f)", 1, {{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}},
+                                         Case{"scharr_x(f)", 1, {{-3, -10, -3}, {0, 0, 0}, {3, 10, 3}}},
+                                         Case{"scharr_y(f)", 1, {{-3, 0, 3}, {-10, 0, 10}, {-3, 0, 3}}},
+                                         Case{"laplacian(f)", 1, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}},
+                                         Case{"laplacian_8(f)", 1, {{1, 1, 1}, {1, -8, 1}, {1, 1, 1}}},
+                                         Case{"box3(f)", 1, Weights(3, std::vector<double>(3, 1))},
+                                         Case{"box5(f)", 2, Weights(5, std::vector<double>(5, 1))},
+                                         Case{"box(f, 1)", 0, {{1}}},  //
+                                         Case{"box(f, 4)", 2, Weights(4, std::vector<double>(4, 1))},
+                                         Case{"box(f, 7)", 3, Weights(7, std::vector<double>(7, 1))},
+                                         Case{"mean(f, 3)", 1, Weights(3, std::vector<double>(3, 1 / 9.0))},
+                                         Case{"gaussian3(f)", 1, outer(kB3, kB3)},  //
+                                         Case{"gaussian5(f)", 2, outer(kB5, kB5)},
+                                         Case{"gaussian(f, 1.5, 4)", 4, outer(bell(1.5, 4), bell(1.5, 4))},
+                                         Case{"gaussian(f, 1, 2)", 2, outer(bell(1, 2), bell(1, 2))},
+                                         Case{"conv2d(f, [[1, 2], [3, 4], [5, 6]])", 1, {{1, 2}, {3, 4}, {5, 6}}},
+                                         Case{"conv_x(f, [1, 0, 5])", 1, {{1}, {0}, {5}}},
+                                         Case{"conv_y(f, [1, 0, 0, 0, 5] / 4)", 2, {{0.25, 0, 0, 0, 1.25}}},
+                                         Case{"sep_conv(f, [1, 2, 4], [1, -3, 5])", 1, outer({1, 2, 4}, {1, -3, 5})}),
+                         [](const auto& info) {
+                             std::string name = std::to_string(info.index) + "_";
+                             for (const char* p = info.param.expression; std::isalnum(*p) || *p == '_'; p++) name += *p;
+                             return name;
+                         });
+
+TEST(StencilMore, IntegersStayIntegers) {
+    EXPECT_NO_THROW(inner("sobel_x(f)", 1, bytes3(1, 5, 5), "uint8", "int32"));
+}
+
+TEST(StencilMore, GaussianWithARunTimeSigma) {
+    const Grid f = random3(1, 9, 10);
+    const Grid out = evaluate(
+        "import \"stencil\" pipeline p(f: float32[1, R + 6, C + 6], sigma: float32 = 1.25) -> out: float32[1, R, C] {"
+        " g = gaussian(f, sigma, 3) out(c, x, y) = g(c, x + 3, y + 3) }",
+        {{"f", f}});
+    expect_near(out, correlate(outer(bell(1.25, 3), bell(1.25, 3)), 3, f), 1e-5);
+}
+
+TEST(StencilMore, RankTwo) {
+    const Grid f = random2(6, 7);
+    const Grid out = evaluate(
+        "import \"stencil\" pipeline p(f: float32[R + 2, C + 2]) -> out: float32[R, C] {"
+        " g = box3(f) out(x, y) = g(x + 1, y + 1) }",
+        {{"f", f}});
+    expect_near(out,
+                make2(4, 5,
+                      [&](auto x, auto y) {
+                          double sum = 0;
+                          for (int i = 0; i < 3; i++)
+                              for (int j = 0; j < 3; j++) sum += f({x + i, y + j});
+                          return sum;
+                      }),
+                1e-5);
+}
+
+TEST(StencilMore, Sharpen) {
+    const Grid f = random3(2, 9, 9);
+    Grid expected = correlate(outer(kB5, kB5), 2, f);
+    const Grid centre = correlate({{1}}, 2, f);
+    for (std::size_t i = 0; i < expected.data.size(); i++) {
+        expected.data[i] = centre.data[i] + 0.75 * (centre.data[i] - expected.data[i]);
+    }
+    expect_near(inner("sharpen(f, 0.75)", 2, f), expected, 1e-5);
+}
+
+TEST(StencilMore, GradientOfARamp) {
+    const Grid f = make3(1, 6, 8, [](auto, auto x, auto y) { return 3.0 * x + 4.0 * y; });
+    expect_near(inner("gradient_magnitude(f)", 1, f), Grid({1, 4, 6}, 5.0), 1e-5);
+}
+
+}  // namespace
+}  // namespace pipec::test

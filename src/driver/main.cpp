@@ -1,7 +1,4 @@
 // `pipec`: the command line in, the passes in their order, files out.
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -18,14 +15,6 @@
 
 namespace pipec::driver {
 namespace {
-
-bool use_color(Color color) {
-    if (color != Color::Auto) return color == Color::Always;
-    const char* no_color = std::getenv("NO_COLOR");
-    const char* term = std::getenv("TERM");
-    return (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::strcmp(term, "dumb") != 0) &&
-           ::isatty(STDERR_FILENO) != 0;
-}
 
 void print_diagnostics(const Options& options, const Diagnostics& diags, const SourceManager& sources) {
     std::cerr << (options.diagnostics_format == DiagnosticsFormat::Json

@@ -1,9 +1,13 @@
 #include "driver/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string_view>
 
@@ -321,6 +325,14 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     options.unknown_warnings = apply_warning_flags(warning_flags, options.warnings);
     options.warnings.none = no_warnings;
     return options;
+}
+
+bool use_color(Color color) {
+    if (color != Color::Auto) return color == Color::Always;
+    const char* no_color = std::getenv("NO_COLOR");
+    const char* term = std::getenv("TERM");
+    return (no_color == nullptr || *no_color == '\0') && (term == nullptr || std::strcmp(term, "dumb") != 0) &&
+           ::isatty(STDERR_FILENO) != 0;
 }
 
 }  // namespace pipec::driver

@@ -17,6 +17,9 @@ enum class Emit { Code, Nothing, Tokens, Ast, Pipeline, Domains, Host, Header };
 enum class Color { Auto, Always, Never };
 enum class DiagnosticsFormat { Text, Json };
 
+/// Whether messages on standard error are coloured; Auto asks the terminal and NO_COLOR.
+bool use_color(Color color);
+
 /// -MD (-MMD): a rule for make that names the files that were read.
 struct DependencyOptions {
     bool write = false;

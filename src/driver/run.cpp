@@ -1,0 +1,276 @@
+// `pipec run`: the passes of the compiler, the system's C++ compiler (or the cache), then pipec-run in place of this
+// process. The compiler links no image library; pipec-run links no compiler.
+#include "driver/run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <system_error>
+
+#include "codegen/host.h"
+#include "driver/cache.h"
+#include "driver/compile.h"
+#include "driver/files.h"
+#include "driver/native_compiler.h"
+#include "driver/options.h"
+#include "driver/run_process.h"
+#include "runner/options.h"
+#include "support/render.h"
+#include "support/unicode.h"
+
+namespace fs = std::filesystem;
+
+namespace pipec::driver {
+
+namespace {
+
+struct RunOptions {
+    std::string input;
+    std::string pipeline;  ///< empty: the only one
+    std::vector<std::string> include_dirs;
+    NativeOptions native;
+    bool no_cache = false;
+    bool no_warnings = false;
+    bool color = false;
+    runner::Options run;
+};
+
+/// Why there is no run; what() is the message for the person.
+struct RunError : std::runtime_error {
+    RunError(int code, const std::string& message) : std::runtime_error(message), exit_code(code) {}
+    int exit_code;
+};
+
+constexpr const char* kFooter = R"(
+The pipeline is compiled for this machine by $CXX or c++, and the result is kept in
+$XDG_CACHE_HOME/pipec or ~/.cache/pipec. Options are explained in docs/run.md.
+
+Exit codes: 0 success, 1 the program has errors, the C++ compiler failed or the pipeline refused
+its inputs, 2 wrong command line, 3 a file could not be read or written or does not fit.
+
+Examples:
+  pipec run blur.pipe --in img=photo.png --out out=blurred.png
+  pipec run harris.pipe --in img=photo.png --gray img --set k=0.05 --out response=corners.tif
+  pipec run harris.pipe --in img=photo.png --gray img --repeat 20)";
+
+struct Parsed {
+    RunOptions options;
+    std::optional<int> finished;  ///< exit code: nothing is to be run
+};
+
+Parsed parse_run_options(int argc, char** argv) {
+    Parsed parsed;
+    RunOptions& options = parsed.options;
+    CLI::App app("Compiles a pipeline for this machine and runs it on images.", "pipec run");
+    app.footer(kFooter);
+    app.get_formatter()->column_width(34);
+    app.add_option("file.pipe", options.input, "The program; `-` is standard input")->required()->option_text(" ");
+    app.add_option("--pipeline", options.pipeline, "Which pipeline of the file; needed where there are several")
+        ->option_text("NAME");
+    const std::string compile_group = "Compilation";
+    app.add_option("-I", options.include_dirs, "Search DIR for imports")
+        ->allow_extra_args(false)
+        ->option_text("DIR ...")
+        ->group(compile_group);
+    app.add_option("-O", options.native.optimize, "Optimisation of the C++ compiler, 0 to 3; default 3")
+        ->check(CLI::Range(0, 3))
+        ->option_text("N")
+        ->group(compile_group);
+    app.add_option("--cxx", options.native.command, "The C++ compiler; default $CXX, or c++")
+        ->option_text("COMMAND")
+        ->group(compile_group);
+    app.add_option("--cxxflags", options.native.extra_flags, "More flags for it, after ours: --cxxflags='-g -O1'")
+        ->option_text("FLAGS")
+        ->group(compile_group);
+    app.add_flag("--no-cache", options.no_cache, "Compile anew and keep nothing")->group(compile_group);
+    app.add_flag("-w", options.no_warnings, "No warnings about the program")->group(compile_group);
+    std::string color = "auto";
+    app.add_option("--color", color, "auto, always or never")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->option_text("WHEN")
+        ->group(compile_group);
+    runner::add_options(app, options.run);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        write_files({{"-", app.help()}});
+        parsed.finished = kExitSuccess;
+        return parsed;
+    } catch (const CLI::ParseError& error) {
+        std::cerr << "pipec: error: " << printable(error.what()) << "\nTry `pipec run --help`.\n";
+        parsed.finished = kExitUsage;
+        return parsed;
+    }
+    options.color = use_color(color == "always" ? Color::Always : color == "never" ? Color::Never : Color::Auto);
+    return parsed;
+}
+
+/// pipec-run beside this program, or where an installation puts it, or on PATH.
+std::string find_runner() {
+    std::error_code error;
+    const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+    std::vector<fs::path> candidates;
+    if (!error) candidates = {here / "pipec-run", here / ".." / "libexec" / "pipec" / "pipec-run"};
+    const char* path = std::getenv("PATH");
+    const std::string directories = path == nullptr ? "" : path;
+    for (std::size_t begin = 0; begin < directories.size();) {
+        const std::size_t end = std::min(directories.find(':', begin), directories.size());
+        if (end > begin) candidates.push_back(fs::path(directories.substr(begin, end - begin)) / "pipec-run");
+        begin = end + 1;
+    }
+    for (const fs::path& candidate : candidates) {
+        if (fs::is_regular_file(candidate, error) && access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    }
+    throw RunError(kExitFile,
+                   fmt::format("there is no pipec-run: not in {}, not in libexec/pipec beside it, and not on PATH\n"
+                               "  note: it is built where OpenImageIO is found",
+                               here.string()));
+}
+
+/// The index of the pipeline to run.
+std::size_t choose_pipeline(const RunOptions& options, const std::vector<ir::Pipeline>& pipelines) {
+    if (pipelines.empty()) throw RunError(kExitProgramError, options.input + " has no pipeline to run");
+    std::vector<std::string> names;
+    std::string list;
+    for (const ir::Pipeline& pipeline : pipelines) {
+        if (pipeline.name == options.pipeline) return names.size();
+        names.push_back(pipeline.name);
+        list += fmt::format("{}`{}`", list.empty() ? "" : ", ", pipeline.name);
+    }
+    if (options.pipeline.empty()) {
+        if (pipelines.size() == 1) return 0;
+        throw RunError(kExitUsage, fmt::format("{} has several pipelines: {}; choose one with `--pipeline NAME`",
+                                               options.input, list));
+    }
+    const auto close = closest_name(options.pipeline, names);
+    throw RunError(kExitUsage, fmt::format("{} has no pipeline `{}`; {}", options.input, options.pipeline,
+                                           close ? fmt::format("did you mean `{}`?", *close) : "it has " + list));
+}
+
+/// A directory that is removed with what is in it.
+class TemporaryDirectory {
+public:
+    TemporaryDirectory() {
+        std::error_code error;
+        const fs::path parent = fs::temp_directory_path(error);
+        std::string name = ((error ? fs::path("/tmp") : parent) / "pipec-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) {
+            throw FileError(fmt::format("cannot make a directory {}: {}", name, std::strerror(errno)));
+        }
+        path_ = name;
+    }
+    TemporaryDirectory(const TemporaryDirectory&) = delete;
+    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+    ~TemporaryDirectory() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    [[nodiscard]] const fs::path& path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+/// Says that something takes long, where a person watches.
+class Progress {
+public:
+    Progress(std::string what, bool quiet) : what_(std::move(what)), watched_(!quiet && isatty(STDERR_FILENO) != 0) {}
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+    ~Progress() {
+        if (!shown_) return;
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start_;
+        std::cerr << fmt::format(" {:.1f} s\n", seconds.count());
+    }
+    void show() {
+        if (!watched_) return;
+        shown_ = true;
+        std::cerr << what_ << " ..." << std::flush;
+    }
+
+private:
+    std::string what_;
+    bool watched_;
+    bool shown_ = false;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// The compiled object, from the cache or made now.
+OpenFile get_object(const RunOptions& options, const NativeSource& source) {
+    const NativeCompiler compiler = find_native_compiler(options.native);
+    std::optional<ObjectCache> cache;
+    if (!options.no_cache) {
+        if (const auto directory = ObjectCache::default_directory()) cache.emplace(*directory);
+    }
+    const std::string key = object_key(compiler, source);
+    if (cache) {
+        if (auto found = cache->find(key)) return std::move(*found);
+    }
+    const TemporaryDirectory directory;
+    Progress progress("compiling " + printable(options.input), options.run.quiet);
+    const fs::path object = compile_object(compiler, source, directory.path(), [&] { progress.show(); });
+    if (cache) {
+        try {
+            return cache->store(key, object);
+        } catch (const FileError& error) {
+            std::cerr << "pipec: warning: the compiled pipeline is not kept: " << printable(error.what()) << "\n";
+        }
+    }
+    return open_file(object);
+}
+
+int run_pipeline(const RunOptions& options) {
+    const std::string runner = find_runner();
+    WarningOptions warnings;
+    warnings.none = options.no_warnings;
+    Diagnostics diags(warnings);
+    SourceManager sources;
+    const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
+    const Compilation compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze}, diags);
+    std::cerr << render_text(diags, sources, {.color = options.color}) << std::flush;
+    if (diags.has_errors()) return kExitProgramError;
+
+    const std::size_t index = choose_pipeline(options, compilation.pipelines);
+    const ir::Pipeline& pipeline = compilation.pipelines[index];
+    const std::vector<codegen::Unit> unit = {{&pipeline, &compilation.models.at(index)}};
+    const NativeSource source = {"pipeline.cpp", codegen::host_source("pipeline.h", unit, sources), "pipeline.h",
+                                 codegen::header("pipeline", unit)};
+    const OpenFile object = get_object(options, source);
+    std::vector<std::string> command = {"pipec-run", object.inherited_path(), "--pipeline", pipeline.name};
+    const std::vector<std::string> arguments = runner::to_arguments(options.run);
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    become(runner, command);
+}
+
+int fail(int exit_code, const char* message) {
+    // A compiler's output may have many lines; each is printed with its control characters made visible.
+    std::cerr << "pipec: error: ";
+    std::istringstream lines(message);
+    for (std::string line; std::getline(lines, line);) std::cerr << printable(line) << "\n";
+    return exit_code;
+}
+
+}  // namespace
+
+int run_command(int argc, char** argv) {
+    const Parsed parsed = parse_run_options(argc, argv);
+    if (parsed.finished) return *parsed.finished;
+    try {
+        return run_pipeline(parsed.options);
+    } catch (const RunError& error) {
+        return fail(error.exit_code, error.what());
+    } catch (const NativeCompilerError& error) {
+        return fail(kExitProgramError, error.what());
+    } catch (const std::system_error& error) {
+        return fail(kExitFile, error.what());
+    }
+}
+
+}  // namespace pipec::driver

@@ -1,0 +1,122 @@
+#include "random/check.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "support/render.h"
+#include "support_lib/host.h"
+
+namespace pipec::testing {
+
+namespace {
+
+/// Questions that take isl longer than this are refused by the analysis, which is a legal answer.
+constexpr unsigned long kAnalysisOperations = 4'000'000;
+
+std::vector<std::map<std::string, std::int64_t>> legal_sizes(const ir::Pipeline& pipeline, std::mt19937_64& rng) {
+    std::vector<std::map<std::string, std::int64_t>> result;
+    for (int attempt = 0; attempt < 20 && result.size() < 2; ++attempt) {
+        std::map<std::string, std::int64_t> sizes;
+        for (const ir::SizeParameter& size : pipeline.sizes)
+            sizes[size.name] = 1 + static_cast<std::int64_t>(rng() % 9);
+        if (sizes_are_legal(pipeline, sizes)) result.push_back(sizes);
+    }
+    return result;
+}
+
+std::string describe(const reference::Arguments& arguments) {
+    std::string text;
+    for (const auto& [name, value] : arguments.sizes) text += fmt::format(" {}={}", name, value);
+    return text;
+}
+
+void interpret(Subject& subject) {
+    const ir::Pipeline& pipeline = subject.compiled.pipelines.front();
+    std::mt19937_64 rng(subject.text.size());
+    Fill fill = Fill::Smooth;
+    for (const auto& sizes : legal_sizes(pipeline, rng)) {
+        reference::Arguments arguments = random_arguments(pipeline, sizes, fill, rng);
+        try {
+            subject.runs.push_back({arguments, reference::run(pipeline, arguments)});
+        } catch (const reference::Error& error) {
+            subject.failure =
+                fmt::format("accepted, but the interpreter finds with{}: {}", describe(arguments), error.what());
+            return;
+        }
+        fill = Fill::Extreme;
+    }
+}
+
+void compare(Subject& subject, const HostLibrary& library) {
+    const runner::abi::pipe_info& info = library.info(subject.name);
+    std::size_t next_layout = subject.text.size();
+    for (const Subject::Run& run : subject.runs) {
+        for (const Layout layout : {Layout::Dense, kLayouts[next_layout++ % std::size(kLayouts)]}) {
+            const auto actual = run_host(info, run.arguments, layout);
+            for (const auto& [output, array] : run.expected) {
+                const std::string differs = difference(array, actual.at(output));
+                if (differs.empty()) continue;
+                subject.failure = fmt::format("host and interpreter differ with{}, {} images: `{}`: {}",
+                                              describe(run.arguments), name(layout), output, differs);
+                return;
+            }
+        }
+    }
+}
+
+std::vector<codegen::Unit> units_of(const std::vector<Subject*>& subjects) {
+    std::vector<codegen::Unit> units;
+    for (const Subject* s : subjects) units.push_back({&s->compiled.pipelines.front(), &s->compiled.models.front()});
+    return units;
+}
+
+}  // namespace
+
+std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text) {
+    auto subject = std::make_unique<Subject>();
+    subject->name = name;
+    subject->text = text;
+    std::ofstream(PIPEC_BINARY_DIR "/random-current.pipe") << text;  // for whoever looks into a crash
+    try {
+        poly::Options analysis;
+        analysis.max_operations = kAnalysisOperations;
+        subject->compiled = compile_text(sources, name + ".pipe", text, analysis);
+        const Compiled& compiled = subject->compiled;
+        render_text(compiled.diags, sources);
+        if (compiled.ok() && compiled.pipelines.size() != compiled.models.size()) {
+            subject->failure = "neither accepted nor rejected with an error";
+        } else if (subject->accepted()) {
+            subject->name = compiled.pipelines.front().name;
+            interpret(*subject);
+        }
+    } catch (const std::exception& error) {
+        subject->failure = fmt::format("exception: {}", error.what());
+    }
+    return subject;
+}
+
+void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources) {
+    if (subjects.empty()) return;
+    try {
+        const HostLibrary library(units_of(subjects), sources);
+        for (Subject* subject : subjects) {
+            try {
+                compare(*subject, library);
+            } catch (const std::exception& error) {
+                subject->failure = error.what();
+            }
+        }
+    } catch (const std::exception& error) {
+        // Something in the batch does not compile: halve it until the culprit is alone.
+        if (subjects.size() == 1) {
+            subjects.front()->failure = error.what();
+            return;
+        }
+        const auto middle = subjects.begin() + static_cast<std::ptrdiff_t>(subjects.size() / 2);
+        check_on_host({subjects.begin(), middle}, sources);
+        check_on_host({middle, subjects.end()}, sources);
+    }
+}
+
+}  // namespace pipec::testing

@@ -1,0 +1,38 @@
+// What must hold for every program, legal or not.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+
+namespace pipec::testing {
+
+/// One program, of one pipeline, on its way through the compiler.
+struct Subject {
+    std::string name;  ///< of its pipeline
+    std::string text;
+    Compiled compiled;
+    /// Arguments on which it was interpreted, and what came out.
+    struct Run {
+        reference::Arguments arguments;
+        std::map<std::string, reference::Array> expected;
+    };
+    std::vector<Run> runs;
+    /// What is wrong; empty where nothing is.
+    std::string failure;
+    [[nodiscard]] bool accepted() const { return compiled.ok() && !compiled.pipelines.empty() && failure.empty(); }
+};
+
+/// Runs the front end, the analysis and, where they accept the program, the interpreter on a few sizes. It fails where
+/// an exception escapes, where the program is rejected without a word, and where an accepted program reads out of
+/// bounds.
+std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text);
+
+/// Compiles the accepted ones together for the host and runs them; sets `failure` where results differ.
+void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources);
+
+}  // namespace pipec::testing

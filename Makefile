@@ -1,0 +1,53 @@
+# The commands of this project. `make demo` shows it at work, `make test` proves it; both install what is missing.
+.DEFAULT_GOAL := help
+
+BUILD  ?= build/release
+PREFIX ?= /usr/local
+WERROR ?= OFF
+DEMO   := build/demo
+
+sources := $(shell git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.h' 'examples/*.cpp' \
+                                'bench/*.h' 'bench/*.cpp' 2>/dev/null)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 20
+
+deps: ## install the Debian packages that are missing
+	@tools/install-deps.sh
+
+configure: deps
+	@cmake --preset release -B $(BUILD) -DPIPEC_WERROR=$(WERROR) -Wno-dev > /dev/null
+
+build: configure ## build the compiler and all else into build/release
+	cmake --build $(BUILD)
+
+test: build ## build everything and run every test
+	ctest --preset release --test-dir $(BUILD) -j $(shell nproc)
+
+demo: configure ## compile an example and run it on a photograph
+	cmake --build $(BUILD) --target pipec pipec-run
+	@mkdir -p $(DEMO)
+	$(BUILD)/pipec run examples/sketch.pipe --in img=examples/images/chelsea.png --out out=$(DEMO)/drawing.png
+	@echo "The photograph: examples/images/chelsea.png"
+	@echo "The drawing:    $(DEMO)/drawing.png"
+
+install: build ## install into PREFIX (default /usr/local)
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+bench: build ## how long, and with how much memory, the examples compile
+	$(BUILD)/compile_bench $(BUILD)/pipec examples/*.pipe
+
+format: ## format the sources with clang-format
+	clang-format -i $(sources)
+
+check-format:
+	clang-format --dry-run --Werror $(sources)
+
+# clang cannot read the ANTLR runtime's headers, and isl's take it very long.
+lint: configure ## run clang-tidy
+	clang-tidy -p $(BUILD) --quiet $(filter-out src/frontend/parse%.cpp src/poly/%.cpp,$(filter src/%.cpp,$(sources)))
+
+clean: ## remove everything that was built
+	rm -rf build
+
+.PHONY: help deps configure build test demo install bench format check-format lint clean

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Exit codes, and that a wrong command line or file is refused in words.
+source "$(dirname "$0")/lib.sh" "$1"
+
+good_program
+bad_program
+
+run -fsyntax-only good.pipe; exits 0; is_silent
+run -fsyntax-only bad.pipe; exits 1; says "bad.pipe:2:17: error: unknown name \`imgg\`"; says "1 error generated."
+run bad.pipe; exits 1
+
+# Usage.
+run; exits 2; says "no input file"
+run good.pipe bad.pipe; exits 2; says "one file is compiled at a time"
+run ""; exits 2; says "a file name is empty"
+run good.pipe -o ""; exits 2; says "a file name is empty"
+run --hedaer x.h good.pipe; exits 2; says "unknown option \`--hedaer\`; did you mean \`--header\`?"
+run -fsyntax-onyl good.pipe; exits 2; says "did you mean \`-fsyntax-only\`?"
+run good.pipe -o; exits 2
+run good.pipe -MMD -MF; exits 2; says "-MF"
+run --emit cats good.pipe; exits 2; says "tokens, ast, pipeline, domains, host, header"
+run --color red good.pipe; exits 2; says "auto, always, never"
+run --diagnostics-format xml good.pipe; exits 2; says "text, json"
+run --max-analysis-operations 0 good.pipe; exits 2; says "positive integer"
+run --max-analysis-operations 12x good.pipe; exits 2; says "positive integer"
+run --target cuda good.pipe; exits 2; says "no CUDA back end yet"
+run --target z80 good.pipe; exits 2; says "there are: host"
+run --emit ast -fsyntax-only good.pipe; exits 2; says "exclude each other"
+run -fsyntax-only -o x good.pipe; exits 2; says "exclude each other"
+run --emit ast --header x.h good.pipe; exits 2
+run -; exits 2; says "-o"
+run -MP good.pipe; exits 2; says "-MMD"
+run -fsyntax-only -MMD good.pipe; exits 2; says "-MF"
+
+# Files.
+run missing.pipe; exits 3; says "cannot read \`missing.pipe\`: No such file or directory"
+run -fsyntax-only .; exits 3; says "Is a directory"
+run -fsyntax-only /dev/zero; exits 3; says "larger than"
+run good.pipe -o nowhere/x.cpp; exits 3; says "cannot write \`nowhere/x.cpp\`: No such file or directory"
+mkdir taken
+run good.pipe -o taken; exits 3; says "Is a directory"
+run good.pipe -o good.pipe/x.cpp; exits 3
+if [ "$(id -u)" -ne 0 ]; then
+    good_program secret.pipe
+    chmod 000 secret.pipe
+    run -fsyntax-only secret.pipe; exits 3; says "Permission denied"
+    chmod 600 secret.pipe
+fi
+ln -s loop.pipe loop.pipe
+run -fsyntax-only loop.pipe; exits 3
+
+# What does not fit goes nowhere.
+run --emit ast good.pipe -o /dev/full; exits 3; says "No space left on device"
+"$pipec" --emit ast good.pipe >/dev/full 2>.err; status=$?; command="pipec --emit ast >/dev/full"
+exits 3; says "standard output"
+"$pipec" --help >/dev/full 2>.err; status=$?; command="pipec --help >/dev/full"
+exits 3
+
+# Answers.
+run --help; exits 0; is_silent; prints "Usage: pipec"; prints "-fsyntax-only"; prints "-MMD"; prints "Examples:"
+check "no line of the help is wider than 100 columns" [ "$(awk 'length > 100' .out | wc -l)" -eq 0 ]
+run -h; exits 0
+run --version; exits 0; check "a version" grep -qxE 'pipec [0-9]+\.[0-9]+\.[0-9]+' .out
+run --list-diagnostics; exits 0; prints "syntax-error"
+finish

@@ -32,8 +32,8 @@ struct Domain {
 /// With from == Explicit the caller passes it.
 struct SizeSolution {
     enum class From { Input, Output, Explicit } from = From::Explicit;
-    int size = -1;      ///< index into Pipeline::sizes
-    int buffer = -1;    ///< index of the input or output
+    int size = -1;    ///< index into Pipeline::sizes
+    int buffer = -1;  ///< index of the input or output
     int dim = -1;
     std::int64_t divisor = 1;
     ir::Expr rest;

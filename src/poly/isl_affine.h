@@ -1,0 +1,82 @@
+// From ir expressions to isl: integer expressions as piecewise quasi-affine functions, conditions as sets.
+//
+// What is not affine (data, scalar parameters, products, floats) becomes an *opaque* parameter with a numeric interval;
+// structurally equal expressions share one. A condition on data is the set where an opaque 0/1 parameter is 1, its
+// negation the set where it is 0: both are exact in the opaque value, so no approximation needs a direction.
+//
+// The analysis computes in unbounded integers, the program modulo 2^n. For + - * both agree modulo 2^n, so a sum that
+// is proved to lie within bounds is right however it was computed. Only an operand whose value matters by itself (of /
+// % min max and comparisons) must not have wrapped: such operands are returned as obligations, or, where data is
+// involved, treated as opaque values of their type.
+#pragma once
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/isl_context.h"
+#include "poly/value_ranges.h"
+
+namespace pipec::poly {
+
+/// An operand that must fit its type, wherever the expression around it is evaluated.
+struct NoWrap {
+    ir::Expr operand;
+    isl::pw_aff value;
+};
+
+/// A translated expression and the obligations (indices into AffineTranslator::obligations) that it relies on.
+template <class T>
+struct Translated {
+    T value;
+    std::vector<int> no_wrap;
+};
+
+class AffineTranslator {
+public:
+    AffineTranslator(const IslContext& isl, ValueRanges& ranges) : isl_(isl), ranges_(ranges) {}
+
+    /// The value in unbounded integers, modulo 2^n of the type the program's value.
+    Translated<isl::pw_aff> integer(const ir::Expr& e);
+    /// The value itself: as `integer`, with the obligation that it did not wrap.
+    Translated<isl::pw_aff> exact_integer(const ir::Expr& e);
+    /// Where a Bool expression is `truth`.
+    Translated<isl::set> condition(const ir::Expr& e, bool truth = true);
+
+    /// A let that the expressions to come may mention.
+    void bind(ir::VarId var, const ir::Expr& value);
+
+    [[nodiscard]] const NoWrap& obligation(int index) const { return obligations_.at(static_cast<std::size_t>(index)); }
+    /// The expression behind an opaque parameter.
+    [[nodiscard]] const ir::Expr& opaque(int index) const { return opaques_.at(static_cast<std::size_t>(index)); }
+    /// `set` with the intervals of the opaque parameters that occur in it.
+    [[nodiscard]] isl::set with_opaque_bounds(isl::set set) const;
+
+private:
+    isl::pw_aff value(const ir::Expr& e);
+    isl::pw_aff operand(const ir::Expr& e);
+    isl::set truth_set(const ir::Expr& e, bool truth);
+    isl::pw_aff compute(const ir::Expr& e);
+    isl::pw_aff compute_binary(const ir::Expr& e, const ir::Binary& n);
+    isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
+    isl::set compute_truth(const ir::Expr& e, bool truth);
+    isl::set compare(ir::BinaryOp op, const isl::pw_aff& a, const isl::pw_aff& b, bool truth);
+    isl::pw_aff make_opaque(const ir::Expr& e);
+    isl::val val(Wide v) const;
+    isl::pw_aff constant(Wide v) const;
+    template <class T, class F>
+    T remembered(std::map<std::pair<const ir::Node*, bool>, Translated<T>>& known, const ir::Expr& e, bool truth, F f);
+
+    const IslContext& isl_;
+    ValueRanges& ranges_;
+    std::map<std::pair<const ir::Node*, bool>, Translated<isl::pw_aff>> values_;
+    std::map<std::pair<const ir::Node*, bool>, Translated<isl::set>> conditions_;
+    std::unordered_map<ir::VarId, ir::Expr> lets_;
+    std::vector<ir::Expr> opaques_;
+    std::vector<NoWrap> obligations_;
+    std::vector<int> open_obligations_;  ///< of the expression being translated
+};
+
+}  // namespace pipec::poly

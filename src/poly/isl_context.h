@@ -1,0 +1,80 @@
+// The isl context of one analysis and the naming convention that all its sets share.
+//
+// Every named value is an isl *parameter*, so that expressions of one stage combine without any bookkeeping of spaces:
+//
+//     s<k>  size parameter k            v<id>  variable (dimension of a stage, reduction variable)
+//     o<k>  opaque value k: what the affine analysis cannot look into, with a numeric interval
+//
+// Sets and piecewise affine expressions live in the parameter space ("[s0, v3] -> { : 0 <= v3 < s0 }"). Only at the
+// end some parameters become set dimensions (`as_tuple`) to ask isl for bounds or points.
+#pragma once
+
+#include <isl/aff.h>
+#include <isl/cpp.h>
+#include <isl/set.h>
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/source.h"
+
+namespace pipec::poly {
+
+/// A parameter of the convention above.
+struct Name {
+    enum class Kind : char { Size = 's', Variable = 'v', Opaque = 'o' };
+    Kind kind;
+    int index;
+    friend auto operator<=>(const Name&, const Name&) = default;
+};
+
+/// Owns the isl context; every isl object made with it must be gone before it is.
+class IslContext {
+public:
+    explicit IslContext(unsigned long max_operations);
+    ~IslContext();
+    IslContext(const IslContext&) = delete;
+    IslContext& operator=(const IslContext&) = delete;
+
+    [[nodiscard]] isl::ctx ctx() const { return isl::ctx(ctx_); }
+    /// Starts a new question: isl's operations are counted from here. `what` and `range` say what it is about, for the
+    /// error when it is too expensive.
+    void begin_question(SourceRange range, std::string what);
+    [[nodiscard]] const std::string& question() const { return question_; }
+    [[nodiscard]] SourceRange question_range() const { return question_range_; }
+
+    [[nodiscard]] isl::id id(Name name) const;
+    [[nodiscard]] isl::pw_aff value(Name name) const;
+    [[nodiscard]] isl::pw_aff constant(long value) const;
+    /// { : } and { : false } over no parameters.
+    [[nodiscard]] isl::set everything() const;
+    [[nodiscard]] isl::set nothing() const;
+    [[nodiscard]] isl::multi_id tuple(const std::vector<Name>& names) const;
+
+private:
+    isl_ctx* ctx_;
+    std::string question_ = "the sizes";
+    SourceRange question_range_;
+};
+
+/// The parameters that really occur, in isl's order.
+std::vector<Name> names_in(const isl::set& set);
+std::vector<Name> names_in(const isl::pw_aff& value);
+
+/// The coefficient of a parameter; 0 where it does not occur.
+isl::val coefficient(const isl::aff& aff, Name name);
+
+/// Existential quantification over parameters.
+isl::set project_out(const IslContext& isl, isl::set set, const std::vector<Name>& names);
+
+/// [p] -> { : S } as { [p...] : S }: the named parameters, in that order, become the dimensions.
+isl::set as_tuple(const IslContext& isl, const isl::set& set, const std::vector<Name>& names);
+
+/// A point of a parameter set, lexicographically least in the order of `names` (all that occur in the set) where isl
+/// can find that one. None when the set is empty.
+std::optional<std::vector<long>> least_point(const IslContext& isl, const isl::set& set,
+                                             const std::vector<Name>& names);
+
+}  // namespace pipec::poly

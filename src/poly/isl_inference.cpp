@@ -1,0 +1,360 @@
+// The walk from outputs to inputs; see isl_inference.h.
+#include "poly/isl_inference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "ir/build.h"
+#include "ir/print.h"
+#include "poly/diagnostics.h"
+#include "poly/isl_to_ir.h"
+
+namespace pipec::poly {
+
+namespace {
+
+/// The index of one dimension of a source, in sets of one dimension.
+constexpr Name kIndex{Name::Kind::Variable, -1};
+
+/// What readers need of one source: per dimension { [index] } as parameter kIndex, and, in exact mode, the points over
+/// the source's own variables.
+struct Need {
+    std::vector<isl::set> dims;
+    std::optional<isl::set> points;
+};
+
+/// Reads of one source that ask the same of one of its dimensions.
+struct Query {
+    std::size_t dim;
+    int guard;
+    isl::pw_aff value;
+    std::vector<const Access*> users;
+};
+
+/// The accesses of one stage to one source, with equal questions asked once.
+struct SourceQueries {
+    ir::Source source;
+    bool is_write;
+    std::vector<Query> queries;
+    std::vector<const Access*> accesses;  ///< distinct in some dimension or guard
+};
+
+std::vector<SourceQueries> group(const StageAccesses& found) {
+    std::vector<SourceQueries> result;
+    for (const Access& access : found.accesses) {
+        auto entry = std::find_if(result.begin(), result.end(), [&](const SourceQueries& s) {
+            return s.source == access.source && s.is_write == access.is_write;
+        });
+        if (entry == result.end()) {
+            result.push_back({access.source, access.is_write, {}, {}});
+            entry = result.end() - 1;
+        }
+        bool distinct = access.values.empty();
+        for (std::size_t d = 0; d < access.values.size(); ++d) {
+            const auto same = [&](const Query& q) {
+                return q.dim == d && q.guard == access.guard && q.value.plain_is_equal(access.values[d]);
+            };
+            const auto query = std::find_if(entry->queries.begin(), entry->queries.end(), same);
+            if (query != entry->queries.end()) {
+                query->users.push_back(&access);
+                continue;
+            }
+            entry->queries.push_back({d, access.guard, access.values[d], {&access}});
+            distinct = true;
+        }
+        // Two accesses may agree with others dimension by dimension and yet be new as a whole.
+        const auto same_access = [&](const Access* other) {
+            return other->guard == access.guard &&
+                   std::equal(other->values.begin(), other->values.end(), access.values.begin(), access.values.end(),
+                              [](const isl::pw_aff& a, const isl::pw_aff& b) { return a.plain_is_equal(b); });
+        };
+        if (distinct || std::none_of(entry->accesses.begin(), entry->accesses.end(), same_access)) {
+            entry->accesses.push_back(&access);
+        }
+    }
+    return result;
+}
+
+/// The stage whose accesses are looked at.
+struct Reader {
+    const ir::Stage& stage;
+    const StageDomain& domain;
+    const StageAccesses& found;
+    /// Guards with the opaque values projected out: what they say about dimensions and sizes.
+    std::vector<std::optional<isl::set>> plain_guards;
+};
+
+bool contains(const std::vector<Name>& names, Name name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool has_kind(const std::vector<Name>& names, Name::Kind kind) {
+    return std::any_of(names.begin(), names.end(), [&](Name n) { return n.kind == kind; });
+}
+
+class Inferer {
+public:
+    Inferer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode)
+        : isl_(isl),
+          pipeline_(pipeline),
+          sizes_(sizes),
+          mode_(mode),
+          ranges_(pipeline, sizes.ranges),
+          affine_(isl, ranges_),
+          stage_needs_(pipeline.stages.size()),
+          input_needs_(pipeline.inputs.size()) {
+        for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+            stage_needs_[s].dims.assign(pipeline.stages[s].dims.size(), isl.nothing());
+        }
+        for (std::size_t i = 0; i < pipeline.inputs.size(); ++i) {
+            input_needs_[i].dims.assign(pipeline.inputs[i].rank(), isl.nothing());
+        }
+        result_.domains.resize(pipeline.stages.size());
+    }
+
+    Inference run() {
+        for (std::size_t s = pipeline_.stages.size(); s-- > 0;) stage(s);
+        for (const Need& need : input_needs_) {
+            InputFootprint footprint;
+            for (const isl::set& dim : need.dims) {
+                const Bounds b = hull(dim);
+                footprint.box.push_back({b.lo_expr, b.hi_expr});
+            }
+            result_.footprints.push_back(std::move(footprint));
+        }
+        std::reverse(result_.findings.begin(), result_.findings.end());
+        std::stable_sort(result_.findings.begin(), result_.findings.end(),
+                         [](const Finding& a, const Finding& b) { return a.stage < b.stage; });
+        return std::move(result_);
+    }
+
+private:
+    void stage(std::size_t index) {
+        const ir::Stage& stage = pipeline_.stages[index];
+        isl_.begin_question(stage.range, fmt::format("the domain of `{}`", stage.name));
+        const auto domain = domain_of(index);
+        if (!domain) return;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            const IntRange lo = ranges_.integer(domain->box[d].lo_expr);
+            const IntRange hi = ranges_.integer(domain->box[d].hi_expr);
+            ranges_.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
+        }
+        const StageAccesses found = find_accesses(isl_, pipeline_, static_cast<int>(index), affine_, ranges_);
+        StageProofs proofs(isl_, pipeline_, sizes_, static_cast<int>(index), *domain, found, affine_, result_.findings);
+        proofs.prove_cases();
+        proofs.prove_no_wrap();
+        Reader reader{stage, *domain, found, {}};
+        reader.plain_guards.resize(found.guards.size());
+        for (const SourceQueries& queries : group(found)) source(queries, reader, proofs);
+    }
+
+    /// The hull of { [index] : need }, empty (0 <= index < 0) for sizes where nothing is needed.
+    Bounds hull(const isl::set& need) {
+        const isl::set tuple = as_tuple(isl_, need.intersect(sizes_.assumed).coalesce(), {kIndex});
+        const auto bounds = [&](const isl::pw_aff& lo, const isl::pw_aff& hi) {
+            // Back through ir, which writes nested divisions as one.
+            const ir::Expr lo_expr = to_expr(lo), hi_expr = to_expr(hi);
+            return Bounds{affine_.integer(lo_expr).value, affine_.integer(hi_expr).value, keep(lo_expr), keep(hi_expr)};
+        };
+        if (tuple.is_empty()) return bounds(isl_.constant(0), isl_.constant(0));
+        const isl::pw_aff lo = simplify(isl_, isl::manage(isl_set_dim_min(tuple.copy(), 0)), sizes_.assumed, {});
+        const isl::pw_aff last = isl::manage(isl_set_dim_max(tuple.copy(), 0));
+        return bounds(lo, simplify(isl_, last.add_constant(1), sizes_.assumed, lo));
+    }
+
+    /// Expressions that are remembered by their address must stay alive.
+    ir::Expr keep(ir::Expr e) {
+        kept_.push_back(e);
+        return e;
+    }
+
+    isl::set interval(const ir::Dimension& dim, const Bounds& b) const {
+        const isl::pw_aff var = isl_.value({Name::Kind::Variable, dim.var});
+        return var.ge_set(b.lo).intersect(var.lt_set(b.hi));
+    }
+
+    /// Fills in the stage's Domain. None when no point of the stage is needed.
+    std::optional<StageDomain> domain_of(std::size_t index) {
+        const ir::Stage& stage = pipeline_.stages[index];
+        const ExplicitBounds& given = sizes_.stages[index];
+        Need& need = stage_needs_[index];
+        StageDomain domain{{}, isl_.everything(), true};
+        bool inferred = false, needed = true;
+        std::vector<Name> explicit_dims;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            if (given[d]) {
+                domain.box.push_back(*given[d]);
+                explicit_dims.push_back({Name::Kind::Variable, stage.dims[d].var});
+            } else {
+                inferred = true;
+                needed = needed && !need.dims[d].is_empty();
+                domain.box.push_back(hull(need.dims[d]));
+                check_size(stage, stage.dims[d], domain.box.back(), index);
+            }
+            domain.points = domain.points.intersect(interval(stage.dims[d], domain.box[d]));
+        }
+        Domain& out = result_.domains[index];
+        for (const Bounds& b : domain.box) out.box.push_back({b.lo_expr, b.hi_expr});
+        if (!needed) return std::nullopt;
+        if (mode_ == DomainMode::Exact && inferred && need.points) {
+            const isl::set wanted = project_out(isl_, *need.points, explicit_dims).coalesce();
+            const isl::set box = domain.points.intersect(sizes_.assumed);
+            domain.is_box = box.is_subset(wanted);
+            if (!domain.is_box) {
+                domain.points = domain.points.intersect(wanted).coalesce();
+                out.guard = to_condition(isl::manage(isl_set_compute_divs(domain.points.copy())).gist(box).coalesce());
+            }
+        }
+        return domain;
+    }
+
+    /// An inferred range must fit int32, as its bounds and loop variables do.
+    void check_size(const ir::Stage& stage, const ir::Dimension& dim, const Bounds& b, std::size_t index) {
+        if (fits(ranges_.unwrapped(b.lo_expr), ir::Type::Int32) &&
+            fits(ranges_.unwrapped(b.hi_expr), ir::Type::Int32)) {
+            return;
+        }
+        const isl::set outside = b.lo.lt_set(isl_.constant(INT32_MIN)).unite(b.hi.gt_set(isl_.constant(INT32_MAX)));
+        if (outside.intersect(sizes_.bounded).is_empty()) return;
+        const std::string message = fmt::format(
+            "the range of `{}` in `{}` cannot be bounded by 32-bit integers: its readers ask for {} <= {} < {}",
+            pipeline_.variables[static_cast<std::size_t>(dim.var)].name, stage.name,
+            ir::to_string(pipeline_, b.lo_expr), pipeline_.variables[static_cast<std::size_t>(dim.var)].name,
+            ir::to_string(pipeline_, b.hi_expr));
+        result_.findings.push_back(
+            {dim.range.valid() ? dim.range : stage.range, static_cast<int>(index),
+             [message, range = dim.range.valid() ? dim.range : stage.range](Diagnostics& diags) {
+                 diags.report(diag::UnboundedDomain, range, message)
+                     .note("bound the index, for example with `clamp`, or give the stage an explicit range");
+             }});
+    }
+
+    void source(const SourceQueries& queries, Reader& reader, StageProofs& proofs) {
+        const bool is_input = queries.source.kind == ir::Source::Kind::Input;
+        const auto index = static_cast<std::size_t>(queries.source.index);
+        Need& need = is_input ? input_needs_[index] : stage_needs_[index];
+        const std::string& name = is_input ? pipeline_.inputs[index].name : pipeline_.stages[index].name;
+
+        std::vector<isl::set> asked(need.dims.size(), isl_.nothing());
+        for (const Query& query : queries.queries) {
+            isl_.begin_question(query.users[0]->range, fmt::format("this access to `{}`", name));
+            asked[query.dim] = asked[query.dim].unite(values(query, reader)).coalesce();
+        }
+        for (std::size_t d = 0; d < need.dims.size(); ++d) {
+            const std::optional<Bounds> bounds = is_input ? sizes_.inputs[index][d] : sizes_.stages[index][d];
+            if (bounds) prove(queries, d, *bounds, asked[d], proofs);
+            if (!queries.is_write) need.dims[d] = need.dims[d].unite(asked[d]).coalesce();
+        }
+        if (mode_ != DomainMode::Exact || is_input || queries.is_write) return;
+        for (const Access* access : queries.accesses) {
+            isl_.begin_question(access->range, fmt::format("this access to `{}`", name));
+            const isl::set points = image(*access, reader, pipeline_.stages[index]);
+            need.points = need.points ? need.points->unite(points).coalesce() : points;
+        }
+    }
+
+    /// All queries of a dimension at once first: only when that fails, each by itself, to see which is to blame.
+    void prove(const SourceQueries& queries, std::size_t dim, const Bounds& bounds, const isl::set& asked,
+               StageProofs& proofs) {
+        const isl::pw_aff index = isl_.value(kIndex);
+        const isl::set outside = index.lt_set(bounds.lo).unite(index.ge_set(bounds.hi));
+        if (outside.intersect(asked).intersect(sizes_.assumed).is_empty()) return;
+        for (const Query& query : queries.queries) {
+            if (query.dim == dim) proofs.prove_in_bounds(*query.users[0], dim, bounds);
+        }
+    }
+
+    /// { [index] : exists v in domain, guard : index = value(v) }, or more: dimensions that neither the value nor the
+    /// guard mentions count as non-empty when the domain is a box.
+    isl::set values(const Query& query, Reader& reader) {
+        const std::vector<Name> names = names_in(query.value);
+        const bool depends_on_data = has_kind(names, Name::Kind::Opaque);
+        const isl::set& guard = depends_on_data ? reader.found.guards[static_cast<std::size_t>(query.guard)]
+                                                : plain_guard(reader, query.guard);
+        if (auto simple = simple_values(query, names, reader, guard)) return *simple;
+        isl::set set = affine_.with_opaque_bounds(query.value.eq_set(isl_.value(kIndex))).intersect(guard);
+        if (!reader.domain.is_box) return only(set.intersect(reader.domain.points), {kIndex});
+        const std::vector<Name> involved = names_in(set);
+        for (std::size_t d = 0; d < reader.stage.dims.size(); ++d) {
+            if (contains(involved, {Name::Kind::Variable, reader.stage.dims[d].var})) {
+                set = set.intersect(interval(reader.stage.dims[d], reader.domain.box[d]));
+            }
+        }
+        return only(std::move(set), {kIndex});
+    }
+
+    const isl::set& plain_guard(Reader& reader, int guard) {
+        auto& known = reader.plain_guards[static_cast<std::size_t>(guard)];
+        if (known) return *known;
+        const isl::set& full = reader.found.guards[static_cast<std::size_t>(guard)];
+        std::vector<Name> opaques = names_in(full);
+        std::erase_if(opaques, [](Name n) { return n.kind != Name::Kind::Opaque; });
+        return known.emplace(project_out(isl_, full, opaques).coalesce());
+    }
+
+    /// The common case without quantifier elimination: c * v + rest under no guard with v in a box, or no v at all.
+    std::optional<isl::set> simple_values(const Query& query, const std::vector<Name>& names, const Reader& reader,
+                                          const isl::set& guard) {
+        if (!reader.domain.is_box || isl_set_plain_is_universe(guard.get()) != isl_bool_true) return std::nullopt;
+        if (has_kind(names, Name::Kind::Opaque) || !query.value.isa_aff()) return std::nullopt;
+        const isl::aff aff = query.value.as_aff();
+        if (aff.involves_locals()) return std::nullopt;
+        Bounds b{query.value, query.value.add_constant(1), nullptr, nullptr};
+        bool has_variable = false;
+        for (const Name name : names) {
+            if (name.kind != Name::Kind::Variable) continue;
+            const auto dim = std::find_if(reader.stage.dims.begin(), reader.stage.dims.end(),
+                                          [&](const ir::Dimension& d) { return d.var == name.index; });
+            if (has_variable || dim == reader.stage.dims.end()) return std::nullopt;
+            has_variable = true;
+            const Bounds& v = reader.domain.box[static_cast<std::size_t>(dim - reader.stage.dims.begin())];
+            const isl::val c = coefficient(aff, name);
+            const isl::pw_aff rest = query.value.sub(isl_.value(name).scale(c));
+            const isl::pw_aff first = rest.add(v.lo.scale(c)), last = rest.add(v.hi.add_constant(-1).scale(c));
+            b.lo = c.is_nonneg() ? first : last;
+            b.hi = (c.is_nonneg() ? last : first).add_constant(1);
+        }
+        const isl::pw_aff index = isl_.value(kIndex);
+        return index.ge_set(b.lo).intersect(index.lt_set(b.hi));
+    }
+
+    /// { p : exists v in domain, guard : p = indices(v) } over the source's own variables.
+    isl::set image(const Access& access, const Reader& reader, const ir::Stage& source) {
+        isl::set set = reader.domain.points.intersect(reader.found.guards[static_cast<std::size_t>(access.guard)]);
+        std::vector<Name> dims;
+        for (std::size_t d = 0; d < source.dims.size(); ++d) {
+            dims.push_back({Name::Kind::Variable, source.dims[d].var});
+            set = set.intersect(access.values[d].eq_set(isl_.value(dims.back())));
+        }
+        return only(affine_.with_opaque_bounds(set).intersect(sizes_.assumed), dims);
+    }
+
+    /// Projects out everything but sizes and `dims`.
+    isl::set only(isl::set set, const std::vector<Name>& dims) const {
+        std::vector<Name> others;
+        for (const Name name : names_in(set)) {
+            if (name.kind != Name::Kind::Size && !contains(dims, name)) others.push_back(name);
+        }
+        return project_out(isl_, std::move(set), others).coalesce();
+    }
+
+    IslContext& isl_;
+    const ir::Pipeline& pipeline_;
+    const SizeContext& sizes_;
+    DomainMode mode_;
+    ValueRanges ranges_;
+    AffineTranslator affine_;
+    std::vector<Need> stage_needs_, input_needs_;
+    std::vector<ir::Expr> kept_;
+    Inference result_;
+};
+
+}  // namespace
+
+Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode) {
+    return Inferer(isl, pipeline, sizes, mode).run();
+}
+
+}  // namespace pipec::poly

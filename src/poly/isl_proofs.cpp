@@ -1,0 +1,209 @@
+// Proofs about one stage and their messages; see isl_proofs.h.
+#include "poly/isl_proofs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/print.h"
+#include "poly/diagnostics.h"
+#include "poly/isl_to_ir.h"
+
+namespace pipec::poly {
+
+namespace {
+
+bool contains(const std::vector<Name>& names, Name name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Appends those of `more` that are new.
+void merge(std::vector<Name>& names, const std::vector<Name>& more) {
+    for (const Name name : more) {
+        if (!contains(names, name)) names.push_back(name);
+    }
+}
+
+std::string size_bounds(const ir::Pipeline& pipeline, const std::string& what, const Bounds& b) {
+    return fmt::format("{} <= {} < {}", ir::to_string(pipeline, b.lo_expr), what, ir::to_string(pipeline, b.hi_expr));
+}
+
+}  // namespace
+
+/// Where the stage evaluates what stands under the guard.
+isl::set StageProofs::points(int guard) const {
+    return sizes_.assumed.intersect(domain_.points).intersect(accesses_.guards[static_cast<std::size_t>(guard)]);
+}
+
+SourceRange StageProofs::place(SourceRange range) const {
+    return range.valid() ? range : stage().range;
+}
+
+void StageProofs::add(SourceRange range, std::function<void(Diagnostics&)> report) {
+    const bool known = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& f) {
+        return f.range == range && (range.valid() || f.stage == stage_);
+    });
+    if (!known) findings_.push_back({range, stage_, std::move(report)});
+}
+
+/// The values of the relevant names in a small point of the violation: "x = 0, `v` = 256, R = 3".
+std::string StageProofs::example(const isl::set& violation, std::vector<Name> relevant) const {
+    // Small sizes first, then small indices.
+    std::vector<Name> order = names_in(violation);
+    merge(order, relevant);
+    std::sort(order.begin(), order.end(), [](Name a, Name b) {
+        const auto rank = [](Name n) {
+            return n.kind == Name::Kind::Size ? 0 : n.kind == Name::Kind::Variable ? 1 : 2;
+        };
+        return std::pair(rank(a), a.index) < std::pair(rank(b), b.index);
+    });
+    const auto point = least_point(isl_, violation, order);
+    if (!point) return "";
+    std::string result;
+    for (const Name::Kind kind : {Name::Kind::Variable, Name::Kind::Opaque, Name::Kind::Size}) {
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            if (order[i].kind != kind || !contains(relevant, order[i])) continue;
+            const auto index = static_cast<std::size_t>(order[i].index);
+            const std::string name = kind == Name::Kind::Variable ? pipeline_.variables[index].name
+                                     : kind == Name::Kind::Size
+                                         ? pipeline_.sizes[index].name
+                                         : "`" + ir::to_string(pipeline_, affine_.opaque(order[i].index)) + "`";
+            const bool is_bool = kind == Name::Kind::Opaque && affine_.opaque(order[i].index)->type == ir::Type::Bool;
+            const std::string value = is_bool ? ((*point)[i] != 0 ? "true" : "false") : std::to_string((*point)[i]);
+            result += fmt::format("{}{} = {}", result.empty() ? "" : ", ", name, value);
+        }
+    }
+    return result;
+}
+
+/// Where the ranges of the variables come from, and which calls made the stage.
+std::vector<DiagnosticNote> StageProofs::context_notes(const std::vector<Name>& relevant) const {
+    std::vector<DiagnosticNote> notes;
+    for (std::size_t d = 0; d < stage().dims.size(); ++d) {
+        const ir::Dimension& dim = stage().dims[d];
+        if (dim.is_explicit() || !contains(relevant, {Name::Kind::Variable, dim.var})) continue;
+        const std::string& var = pipeline_.variables[static_cast<std::size_t>(dim.var)].name;
+        notes.push_back({dim.range, fmt::format("what is read of `{}` needs {}", stage().name,
+                                                size_bounds(pipeline_, var, domain_.box[d]))});
+    }
+    for (const SourceRange call : stage().made_by) notes.push_back({call, "in the stage function called here"});
+    return notes;
+}
+
+void StageProofs::prove_cases() {
+    for (const Case& c : accesses_.cases) {
+        isl_.begin_question(place(c.select->range), fmt::format("this `if` in `{}`", stage().name));
+        const isl::set uncovered = points(c.guard).intersect(c.uncovered);
+        if (uncovered.is_empty()) continue;
+        std::vector<Name> relevant = names_in(c.uncovered);
+        merge(relevant, names_in(accesses_.guards[static_cast<std::size_t>(c.guard)]));
+        std::string when = example(uncovered, relevant);
+        if (when.empty()) when = "it is evaluated";
+        add(place(c.select->range),
+            [range = place(c.select->range), when, notes = context_notes(relevant)](Diagnostics& diags) {
+                auto report = diags.report(diag::UncoveredIf, range, when);
+                for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
+            });
+    }
+}
+
+void StageProofs::prove_no_wrap() {
+    for (const GuardedNoWrap& n : accesses_.no_wrap) no_wrap(n.obligation, n.guard);
+    for (const Access& access : accesses_.accesses) {
+        for (const int obligation : access.no_wrap) no_wrap(obligation, access.guard);
+    }
+}
+
+void StageProofs::no_wrap(int obligation, int guard) {
+    const NoWrap& n = affine_.obligation(obligation);
+    isl_.begin_question(place(n.operand->range), fmt::format("the overflow of an index in `{}`", stage().name));
+    const IntRange bounds = type_range(n.operand->type);
+    const isl::set wraps = n.value.gt_set(isl_.constant(static_cast<long>(bounds.hi)))
+                               .unite(n.value.lt_set(isl_.constant(static_cast<long>(bounds.lo))));
+    const isl::set violation = wraps.intersect(points(guard)).intersect(sizes_.bounded);
+    if (violation.is_empty()) return;
+    const std::vector<Name> relevant = names_in(n.value);
+    const std::string message = fmt::format("`{}` overflows {} when {}", ir::to_string(pipeline_, n.operand),
+                                            ir::name(n.operand->type), example(violation, relevant));
+    const auto remedy = weakest_remedy(isl_, sizes_, violation);
+    const std::string advice =
+        remedy ? fmt::format("it does not when `{}`: add that to `where`", ir::to_string(pipeline_, *remedy)) : "";
+    add(place(n.operand->range),
+        [range = place(n.operand->range), message, advice, notes = context_notes(relevant)](Diagnostics& diags) {
+            auto report = diags.report(diag::IndexOverflow, range, message);
+            for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
+            if (!advice.empty()) report.note(advice);
+        });
+}
+
+void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds) {
+    const bool is_input = access.source.kind == ir::Source::Kind::Input;
+    const auto source = static_cast<std::size_t>(access.source.index);
+    const std::string& name = is_input ? pipeline_.inputs[source].name : pipeline_.stages[source].name;
+    isl_.begin_question(place(access.range), fmt::format("this access to `{}`", name));
+
+    const isl::pw_aff& value = access.values[dim];
+    const isl::set outside = value.lt_set(bounds.lo).unite(value.ge_set(bounds.hi));
+    const isl::set violation = affine_.with_opaque_bounds(outside).intersect(points(access.guard));
+    if (violation.is_empty()) return;
+
+    std::vector<Name> relevant = names_in(value);
+    const bool depends_on_data =
+        std::any_of(relevant.begin(), relevant.end(), [](Name n) { return n.kind == Name::Kind::Opaque; });
+    std::vector<Name> shown = relevant;
+    merge(shown, names_in(bounds.lo));
+    merge(shown, names_in(bounds.hi));
+    for (std::size_t d = 0; d < stage().dims.size(); ++d) {
+        if (!contains(relevant, {Name::Kind::Variable, stage().dims[d].var})) continue;
+        merge(shown, names_in(domain_.box[d].lo));
+        merge(shown, names_in(domain_.box[d].hi));
+    }
+
+    const ir::Expr& index = access.indices[dim];
+    const std::string text = access.expr
+                                 ? ir::to_string(pipeline_, access.expr)
+                                 : ir::to_string(pipeline_, ir::read(access.source, stage().type, access.indices));
+    // The value of the index at the example point: a further name that the point must give a value to.
+    const Name result_name{Name::Kind::Opaque, 1'000'000};
+    const isl::set with_value = violation.intersect(value.eq_set(isl_.value(result_name)));
+    std::vector<Name> order = names_in(violation);
+    merge(order, shown);
+    std::sort(order.begin(), order.end(), [](Name a, Name b) {
+        const auto rank = [](Name n) {
+            return n.kind == Name::Kind::Size ? 0 : n.kind == Name::Kind::Variable ? 1 : 2;
+        };
+        return std::pair(rank(a), a.index) < std::pair(rank(b), b.index);
+    });
+    order.push_back(result_name);
+    const auto point = least_point(isl_, with_value, order);
+    const std::string index_text = ir::to_string(pipeline_, index);
+    const std::string value_text = point ? std::to_string(point->back()) : "out of range";
+    const std::string when = example(violation, shown);
+    std::string message = fmt::format("`{}` is out of bounds: ", text);
+    message += index_text == value_text ? fmt::format("index {} is {}", dim, value_text)
+                                        : fmt::format("index {}, `{}`, is {}", dim, index_text, value_text);
+    if (!when.empty()) message += " when " + when;
+
+    std::vector<DiagnosticNote> notes;
+    const SourceRange declared = is_input ? pipeline_.inputs[source].range : pipeline_.stages[source].range;
+    notes.push_back(
+        {declared, fmt::format("`{}` has {} in dimension {}", name, size_bounds(pipeline_, "index", bounds), dim)});
+    for (DiagnosticNote& note : context_notes(relevant)) notes.push_back(std::move(note));
+    if (depends_on_data) {
+        notes.push_back({{},
+                         fmt::format("the index depends on data: `clamp({}, {}, {})` would be in bounds", index_text,
+                                     ir::to_string(pipeline_, bounds.lo_expr),
+                                     ir::to_string(pipeline_, ir::binary(ir::BinaryOp::Sub, bounds.hi_expr,
+                                                                         ir::int_constant(ir::Type::Int32, 1))))});
+    } else if (const auto remedy = weakest_remedy(isl_, sizes_, violation)) {
+        notes.push_back(
+            {{}, fmt::format("it is in bounds when `{}`: add that to `where`", ir::to_string(pipeline_, *remedy))});
+    }
+    add(place(access.range), [range = place(access.range), message, notes](Diagnostics& diags) {
+        auto report = diags.report(diag::OutOfBounds, range, message);
+        for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
+    });
+}
+
+}  // namespace pipec::poly

@@ -1,0 +1,70 @@
+// The questions about one stage that isl must answer with "never", and what to tell the person when it does not.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/isl_accesses.h"
+#include "poly/isl_sizes.h"
+#include "support/diagnostics.h"
+
+namespace pipec::poly {
+
+/// A failed proof: to be reported unless a more exact analysis succeeds.
+struct Finding {
+    SourceRange range;
+    int stage;
+    std::function<void(Diagnostics&)> report;
+};
+
+/// lo <= v < hi for every dimension v of a stage, and the points in it: the box, or, in exact mode, fewer.
+struct StageDomain {
+    std::vector<Bounds> box;
+    isl::set points;  ///< over the stage's variables and the sizes
+    bool is_box = true;
+};
+
+/// Proofs for one stage. Every function appends to `findings`; a place in the source is reported once.
+class StageProofs {
+public:
+    StageProofs(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, int stage,
+                const StageDomain& domain, const StageAccesses& accesses, const AffineTranslator& affine,
+                std::vector<Finding>& findings)
+        : isl_(isl),
+          pipeline_(pipeline),
+          sizes_(sizes),
+          stage_(stage),
+          domain_(domain),
+          accesses_(accesses),
+          affine_(affine),
+          findings_(findings) {}
+
+    /// Every `if` without `else` is covered.
+    void prove_cases();
+    /// No operand wraps whose value matters.
+    void prove_no_wrap();
+    /// bounds.lo <= index < bounds.hi in dimension `dim` of the access.
+    void prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds);
+
+private:
+    isl::set points(int guard) const;
+    void no_wrap(int obligation, int guard);
+    void add(SourceRange range, std::function<void(Diagnostics&)> report);
+    std::string example(const isl::set& violation, std::vector<Name> relevant) const;
+    std::vector<DiagnosticNote> context_notes(const std::vector<Name>& relevant) const;
+    SourceRange place(SourceRange range) const;
+    const ir::Stage& stage() const { return pipeline_.stages[static_cast<std::size_t>(stage_)]; }
+
+    IslContext& isl_;
+    const ir::Pipeline& pipeline_;
+    const SizeContext& sizes_;
+    int stage_;
+    const StageDomain& domain_;
+    const StageAccesses& accesses_;
+    const AffineTranslator& affine_;
+    std::vector<Finding>& findings_;
+};
+
+}  // namespace pipec::poly

@@ -1,0 +1,255 @@
+// Extents, explicit ranges, `where`, and solving for the sizes; see isl_sizes.h.
+#include "poly/isl_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ir/build.h"
+#include "ir/print.h"
+#include "ir/visit.h"
+#include "poly/diagnostics.h"
+#include "poly/isl_to_ir.h"
+
+namespace pipec::poly {
+
+namespace {
+
+constexpr long kLimit = 1L << 30;
+
+std::vector<Name> all_sizes(const ir::Pipeline& pipeline) {
+    std::vector<Name> result;
+    for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+        result.push_back({Name::Kind::Size, static_cast<int>(i)});
+    }
+    return result;
+}
+
+class ContextBuilder {
+public:
+    ContextBuilder(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags)
+        : isl_(isl),
+          pipeline_(pipeline),
+          diags_(diags),
+          ranges_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kLimit, kLimit})),
+          affine_(isl, ranges_) {
+        context_.assumed = context_.bounded = isl.everything();
+    }
+
+    std::optional<SizeContext> build() {
+        const std::size_t errors = diags_.error_count();
+        for (const ir::Buffer& buffer : pipeline_.inputs) context_.inputs.push_back(extents(buffer));
+        for (const ir::Output& output : pipeline_.outputs) extents(output.buffer);
+        for (const ir::Expr& condition : pipeline_.where) assume(condition);
+        if (diags_.error_count() > errors) return std::nullopt;
+        find_ranges();
+        for (const ir::Stage& stage : pipeline_.stages) context_.stages.push_back(explicit_bounds(stage));
+        if (diags_.error_count() > errors) return std::nullopt;
+        return std::move(context_);
+    }
+
+private:
+    /// An expression over sizes as an affine function, or an error that shows the part that is not.
+    std::optional<isl::pw_aff> affine(const ir::Expr& e, const std::string& what) {
+        isl::pw_aff value = affine_.exact_integer(e).value;
+        for (const Name name : names_in(value)) {
+            if (name.kind == Name::Kind::Size) continue;
+            const ir::Expr& part = name.kind == Name::Kind::Opaque ? affine_.opaque(name.index) : e;
+            diags_.report(diag::NonAffineBound, part->range.valid() ? part->range : e->range, what,
+                          ir::to_string(pipeline_, part));
+            return std::nullopt;
+        }
+        return value;
+    }
+
+    std::vector<Bounds> extents(const ir::Buffer& buffer) {
+        std::vector<Bounds> result;
+        for (std::size_t d = 0; d < buffer.rank(); ++d) {
+            const ir::Expr& e = buffer.extents[d];
+            const auto value = affine(e, fmt::format("extent {} of `{}`", d, buffer.name));
+            if (!value) continue;
+            const isl::set before = context_.assumed;
+            context_.assumed = before.intersect(value->ge_set(isl_.constant(1))).coalesce();
+            context_.bounded = context_.bounded.intersect(value->lt_set(isl_.constant(kLimit)));
+            if (context_.assumed.is_empty() && !before.is_empty()) {
+                diags_.report(diag::UnsatisfiableWhere, e->range,
+                              fmt::format("extent {} of `{}`, `{}`, is never at least 1", d, buffer.name,
+                                          ir::to_string(pipeline_, e)));
+            }
+            result.push_back({isl_.constant(0), *value, ir::int_constant(ir::Type::Int32, 0), e});
+        }
+        return result;
+    }
+
+    /// A condition counts as far as it is affine in the sizes: what it says about other values is projected out.
+    void assume(const ir::Expr& condition) {
+        isl::set set = affine_.with_opaque_bounds(affine_.condition(condition).value);
+        std::vector<Name> others;
+        for (const Name name : names_in(set)) {
+            if (name.kind != Name::Kind::Size) others.push_back(name);
+        }
+        set = project_out(isl_, set, others);
+        const std::string text = ir::to_string(pipeline_, condition);
+        if (others.empty() && set.complement().is_empty()) {
+            diags_.report(diag::RedundantWhere, condition->range, text);
+        }
+        const isl::set before = context_.assumed;
+        context_.assumed = before.intersect(set).coalesce();
+        if (!context_.assumed.is_empty() || before.is_empty()) return;
+        diags_.report(diag::UnsatisfiableWhere, condition->range,
+                      set.is_empty()
+                          ? fmt::format("`{}` is never true", text)
+                          : fmt::format("`{}` contradicts the conditions before it or an extent of at least 1", text));
+    }
+
+    void find_ranges() {
+        context_.bounded = context_.bounded.intersect(context_.assumed);
+        for (const Name name : all_sizes(pipeline_)) {
+            const isl::pw_aff size = isl_.value(name);
+            context_.bounded = context_.bounded.intersect(size.ge_set(isl_.constant(-kLimit)))
+                                   .intersect(size.lt_set(isl_.constant(kLimit)));
+        }
+        const isl::set tuple = as_tuple(isl_, context_.bounded, all_sizes(pipeline_));
+        for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
+            if (context_.bounded.is_empty()) {
+                context_.ranges.push_back({-kLimit, kLimit});
+                continue;
+            }
+            const isl::val least = tuple.dim_min_val(static_cast<int>(i));
+            const isl::val greatest = tuple.dim_max_val(static_cast<int>(i));
+            context_.ranges.push_back({least.num_si(), greatest.num_si()});
+        }
+    }
+
+    ExplicitBounds explicit_bounds(const ir::Stage& stage) {
+        ExplicitBounds result;
+        for (const ir::Dimension& dim : stage.dims) {
+            result.emplace_back();
+            if (!dim.is_explicit()) continue;
+            const std::string& var = pipeline_.variables[static_cast<std::size_t>(dim.var)].name;
+            const std::string what = fmt::format("the range of `{}`", var);
+            const auto lo = affine(dim.lo, what);
+            const auto hi = affine(dim.hi, what);
+            if (!lo || !hi) continue;
+            result.back() = Bounds{*lo, *hi, dim.lo, dim.hi};
+            const isl::set empty = context_.assumed.intersect(lo->ge_set(*hi));
+            if (empty.is_empty()) continue;
+            const std::string sizes = example_sizes(isl_, pipeline_, empty);
+            auto report = diags_.report(diag::EmptyRange, dim.range, var, stage.name,
+                                        sizes.empty() ? std::string("always") : "when " + sizes);
+            if (const auto remedy = weakest_remedy(isl_, context_, empty)) {
+                report.note(fmt::format("it is not when `{}`: add that to `where`", ir::to_string(pipeline_, *remedy)));
+            }
+        }
+        return result;
+    }
+
+    const IslContext& isl_;
+    const ir::Pipeline& pipeline_;
+    Diagnostics& diags_;
+    ValueRanges ranges_;
+    AffineTranslator affine_;
+    SizeContext context_;
+};
+
+/// An extent as c * size + rest with rest over solved sizes; none when it is not of that form.
+struct Candidate {
+    int size;
+    std::int64_t coefficient;
+    ir::Expr rest;
+};
+
+std::optional<Candidate> candidate(const IslContext& isl, const isl::pw_aff& extent, const std::set<int>& solved) {
+    if (!extent.isa_aff()) return std::nullopt;
+    const isl::aff aff = extent.as_aff();
+    std::optional<Candidate> result;
+    for (const Name name : names_in(extent)) {
+        if (solved.contains(name.index)) continue;
+        if (result) return std::nullopt;
+        const isl::val c = coefficient(aff, name);
+        if (c.den_si() != 1 || c.num_si() <= 0) return std::nullopt;
+        const isl::pw_aff rest = extent.sub(isl.value(name).scale(c));
+        const std::vector<Name> left = names_in(rest);  // the size may also stand in a division
+        if (std::find(left.begin(), left.end(), name) != left.end()) return std::nullopt;
+        result = Candidate{name.index, c.num_si(), to_expr(rest)};
+    }
+    return result;
+}
+
+}  // namespace
+
+std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags) {
+    return ContextBuilder(isl, pipeline, diags).build();
+}
+
+std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslContext& isl) {
+    ValueRanges ranges(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kLimit, kLimit}));
+    AffineTranslator affine(isl, ranges);
+    std::vector<SizeSolution> result;
+    std::set<int> solved;
+    // The first extent that gives a size, in order of preference.
+    const auto next = [&]() -> std::optional<SizeSolution> {
+        for (const bool from_outputs : {false, true}) {
+            for (const bool any_divisor : {false, true}) {
+                const std::size_t count = from_outputs ? pipeline.outputs.size() : pipeline.inputs.size();
+                for (std::size_t b = 0; b < count; ++b) {
+                    const ir::Buffer& buffer = from_outputs ? pipeline.outputs[b].buffer : pipeline.inputs[b];
+                    for (std::size_t d = 0; d < buffer.rank(); ++d) {
+                        const auto c = candidate(isl, affine.integer(buffer.extents[d]).value, solved);
+                        if (!c || (c->coefficient != 1 && !any_divisor)) continue;
+                        return SizeSolution{from_outputs ? SizeSolution::From::Output : SizeSolution::From::Input,
+                                            c->size,
+                                            static_cast<int>(b),
+                                            static_cast<int>(d),
+                                            c->coefficient,
+                                            c->rest};
+                    }
+                }
+            }
+        }
+        return std::nullopt;
+    };
+    while (solved.size() < pipeline.sizes.size()) {
+        if (auto solution = next()) {
+            solved.insert(solution->size);
+            result.push_back(*std::move(solution));
+            continue;
+        }
+        // No extent gives one: the caller passes the last one declared, which may make others known.
+        int last = static_cast<int>(pipeline.sizes.size()) - 1;
+        while (solved.contains(last)) --last;
+        solved.insert(last);
+        result.push_back({SizeSolution::From::Explicit, last, -1, -1, 1, nullptr});
+    }
+    return result;
+}
+
+std::optional<ir::Expr> weakest_remedy(const IslContext& isl, const SizeContext& sizes, const isl::set& violation) {
+    std::vector<Name> others;
+    for (const Name name : names_in(violation)) {
+        if (name.kind != Name::Kind::Size) others.push_back(name);
+    }
+    const isl::set bad = project_out(isl, violation, others);
+    const isl::set good = sizes.assumed.subtract(bad).coalesce();
+    if (good.is_empty()) return std::nullopt;
+    const isl::set remedy = good.gist(sizes.assumed).coalesce();
+    if (remedy.n_basic_set() != 1) return std::nullopt;
+    const ir::Expr e = to_condition(remedy);
+    const auto* comparison = ir::as<ir::Binary>(e);
+    if (!comparison || !ir::is_comparison(comparison->op)) return std::nullopt;
+    return e;
+}
+
+std::string example_sizes(const IslContext& isl, const ir::Pipeline& pipeline, const isl::set& sizes) {
+    const std::vector<Name> names = names_in(sizes);
+    const auto point = least_point(isl, sizes, names);
+    std::string result;
+    for (std::size_t i = 0; point && i < names.size(); ++i) {
+        result += fmt::format("{}{} = {}", i == 0 ? "" : ", ",
+                              pipeline.sizes[static_cast<std::size_t>(names[i].index)].name, (*point)[i]);
+    }
+    return result;
+}
+
+}  // namespace pipec::poly

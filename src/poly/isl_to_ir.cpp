@@ -1,0 +1,295 @@
+// Expressions out of isl objects; see isl_to_ir.h.
+#include "poly/isl_to_ir.h"
+
+#include <isl/constraint.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "ir/build.h"
+
+namespace pipec::poly {
+
+namespace {
+
+using ir::BinaryOp;
+using ir::Expr;
+using ir::Type;
+
+/// (sum of params[i] * p_i + sum of divs[j] * floor_j + constant) / denominator; the floors are the aff's own.
+struct Linear {
+    std::vector<long> params, divs;
+    long constant = 0;
+    long denominator = 1;
+};
+
+long number(isl_val* value) {
+    return isl::manage(value).num_si();
+}
+
+Linear linear(const isl::aff& aff) {
+    const isl::val denominator = isl::manage(isl_aff_get_denominator_val(aff.get()));
+    const auto scaled = [&](isl_val* v) { return number(isl_val_mul(v, denominator.copy())); };
+    Linear result;
+    result.denominator = denominator.num_si();
+    for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_param); ++i) {
+        result.params.push_back(scaled(isl_aff_get_coefficient_val(aff.get(), isl_dim_param, i)));
+    }
+    for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_div); ++i) {
+        result.divs.push_back(scaled(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, i)));
+    }
+    result.constant = scaled(isl_aff_get_constant_val(aff.get()));
+    return result;
+}
+
+/// a += factor * b, both without denominator.
+void add_scaled(Linear& a, const Linear& b, long factor) {
+    for (std::size_t i = 0; i < b.params.size(); ++i) a.params[i] += factor * b.params[i];
+    for (std::size_t i = 0; i < b.divs.size(); ++i) a.divs[i] += factor * b.divs[i];
+    a.constant += factor * b.constant;
+}
+
+/// True when every non-constant term of `b`, times `factor`, is a term of `a`.
+bool contains(const Linear& a, const Linear& b, long factor) {
+    for (std::size_t i = 0; i < b.params.size(); ++i) {
+        if (b.params[i] != 0 && a.params[i] != factor * b.params[i]) return false;
+    }
+    for (std::size_t i = 0; i < b.divs.size(); ++i) {
+        if (b.divs[i] != 0 && a.divs[i] != factor * b.divs[i]) return false;
+    }
+    return true;
+}
+
+/// A sum as it is written: variables first, positive terms before negative ones, the constant last.
+class Sum {
+public:
+    void add(long factor, Expr e) {
+        if (factor != 0) terms_.emplace_back(factor, std::move(e));
+    }
+    void add(long constant) { constant_ += constant; }
+
+    [[nodiscard]] Expr build() const {
+        Expr result;
+        for (const bool negative : {false, true}) {
+            for (const auto& [factor, e] : terms_) {
+                if ((factor < 0) != negative) continue;
+                if (!result && negative && constant_ > 0) result = integer(constant_);
+                const long size = std::labs(factor);
+                const Expr term = size == 1 ? e : ir::binary(BinaryOp::Mul, integer(size), e);
+                if (!result) {
+                    result = negative ? ir::unary(ir::UnaryOp::Neg, term) : term;
+                } else {
+                    result = ir::binary(negative ? BinaryOp::Sub : BinaryOp::Add, result, term);
+                }
+            }
+        }
+        const bool constant_used = constant_ > 0 && std::none_of(terms_.begin(), terms_.end(), is_positive);
+        if (!result) return integer(constant_);
+        if (constant_ == 0 || constant_used) return result;
+        return ir::binary(constant_ > 0 ? BinaryOp::Add : BinaryOp::Sub, result, integer(std::labs(constant_)));
+    }
+
+    /// The terms of one sign, made positive: `a - b + 1 >= 0` reads `a + 1 >= b`.
+    [[nodiscard]] Sum part(bool negative) const {
+        Sum result;
+        for (const auto& [factor, e] : terms_) {
+            if ((factor < 0) == negative) result.add(std::labs(factor), e);
+        }
+        return result;
+    }
+    [[nodiscard]] bool empty() const { return terms_.empty(); }
+    [[nodiscard]] long constant() const { return constant_; }
+
+private:
+    static Expr integer(long value) { return ir::int_constant(Type::Int32, value); }
+    static bool is_positive(const std::pair<long, Expr>& term) { return term.first > 0; }
+
+    std::vector<std::pair<long, Expr>> terms_;
+    long constant_ = 0;
+};
+
+/// One affine function with its integer divisions.
+class AffReader {
+public:
+    explicit AffReader(const isl::aff& aff) : aff_(aff) {
+        const isl::space space = isl::manage(isl_aff_get_domain_space(aff.get()));
+        for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_param); ++i) {
+            const char* text = isl_space_get_dim_name(space.get(), isl_dim_param, static_cast<unsigned>(i));
+            const int index = std::atoi(text + 1);
+            names_.push_back(text[0] == 's' ? ir::size_ref(index) : ir::variable(index, Type::Int32));
+        }
+        for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_div); ++i) {
+            divs_.push_back(flattened(linear(isl::manage(isl_aff_get_div(aff.get(), i)))));
+        }
+    }
+
+    [[nodiscard]] Linear value() const { return linear(aff_); }
+
+    /// The sum times its denominator. x - 4 * floor(x / 4) becomes x % 4.
+    [[nodiscard]] Sum sum(Linear l) const {
+        Sum result;
+        for (std::size_t j = l.divs.size(); j-- > 0;) {
+            const Linear& div = divs_[j];
+            const long factor = l.divs[j] == 0 || l.divs[j] % div.denominator != 0 ? 0 : -l.divs[j] / div.denominator;
+            if (factor == 0) continue;
+            Linear rest = l;
+            rest.divs[j] = 0;
+            if (!contains(rest, div, factor)) continue;
+            add_scaled(rest, div, -factor);
+            l = rest;
+            result.add(factor, quotient(BinaryOp::Mod, div));
+        }
+        for (std::size_t i = 0; i < l.params.size(); ++i) result.add(l.params[i], names_[i]);
+        for (std::size_t j = 0; j < l.divs.size(); ++j) {
+            if (l.divs[j] != 0) result.add(l.divs[j], quotient(BinaryOp::Div, divs_[j]));
+        }
+        result.add(l.constant);
+        return result;
+    }
+
+private:
+    /// floor((floor(a / m) + b) / n) = floor((a + m b) / (m n)) for integers a and b.
+    [[nodiscard]] Linear flattened(Linear div) const {
+        for (std::size_t j = 0; j < divs_.size(); ++j) {
+            if (div.divs[j] != 1 || divs_[j].denominator > (1L << 31) / div.denominator) continue;
+            div.divs[j] = 0;
+            const Linear& inner = divs_[j];
+            const long m = inner.denominator;
+            for (long& c : div.params) c *= m;
+            for (long& c : div.divs) c *= m;
+            div.constant *= m;
+            div.denominator *= m;
+            add_scaled(div, inner, 1);
+        }
+        return div;
+    }
+
+    [[nodiscard]] Expr quotient(BinaryOp op, const Linear& div) const {
+        return ir::binary(op, sum(div).build(), ir::int_constant(Type::Int32, div.denominator));
+    }
+
+    isl::aff aff_;
+    std::vector<Expr> names_;
+    std::vector<Linear> divs_;
+};
+
+Expr to_expr(const isl::aff& aff) {
+    const AffReader reader(aff);
+    const Linear l = reader.value();
+    const Expr numerator = reader.sum(l).build();
+    if (l.denominator == 1) return numerator;
+    return ir::binary(BinaryOp::Div, numerator, ir::int_constant(Type::Int32, l.denominator));
+}
+
+/// aff >= 0 or aff = 0, with every term on the side where it is positive.
+Expr to_comparison(const isl::aff& aff, bool equality) {
+    const AffReader reader(aff);
+    const Sum sum = reader.sum(reader.value());
+    Sum left = sum.part(false), right = sum.part(true);
+    const long c = sum.constant();
+    if (equality) {
+        (c > 0 ? left : right).add(std::labs(c));
+        return ir::binary(BinaryOp::Eq, left.build(), right.build());
+    }
+    if (left.empty()) {  // c - right >= 0
+        left.add(c);
+        return ir::binary(BinaryOp::Le, right.build(), left.build());
+    }
+    if (right.empty() || c != -1) {
+        (right.empty() || c < 0 ? right : left).add(right.empty() ? -c : std::labs(c));
+        return ir::binary(BinaryOp::Ge, left.build(), right.build());
+    }
+    return ir::binary(BinaryOp::Gt, left.build(), right.build());
+}
+
+Expr conjunction(const isl::basic_set& set) {
+    Expr result;
+    const auto visit = [&](isl_constraint* taken) {
+        const isl::aff aff = isl::manage(isl_constraint_get_aff(taken));
+        const bool equality = isl_constraint_is_equality(taken) == isl_bool_true;
+        isl_constraint_free(taken);
+        const Expr term = to_comparison(aff, equality);
+        if (ir::as_int(term) == 1) return;
+        result = result ? ir::binary(BinaryOp::And, result, term) : term;
+    };
+    isl_constraint_list* list = isl_basic_set_get_constraint_list(set.get());
+    const isl_size count = isl_constraint_list_n_constraint(list);
+    for (isl_size i = 0; i < count; ++i) visit(isl_constraint_list_get_constraint(list, i));
+    isl_constraint_list_free(list);
+    return result ? result : ir::bool_constant(true);
+}
+
+std::vector<std::pair<isl::set, isl::aff>> pieces(const isl::pw_aff& value) {
+    std::vector<std::pair<isl::set, isl::aff>> result;
+    value.foreach_piece([&](const isl::set& set, const isl::multi_aff& aff) { result.emplace_back(set, aff.at(0)); });
+    return result;
+}
+
+}  // namespace
+
+Expr to_expr(const isl::pw_aff& value) {
+    const auto parts = pieces(value);
+    if (parts.empty()) return ir::int_constant(Type::Int32, 0);
+    isl::pw_aff least = parts[0].second, greatest = parts[0].second;
+    Expr min, max;
+    for (const auto& [set, aff] : parts) {
+        const Expr e = to_expr(aff);
+        min = min ? ir::binary(BinaryOp::Min, min, e) : e;
+        max = max ? ir::binary(BinaryOp::Max, max, e) : e;
+        least = least.min(aff);
+        greatest = greatest.max(aff);
+    }
+    if (value.ne_set(greatest).is_empty()) return max;
+    if (value.ne_set(least).is_empty()) return min;
+    Expr result;
+    for (auto it = parts.rbegin(); it != parts.rend(); ++it) {
+        const Expr e = to_expr(it->second);
+        result = result ? ir::select(to_condition(it->first), e, result) : e;
+    }
+    return result;
+}
+
+Expr to_condition(const isl::set& set) {
+    Expr result;
+    isl::manage(isl_set_compute_divs(set.copy())).foreach_basic_set([&](const isl::basic_set& part) {
+        const Expr e = conjunction(part);
+        result = result ? ir::binary(BinaryOp::Or, result, e) : e;
+    });
+    return result ? result : ir::bool_constant(false);
+}
+
+isl::pw_aff simplify(const IslContext& isl, const isl::pw_aff& value, const isl::set& context,
+                     const std::optional<isl::pw_aff>& outside) {
+    const isl::set undefined = context.subtract(value.domain()).coalesce();
+    const bool total = undefined.is_empty();
+    const auto stands_for = [&](const isl::pw_aff& candidate) {
+        if (!value.ne_set(candidate).intersect(context).is_empty()) return false;
+        return total || !outside || candidate.gt_set(*outside).intersect(undefined).is_empty();
+    };
+    const isl::pw_aff reduced = value.gist(context).coalesce();
+    std::vector<isl::pw_aff> candidates;
+    for (const auto& [set, aff] : pieces(reduced)) {
+        const auto same = [&](const isl::pw_aff& c) { return c.plain_is_equal(aff); };
+        if (std::none_of(candidates.begin(), candidates.end(), same)) candidates.emplace_back(aff);
+    }
+    for (const isl::pw_aff& candidate : candidates) {
+        if (stands_for(candidate)) return candidate;
+    }
+    if (candidates.size() >= 2 && candidates.size() <= 4) {
+        isl::pw_aff least = candidates[0], greatest = candidates[0];
+        for (const isl::pw_aff& candidate : candidates) {
+            least = least.min(candidate);
+            greatest = greatest.max(candidate);
+        }
+        if (stands_for(greatest)) return greatest;
+        if (stands_for(least)) return least;
+    }
+    if (total) return reduced;
+    const isl::pw_aff filler = outside ? *outside : isl.constant(0);
+    return value.intersect_domain(context)
+        .union_add(filler.intersect_domain(context.subtract(value.domain())))
+        .coalesce();
+}
+
+}  // namespace pipec::poly

@@ -1,0 +1,24 @@
+// From isl back to ir: quasi-affine functions and sets as expressions a person can read, and the simplification that
+// makes them so.
+#pragma once
+
+#include <optional>
+
+#include "ir/pipeline.h"
+#include "poly/isl_context.h"
+
+namespace pipec::poly {
+
+/// An Int32 expression with the value of `value` wherever that is defined; pieces become selects.
+ir::Expr to_expr(const isl::pw_aff& value);
+
+/// A Bool expression that holds exactly in the set (a set of parameters with known integer divisions).
+ir::Expr to_condition(const isl::set& set);
+
+/// A function equal to `value` on its domain, for all sizes in `context`, defined for all sizes, in as few pieces as
+/// can be found: one affine function, the minimum or maximum of several, or what isl has. Where `value` is undefined
+/// (an empty range) the result is at most `outside`; without `outside` anything will do.
+isl::pw_aff simplify(const IslContext& isl, const isl::pw_aff& value, const isl::set& context,
+                     const std::optional<isl::pw_aff>& outside);
+
+}  // namespace pipec::poly

@@ -1,0 +1,66 @@
+// The model as text, for `--emit domains` and golden tests.
+#include <fmt/format.h>
+
+#include "ir/print.h"
+#include "poly/model.h"
+
+namespace pipec::poly {
+
+namespace {
+
+class Printer {
+public:
+    explicit Printer(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+
+    [[nodiscard]] std::string text(const ir::Expr& e) const { return ir::to_string(pipeline_, e); }
+
+    [[nodiscard]] std::string domain(std::size_t index, const Domain& domain) const {
+        const ir::Stage& stage = pipeline_.stages[index];
+        std::string dims;
+        for (std::size_t d = 0; d < domain.box.size(); ++d) {
+            const auto var = static_cast<std::size_t>(stage.dims[d].var);
+            dims += fmt::format("{}{} in {}..{}", d == 0 ? "" : ", ", pipeline_.variables[var].name,
+                                text(domain.box[d].lo), text(domain.box[d].hi));
+        }
+        const std::string guard = domain.guard ? " where " + text(domain.guard) : "";
+        return fmt::format("  stage {}({}){}\n", stage.name, dims, guard);
+    }
+
+    [[nodiscard]] std::string size(const SizeSolution& solution) const {
+        const std::string& name = pipeline_.sizes[static_cast<std::size_t>(solution.size)].name;
+        if (solution.from == SizeSolution::From::Explicit) return fmt::format("  size {} is passed\n", name);
+        const auto b = static_cast<std::size_t>(solution.buffer);
+        const ir::Buffer& buffer =
+            solution.from == SizeSolution::From::Input ? pipeline_.inputs[b] : pipeline_.outputs[b].buffer;
+        const std::string rest = text(solution.rest);
+        std::string value = fmt::format("extent({}, {})", buffer.name, solution.dim);
+        if (rest != "0") value += fmt::format(" - ({})", rest);
+        if (solution.divisor != 1) value = fmt::format("({}) / {}", value, solution.divisor);
+        return fmt::format("  size {} = {}\n", name, value);
+    }
+
+    [[nodiscard]] std::string footprint(std::size_t index, const InputFootprint& footprint) const {
+        std::string dims;
+        for (const Interval& i : footprint.box) {
+            dims += fmt::format("{}{}..{}", dims.empty() ? "" : ", ", text(i.lo), text(i.hi));
+        }
+        return fmt::format("  input {}[{}]\n", pipeline_.inputs[index].name, dims);
+    }
+
+private:
+    const ir::Pipeline& pipeline_;
+};
+
+}  // namespace
+
+std::string to_string(const ir::Pipeline& pipeline, const Model& model) {
+    const Printer printer(pipeline);
+    std::string result = "domains of " + pipeline.name + "\n";
+    for (const SizeSolution& solution : model.sizes) result += printer.size(solution);
+    for (const ir::Expr& check : model.checks) result += "  where " + printer.text(check) + "\n";
+    for (std::size_t i = 0; i < model.footprints.size(); ++i) result += printer.footprint(i, model.footprints[i]);
+    for (std::size_t s = 0; s < model.domains.size(); ++s) result += printer.domain(s, model.domains[s]);
+    return result;
+}
+
+}  // namespace pipec::poly

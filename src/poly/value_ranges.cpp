@@ -1,0 +1,351 @@
+// Interval arithmetic on expressions. Float ends are computed as the program computes them: rounding is monotone, so
+// the rounded operation on the ends bounds the rounded operation on everything between.
+#include "poly/value_ranges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::poly {
+
+namespace {
+
+using ir::BinaryOp;
+using ir::Builtin;
+using ir::Type;
+using ir::UnaryOp;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr FloatRange kAnyFloat{-kInfinity, kInfinity, true};
+
+Wide saturated(Wide value) {
+    constexpr Wide kLimit = static_cast<Wide>(1) << 100;
+    return std::clamp(value, -kLimit, kLimit);
+}
+
+Wide product(Wide a, Wide b) {
+    const long double estimate = static_cast<long double>(a) * static_cast<long double>(b);
+    constexpr long double kLimit = 0x1p100L;
+    if (estimate > kLimit) return static_cast<Wide>(1) << 100;
+    if (estimate < -kLimit) return -(static_cast<Wide>(1) << 100);
+    return a * b;
+}
+
+Wide floor_div(Wide a, Wide b) {
+    const Wide quotient = a / b;
+    return a % b != 0 && ((a < 0) != (b < 0)) ? quotient - 1 : quotient;
+}
+
+IntRange hull(const IntRange& a, const IntRange& b) {
+    return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+
+FloatRange hull(const FloatRange& a, const FloatRange& b) {
+    return {std::min(a.lo, b.lo), std::max(a.hi, b.hi), a.nan || b.nan};
+}
+
+ValueRange hull(const ValueRange& a, const ValueRange& b) {
+    if (const auto* i = std::get_if<IntRange>(&a)) return hull(*i, std::get<IntRange>(b));
+    return hull(std::get<FloatRange>(a), std::get<FloatRange>(b));
+}
+
+template <class F>
+IntRange over_corners(const IntRange& a, const IntRange& b, F f) {
+    const Wide corners[] = {f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)};
+    return {*std::min_element(std::begin(corners), std::end(corners)),
+            *std::max_element(std::begin(corners), std::end(corners))};
+}
+
+ValueRange any_value(Type type) {
+    if (ir::is_float(type)) return kAnyFloat;
+    return type_range(type);
+}
+
+/// The least 2^k - 1 that is not below `value`.
+Wide mask_above(Wide value) {
+    Wide mask = 0;
+    while (mask < value) mask = mask * 2 + 1;
+    return mask;
+}
+
+/// Floor division of ranges; a divisor that may be 0 gives 0 there.
+IntRange divide(const IntRange& a, const IntRange& b) {
+    if (b.lo == b.hi && b.lo == 0) return {0, 0};
+    // Between divisors -1 and 1 the quotient is largest: they, and the ends, are the corners.
+    IntRange result{0, 0};
+    bool first = true;
+    for (const Wide d : {b.lo, b.hi, static_cast<Wide>(-1), static_cast<Wide>(1)}) {
+        if (d == 0 || d < b.lo || d > b.hi) continue;
+        const IntRange part = over_corners(a, {d, d}, floor_div);
+        result = first ? part : hull(result, part);
+        first = false;
+    }
+    return b.lo <= 0 && b.hi >= 0 ? hull(result, {0, 0}) : result;
+}
+
+IntRange modulo(const IntRange& a, const IntRange& b) {
+    if (b.lo > 0 && a.lo >= 0 && a.hi < b.lo) return a;
+    return {std::min<Wide>(b.lo < 0 ? b.lo + 1 : 0, 0), std::max<Wide>(b.hi > 0 ? b.hi - 1 : 0, 0)};
+}
+
+FloatRange float_binary(BinaryOp op, Type type, const FloatRange& a, const FloatRange& b) {
+    const auto apply = [&](double x, double y) {
+        switch (op) {
+            case BinaryOp::Add: return ir::round_to(type, x + y);
+            case BinaryOp::Sub: return ir::round_to(type, x - y);
+            case BinaryOp::Mul: return ir::round_to(type, x * y);
+            default: return ir::round_to(type, x / y);
+        }
+    };
+    switch (op) {
+        case BinaryOp::Min:
+            // The other operand when one is NaN: an operand that may be NaN does not bound the result from above.
+            return {std::min(a.lo, b.lo),
+                    a.nan ? (b.nan ? std::max(a.hi, b.hi) : b.hi) : (b.nan ? a.hi : std::min(a.hi, b.hi)),
+                    a.nan && b.nan};
+        case BinaryOp::Max:
+            return {a.nan ? (b.nan ? std::min(a.lo, b.lo) : b.lo) : (b.nan ? a.lo : std::max(a.lo, b.lo)),
+                    std::max(a.hi, b.hi), a.nan && b.nan};
+        case BinaryOp::Div:
+            if (b.lo <= 0 && b.hi >= 0) return kAnyFloat;
+            [[fallthrough]];
+        case BinaryOp::Add:
+        case BinaryOp::Sub:
+        case BinaryOp::Mul: {
+            const double corners[] = {apply(a.lo, b.lo), apply(a.lo, b.hi), apply(a.hi, b.lo), apply(a.hi, b.hi)};
+            FloatRange result{kInfinity, -kInfinity, a.nan || b.nan};
+            for (const double c : corners) {
+                if (std::isnan(c)) return kAnyFloat;
+                result.lo = std::min(result.lo, c);
+                result.hi = std::max(result.hi, c);
+            }
+            return result;
+        }
+        default: return kAnyFloat;
+    }
+}
+
+/// Operators whose operands have not wrapped.
+IntRange int_binary(BinaryOp op, const IntRange& a, const IntRange& b, Type type) {
+    switch (op) {
+        case BinaryOp::Min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+        case BinaryOp::Max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+        case BinaryOp::Div: return divide(a, b);
+        case BinaryOp::Mod: return modulo(a, b);
+        case BinaryOp::BitAnd:
+            if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
+            if (a.lo >= 0) return {0, a.hi};
+            if (b.lo >= 0) return {0, b.hi};
+            return type_range(type);
+        case BinaryOp::BitOr:
+            if (a.lo >= 0 && b.lo >= 0) return {std::max(a.lo, b.lo), mask_above(std::max(a.hi, b.hi))};
+            return type_range(type);
+        case BinaryOp::BitXor:
+            if (a.lo >= 0 && b.lo >= 0) return {0, mask_above(std::max(a.hi, b.hi))};
+            return type_range(type);
+        case BinaryOp::Shr:
+            if (b.lo >= 0 && b.hi < ir::bits(type)) {
+                return over_corners(a, b, [](Wide x, Wide s) { return floor_div(x, static_cast<Wide>(1) << s); });
+            }
+            return hull(a, {0, 0}).lo < 0 ? IntRange{a.lo, std::max<Wide>(a.hi, 0)} : IntRange{0, a.hi};
+        case BinaryOp::Shl:
+            if (b.lo >= 0 && b.hi < ir::bits(type)) {
+                const IntRange r =
+                    over_corners(a, b, [](Wide x, Wide s) { return product(x, static_cast<Wide>(1) << s); });
+                if (fits(r, type)) return r;
+            }
+            return type_range(type);
+        default: return type_range(type);
+    }
+}
+
+/// Comparisons that the ranges decide are constant.
+IntRange comparison(BinaryOp op, const IntRange& a, const IntRange& b) {
+    constexpr IntRange kTrue{1, 1}, kFalse{0, 0}, kEither{0, 1};
+    switch (op) {
+        case BinaryOp::Lt: return a.hi < b.lo ? kTrue : a.lo >= b.hi ? kFalse : kEither;
+        case BinaryOp::Le: return a.hi <= b.lo ? kTrue : a.lo > b.hi ? kFalse : kEither;
+        case BinaryOp::Gt: return comparison(BinaryOp::Lt, b, a);
+        case BinaryOp::Ge: return comparison(BinaryOp::Le, b, a);
+        default: return kEither;
+    }
+}
+
+IntRange cast_to_int(Type to, const FloatRange& a) {
+    const IntRange bounds = type_range(to);
+    const auto truncate = [&](double v) -> Wide {
+        if (v <= static_cast<double>(bounds.lo)) return bounds.lo;
+        if (v >= static_cast<double>(bounds.hi)) return bounds.hi;
+        return static_cast<Wide>(std::trunc(v));
+    };
+    const IntRange result{truncate(a.lo), truncate(a.hi)};
+    return a.nan ? hull(result, {0, 0}) : result;
+}
+
+FloatRange float_call(Builtin fn, Type type, const FloatRange& a) {
+    const auto monotone = [&](auto f) {
+        return FloatRange{ir::round_to(type, f(a.lo)), ir::round_to(type, f(a.hi)), a.nan};
+    };
+    switch (fn) {
+        case Builtin::Floor: return monotone([](double v) { return std::floor(v); });
+        case Builtin::Ceil: return monotone([](double v) { return std::ceil(v); });
+        case Builtin::Trunc: return monotone([](double v) { return std::trunc(v); });
+        case Builtin::Round: return monotone([](double v) { return std::nearbyint(v); });
+        case Builtin::Abs: {
+            const double hi = std::max(std::fabs(a.lo), std::fabs(a.hi));
+            return {a.lo <= 0 && a.hi >= 0 ? 0.0 : std::min(std::fabs(a.lo), std::fabs(a.hi)), hi, a.nan};
+        }
+        // Implementations may be an ulp off, so only bounds that every one keeps are used.
+        case Builtin::Sqrt: return {0, kInfinity, a.nan || a.lo < 0};
+        case Builtin::Exp:
+        case Builtin::Exp2: return {0, kInfinity, a.nan};
+        default: return kAnyFloat;
+    }
+}
+
+}  // namespace
+
+IntRange type_range(Type type) {
+    return {ir::int_min(type), static_cast<Wide>(ir::int_max(type))};
+}
+
+bool fits(const IntRange& range, Type type) {
+    const IntRange bounds = type_range(type);
+    return range.lo >= bounds.lo && range.hi <= bounds.hi;
+}
+
+ValueRanges::ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes)
+    : pipeline_(pipeline), sizes_(std::move(sizes)) {}
+
+void ValueRanges::bind(ir::VarId var, ValueRange range) {
+    variables_.insert_or_assign(var, range);
+}
+
+void ValueRanges::bind(ir::VarId var, const ir::Expr& value) {
+    lets_.insert_or_assign(var, value);
+    variables_.insert_or_assign(var, of(value));
+}
+
+IntRange ValueRanges::integer(const ir::Expr& e) {
+    return std::get<IntRange>(of(e));
+}
+
+FloatRange ValueRanges::real(const ir::Expr& e) {
+    return std::get<FloatRange>(of(e));
+}
+
+ValueRange ValueRanges::of(const ir::Expr& e) {
+    if (const auto found = known_.find(e.get()); found != known_.end()) return found->second;
+    const ValueRange result = std::visit([&](const auto& n) { return node(*e, n); }, e->value);
+    known_.insert_or_assign(e.get(), result);
+    return result;
+}
+
+IntRange ValueRanges::unwrapped(const ir::Expr& e) {
+    if (const auto found = known_unwrapped_.find(e.get()); found != known_unwrapped_.end()) return found->second;
+    const IntRange result = [&]() -> IntRange {
+        if (const auto* n = ir::as<ir::Unary>(e); n && n->op == UnaryOp::Neg) {
+            const IntRange a = unwrapped(n->a);
+            return {-a.hi, -a.lo};
+        }
+        if (const auto* n = ir::as<ir::Variable>(e)) {
+            const auto let = lets_.find(n->id);
+            return let == lets_.end() ? integer(e) : unwrapped(let->second);
+        }
+        if (const auto* n = ir::as<ir::Let>(e)) {
+            bind(n->var, n->value);
+            return unwrapped(n->body);
+        }
+        if (const auto* n = ir::as<ir::Select>(e)) {
+            return n->otherwise ? hull(unwrapped(n->then), unwrapped(n->otherwise)) : unwrapped(n->then);
+        }
+        if (const auto* n = ir::as<ir::Binary>(e)) {
+            const auto combine = [&](auto f) { return over_corners(unwrapped(n->a), unwrapped(n->b), f); };
+            switch (n->op) {
+                case BinaryOp::Add: return combine([](Wide a, Wide b) { return saturated(a + b); });
+                case BinaryOp::Sub: return combine([](Wide a, Wide b) { return saturated(a - b); });
+                case BinaryOp::Mul: return combine(product);
+                default: break;
+            }
+        }
+        return integer(e);
+    }();
+    known_unwrapped_.insert_or_assign(e.get(), result);
+    return result;
+}
+
+template <class T>
+ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
+    const Type type = node.type;
+    if constexpr (std::is_same_v<T, ir::IntConstant>) {
+        const Wide value =
+            ir::is_unsigned_int(type) ? static_cast<Wide>(static_cast<std::uint64_t>(n.value)) : Wide{n.value};
+        return IntRange{value, value};
+    } else if constexpr (std::is_same_v<T, ir::FloatConstant>) {
+        return std::isnan(n.value) ? kAnyFloat : FloatRange{n.value, n.value, false};
+    } else if constexpr (std::is_same_v<T, ir::Variable>) {
+        const auto found = variables_.find(n.id);
+        return found == variables_.end() ? any_value(type) : found->second;
+    } else if constexpr (std::is_same_v<T, ir::SizeRef>) {
+        return sizes_.at(static_cast<std::size_t>(n.index));
+    } else if constexpr (std::is_same_v<T, ir::Unary>) {
+        if (ir::is_float(type)) {
+            const FloatRange a = real(n.a);
+            return FloatRange{-a.hi, -a.lo, a.nan};
+        }
+        const IntRange a = n.op == UnaryOp::Neg ? unwrapped(n.a) : integer(n.a);
+        if (n.op == UnaryOp::Not) return IntRange{1 - a.hi, 1 - a.lo};
+        const Wide shift = n.op == UnaryOp::BitNot ? 1 : 0;
+        const IntRange result{-a.hi - shift, -a.lo - shift};
+        return fits(result, type) ? result : type_range(type);
+    } else if constexpr (std::is_same_v<T, ir::Binary>) {
+        if (ir::is_float(n.a->type)) {
+            if (!ir::is_float(type)) return IntRange{0, 1};
+            return float_binary(n.op, type, real(n.a), real(n.b));
+        }
+        if (ir::is_comparison(n.op)) return comparison(n.op, integer(n.a), integer(n.b));
+        if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub || n.op == BinaryOp::Mul) {
+            // Wrapping is consistent modulo 2^n: only the last result must fit.
+            const IntRange a = unwrapped(n.a), b = unwrapped(n.b);
+            const IntRange result = n.op == BinaryOp::Mul   ? over_corners(a, b, product)
+                                    : n.op == BinaryOp::Add ? IntRange{saturated(a.lo + b.lo), saturated(a.hi + b.hi)}
+                                                            : IntRange{saturated(a.lo - b.hi), saturated(a.hi - b.lo)};
+            return fits(result, type) ? result : type_range(type);
+        }
+        const IntRange result = int_binary(n.op, integer(n.a), integer(n.b), type);
+        return fits(result, type) ? result : type_range(type);  // least / -1
+    } else if constexpr (std::is_same_v<T, ir::Cast>) {
+        if (ir::is_float(n.a->type)) {
+            const FloatRange a = real(n.a);
+            if (!ir::is_float(type)) return cast_to_int(type, a);
+            return FloatRange{ir::round_to(type, a.lo), ir::round_to(type, a.hi), a.nan};
+        }
+        const IntRange a = integer(n.a);
+        if (ir::is_float(type)) {
+            return FloatRange{ir::round_to(type, static_cast<double>(a.lo)),
+                              ir::round_to(type, static_cast<double>(a.hi)), false};
+        }
+        const IntRange bounds = type_range(type);
+        if (n.saturate) return IntRange{std::clamp(a.lo, bounds.lo, bounds.hi), std::clamp(a.hi, bounds.lo, bounds.hi)};
+        return fits(a, type) ? a : bounds;
+    } else if constexpr (std::is_same_v<T, ir::Call>) {
+        if (n.fn == Builtin::IsNan) return IntRange{0, 1};
+        if (ir::is_float(type)) return float_call(n.fn, type, real(n.args.at(0)));
+        const IntRange a = integer(n.args.at(0));  // Abs of integers; the least value wraps to itself
+        const Wide hi = std::max(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);
+        const Wide lo = a.lo <= 0 && a.hi >= 0 ? 0 : std::min(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);
+        return fits({lo, hi}, type) ? IntRange{lo, hi} : type_range(type);
+    } else if constexpr (std::is_same_v<T, ir::Select>) {
+        return n.otherwise ? hull(of(n.then), of(n.otherwise)) : of(n.then);
+    } else if constexpr (std::is_same_v<T, ir::Let>) {
+        bind(n.var, n.value);
+        return of(n.body);
+    } else {
+        return any_value(type);  // ParamRef, Read, Reduce
+    }
+}
+
+}  // namespace pipec::poly

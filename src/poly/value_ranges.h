@@ -1,0 +1,64 @@
+// Which values an expression can take, as numeric intervals: types, clamps, masks, casts and arithmetic bound what the
+// affine analysis cannot follow (data, scalar parameters, products).
+#pragma once
+
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "ir/pipeline.h"
+
+namespace pipec::poly {
+
+/// Wide enough for sums and products of 64-bit values; results saturate far outside of every type's range.
+__extension__ typedef __int128 Wide;
+
+/// lo <= value <= hi.
+struct IntRange {
+    Wide lo, hi;
+    friend bool operator==(const IntRange&, const IntRange&) = default;
+};
+
+/// lo <= value <= hi, or, with `nan`, possibly NaN.
+struct FloatRange {
+    double lo, hi;
+    bool nan;
+};
+
+using ValueRange = std::variant<IntRange, FloatRange>;
+
+IntRange type_range(ir::Type integer_or_bool);
+bool fits(const IntRange& range, ir::Type type);
+
+/// Ranges of expressions, given those of the sizes and of the variables bound so far. Results are remembered by node:
+/// bind a variable before asking about an expression with it.
+class ValueRanges {
+public:
+    ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes);
+
+    void bind(ir::VarId var, ValueRange range);
+    /// A let: the variable's range is that of its value.
+    void bind(ir::VarId var, const ir::Expr& value);
+
+    /// The range of an expression's value, overflow wrapped as the language says.
+    ValueRange of(const ir::Expr& e);
+    /// The same of an integer or Bool expression.
+    IntRange integer(const ir::Expr& e);
+    /// The range that + - * and negation (through lets and branches) give in unbounded integers: where it fits the
+    /// type, nothing wraps.
+    IntRange unwrapped(const ir::Expr& e);
+
+private:
+    template <class T>
+    ValueRange node(const ir::Node& node, const T& n);
+    FloatRange real(const ir::Expr& e);
+
+    const ir::Pipeline& pipeline_;
+    std::vector<IntRange> sizes_;
+    std::unordered_map<ir::VarId, ValueRange> variables_;
+    std::unordered_map<ir::VarId, ir::Expr> lets_;
+    std::unordered_map<const ir::Node*, ValueRange> known_;
+    std::unordered_map<const ir::Node*, IntRange> known_unwrapped_;
+};
+
+}  // namespace pipec::poly

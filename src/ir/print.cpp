@@ -146,14 +146,14 @@ std::string buffer_text(const Printer& printer, const Buffer& b) {
 }
 
 std::string update_text(const Printer& printer, const Stage& stage, const Update& u) {
-    std::string text = "    ";
-    if (!u.domain.empty()) text += "for " + printer.ranges(u.domain) + " ";
-    if (u.guard) text += "if " + printer.print(u.guard) + " ";
     const std::string_view op = u.op == ReduceOp::Sum    ? "+="
                                 : u.op == ReduceOp::Prod ? "*="
                                 : u.op == ReduceOp::Min  ? "min="
                                                          : "max=";
-    return text + fmt::format("{}({}) {} {}\n", stage.name, printer.list(u.indices), op, printer.print(u.value));
+    std::string text = fmt::format("{}({}) {} {}", stage.name, printer.list(u.indices), op, printer.print(u.value));
+    if (u.guard) text = fmt::format("if {} {{ {} }}", printer.print(u.guard), text);
+    if (!u.domain.empty()) text = fmt::format("for {} {{ {} }}", printer.ranges(u.domain), text);
+    return "    " + text + "\n";
 }
 
 std::string stage_text(const Printer& printer, const Stage& stage) {

@@ -143,7 +143,7 @@ TEST_F(Print, WholePipeline) {
     EXPECT_EQ(to_string(p),
               "pipeline demo(img: uint8[R, 3], k: float32 = 0.5) -> out: int32[3, R] order(1, 0) where R >= 4 {\n"
               "  accumulate hist(a in 0..256): int32 = 0 {\n"
-              "    for b in 0..R if b > 2 hist(b) += 1\n"
+              "    for b in 0..R { if b > 2 { hist(b) += 1 } }\n"
               "    hist(0) max= 7\n"
               "  }\n"
               "  out(b in 0..3, c in 0..R): int32 = hist(b + c)\n"

@@ -58,14 +58,13 @@ private:
     int open_expressions_ = 0;
 };
 
-}  // namespace
-
-ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags) {
+ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics& diags) {
     syntax::ByteStream stream(sources.text(file));
     syntax::TokenList list = syntax::tokenize(stream, sources, file, diags);
     if (list.empty()) return {file, {}};
     antlr4::ListTokenSource source(std::move(list));
     antlr4::CommonTokenStream tokens(&source);
+    tokens.fill();  // messages look at the tokens after an error too
     BoundedParser parser(&tokens, file, diags);
     parser.removeErrorListeners();
     parser.setErrorHandler(std::make_shared<syntax::ErrorStrategy>(sources, file, diags));
@@ -75,6 +74,15 @@ ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags) {
     } catch (const antlr4::ParseCancellationException&) {
         return {file, {}};
     }
+}
+
+}  // namespace
+
+ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags) {
+    const std::size_t before = diags.all().size();
+    ast::File tree = parse_unsorted(sources, file, diags);
+    diags.sort_from(before);
+    return tree;
 }
 
 }  // namespace pipec

@@ -2,6 +2,8 @@
 // parse_errors.h.
 #include "frontend/parse_errors.h"
 
+#include <utility>
+
 #include "PipeParser.h"
 #include "frontend/parse_messages.h"
 
@@ -11,10 +13,7 @@ using grammar::PipeParser;
 
 void ErrorStrategy::reportError(antlr4::Parser* parser, const antlr4::RecognitionException& e) {
     // An error passes through every rule from the innermost outwards; it is reported in the first.
-    if (inErrorRecoveryMode(parser)) return;
-    beginErrorCondition(parser);
-    report_syntax_error(*parser, *e.getOffendingToken(), sources_, file_, diags_);
-    if (diags_.too_many()) throw antlr4::ParseCancellationException();
+    report(parser, *e.getOffendingToken());
 }
 
 void ErrorStrategy::recover(antlr4::Parser* parser, std::exception_ptr e) {
@@ -35,60 +34,84 @@ antlr4::Token* ErrorStrategy::recoverInline(antlr4::Parser* parser) {
     const std::size_t rule = parser->getContext()->getRuleIndex();
     const bool in_block = rule == PipeParser::RuleBlock || rule == PipeParser::RuleAccBlock;
     if (in_block && starts_item(found) && parser->isExpectedToken(PipeParser::RBRACE)) {
-        const antlr4::InputMismatchException missing(parser);
-        reportError(parser, missing);
-        return getMissingSymbol(parser);
+        report(parser, found);
+        auto brace = std::make_unique<antlr4::CommonToken>(PipeParser::RBRACE, "}");
+        brace->setStartIndex(found.getStartIndex());
+        brace->setStopIndex(found.getStartIndex() - 1);
+        conjured_.push_back(std::move(brace));
+        return conjured_.back().get();
     }
     throw antlr4::InputMismatchException(parser);
 }
 
 void ErrorStrategy::sync(antlr4::Parser* parser) {
-    // Only the loops over statements and items are kept going; everything else fails where a token does not match.
-    const antlr4::ParserRuleContext& context = *parser->getContext();
-    const std::size_t rule = context.getRuleIndex();
-    const bool file = rule == PipeParser::RuleFile;
-    if (!file && rule != PipeParser::RuleBlock && rule != PipeParser::RuleAccBlock) return;
+    const std::size_t rule = parser->getContext()->getRuleIndex();
+    if (rule == PipeParser::RuleFile) return continue_loop(parser, Target::Item);
+    if (rule == PipeParser::RuleBlock || rule == PipeParser::RuleAccBlock) {
+        return continue_loop(parser, Target::Statement);
+    }
+    if (inErrorRecoveryMode(parser)) return;
+    // Fails before an optional part is skipped, while all that could stand here is known.
+    antlr4::atn::ATNState& state = *parser->getATN().states[parser->getState()];
+    const antlr4::misc::IntervalSet& next = parser->getATN().nextTokens(&state);
+    if (next.contains(antlr4::Token::EPSILON) || next.contains(parser->getTokenStream()->LA(1))) return;
+    switch (state.getStateType()) {
+        case antlr4::atn::ATNState::BLOCK_START:
+        case antlr4::atn::ATNState::STAR_BLOCK_START:
+        case antlr4::atn::ATNState::PLUS_BLOCK_START:
+        case antlr4::atn::ATNState::STAR_LOOP_ENTRY:
+        case antlr4::atn::ATNState::STAR_LOOP_BACK:
+        case antlr4::atn::ATNState::PLUS_LOOP_BACK: throw antlr4::InputMismatchException(parser);
+        default: return;
+    }
+}
+
+void ErrorStrategy::continue_loop(antlr4::Parser* parser, Target target) {
     while (true) {
         const antlr4::Token& found = *parser->getCurrentToken();
-        if (starts_item(found)) return;  // also the end of file; a block that meets it lacks its `}`
-        if (!file && (starts_statement(found) || found.getType() == PipeParser::RBRACE)) return;
-        if (found.getType() == PipeParser::SEMICOLON) return;
-        if (!inErrorRecoveryMode(parser)) {
-            beginErrorCondition(parser);
-            report_syntax_error(*parser, found, sources_, file_, diags_);
-            if (diags_.too_many()) throw antlr4::ParseCancellationException();
-        }
-        skip_to(parser, file ? Target::Item : Target::Statement, found);
+        // Also at the end of file. A block that meets one of these lacks its `}`, which is found there.
+        if (starts_item(found) || found.getType() == PipeParser::SEMICOLON) return;
+        if (target == Target::Statement && (starts_statement(found) || found.getType() == PipeParser::RBRACE)) return;
+        report(parser, found);
+        skip_to(parser, target, found);
     }
+}
+
+void ErrorStrategy::report(antlr4::Parser* parser, const antlr4::Token& found) {
+    if (inErrorRecoveryMode(parser)) return;
+    beginErrorCondition(parser);
+    restart_ = report_syntax_error(*parser, found, sources_, file_, diags_);
+    if (diags_.too_many()) throw antlr4::ParseCancellationException();
 }
 
 void ErrorStrategy::skip_to(antlr4::Parser* parser, Target target, const antlr4::Token& start) {
     antlr4::TokenStream& tokens = *parser->getTokenStream();
-    if (tokens.index() == last_recovery_ && target != Target::Body && tokens.LA(1) != antlr4::Token::EOF) {
-        tokens.consume();
+    if (restart_ && target == Target::Statement) {
+        tokens.seek(*std::exchange(restart_, std::nullopt));
+        endErrorCondition(parser);
+        return;
     }
     // Braces are counted from here on. Parentheses are not: a missing one is the most frequent error of all. Layout
     // decides instead: what starts a line no further right than the failed statement did is the next statement.
     for (int braces = 0; tokens.LA(1) != antlr4::Token::EOF; tokens.consume()) {
         const antlr4::Token& token = *tokens.LT(1);
         const antlr4::Token* previous = tokens.LT(-1);
+        const bool later = token.getTokenIndex() > start.getTokenIndex();
         const bool first_on_line = previous == nullptr || previous->getLine() != token.getLine();
-        const bool at_margin = first_on_line && token.getCharPositionInLine() <= start.getCharPositionInLine() &&
-                               token.getTokenIndex() > start.getTokenIndex();
-        if (first_on_line && starts_item(token) &&
-            (token.getType() != PipeParser::CONST || (braces == 0 && at_margin)) &&
-            token.getTokenIndex() > start.getTokenIndex()) {
-            break;
-        }
+        const bool at_margin = later && first_on_line && token.getCharPositionInLine() <= start.getCharPositionInLine();
+        const bool item = starts_item(token) && (token.getType() != PipeParser::CONST || (braces == 0 && at_margin));
+        if (later && first_on_line && item) break;
         if (target == Target::Body && token.getType() == PipeParser::LBRACE) break;
         if (target == Target::Statement && braces == 0) {
             if (token.getType() == PipeParser::RBRACE || token.getType() == PipeParser::SEMICOLON) break;
-            if (at_margin && starts_statement(token)) break;
+            if (at_margin && (starts_statement(token) || is_keyword(token))) {
+                endErrorCondition(parser);
+                break;
+            }
         }
         if (token.getType() == PipeParser::LBRACE) ++braces;
         if (token.getType() == PipeParser::RBRACE && braces > 0) --braces;
     }
-    last_recovery_ = tokens.index();
 }
 
 }  // namespace pipec::syntax

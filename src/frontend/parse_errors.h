@@ -3,6 +3,10 @@
 
 #include <antlr4-runtime.h>
 
+#include <memory>
+#include <optional>
+#include <vector>
+
 #include "support/diagnostics.h"
 #include "support/source.h"
 
@@ -22,13 +26,17 @@ public:
 
 private:
     enum class Target { Statement, Body, Item };
+    void report(antlr4::Parser* parser, const antlr4::Token& found);
+    /// Before each round of a loop over statements or items: reports and skips what can be neither.
+    void continue_loop(antlr4::Parser* parser, Target target);
     /// Skips to the next statement, to the `{` of a body, or to the next item; `start` began what failed.
     void skip_to(antlr4::Parser* parser, Target target, const antlr4::Token& start);
 
     const SourceManager& sources_;
     FileId file_;
     Diagnostics& diags_;
-    std::size_t last_recovery_ = SIZE_MAX;  ///< token index; no recovery may end where the last one did
+    std::optional<std::size_t> restart_;  ///< where the last report says that the next statement begins
+    std::vector<std::unique_ptr<antlr4::Token>> conjured_;  ///< tokens taken as written
 };
 
 }  // namespace pipec::syntax

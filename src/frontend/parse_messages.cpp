@@ -43,10 +43,30 @@ bool starts_statement(const antlr4::Token& token) {
     }
 }
 
+bool is_keyword(const antlr4::Token& token) {
+    return token.getType() >= PipeParser::IMPORT && token.getType() <= PipeParser::TYPE;
+}
+
 namespace {
 
-bool is_keyword(std::size_t type) {
+bool is_keyword_type(std::size_t type) {
     return type >= PipeParser::IMPORT && type <= PipeParser::TYPE;
+}
+
+/// Tokens that may end an expression.
+bool ends_expression(const antlr4::Token& token) {
+    switch (token.getType()) {
+        case PipeParser::NAME:
+        case PipeParser::MIN:
+        case PipeParser::MAX:
+        case PipeParser::INT:
+        case PipeParser::FLOAT:
+        case PipeParser::TRUE:
+        case PipeParser::FALSE:
+        case PipeParser::RPAREN:
+        case PipeParser::RBRACKET: return true;
+        default: return false;
+    }
 }
 
 /// Operators and brackets that may follow any expression: no news in a list of what was expected.
@@ -80,9 +100,15 @@ public:
         }
     }
 
-    void report() {
-        if (closing_bracket() || keyword_as_name() || outside_pipeline() || beginning_of_statement()) return;
+    std::optional<std::size_t> report() {
+        if (cut_off()) return std::nullopt;
+        if (const auto next_statement = swallowed_statement()) return next_statement;
+        if (closing_bracket() || keyword_as_name() || outside_pipeline() || beginning_of_statement() ||
+            no_statement()) {
+            return std::nullopt;
+        }
         generic();
+        return std::nullopt;
     }
 
 private:
@@ -103,12 +129,9 @@ private:
         return std::find(expected_.begin(), expected_.end(), type) != expected_.end();
     }
     [[nodiscard]] std::size_t rule() const { return parser_.getContext()->getRuleIndex(); }
-    [[nodiscard]] const antlr4::ParserRuleContext* enclosing(std::size_t rule_index) const {
-        for (const antlr4::tree::ParseTree* c = parser_.getContext(); c != nullptr; c = c->parent) {
-            const auto* context = dynamic_cast<const antlr4::ParserRuleContext*>(c);
-            if (context != nullptr && context->getRuleIndex() == rule_index) return context;
-        }
-        return nullptr;
+    /// Between two statements.
+    [[nodiscard]] bool in_block() const {
+        return rule() == PipeParser::RuleBlock || rule() == PipeParser::RuleAccBlock;
     }
     [[nodiscard]] bool starts_line() const {
         return previous_ == nullptr || is(antlr4::Token::EOF) || previous_->getLine() != found_.getLine();
@@ -143,10 +166,57 @@ private:
         return nullptr;
     }
 
+    /// `a = b +`, and the `c` of the next line's `c = d` was taken for an operand: the error is seen at the second `=`,
+    /// but it is where the line before ended.
+    std::optional<std::size_t> swallowed_statement() {
+        if (!is(PipeParser::ASSIGN) && !is(PipeParser::COLON)) return std::nullopt;
+        const antlr4::Token* first = previous_;  // of the line
+        const antlr4::Token* before = first == nullptr ? nullptr : visible(first->getTokenIndex(), -1);
+        while (before != nullptr && before->getLine() == first->getLine()) {
+            first = before;
+            before = visible(first->getTokenIndex(), -1);
+        }
+        if (before == nullptr || first->getLine() != found_.getLine() || !starts_statement(*first)) return std::nullopt;
+        if (ends_expression(*before) || before->getType() == PipeParser::LBRACE ||
+            before->getType() == PipeParser::RBRACE || before->getType() == PipeParser::SEMICOLON) {
+            return std::nullopt;
+        }
+        const auto* statement = last_statement();
+        if (statement == nullptr || statement->start == first ||
+            first->getCharPositionInLine() > statement->start->getCharPositionInLine()) {
+            return std::nullopt;
+        }
+        const std::uint32_t end = range_of(file_, *before).end;
+        diags_.report(diag::SyntaxError, {file_, end, end},
+                      fmt::format("expected an expression after `{}`", text(*before)));
+        return first->getTokenIndex();
+    }
+    /// The statement being parsed, or the last one of the block.
+    [[nodiscard]] const antlr4::ParserRuleContext* last_statement() const {
+        if (in_block()) {
+            const auto& children = parser_.getContext()->children;
+            return children.empty() ? nullptr : dynamic_cast<const antlr4::ParserRuleContext*>(children.back());
+        }
+        for (const antlr4::tree::ParseTree* c = parser_.getContext(); c != nullptr; c = c->parent) {
+            const auto* context = dynamic_cast<const antlr4::ParserRuleContext*>(c);
+            if (context == nullptr) continue;
+            const std::size_t index = context->getRuleIndex();
+            if (index == PipeParser::RuleStatement || index == PipeParser::RuleAccStatement) return context;
+        }
+        return nullptr;
+    }
+
+    /// The rest of the file is in a comment that does not end; that was reported.
+    [[nodiscard]] bool cut_off() const {
+        const std::size_t index = found_.getTokenIndex();
+        return is(antlr4::Token::EOF) && index > 0 &&
+               parser_.getTokenStream()->get(index - 1)->getType() == PipeParser::UNTERMINATED_COMMENT;
+    }
+
     bool closing_bracket() {
         const bool closes = is(PipeParser::RPAREN) || is(PipeParser::RBRACKET) || is(PipeParser::RBRACE);
         const antlr4::Token* open = open_bracket();
-        if (open != nullptr) {
+        if (open != nullptr && rule() != PipeParser::RuleFile) {
             const std::size_t closer = open->getType() == PipeParser::LPAREN     ? PipeParser::RPAREN
                                        : open->getType() == PipeParser::LBRACKET ? PipeParser::RBRACKET
                                                                                  : PipeParser::RBRACE;
@@ -160,12 +230,8 @@ private:
                     .note(range_of(file_, *open), fmt::format("to close this `{}`", text(*open)));
                 return true;
             }
-            if (!closes || is(closer)) return false;
-            if (closer == PipeParser::RBRACE || is(PipeParser::RBRACE)) {
-                if (is(PipeParser::RBRACE)) return false;
-            } else {
-                return false;
-            }
+            if (!is(PipeParser::RPAREN) && !is(PipeParser::RBRACKET)) return false;
+            if (open->getType() != PipeParser::LBRACE) return false;
         }
         if (!closes) return false;
         diags_.report(diag::UnmatchedBracket, range_of(file_, found_), text(found_));
@@ -173,15 +239,25 @@ private:
     }
 
     bool keyword_as_name() {
-        if (!is_keyword(found_.getType()) || !expects(PipeParser::NAME) || expects(PipeParser::TYPE)) {
-            // In a block, `order(x, y) = ...` meets a keyword where a statement's name would be.
-            const bool defines = next_ != nullptr &&
-                                 (next_->getType() == PipeParser::ASSIGN || next_->getType() == PipeParser::LPAREN) &&
-                                 (rule() == PipeParser::RuleBlock || rule() == PipeParser::RuleAccBlock);
-            if (!is_keyword(found_.getType()) || !defines) return false;
-        }
+        if (!is_keyword(found_)) return false;
         if (starts_line() && (starts_item(found_) || starts_statement(found_))) return false;
+        const bool name = expects(PipeParser::NAME) && !expects(PipeParser::INT) && !expects(PipeParser::TYPE);
+        // In a block, `order(x, y) = ...` has a keyword where the name of a stage would be.
+        const bool defined =
+            next_ != nullptr && (next_->getType() == PipeParser::ASSIGN || next_->getType() == PipeParser::LPAREN);
+        if (in_block() ? !defined : !name) return false;
         diags_.report(diag::KeywordAsName, range_of(file_, found_), text(found_));
+        return true;
+    }
+
+    /// What begins no statement, and `a = b c`.
+    bool no_statement() {
+        if (!in_block() || is(antlr4::Token::EOF)) return false;
+        const bool operand_before = previous_ != nullptr && !starts_line() && ends_expression(*previous_);
+        diags_.report(
+            diag::SyntaxError, range_of(file_, found_),
+            fmt::format("expected {}, found `{}`",
+                        operand_before ? "an operator or the next statement" : "a statement or `}`", text(found_)));
         return true;
     }
 
@@ -212,13 +288,11 @@ private:
     bool beginning_of_statement() {
         const antlr4::Token* first = nullptr;
         const antlr4::Token* second = nullptr;
-        if (rule() == PipeParser::RuleBlock || rule() == PipeParser::RuleAccBlock) {
+        if (in_block()) {
             first = &found_;
             second = next_;
         } else {
-            const auto* statement = enclosing(PipeParser::RuleStatement);
-            const auto* update = enclosing(PipeParser::RuleAccStatement);
-            if (update != nullptr) statement = update;
+            const auto* statement = last_statement();
             if (statement == nullptr || previous_ != statement->start) return false;
             first = previous_;
             second = &found_;
@@ -271,7 +345,8 @@ private:
             if (expression && type != PipeParser::DOTDOT && type != PipeParser::RPAREN && type != PipeParser::RBRACKET)
                 continue;
             if (after_expression && continues_expression(type)) continue;
-            if (statement && (is_keyword(type) || type == PipeParser::NAME || type == PipeParser::SEMICOLON)) continue;
+            if (statement && (is_keyword_type(type) || type == PipeParser::NAME || type == PipeParser::SEMICOLON))
+                continue;
             if (type == PipeParser::NAME && expects(PipeParser::TYPE)) continue;
             if (type == PipeParser::MIN || type == PipeParser::MAX || type == PipeParser::QUESTION) continue;
             if (type == PipeParser::EQUAL || type == PipeParser::MINUS_ASSIGN) continue;
@@ -304,7 +379,10 @@ private:
         } else {
             message = fmt::format("expected {}, found {}", list_of(words), found);
         }
-        diags_.report(diag::SyntaxError, place(), message);
+        auto report = diags_.report(diag::SyntaxError, place(), message);
+        if (previous_ != nullptr && previous_->getType() == PipeParser::SATURATE) {
+            report.note("the type to clamp to stands first: `saturate<uint8>(e)`");
+        }
     }
 
     antlr4::Parser& parser_;
@@ -319,9 +397,9 @@ private:
 
 }  // namespace
 
-void report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found, const SourceManager& sources, FileId file,
-                         Diagnostics& diags) {
-    Reporter(parser, found, sources, file, diags).report();
+std::optional<std::size_t> report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found,
+                                               const SourceManager& sources, FileId file, Diagnostics& diags) {
+    return Reporter(parser, found, sources, file, diags).report();
 }
 
 }  // namespace pipec::syntax

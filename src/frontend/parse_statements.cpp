@@ -44,10 +44,16 @@ std::optional<ast::Item> TreeBuilder::item(PipeParser::ItemContext& context) {
     }
     if (auto* c = context.constant()) return ast::Item{where, constant(*c)};
     if (auto* f = context.function()) {
-        if (f->functionHead()->exception != nullptr) return std::nullopt;
+        if (f->functionHead()->exception != nullptr) {
+            if (f->block() != nullptr) block(f->block());
+            return std::nullopt;
+        }
         return ast::Item{where, function(*f)};
     }
-    if (context.pipeline()->pipelineHead()->exception != nullptr) return std::nullopt;
+    if (context.pipeline()->pipelineHead()->exception != nullptr) {
+        block(context.pipeline()->block());  // for what is to be reported in it
+        return std::nullopt;
+    }
     return ast::Item{where, pipeline(*context.pipeline())};
 }
 

@@ -112,6 +112,10 @@ public:
 private:
     void check(antlr4::CommonToken& token) {
         const SourceRange range = range_of(file_, token);
+        if (token.getLine() == commented_line_ && token.getType() != antlr4::Token::EOF) {
+            token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
+            return;
+        }
         switch (token.getType()) {
             case PipeLexer::LPAREN:
             case PipeLexer::LBRACKET:
@@ -169,7 +173,10 @@ private:
             const bool printable = code > 0x20 && code != 0x7F && !(code >= 0x80 && code < 0xA0);
             auto report = diags_.report(diag::UnknownCharacter, range,
                                         printable ? fmt::format("`{}`", text) : fmt::format("U+{:04X}", code));
-            if (text == "#") report.note("a comment begins with `//`");
+            if (text == "#") {
+                report.note("a comment begins with `//`");
+                commented_line_ = token.getLine();
+            }
             if (text == "'") report.note("there are no character literals; a path stands in `\"`");
         }
         hide(token, range);
@@ -185,6 +192,7 @@ private:
     Diagnostics& diags_;
     int depth_ = 0;
     bool stopped_ = false;
+    std::size_t commented_line_ = SIZE_MAX;  ///< with a `#`, most likely meant to begin a comment
     std::uint32_t hidden_end_ = UINT32_MAX;  ///< where the last hidden garbage ended
 };
 

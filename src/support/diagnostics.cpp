@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace pipec {
 
@@ -24,6 +25,13 @@ Diagnostics::Builder Diagnostics::add(const DiagnosticInfo& info, SourceRange ra
     ++(severity == Severity::Error ? errors_ : warnings_);
     diagnostics_.push_back({severity, info.id, range, std::move(message), {}, {}});
     return Builder(&diagnostics_.back());
+}
+
+void Diagnostics::sort_from(std::size_t first) {
+    const auto place = [](const Diagnostic& d) { return std::tuple(d.range.file, d.range.begin); };
+    std::stable_sort(diagnostics_.begin() + static_cast<std::ptrdiff_t>(std::min(first, diagnostics_.size())),
+                     diagnostics_.end(),
+                     [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
 }
 
 std::optional<std::string> closest_name(std::string_view name, const std::vector<std::string>& candidates) {

@@ -98,6 +98,9 @@ public:
     [[nodiscard]] std::size_t warning_count() const { return warnings_; }
     [[nodiscard]] const std::deque<Diagnostic>& all() const { return diagnostics_; }
 
+    /// Orders the diagnostics from the `first`-th on by their place, for a phase that finds them in another order.
+    void sort_from(std::size_t first);
+
     /// True once so many errors were reported that more would not help (a garbage file).
     [[nodiscard]] bool too_many() const { return errors_ >= kMaxErrors; }
     static constexpr std::size_t kMaxErrors = 100;

@@ -1,0 +1,113 @@
+// IR expressions as C++ text: what an expression computes, in statements and one final expression.
+//
+// Statements are needed for `let`, for reductions (loops) and for nodes that several places of an expression share
+// (they get a name, so that the text stays as small as the graph). What a branch of `if` needs stands inside that
+// branch: nothing is evaluated that the program does not evaluate.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "codegen/c_names.h"
+#include "codegen/c_text.h"
+#include "codegen/helpers.h"
+#include "codegen/text.h"
+#include "codegen/uses.h"
+#include "ir/pipeline.h"
+#include "poly/value_ranges.h"
+
+namespace pipec::codegen {
+
+/// Sizes, extents and both ends of every domain are less than this in magnitude; wrappers check it before any code
+/// runs.
+inline constexpr std::int64_t kIndexLimit = std::int64_t{1} << 30;
+
+/// How the leaves of an expression are written. Sizes and parameters are primary expressions of the leaf's value type;
+/// `read` gives the element in memory (of its storage type).
+struct Naming {
+    std::function<std::string(int size)> size;
+    std::function<std::string(int param)> param;
+    std::function<std::string(const ir::Read& read, const std::vector<std::string>& indices)> read;
+};
+
+/// Writes the expressions of one function body, into the writer that it was given last. Variables that expressions do
+/// not bind themselves are bound by the caller before.
+class ExpressionWriter {
+public:
+    /// `uses` counts all the expressions that will be written; `names` are those taken where the code stands.
+    ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names, Helpers& helpers,
+                     Writer& out);
+
+    /// Gives an index variable a name and its range, both ends inclusive.
+    void bind(ir::VarId var, std::string name, poly::IntRange range);
+
+    /// Writes the statements that `e` needs and returns the expression, of value_type(e->type).
+    Text value(const ir::Expr& e);
+    /// The indices of a read or of an update's target, as arguments.
+    std::vector<std::string> indices(const std::vector<ir::Expr>& indices);
+
+    /// Opens a loop over a range and binds its variable, until end_loop.
+    void begin_loop(const ir::Range& range);
+    void end_loop();
+    /// Opens a block, `head {`, until end_block.
+    void begin_block(const std::string& head);
+    void end_block();
+
+    /// `accumulated op next`, as reductions and updates fold.
+    Text fold(ir::ReduceOp op, ir::Type type, const Text& accumulated, const Text& next);
+
+private:
+    /// What a branch of an `if` needs and what it gives.
+    struct Branch {
+        Writer statements;
+        Text value;
+    };
+
+    Text node(const ir::Expr& e);
+    Text unary(const ir::Expr& e, const ir::Unary& n);
+    Text binary(const ir::Expr& e, const ir::Binary& n);
+    Text chain(const ir::Expr& e);
+    Text logical(const ir::Binary& n);
+    Text divide(const ir::Expr& e, const ir::Binary& n);
+    Text shift(const ir::Expr& e, const ir::Binary& n);
+    Text cast(const ir::Expr& e, const ir::Cast& n);
+    Text call(const ir::Expr& e, const ir::Call& n);
+    Text select(const ir::Expr& e, const ir::Select& n);
+    Text read(const ir::Expr& e, const ir::Read& n);
+    Text let(const ir::Let& n);
+    Text reduce(const ir::Expr& e, const ir::Reduce& n);
+
+    Text arithmetic(ir::BinaryOp op, ir::Type type, const Text& a, const Text& b, bool fits);
+    Text helper(std::string_view name, const std::vector<Text>& args);
+    Text narrowed(ir::Type type, Text text);
+    bool fits(const ir::Expr& e);
+    bool all_fit(const ir::Expr& e);
+    std::string index(const ir::Expr& e);
+
+    Branch branch(const ir::Expr& e);
+    Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise);
+    void name_common(const ir::Expr& a, const ir::Expr& b);
+    std::vector<ir::Expr> certain(const ir::Expr& root);
+    [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
+    [[nodiscard]] const std::string* known(const ir::Expr& e) const;
+    std::string declare(ir::Type type, const Text& text, std::string_view wanted);
+
+    const ir::Pipeline& pipeline_;
+    const Uses& uses_;
+    Naming naming_;
+    Names& names_;
+    Helpers& helpers_;
+    Writer* out_;
+    poly::ValueRanges ranges_;
+    std::map<ir::VarId, std::string> variables_;
+    std::set<ir::VarId> index_variables_;
+    /// Names of shared nodes, by the block that they stand in.
+    std::vector<std::unordered_map<const ir::Node*, std::string>> scopes_;
+    std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
+};
+
+}  // namespace pipec::codegen

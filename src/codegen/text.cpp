@@ -1,0 +1,132 @@
+// The writer: where to break a line, and what comments and string literals must escape.
+#include "codegen/text.h"
+
+#include <algorithm>
+
+namespace pipec::codegen {
+
+namespace {
+
+constexpr std::size_t kColumns = 120;
+constexpr int kIndent = 4;
+
+/// The space at which to break `text` so that the first part has at most `room` columns: of those in the last half of
+/// the room the one inside the fewest parentheses, the rightmost of these. npos where there is none.
+std::size_t break_position(std::string_view text, std::size_t room) {
+    std::size_t best = std::string_view::npos;
+    std::size_t fallback = std::string_view::npos;
+    int best_nesting = 0;
+    int nesting = 0;
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size() && i <= room; ++i) {
+        const char c = text[i];
+        if (quoted) {
+            if (c == '\\') ++i;
+            if (c == '"') quoted = false;
+            continue;
+        }
+        if (c == '"') quoted = true;
+        if (c == '(' || c == '{' || c == '[') ++nesting;
+        if (c == ')' || c == '}' || c == ']') --nesting;
+        if (c != ' ' || i == 0 || i + 1 == text.size()) continue;
+        if (text[i - 1] == ' ' || text.substr(i + 1).substr(0, 1) == "{") continue;
+        if (i < room / 2) {
+            fallback = i;
+        } else if (best == std::string_view::npos || nesting <= best_nesting) {
+            best = i;
+            best_nesting = nesting;
+        }
+    }
+    return best != std::string_view::npos ? best : fallback;
+}
+
+void write_broken(std::string& out, std::string_view text, std::size_t indent) {
+    const bool comment = text.substr(0, 2) == "//";
+    std::size_t used = indent;
+    out.append(indent, ' ');
+    while (used + text.size() > kColumns) {
+        const std::size_t at = break_position(text, kColumns - std::min(used, kColumns - 40));
+        if (at == std::string_view::npos) break;
+        out.append(text.substr(0, at)).append("\n");
+        text.remove_prefix(at + 1);
+        used = indent + (comment ? 0 : kIndent);
+        out.append(used, ' ');
+        if (comment) out.append("// ");
+    }
+    out.append(text).append("\n");
+}
+
+}  // namespace
+
+void Writer::verbatim(std::string_view text) {
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        lines_.push_back({depth_, std::string(text.substr(0, end)), false});
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+}
+
+void Writer::blank() {
+    if (lines_.empty() || lines_.back().text.empty() || lines_.back().text.back() == '{') return;
+    add("");
+}
+
+void Writer::open(std::string_view head) {
+    add(head.empty() ? "{" : std::string(head) + " {");
+    ++depth_;
+}
+
+void Writer::close(std::string_view tail) {
+    --depth_;
+    add("}" + std::string(tail));
+}
+
+void Writer::append(const Writer& other) {
+    for (const Line& line : other.lines_) lines_.push_back({line.depth + depth_, line.text, line.breakable});
+}
+
+std::string Writer::str() const {
+    std::string out;
+    for (const Line& line : lines_) {
+        const auto indent = static_cast<std::size_t>(line.depth * kIndent);
+        const bool directive = line.text.substr(0, 1) == "#";
+        if (line.text.empty() || directive) {
+            out.append(line.text).append("\n");
+        } else if (line.breakable) {
+            write_broken(out, line.text, indent);
+        } else {
+            out.append(indent, ' ').append(line.text).append("\n");
+        }
+    }
+    return out;
+}
+
+std::string c_string(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            out += fmt::format("\\{:03o}", static_cast<unsigned char>(c));
+        } else if (c == '?') {
+            out += "\\?";  // no trigraphs
+        } else {
+            out += c;
+        }
+    }
+    return out + "\"";
+}
+
+std::string comment_text(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '/' && !out.empty() && out.back() == '*') out += ' ';
+        if (c == '*' && !out.empty() && out.back() == '/') out += ' ';
+        out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+    }
+    while (!out.empty() && (out.back() == '\\' || out.back() == ' ')) out.pop_back();
+    return out;
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,56 @@
+// An indenting writer for generated text, which breaks long lines.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace pipec::codegen {
+
+/// Collects lines at a depth of indentation. Lines are broken to 120 columns when the text is asked for.
+class Writer {
+public:
+    template <class... Args>
+    void line(fmt::format_string<Args...> format, Args&&... args) {
+        add(fmt::format(format, std::forward<Args>(args)...));
+    }
+    /// One line as it is, no placeholders.
+    void add(std::string line) { lines_.push_back({depth_, std::move(line)}); }
+    /// Several lines as they are, each at the present depth; never broken.
+    void verbatim(std::string_view text);
+    /// An empty line, unless the last one is empty or opened a block.
+    void blank();
+
+    /// "head {", and deeper from here on; an empty head opens a plain block.
+    void open(std::string_view head);
+    /// Back out, "}" and what follows it.
+    void close(std::string_view tail = "");
+    void indent() { ++depth_; }
+    void outdent() { --depth_; }
+
+    /// The lines of another writer, at the present depth.
+    void append(const Writer& other);
+
+    [[nodiscard]] bool empty() const { return lines_.empty(); }
+    [[nodiscard]] std::string str() const;
+
+private:
+    struct Line {
+        int depth;
+        std::string text;
+        bool breakable = true;
+    };
+    std::vector<Line> lines_;
+    int depth_ = 0;
+};
+
+/// A C string literal with the quotes.
+std::string c_string(std::string_view text);
+
+/// Text for the inside of a /* */ or // comment: no end of comment, no line end, no trailing backslash.
+std::string comment_text(std::string_view text);
+
+}  // namespace pipec::codegen

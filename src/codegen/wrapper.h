@@ -1,0 +1,40 @@
+// The functions around a pipeline's code that every target shares: tables, resolving and checking of arguments, sizes,
+// extents, strides, workspace.
+#pragma once
+
+#include "codegen/code_names.h"
+#include "codegen/helpers.h"
+#include "codegen/host.h"
+#include "codegen/regions.h"
+#include "codegen/text.h"
+
+namespace pipec::codegen {
+
+/// `struct Plan` and the functions that make one from the arguments, for the pipeline's own namespace:
+///
+///     pipe_status resolve_shapes(const NAME_args& args, Report& report, Plan& plan);   sizes, extents, strides
+///     pipe_status make_plan(const NAME_args& args, Report& report, Plan& plan);        and conditions, workspace
+///     pipe_status check_pointers(const NAME_args& args, Report& report, const Plan& plan);
+///
+/// Plan has a field for each size (int32_t), buffer (Array) and stage that is no output (Space), under the names of
+/// `names`, and `regions` (offsets in the workspace) and `workspace` (bytes).
+void write_plan(Writer& out, const Unit& unit, const CodeNames& names, const Regions& regions, Helpers& helpers);
+
+/// The tables `buffers`, `parameters` and `explicit_sizes`, for the pipeline's own namespace, before the plan.
+void write_tables(Writer& out, const Unit& unit, const CodeNames& names);
+
+/// The public functions but launch: defaults, resolve, check, workspace_size, info. `space` is the namespace of the
+/// plan; `target` is "host" or "cuda".
+void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std::string& space,
+               const std::string& target);
+
+/// What launch begins with: checks everything that all targets check, and leaves `plan` and `report`.
+void write_launch_checks(Writer& out, const std::string& space);
+
+/// The head of launch, without an opening brace.
+std::string launch_signature(const CodeNames& names);
+
+/// The greatest rank among the buffers and stages of all units, at least 1.
+std::size_t max_rank(const std::vector<Unit>& units);
+
+}  // namespace pipec::codegen

@@ -14,6 +14,7 @@
 
 namespace pipec::ast {
 
+// clang-format off: a node a line, so that the grammar is seen at once
 struct ExprNode;
 using Expr = std::shared_ptr<const ExprNode>;
 
@@ -171,5 +172,7 @@ struct File {
 
 /// The tree as indented text, for `--emit ast` and golden tests.
 std::string to_string(const File& file, const SourceManager& sources);
+
+// clang-format on
 
 }  // namespace pipec::ast

@@ -61,14 +61,16 @@ struct Dimension {
 struct Update {
     std::vector<Range> domain;  ///< may be empty: a single update
     Expr guard;
-    std::vector<Expr> indices;  ///< Int32, one for each dimension of the stage; may depend on data
+    std::vector<Expr> indices;    ///< Int32, one for each dimension of the stage; may depend on data
     ReduceOp op = ReduceOp::Sum;  ///< Sum, Prod, Min or Max
-    Expr value;  ///< of the stage's type
+    Expr value;                   ///< of the stage's type
     SourceRange range;
 };
 
 /// value(dims) = value: a pure function of the dimensions' variables.
-struct Pure { Expr value; };
+struct Pure {
+    Expr value;
+};
 /// First `init` over the whole (explicit) domain, then the updates one after the other.
 struct Accumulate {
     Expr init;

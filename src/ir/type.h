@@ -7,6 +7,7 @@
 
 namespace pipec::ir {
 
+// clang-format off: a property a line
 enum class Type : std::uint8_t {
     Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64
 };
@@ -51,5 +52,7 @@ bool converts_implicitly(Type from, Type to);
 /// one, of mixed signs the signed type that holds both; a float wins over every integer. None for bool, or for uint64
 /// with a signed type.
 std::optional<Type> common_type(Type a, Type b);
+
+// clang-format on
 
 }  // namespace pipec::ir

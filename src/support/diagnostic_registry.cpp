@@ -5,9 +5,9 @@ namespace pipec {
 std::vector<DiagnosticInfo> all_diagnostics() {
     return {
 #define PIPEC_DIAGNOSTIC(Name, SeverityName, Id, Format, ...) {#Name, Severity::SeverityName, Id},
+#include "driver/diagnostics.def"
 #include "frontend/diagnostics.def"
 #include "poly/diagnostics.def"
-#include "driver/diagnostics.def"
 #undef PIPEC_DIAGNOSTIC
     };
 }

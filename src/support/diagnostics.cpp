@@ -30,8 +30,7 @@ Diagnostics::Builder Diagnostics::add(const DiagnosticInfo& info, SourceRange ra
 void Diagnostics::sort_from(std::size_t first) {
     const auto place = [](const Diagnostic& d) { return std::tuple(d.range.file, d.range.begin); };
     std::stable_sort(diagnostics_.begin() + static_cast<std::ptrdiff_t>(std::min(first, diagnostics_.size())),
-                     diagnostics_.end(),
-                     [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
+                     diagnostics_.end(), [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
 }
 
 std::optional<std::string> closest_name(std::string_view name, const std::vector<std::string>& candidates) {

@@ -14,7 +14,8 @@
 
 namespace pipec::ast {
 
-// clang-format off: a node a line, so that the grammar is seen at once
+// By hand: a node a line, so that the grammar is seen at once.
+// clang-format off
 struct ExprNode;
 using Expr = std::shared_ptr<const ExprNode>;
 

@@ -35,7 +35,8 @@ using Expr = std::shared_ptr<const Node>;
 /// Index into Pipeline::variables. Every binder (stage dimension, reduction variable, let) has an id of its own.
 using VarId = std::int32_t;
 
-// clang-format off: a node a line, so that the grammar is seen at once
+// By hand: a node a line, so that the grammar is seen at once.
+// clang-format off
 enum class UnaryOp : std::uint8_t { Neg, BitNot, Not };
 enum class BinaryOp : std::uint8_t {
     Add, Sub, Mul, Div, Mod, Min, Max,  // operands and result of one numeric type (Mod: integers only)

@@ -7,7 +7,8 @@
 
 namespace pipec::ir {
 
-// clang-format off: a property a line
+// By hand: a property a line.
+// clang-format off
 enum class Type : std::uint8_t {
     Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64, Float16, Float32, Float64
 };

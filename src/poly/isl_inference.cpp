@@ -112,6 +112,7 @@ public:
             input_needs_[i].dims.assign(pipeline.inputs[i].rank(), isl.nothing());
         }
         result_.domains.resize(pipeline.stages.size());
+        readers_.resize(pipeline.stages.size());
     }
 
     Inference run() {
@@ -150,18 +151,28 @@ private:
         for (const SourceQueries& queries : group(found)) source(queries, reader, proofs);
     }
 
-    /// The hull of { [index] : need }, empty (0 <= index < 0) for sizes where nothing is needed.
+    /// The hull of { [index] : need }. For sizes where nothing is needed it is empty in exact mode; in box mode it may be
+    /// anything, for the sake of simple bounds.
     Bounds hull(const isl::set& need) {
-        const isl::set tuple = as_tuple(isl_, need.intersect(sizes_.assumed).coalesce(), {kIndex});
-        const auto bounds = [&](const isl::pw_aff& lo, const isl::pw_aff& hi) {
-            // Back through ir, which writes nested divisions as one.
-            const ir::Expr lo_expr = to_expr(lo), hi_expr = to_expr(hi);
-            return Bounds{affine_.integer(lo_expr).value, affine_.integer(hi_expr).value, keep(lo_expr), keep(hi_expr)};
-        };
-        if (tuple.is_empty()) return bounds(isl_.constant(0), isl_.constant(0));
-        const isl::pw_aff lo = simplify(isl_, isl::manage(isl_set_dim_min(tuple.copy(), 0)), sizes_.assumed, {});
-        const isl::pw_aff last = isl::manage(isl_set_dim_max(tuple.copy(), 0));
-        return bounds(lo, simplify(isl_, last.add_constant(1), sizes_.assumed, lo));
+        const isl::set tuple = as_tuple(isl_, need.intersect(sizes_.bounded).coalesce(), {kIndex});
+        isl::pw_aff lo = isl_.constant(0), hi = isl_.constant(0);
+        if (!tuple.is_empty()) {
+            const auto outside = [&] { return mode_ == DomainMode::Exact ? std::optional(lo) : std::nullopt; };
+            lo = simplify(isl_, isl::manage(isl_set_dim_min(tuple.copy(), 0)), sizes_.bounded, {});
+            const isl::pw_aff last = isl::manage(isl_set_dim_max(tuple.copy(), 0));
+            hi = simplify(isl_, last.add_constant(1), sizes_.bounded, outside());
+        }
+        if (!fits_int32(lo) || !fits_int32(hi)) return {lo, hi, nullptr, nullptr};
+        // Back through ir, which writes nested divisions as one.
+        const ir::Expr lo_expr = keep(to_expr(lo)), hi_expr = keep(to_expr(hi));
+        return {affine_.integer(lo_expr).value, affine_.integer(hi_expr).value, lo_expr, hi_expr};
+    }
+
+    /// Bounds and loop variables are 32-bit integers in the program.
+    [[nodiscard]] bool fits_int32(const isl::pw_aff& value) const {
+        const isl::set outside =
+            value.lt_set(isl_.constant(INT32_MIN)).unite(value.gt_set(isl_.constant(INT32_MAX)));
+        return outside.intersect(sizes_.bounded).is_empty();
     }
 
     /// Expressions that are remembered by their address must stay alive.
@@ -191,7 +202,10 @@ private:
                 inferred = true;
                 needed = needed && !need.dims[d].is_empty();
                 domain.box.push_back(hull(need.dims[d]));
-                check_size(stage, stage.dims[d], domain.box.back(), index);
+                if (!domain.box.back().lo_expr) {
+                    unbounded(stage, stage.dims[d], index);
+                    return std::nullopt;
+                }
             }
             domain.points = domain.points.intersect(interval(stage.dims[d], domain.box[d]));
         }
@@ -210,25 +224,19 @@ private:
         return domain;
     }
 
-    /// An inferred range must fit int32, as its bounds and loop variables do.
-    void check_size(const ir::Stage& stage, const ir::Dimension& dim, const Bounds& b, std::size_t index) {
-        if (fits(ranges_.unwrapped(b.lo_expr), ir::Type::Int32) &&
-            fits(ranges_.unwrapped(b.hi_expr), ir::Type::Int32)) {
-            return;
-        }
-        const isl::set outside = b.lo.lt_set(isl_.constant(INT32_MIN)).unite(b.hi.gt_set(isl_.constant(INT32_MAX)));
-        if (outside.intersect(sizes_.bounded).is_empty()) return;
-        const std::string message = fmt::format(
-            "the range of `{}` in `{}` cannot be bounded by 32-bit integers: its readers ask for {} <= {} < {}",
-            pipeline_.variables[static_cast<std::size_t>(dim.var)].name, stage.name,
-            ir::to_string(pipeline_, b.lo_expr), pipeline_.variables[static_cast<std::size_t>(dim.var)].name,
-            ir::to_string(pipeline_, b.hi_expr));
-        result_.findings.push_back(
-            {dim.range.valid() ? dim.range : stage.range, static_cast<int>(index),
-             [message, range = dim.range.valid() ? dim.range : stage.range](Diagnostics& diags) {
-                 diags.report(diag::UnboundedDomain, range, message)
-                     .note("bound the index, for example with `clamp`, or give the stage an explicit range");
-             }});
+    /// The finding that a range does not fit int32.
+    void unbounded(const ir::Stage& stage, const ir::Dimension& dim, std::size_t index) {
+        const std::string message =
+            fmt::format("the range of `{}` in `{}` may not fit 32-bit integers",
+                        pipeline_.variables[static_cast<std::size_t>(dim.var)].name, stage.name);
+        const SourceRange range = dim.range.valid() ? dim.range : stage.range;
+        std::vector<SourceRange> readers = readers_[index];
+        result_.findings.push_back({range, static_cast<int>(index), [message, range, readers](Diagnostics& diags) {
+                                        auto report = diags.report(diag::UnboundedDomain, range, message);
+                                        for (const SourceRange reader : readers) report.note(reader, "it is read here");
+                                        report.note(
+                                            "bound the index, for example with `clamp`, or give an explicit range");
+                                    }});
     }
 
     void source(const SourceQueries& queries, Reader& reader, StageProofs& proofs) {
@@ -246,6 +254,12 @@ private:
             const std::optional<Bounds> bounds = is_input ? sizes_.inputs[index][d] : sizes_.stages[index][d];
             if (bounds) prove(queries, d, *bounds, asked[d], proofs);
             if (!queries.is_write) need.dims[d] = need.dims[d].unite(asked[d]).coalesce();
+        }
+        if (!is_input && !queries.is_write) {
+            // The places that read it, for messages; the first few do.
+            for (const Access* access : queries.accesses) {
+                if (readers_[index].size() < 3 && access->range.valid()) readers_[index].push_back(access->range);
+            }
         }
         if (mode_ != DomainMode::Exact || is_input || queries.is_write) return;
         for (const Access* access : queries.accesses) {
@@ -347,6 +361,7 @@ private:
     ValueRanges ranges_;
     AffineTranslator affine_;
     std::vector<Need> stage_needs_, input_needs_;
+    std::vector<std::vector<SourceRange>> readers_;
     std::vector<ir::Expr> kept_;
     Inference result_;
 };

@@ -82,7 +82,8 @@ private:
     void resolve_imports(ast::File file) {
         std::vector<int> resolved;
         for (const ast::Item& item : file.items) {
-            if (const auto* import = std::get_if<ast::Import>(&item.value)) resolved.push_back(resolve(file.id, *import));
+            if (const auto* import = std::get_if<ast::Import>(&item.value))
+                resolved.push_back(resolve(file.id, *import));
         }
         program_.resolved_imports.emplace_back(file.id, std::move(resolved));
     }
@@ -155,7 +156,8 @@ private:
         std::vector<std::string> names;
         for (const std::string_view name : stdlib_names()) names.emplace_back(name);
         report.note(fmt::format("the standard library has {}", fmt::join(names, ", ")));
-        if (const auto close = closest_name(stem, names)) report.suggest(import.path_range, fmt::format("\"{}\"", *close));
+        if (const auto close = closest_name(stem, names))
+            report.suggest(import.path_range, fmt::format("\"{}\"", *close));
     }
 
     void report_cycle(std::ptrdiff_t first, const ast::Import& import) {

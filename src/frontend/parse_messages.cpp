@@ -122,7 +122,7 @@ private:
         }
     }
     [[nodiscard]] std::string text(const antlr4::Token& token) const {
-        return std::string(sources_.text(range_of(file_, token)));
+        return excerpt(sources_, range_of(file_, token));
     }
     [[nodiscard]] bool is(std::size_t type) const { return found_.getType() == type; }
     [[nodiscard]] bool expects(std::size_t type) const {

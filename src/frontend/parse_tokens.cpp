@@ -26,6 +26,15 @@ std::string ByteStream::getText(const antlr4::misc::Interval& interval) {
     return std::string(text_.substr(begin, static_cast<std::size_t>(interval.b - interval.a) + 1));
 }
 
+std::string excerpt(const SourceManager& sources, SourceRange range) {
+    constexpr std::size_t kMaxBytes = 40;
+    std::string text(sources.text(range));
+    if (text.size() <= kMaxBytes) return text;
+    std::size_t end = kMaxBytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not inside a character
+    return text.substr(0, end) + "...";
+}
+
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -90,13 +99,18 @@ public:
         : sources_(sources), file_(file), diags_(diags) {}
 
     TokenList run(antlr4::CharStream& stream) {
-        if (const auto invalid = first_invalid_utf8(sources_.text(file_))) {
-            const auto at = static_cast<std::uint32_t>(*invalid);
-            const auto byte = static_cast<unsigned>(static_cast<unsigned char>(sources_.text(file_)[at]));
-            diags_.report(diag::InvalidUtf8, {file_, at, at + 1}, byte);
+        const std::string_view text = sources_.text(file_);
+        if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+            const auto at = static_cast<std::uint32_t>(nul);
+            diags_.report(diag::NulByte, {file_, at, at + 1});
             return {};
         }
-        if (sources_.text(file_).starts_with(kByteOrderMark)) stream.seek(kByteOrderMark.size());
+        if (const auto invalid = first_invalid_utf8(text)) {
+            const auto at = static_cast<std::uint32_t>(*invalid);
+            diags_.report(diag::InvalidUtf8, {file_, at, at + 1}, static_cast<unsigned char>(text[at]));
+            return {};
+        }
+        if (text.starts_with(kByteOrderMark)) stream.seek(kByteOrderMark.size());
         PipeLexer lexer(&stream);
         lexer.removeErrorListeners();
         TokenList tokens;
@@ -129,7 +143,7 @@ private:
             case PipeLexer::RBRACKET:
             case PipeLexer::RBRACE: depth_ = std::max(0, depth_ - 1); break;
             case PipeLexer::INVALID_NUMBER:
-                diags_.report(diag::InvalidNumber, range, std::string(sources_.text(range)))
+                diags_.report(diag::InvalidNumber, range, excerpt(sources_, range))
                     .note(
                         "numbers are written `12`, `0x1F`, `0b101`, `1.5`, `2e-3`; a type is given by a cast: "
                         "`float32(1)`");

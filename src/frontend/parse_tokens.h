@@ -46,4 +46,7 @@ inline SourceRange range_of(FileId file, const antlr4::Token& token) {
     return {file, begin, static_cast<std::uint32_t>(token.getStopIndex() + 1)};  // an empty range at the end of file
 }
 
+/// Source text for a message: cut where it is long.
+std::string excerpt(const SourceManager& sources, SourceRange range);
+
 }  // namespace pipec::syntax

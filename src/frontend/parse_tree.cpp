@@ -246,7 +246,7 @@ ast::Expr TreeBuilder::int_literal(const antlr4::Token& token) {
     std::uint64_t value = 0;
     const char* const end = digits.data() + digits.size();
     if (std::from_chars(digits.data() + (prefixed ? 2 : 0), end, value, base).ec != std::errc{}) {
-        diags_.report(diag::IntegerOutOfRange, where, std::string(sources_.text(where)));
+        diags_.report(diag::IntegerOutOfRange, where, excerpt(sources_, where));
     }
     return make(where, ast::IntLiteral{value});
 }
@@ -256,7 +256,7 @@ ast::Expr TreeBuilder::float_literal(const antlr4::Token& token) {
     const std::string digits = digits_of(token.getText());
     double value = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc{}) {
-        diags_.report(diag::FloatOutOfRange, where, std::string(sources_.text(where)));
+        diags_.report(diag::FloatOutOfRange, where, excerpt(sources_, where));
     }
     return make(where, ast::FloatLiteral{value});
 }

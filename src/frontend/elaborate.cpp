@@ -1,0 +1,229 @@
+// Entry of elaboration: pipelines one by one; their ports, sizes and conditions.
+#include "frontend/elaborate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "frontend/elaborate_syntax.h"
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+#include "ir/verify.h"
+#include "ir/visit.h"
+
+namespace pipec {
+
+std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager& sources, Diagnostics& diags) {
+    elab::Files files(program, sources);
+    std::vector<ir::Pipeline> result;
+    elab::Elaborator(files, diags).check_file(files.main());
+    for (const ast::Item& item : program.main.items) {
+        const auto* pipeline = std::get_if<ast::Pipeline>(&item.value);
+        if (pipeline == nullptr) continue;
+        if (auto elaborated = elab::Elaborator(files, diags).run(*pipeline)) {
+            assert(ir::verify(*elaborated).empty());
+            result.push_back(std::move(*elaborated));
+        }
+    }
+    return result;
+}
+
+}  // namespace pipec
+
+namespace pipec::elab {
+
+std::optional<ir::Pipeline> Elaborator::run(const ast::Pipeline& source) {
+    p_.name = source.name.text;
+    p_.range = source.name.range;
+    p_.doc = source.doc;
+    Instance& instance = instances_.emplace_back();
+    instance_ = &instance;
+    body_ = files_.new_scope(Scope::Kind::Body, files_.main());
+    body_->instance = &instance;
+    instance.body = body_;
+    declare_ports(source);
+    where(source);
+    declare_block(source.body, body_);
+    for (Symbol* output : outputs_) {
+        if (output->stage == nullptr && output->accumulate == nullptr && !instance.broken) {
+            report(diag::UndefinedOutput, output->range, output->name);
+        }
+    }
+    elaborate_definitions(instance);
+    if (failed_) return std::nullopt;
+    finish();
+    warn_unused();
+    return std::move(p_);
+}
+
+namespace {
+
+/// The names in `e` that do not stand where a function is called.
+void value_names(const ast::Expr& e, std::vector<const ast::ExprNode*>& names) {
+    if (std::holds_alternative<ast::NameRef>(e->value)) names.push_back(e.get());
+    const auto* call = std::get_if<ast::Call>(&e->value);
+    for (const ast::Expr& child : children(e)) {
+        const bool function = call != nullptr && child == call->callee &&
+                              std::holds_alternative<ast::NameRef>(child->value);
+        if (child && !function) value_names(child, names);
+    }
+}
+
+}  // namespace
+
+void Elaborator::declare_ports(const ast::Pipeline& source) {
+    // Scalars and buffers first, so that a name in an extent that is none of them is a size.
+    std::vector<std::pair<const ast::Port*, Symbol*>> buffers;
+    for (const ast::Port& port : source.inputs) {
+        if (!port.extents) {
+            scalar_parameter(port);
+            continue;
+        }
+        Symbol* symbol = declare(body_, port.name, Symbol::Kind::Input);
+        buffers.emplace_back(&port, symbol);
+        if (symbol != nullptr) symbol->index = static_cast<int>(p_.inputs.size());
+        p_.inputs.push_back({port.name.text, port.type, {}, {}, port.name.range});
+    }
+    for (const ast::Port& port : source.outputs) {
+        if (!port.extents) {
+            report(diag::ScalarOutput, port.range.valid() ? port.range : port.name.range, port.name.text)
+                .note("a result of one element is " + port.name.text + ": " + std::string(ir::name(port.type)) +
+                      "[1]");
+            continue;
+        }
+        Symbol* symbol = declare(body_, port.name, Symbol::Kind::Stage);
+        if (symbol == nullptr) continue;
+        symbol->output = static_cast<int>(p_.outputs.size());
+        symbol->port = &port;
+        symbol->state = Symbol::State::Done;  // until its definition is met
+        outputs_.push_back(symbol);
+        buffers.emplace_back(&port, symbol);
+        p_.outputs.push_back({{port.name.text, port.type, {}, {}, port.name.range}, -1});
+    }
+    for (const auto& [port, symbol] : buffers) {
+        for (const ast::Expr& e : *port->extents) collect_sizes(e);
+    }
+    const std::size_t shaping = p_.sizes.size();
+    for (const ast::Expr& e : source.where) collect_sizes(e);
+    for (std::size_t i = shaping; i < p_.sizes.size(); ++i) {
+        report(diag::SizeOnlyInWhere, p_.sizes[i].range, p_.sizes[i].name)
+            .note("no shape mentions it, so every caller has to pass it");
+    }
+    for (const auto& [port, symbol] : buffers) {
+        std::vector<ir::Expr> extents;
+        for (const ast::Expr& e : *port->extents) {
+            extents.push_back(size_expr(e, Env{body_}, "an extent"));
+            if (const auto value = extents.back() ? ir::as_int(extents.back()) : std::nullopt;
+                value && (*value < 1 || *value >= (1 << 30))) {
+                report(diag::ExtentRange, e->range, *value);
+            }
+        }
+        if (symbol == nullptr) continue;
+        const std::vector<int> order = memory_order(*port);
+        ir::Buffer& buffer = symbol->kind == Symbol::Kind::Input
+                                 ? p_.inputs[static_cast<std::size_t>(symbol->index)]
+                                 : p_.outputs[static_cast<std::size_t>(symbol->output)].buffer;
+        buffer.extents = std::move(extents);
+        buffer.order = order;
+        if (symbol->kind == Symbol::Kind::Input) {
+            symbol->value = {Image{{ir::Source::Kind::Input, symbol->index}, buffer.rank(), buffer.type}};
+        }
+    }
+}
+
+void Elaborator::scalar_parameter(const ast::Port& port) {
+    Symbol* symbol = declare(body_, port.name, Symbol::Kind::Parameter);
+    ir::ScalarParameter param{port.name.text, port.type, nullptr, port.name.range};
+    if (port.default_value != nullptr) {
+        const Value value = eval(port.default_value, Env{files_.main()});
+        if (!value.is<Poison>() && !is_constant(value)) {
+            report(diag::NotConstant, port.default_value->range, "the default of a parameter");
+        } else if (!value.is<Poison>()) {
+            param.default_value =
+                convert(value, port.type, port.default_value->range, "parameter `" + port.name.text + "`");
+        }
+    }
+    if (symbol == nullptr) return;
+    symbol->index = static_cast<int>(p_.params.size());
+    symbol->value = {Scalar{ir::param_ref(symbol->index, port.type, port.name.range)}};
+    p_.params.push_back(std::move(param));
+}
+
+void Elaborator::collect_sizes(const ast::Expr& e) {
+    std::vector<const ast::ExprNode*> names;
+    value_names(e, names);
+    for (const ast::ExprNode* node : names) {
+        const std::string& name = std::get<ast::NameRef>(node->value).name;
+        const auto found = body_->names.find(name);
+        if (found != body_->names.end()) continue;
+        if (Symbol* outer = find(files_.main(), name, node->range); outer != nullptr) continue;
+        Symbol* symbol = declare(body_, {name, node->range}, Symbol::Kind::Size);
+        symbol->index = static_cast<int>(p_.sizes.size());
+        symbol->value = {Scalar{ir::size_ref(symbol->index, node->range)}};
+        p_.sizes.push_back({name, node->range});
+    }
+}
+
+ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* what) {
+    const Value value = eval_operand(e, env);
+    if (value.is<Poison>()) return nullptr;
+    const ir::Expr result = convert(value, ir::Type::Int32, e->range, what);
+    if (!result) return nullptr;
+    if (has_reads(result)) {
+        report(diag::NotOverSizes, e->range, what).note("the value of an image is not known when a launch is prepared");
+        return nullptr;
+    }
+    if (has_params(result) || !free_variables(result).empty()) {
+        report(diag::NotOverSizes, e->range, what);
+        return nullptr;
+    }
+    return result;
+}
+
+std::vector<int> Elaborator::memory_order(const ast::Port& port) {
+    const std::size_t rank = port.extents->size();
+    std::vector<int> order(rank);
+    for (std::size_t i = 0; i < rank; ++i) order[i] = static_cast<int>(i);
+    if (!port.order) return order;
+    std::vector<int> stated;
+    for (const ast::Expr& e : *port.order) {
+        const Value value = eval(e, Env{files_.main()});
+        if (value.is<Poison>()) return order;
+        const auto dim = constant_int(value);
+        if (!dim || *dim < 0 || *dim >= static_cast<Int128>(rank)) {
+            report(diag::MemoryOrder, e->range, port.name.text, rank);
+            return order;
+        }
+        if (std::ranges::find(stated, static_cast<int>(*dim)) != stated.end()) {
+            report(diag::MemoryOrder, e->range, port.name.text, rank).note("this dimension stands twice");
+            return order;
+        }
+        stated.push_back(static_cast<int>(*dim));
+    }
+    if (stated.size() != rank) {
+        const SourceRange range = port.order->empty() ? port.name.range
+                                                      : join(port.order->front()->range, port.order->back()->range);
+        report(diag::MemoryOrder, range, port.name.text, rank);
+        return order;
+    }
+    return stated;
+}
+
+void Elaborator::where(const ast::Pipeline& source) {
+    for (const ast::Expr& e : source.where) {
+        const ir::Expr cond = condition(e, Env{body_});
+        if (!cond) continue;
+        if (has_reads(cond)) {
+            report(diag::NotOverSizes, e->range, "a `where` condition");
+            continue;
+        }
+        if (ir::as_int(cond) == 0) {
+            report(diag::ImpossibleWhere, e->range);
+            continue;
+        }
+        p_.where.push_back(cond);
+    }
+}
+
+}  // namespace pipec::elab

@@ -1,0 +1,271 @@
+// Functions of the language itself: mathematics, and questions about images and tables that are answered at compile
+// time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/elaborate_fold.h"
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+
+namespace pipec::elab {
+
+const std::vector<std::string>& Elaborator::builtin_names() {
+    static const std::vector<std::string> kNames{
+        "abs",  "acos",  "asin", "atan",  "atan2", "ceil",  "clamp", "cos",    "cosh",  "exp",   "exp2",  "extent",
+        "floor", "fract", "hypot", "isnan", "length", "lerp", "log",   "log2",   "lower", "max",   "min",   "pow",
+        "rank", "round", "rsqrt", "select", "sin",  "sinh",  "sqrt",  "tan",    "tanh",  "trunc", "upper"};
+    return kNames;
+}
+
+bool Elaborator::check_arity(const ast::Expr& e, const std::string& name, const ast::Call& call, std::size_t least,
+                             std::size_t most, SourceRange declared) {
+    const std::size_t given = call.args.size();
+    if (given >= least && given <= most) return true;
+    const std::string wanted = least == most      ? fmt::format("{}", least)
+                               : most == SIZE_MAX ? fmt::format("at least {}", least)
+                                                  : fmt::format("{} to {}", least, most);
+    const SourceRange at = given > most ? join(call.args[most]->range, call.args.back()->range) : e->range;
+    Report r = report(diag::WrongArity, at, name, wanted, wanted == "1" ? "" : "s", given);
+    if (declared.valid()) r.note(declared, fmt::format("`{}` is defined here", name));
+    return false;
+}
+
+Value Elaborator::call_builtin(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env) {
+    const auto arity = [&](std::size_t least, std::size_t most) { return check_arity(e, name, call, least, most); };
+    if (name == "min" || name == "max") {
+        if (!arity(2, SIZE_MAX)) return poison();
+        return call_min_max(e, name == "min" ? ir::BinaryOp::Min : ir::BinaryOp::Max, call, env);
+    }
+    if (name == "clamp") return arity(3, 3) ? call_clamp(e, call, env) : poison();
+    if (name == "lerp") return arity(3, 3) ? call_lerp(e, call, env) : poison();
+    if (name == "fract") return arity(1, 1) ? call_fract(e, call, env) : poison();
+    if (name == "abs") return arity(1, 1) ? call_abs(e, call, env) : poison();
+    if (name == "select") {
+        return arity(3, 3) ? eval_if(e, call.args[0], call.args[1], call.args[2], env) : poison();
+    }
+    if (name == "rank") return arity(1, 1) ? call_rank(call, env) : poison();
+    if (name == "length") return arity(1, 1) ? call_length(call, env) : poison();
+    if (name == "lower" || name == "upper" || name == "extent") {
+        return arity(2, 2) ? call_bounds(e, name, call, env) : poison();
+    }
+    const ir::Builtin fn = *ir::builtin_from_name(name);
+    const auto count = static_cast<std::size_t>(ir::arity(fn));
+    return arity(count, count) ? call_math(e, fn, call, env) : poison();
+}
+
+Value Elaborator::call_math(const ast::Expr& e, ir::Builtin fn, const ast::Call& call, const Env& env) {
+    std::vector<Value> values;
+    for (const ast::Expr& arg : call.args) {
+        values.push_back(eval_operand(arg, env));
+        if (values.back().is<Poison>()) return poison();
+    }
+    if (std::ranges::all_of(values, is_untyped)) {
+        std::vector<double> numbers;
+        for (const Value& value : values) numbers.push_back(as_double(value));
+        if (fn == ir::Builtin::IsNan) return {Scalar{ir::bool_constant(std::isnan(numbers[0]), e->range)}};
+        return {UntypedFloat{*math(fn, numbers)}};
+    }
+    std::vector<ir::Expr> args = to_one_float(values, call);
+    if (args.empty()) return poison();
+    return {Scalar{fold_call(fn, std::move(args), e->range)}};
+}
+
+std::vector<ir::Expr> Elaborator::to_one_float(const std::vector<Value>& values, const ast::Call& call) {
+    // The widest float among the operands; integers and untyped constants follow it, or are float32.
+    std::optional<ir::Type> type;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (is_untyped(values[i])) continue;
+        if (!operator_type(values[i], values[i], true, call.args[i]->range, call.args[i]->range, call.args[i]->range)) {
+            return {};
+        }
+        const ir::Type own = values[i].as<Scalar>()->expr->type;
+        if (ir::is_float(own) && (!type || own > *type)) type = own;
+    }
+    std::vector<ir::Expr> result;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        result.push_back(convert(values[i], type.value_or(ir::Type::Float32), call.args[i]->range, "an argument"));
+        if (!result.back()) return {};
+    }
+    return result;
+}
+
+Value Elaborator::constant_min_max(ir::BinaryOp op, const Value& a, const Value& b) {
+    const bool less = a.is<UntypedInt>() && b.is<UntypedInt>() ? a.as<UntypedInt>()->value < b.as<UntypedInt>()->value
+                                                               : as_double(a) < as_double(b);
+    const Value& chosen = less == (op == ir::BinaryOp::Min) ? a : b;
+    // One float among them makes the result a float.
+    if (a.is<UntypedFloat>() || b.is<UntypedFloat>()) return {UntypedFloat{as_double(chosen)}};
+    return chosen;
+}
+
+Value Elaborator::call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::Call& call, const Env& env) {
+    std::vector<Value> values;
+    std::vector<SourceRange> ranges;
+    if (!numbers(call, env, values, ranges)) return poison();
+    const bool constants = std::ranges::all_of(values, is_untyped);
+    if (!constants && !unify(values, ranges, e->range)) return poison();
+    Value result = values[0];
+    for (std::size_t i = 1; i < values.size(); ++i) {
+        result = constants ? constant_min_max(op, result, values[i])
+                           : Value{Scalar{fold_binary(op, result.as<Scalar>()->expr, values[i].as<Scalar>()->expr,
+                                                      e->range)}};
+    }
+    return result;
+}
+
+bool Elaborator::numbers(const ast::Call& call, const Env& env, std::vector<Value>& values,
+                         std::vector<SourceRange>& ranges) {
+    for (const ast::Expr& arg : call.args) {
+        values.push_back(eval_operand(arg, env));
+        ranges.push_back(arg->range);
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].is<Poison>()) return false;
+        if (!operator_type(values[i], values[i], false, ranges[i], ranges[i], ranges[i])) return false;
+    }
+    return true;
+}
+
+Value Elaborator::call_clamp(const ast::Expr& e, const ast::Call& call, const Env& env) {
+    std::vector<Value> values;
+    std::vector<SourceRange> ranges;
+    if (!numbers(call, env, values, ranges)) return poison();
+    if (std::ranges::all_of(values, is_untyped)) {
+        return constant_min_max(ir::BinaryOp::Min, constant_min_max(ir::BinaryOp::Max, values[0], values[1]), values[2]);
+    }
+    if (!unify(values, ranges, e->range)) return poison();
+    const auto expr = [&](std::size_t i) { return values[i].as<Scalar>()->expr; };
+    const ir::Expr at_least = fold_binary(ir::BinaryOp::Max, expr(0), expr(1), e->range);
+    return {Scalar{fold_binary(ir::BinaryOp::Min, at_least, expr(2), e->range)}};
+}
+
+Value Elaborator::call_lerp(const ast::Expr& e, const ast::Call& call, const Env& env) {
+    std::vector<Value> values;
+    std::vector<SourceRange> ranges;
+    if (!numbers(call, env, values, ranges)) return poison();
+    Symbol* a = files_.new_symbol("a", ranges[0], Symbol::Kind::Value);
+    a->value = values[0];
+    bind_once(*a);
+    const Value from = use(a, ranges[0]);
+    const SourceRange range = e->range;
+    const Value span = arithmetic(ir::BinaryOp::Sub, values[1], from, ranges[1], ranges[0], range, range);
+    const Value part = arithmetic(ir::BinaryOp::Mul, span, values[2], range, ranges[2], range, range);
+    return wrap_lets(arithmetic(ir::BinaryOp::Add, from, part, ranges[0], range, range, range), {a});
+}
+
+Value Elaborator::call_fract(const ast::Expr& e, const ast::Call& call, const Env& env) {
+    const Value value = eval_operand(call.args[0], env);
+    if (value.is<Poison>()) return poison();
+    if (is_untyped(value)) return {UntypedFloat{as_double(value) - std::floor(as_double(value))}};
+    const std::vector<ir::Expr> args = to_one_float({value}, call);
+    if (args.empty()) return poison();
+    Symbol* x = files_.new_symbol("x", call.args[0]->range, Symbol::Kind::Value);
+    x->value = {Scalar{args[0]}};
+    bind_once(*x);
+    const ir::Expr operand = use(x, call.args[0]->range).as<Scalar>()->expr;
+    const ir::Expr whole = fold_call(ir::Builtin::Floor, {operand}, e->range);
+    return wrap_lets({Scalar{fold_binary(ir::BinaryOp::Sub, operand, whole, e->range)}}, {x});
+}
+
+Value Elaborator::call_abs(const ast::Expr& e, const ast::Call& call, const Env& env) {
+    const Value value = eval_operand(call.args[0], env);
+    const SourceRange at = call.args[0]->range;
+    if (value.is<Poison>()) return poison();
+    if (const auto* i = value.as<UntypedInt>()) return {UntypedInt{i->value < 0 ? -i->value : i->value}};
+    if (const auto* f = value.as<UntypedFloat>()) return {UntypedFloat{std::fabs(f->value)}};
+    const auto type = operator_type(value, value, true, at, at, at);
+    if (!type) return poison();
+    const ir::Type own = value.as<Scalar>()->expr->type;
+    if (ir::is_unsigned_int(own)) return value;
+    // A small signed type is widened: the magnitude of its least value does not fit.
+    const ir::Expr operand = convert(value, *type, at, "an argument");
+    if (const auto constant = ir::as_int(operand)) {
+        return {Scalar{*constant < 0 ? ir::unary(ir::UnaryOp::Neg, operand, e->range) : operand}};
+    }
+    return {Scalar{fold_call(ir::Builtin::Abs, {operand}, e->range)}};
+}
+
+const Symbol* Elaborator::output_symbol(const ast::Expr& e, const Env& env) {
+    const auto* ref = std::get_if<ast::NameRef>(&e->value);
+    if (ref == nullptr) return nullptr;
+    const Symbol* symbol = find(env.scope, ref->name, e->range);
+    return symbol != nullptr && symbol->output >= 0 ? symbol : nullptr;
+}
+
+Value Elaborator::call_rank(const ast::Call& call, const Env& env) {
+    const ast::Expr& arg = call.args[0];
+    if (const Symbol* output = output_symbol(arg, env)) {
+        return {UntypedInt{static_cast<Int128>(output->port->extents->size())}};
+    }
+    const Value value = image_argument(arg, env);
+    const auto* image = value.as<Image>();
+    return image == nullptr ? poison() : Value{UntypedInt{static_cast<Int128>(image->rank)}};
+}
+
+Value Elaborator::image_argument(const ast::Expr& arg, const Env& env) {
+    static const std::string kOwner = "arg";
+    Env at = env;
+    if (at.owner == nullptr) at.owner = &kOwner;
+    Value value = stage_argument(arg, "arg", at);
+    if (!value.is<Image>() && !value.is<Poison>()) {
+        report(diag::NotAnImage, arg->range, describe(value));
+        return poison();
+    }
+    return value;
+}
+
+Value Elaborator::call_length(const ast::Call& call, const Env& env) {
+    const Value value = eval(call.args[0], env);
+    if (value.is<Poison>()) return poison();
+    if (const auto* table = value.as<Table>()) return {UntypedInt{static_cast<Int128>(table->elements->size())}};
+    Report r = report(diag::NotATable, call.args[0]->range, describe(value));
+    if (value.is<Image>()) r.note("the extent of an image in dimension d is extent(f, d)");
+    return poison();
+}
+
+Value Elaborator::call_bounds(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env) {
+    const ast::Expr& arg = call.args[0];
+    Bounds bounds;
+    std::optional<SourceRange> defined;
+    if (const Symbol* output = output_symbol(arg, env)) {
+        std::vector<ir::Dimension> dims(output->port->extents->size());
+        shape_output(output->output, dims);
+        bounds = bounds_of(dims);
+    } else {
+        const Value value = image_argument(arg, env);
+        if (value.is<Poison>()) return poison();
+        bounds = bounds_of(*value.as<Image>());
+        if (value.as<Image>()->source.kind == ir::Source::Kind::Stage) defined = stage_of(*value.as<Image>()).range;
+    }
+    const Value which = eval_operand(call.args[1], env);
+    if (which.is<Poison>()) return poison();
+    const auto d = constant_int(which);
+    if (!d) {
+        report(diag::NotConstant, call.args[1]->range, "the dimension");
+        return poison();
+    }
+    const auto rank = static_cast<Int128>(bounds.size());
+    if (*d < -rank || *d >= rank) {
+        report(diag::DimensionRange, call.args[1]->range, to_string(*d), bounds.size());
+        return poison();
+    }
+    const auto& [lo, hi] = bounds[static_cast<std::size_t>(*d < 0 ? *d + rank : *d)];
+    if (!lo || !hi) {
+        if (failed_ && !defined) return poison();  // a shape that was reported
+        Report r = report(diag::UnknownBounds, arg->range, text(arg->range));
+        if (defined) r.note(*defined, "its domain is inferred from its readers; give it a range, such as f(x in 0..R, y in 0..C)");
+        return poison();
+    }
+    if (name == "lower") return {Scalar{lo}};
+    if (name == "upper") return {Scalar{hi}};
+    const auto one = ir::int_constant(ir::Type::Int32, 1);
+    const auto* less_one = ir::as<ir::Binary>(hi);
+    const ir::Expr end = less_one != nullptr && less_one->op == ir::BinaryOp::Sub && ir::as_int(less_one->b) == 1
+                             ? less_one->a
+                             : ir::binary(ir::BinaryOp::Add, hi, one, e->range);
+    return {Scalar{ir::binary(ir::BinaryOp::Sub, end, lo, e->range)}};
+}
+
+}  // namespace pipec::elab

@@ -1,0 +1,273 @@
+// What `callee(args)` can be: a read of an image, a call of an expression function, a call of a stage function.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::elab {
+
+Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env& env) {
+    const auto* name = std::get_if<ast::NameRef>(&call.callee->value);
+    if (name != nullptr && find(env.scope, name->name, call.callee->range) == nullptr &&
+        std::ranges::find(builtin_names(), name->name) != builtin_names().end()) {
+        return call_builtin(e, name->name, call, env);
+    }
+    const Value callee = eval(call.callee, env);
+    if (callee.is<Poison>()) {
+        for (const ast::Expr& arg : call.args) {
+            // The arguments' own mistakes are worth a report in the same run.
+            if (name != nullptr && !std::holds_alternative<ast::SpliceRef>(arg->value)) eval(arg, env);
+        }
+        return poison();
+    }
+    if (const auto* image = callee.as<Image>()) return read_image(e, *image, call, env);
+    if (const auto* function = callee.as<Function>()) return call_function(e, *function, call, env);
+    if (const auto* s = callee.as<Scalar>(); s != nullptr && env.point != nullptr && env.point->rank) {
+        // In a whole-image expression a scalar over the point is an image that has no stage yet.
+        const ir::Expr whole = close_over_lets(s->expr);
+        const auto free = free_variables(whole);
+        const bool over_point = !free.empty() && std::ranges::all_of(free, [&](ir::VarId v) {
+            return std::ranges::find(env.point->vars, v) != env.point->vars.end();
+        });
+        if (over_point) {
+            const Value image = generate_stage(whole, *env.point, *env.owner + ".arg", call.callee->range);
+            return image.is<Image>() ? read_image(e, *image.as<Image>(), call, env) : poison();
+        }
+    }
+    Report r = report(diag::NotCallable, call.callee->range, text(call.callee->range), describe(callee));
+    if (name != nullptr) {
+        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range)) r.note(symbol->range, "it is defined here");
+    }
+    if (callee.is<Table>()) r.note("elements of a table are taken with brackets: t[0]");
+    if (callee.is<Array>()) r.note("take an element first: " + callee.as<Array>()->array->name + "[0](x, y)");
+    return poison();
+}
+
+Value Elaborator::read_image(const ast::Expr& e, const Image& image, const ast::Call& call, const Env& env) {
+    std::vector<ir::Expr> indices;
+    bool ok = true;
+    for (const ast::Expr& arg : call.args) {
+        if (const auto* splice = std::get_if<ast::SpliceRef>(&arg->value)) {
+            const std::vector<ir::VarId>* vars = nullptr;
+            if (env.splices != nullptr) {
+                const auto found = env.splices->find(splice->name);
+                if (found != env.splices->end()) vars = &found->second;
+            }
+            if (vars == nullptr) {
+                report(diag::UnknownSplice, arg->range, splice->name)
+                    .note(fmt::format("`..{}` must be among the dimensions that the definition names", splice->name));
+                ok = false;
+                continue;
+            }
+            for (const ir::VarId var : *vars) indices.push_back(ir::variable(var, ir::Type::Int32, arg->range));
+            continue;
+        }
+        indices.push_back(index_expr(arg, env));
+        ok = ok && indices.back();
+    }
+    if (!ok) return poison();
+    if (indices.size() != image.rank) {
+        const SourceRange declared = image.source.kind == ir::Source::Kind::Input
+                                         ? p_.inputs[static_cast<std::size_t>(image.source.index)].range
+                                         : stage_of(image).range;
+        report(diag::WrongRank, e->range, text(call.callee->range), image.rank, indices.size())
+            .note(declared, "it is defined here");
+        return poison();
+    }
+    return {Scalar{ir::read(image.source, image.type, std::move(indices), e->range)}};
+}
+
+void Elaborator::set_rank(Point& point, std::size_t rank, const Image* like) {
+    point.rank = rank;
+    for (std::size_t i = 0; i < rank; ++i) {
+        std::string name = i < 8 ? std::string(1, "ijklmnop"[i]) : fmt::format("i{}", i);
+        if (like != nullptr && like->source.kind == ir::Source::Kind::Stage) {
+            name = p_.variables[static_cast<std::size_t>(stage_of(*like).dims[i].var)].name;
+        }
+        point.vars.push_back(ir::new_variable(p_, std::move(name)));
+        index_variables_[point.vars.back()] = point.first;
+    }
+}
+
+Value Elaborator::read_at_point(const Image& image, SourceRange range, Point& point) {
+    if (!point.rank) {
+        point.first = range;
+        set_rank(point, image.rank, &image);
+    } else if (*point.rank != image.rank) {
+        report(diag::RankMismatch, range, *point.rank, image.rank)
+            .note(point.first, fmt::format("this has {} dimension{}", *point.rank, *point.rank == 1 ? "" : "s"));
+        return poison();
+    }
+    Bounds bounds = bounds_of(image);
+    if (point.bounds) {
+        for (std::size_t i = 0; i < bounds.size(); ++i) {
+            auto& [lo, hi] = (*point.bounds)[i];
+            const bool same = lo && bounds[i].first && ir::structurally_equal(lo, bounds[i].first) &&
+                              ir::structurally_equal(hi, bounds[i].second);
+            if (!same) lo = hi = nullptr;
+        }
+    } else {
+        point.bounds = std::move(bounds);
+    }
+    std::vector<ir::Expr> indices;
+    for (const ir::VarId var : point.vars) indices.push_back(ir::variable(var, ir::Type::Int32, range));
+    return {Scalar{ir::read(image.source, image.type, std::move(indices), range)}};
+}
+
+Value Elaborator::call_function(const ast::Expr& e, const Function& function, const ast::Call& call, const Env& env) {
+    const ast::Fn& fn = *function.fn;
+    const auto required = static_cast<std::size_t>(
+        std::ranges::count_if(fn.params, [](const ast::FnParam& p) { return p.default_value == nullptr; }));
+    if (!check_arity(e, fn.name.text, call, required, fn.params.size(), fn.name.range)) return poison();
+    if (call_depth_ >= kMaxCallDepth) {
+        report(diag::CallDepth, e->range, fn.name.text, kMaxCallDepth)
+            .note(fn.name.range, "a function may call itself only under a compile-time `if` that ends it");
+        return poison();
+    }
+    ++call_depth_;
+    Value result = std::holds_alternative<ast::Expr>(fn.body)
+                       ? call_expression_function(e, function, std::get<ast::Expr>(fn.body), call, env)
+                       : call_stage_function(e, function, std::get<ast::Block>(fn.body), call, env);
+    --call_depth_;
+    return result;
+}
+
+Value Elaborator::call_expression_function(const ast::Expr& e, const Function& function, const ast::Expr& body,
+                                           const ast::Call& call, const Env& env) {
+    Instance& instance = instances_.emplace_back();
+    instance.prefix = instance_ == nullptr ? "" : instance_->prefix;
+    if (instance_ != nullptr) {
+        instance.calls = instance_->calls;
+        instance.callees = instance_->callees;
+    }
+    instance.calls.insert(instance.calls.begin(), e->range);
+    instance.callees.insert(instance.callees.begin(), function.fn->name.text);
+    Scope* scope = files_.new_scope(Scope::Kind::Expression, function.home);
+    scope->instance = &instance;
+    instance.body = scope;
+    std::vector<Symbol*> symbols;
+    bool ok = true;
+    for (std::size_t i = 0; i < function.fn->params.size(); ++i) {
+        const ast::FnParam& param = function.fn->params[i];
+        Env at = env;
+        if (i >= call.args.size()) {
+            at.scope = scope;  // a default sees the parameters before it
+            at.splices = nullptr;
+        }
+        Value value = i < call.args.size() ? eval(call.args[i], at) : eval(param.default_value, at);
+        ok = ok && !value.is<Poison>();
+        Symbol* symbol = bind(scope, param.name, std::move(value));
+        if (symbol == nullptr) return poison();
+        bind_once(*symbol);
+        symbols.push_back(symbol);
+    }
+    if (!ok) return poison();
+    Instance* outer = std::exchange(instance_, &instance);
+    Env inner = env;
+    inner.scope = scope;
+    inner.splices = nullptr;
+    Value result = eval(body, inner);
+    instance_ = outer;
+    return wrap_lets(std::move(result), symbols);
+}
+
+Value Elaborator::stage_argument(const ast::Expr& arg, const std::string& name, const Env& env) {
+    Point point;
+    Env inner = env;
+    inner.point = &point;
+    Value value = eval(arg, inner);
+    const auto* s = value.as<Scalar>();
+    if (s == nullptr) return value;
+    ir::Expr whole = close_over_lets(s->expr);
+    std::vector<ir::VarId> free = free_variables(whole);
+    if (free.empty()) return {Scalar{whole}};
+    // Names bound in an enclosing whole-image expression stand for its point.
+    const auto in = [](const std::vector<ir::VarId>& vars, ir::VarId v) {
+        return std::ranges::find(vars, v) != vars.end();
+    };
+    if (env.point != nullptr && std::ranges::any_of(free, [&](ir::VarId v) { return in(env.point->vars, v); })) {
+        if (!point.rank) {
+            point.first = arg->range;
+            set_rank(point, *env.point->rank, nullptr);
+            point.bounds = env.point->bounds;
+        } else if (*point.rank != *env.point->rank) {
+            report(diag::RankMismatch, arg->range, *point.rank, *env.point->rank);
+            return poison();
+        }
+        std::map<ir::VarId, ir::Expr> moved;
+        for (std::size_t i = 0; i < *point.rank; ++i) {
+            moved[env.point->vars[i]] = ir::variable(point.vars[i], ir::Type::Int32);
+        }
+        whole = ir::substitute(whole, moved);
+        free = free_variables(whole);
+    }
+    for (const ir::VarId v : free) {
+        if (in(point.vars, v)) continue;
+        const ir::VariableInfo& info = p_.variables[static_cast<std::size_t>(v)];
+        report(diag::IndexInStageArgument, arg->range, info.name)
+            .note(info.range, "the variable is bound here")
+            .note("a call of a stage function makes whole stages, the same for every point");
+        return poison();
+    }
+    return generate_stage(whole, point, *env.owner + "." + name, arg->range);
+}
+
+Value Elaborator::call_stage_function(const ast::Expr& e, const Function& function, const ast::Block& body,
+                                      const ast::Call& call, const Env& env) {
+    const ast::Fn& fn = *function.fn;
+    static const std::string kNowhere = "stage";
+    Env caller = env;
+    if (caller.owner == nullptr) caller.owner = &kNowhere;
+    Instance& instance = instances_.emplace_back();
+    instance.prefix = *caller.owner + ".";
+    if (instance_ != nullptr) {
+        instance.calls = instance_->calls;
+        instance.callees = instance_->callees;
+    }
+    instance.calls.insert(instance.calls.begin(), e->range);
+    instance.callees.insert(instance.callees.begin(), fn.name.text);
+    Scope* scope = files_.new_scope(Scope::Kind::Body, function.home);
+    scope->instance = &instance;
+    instance.body = scope;
+    std::string key = fmt::format("{}:{}", fn.name.range.file, fn.name.range.begin);
+    bool ok = true;
+    bool known = true;
+    for (std::size_t i = 0; i < fn.params.size(); ++i) {
+        const ast::FnParam& param = fn.params[i];
+        Env at = caller;
+        if (i >= call.args.size()) {
+            at = Env{scope, caller.owner};
+        }
+        Value value = i < call.args.size() ? stage_argument(call.args[i], param.name.text, at)
+                                           : eval(param.default_value, at);
+        ok = ok && !value.is<Poison>();
+        const auto print = fingerprint(value);
+        known = known && print.has_value();
+        if (print) key += "," + *print;
+        if (bind(scope, param.name, std::move(value)) == nullptr) return poison();
+    }
+    if (!ok) return poison();
+    // The same call again, as in the terms of an unrolled sum, gives the same image.
+    if (known) {
+        if (const auto same = instantiated_.find(key); same != instantiated_.end()) return {same->second};
+    }
+    Instance* outer = std::exchange(instance_, &instance);
+    declare_block(body, scope);
+    Value result = poison();
+    if (instance.result == nullptr && !instance.broken) {
+        report(diag::MissingReturn, fn.name.range, fn.name.text);
+    }
+    elaborate_definitions(instance);
+    if (instance.result != nullptr) {
+        result = stage_argument(instance.result->value, fn.name.text, Env{scope, caller.owner});
+    }
+    instance_ = outer;
+    failed_ = failed_ || result.is<Poison>();
+    if (known && result.is<Image>()) instantiated_.emplace(std::move(key), *result.as<Image>());
+    return result;
+}
+
+}  // namespace pipec::elab

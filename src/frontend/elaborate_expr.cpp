@@ -1,0 +1,349 @@
+// Expressions: names, operators, if, let, tables and casts.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::elab {
+
+using ir::overloaded;
+
+Value Elaborator::eval(const ast::Expr& e, const Env& env) {
+    if (exhausted_ || e == nullptr) {
+        failed_ = true;
+        return poison();
+    }
+    if (++steps_ > kMaxSteps) {
+        report(diag::TooManySteps, e->range, kMaxSteps);
+        exhausted_ = true;
+        return poison();
+    }
+    if (depth_ >= kMaxDepth) {
+        report(diag::TooDeep, e->range, "evaluation up to here");
+        return poison();
+    }
+    ++depth_;
+    Value result = eval_node(e, env);
+    --depth_;
+    return result;
+}
+
+Value Elaborator::eval_node(const ast::Expr& e, const Env& env) {
+    return std::visit(
+        overloaded{
+            [&](const ast::IntLiteral& n) -> Value { return {UntypedInt{static_cast<Int128>(n.value)}}; },
+            [&](const ast::FloatLiteral& n) -> Value { return {UntypedFloat{n.value}}; },
+            [&](const ast::BoolLiteral& n) -> Value { return {Scalar{ir::bool_constant(n.value, e->range)}}; },
+            [&](const ast::NameRef& n) { return eval_name(n.name, e->range, env); },
+            [&](const ast::SpliceRef& n) {
+                report(diag::MisplacedSplice, e->range, n.name);
+                return poison();
+            },
+            [&](const ast::TableLiteral& n) { return eval_table(e, n, env); },
+            [&](const ast::Call& n) { return eval_call(e, n, env); },
+            [&](const ast::Index& n) { return eval_index(e, n, env); },
+            [&](const ast::Cast& n) {
+                return explicit_cast(eval_operand(n.operand, env), n.type, n.saturate, e->range, n.operand->range);
+            },
+            [&](const ast::Unary& n) {
+                return negate(n.op, eval_operand(n.operand, env), n.operand->range, e->range);
+            },
+            [&](const ast::Binary& n) {
+                if (ir::is_logical(n.op)) return eval_logical(e, n, env);
+                const Value left = eval_operand(n.left, env);
+                const Value right = eval_operand(n.right, env);
+                return arithmetic(n.op, left, right, n.left->range, n.right->range, e->range, n.op_range);
+            },
+            [&](const ast::Comparison& n) { return eval_comparison(e, n, env); },
+            [&](const ast::If& n) { return eval_if(e, n.cond, n.then, n.otherwise, env); },
+            [&](const ast::Let& n) { return eval_let(n, env); },
+            [&](const ast::Reduce& n) { return eval_reduce(e, n, env); },
+        },
+        e->value);
+}
+
+Value Elaborator::eval_name(const std::string& name, SourceRange range, const Env& env) {
+    if (Symbol* symbol = find(env.scope, name, range)) return use(symbol, range);
+    if (std::ranges::find(builtin_names(), name) != builtin_names().end()) {
+        report(diag::NotAValue, range, "a function").note("call it: " + name + "(...)");
+        return poison();
+    }
+    unknown_name(env.scope, name, range);
+    return poison();
+}
+
+Value Elaborator::use(Symbol* symbol, SourceRange range) {
+    symbol->used = true;
+    Value value = demand(symbol, range);
+    const auto* scalar = value.as<Scalar>();
+    if (scalar == nullptr) return value;
+    if (symbol->let >= 0) return {Scalar{ir::variable(symbol->let, scalar->expr->type, range)}};
+    if (has_binders(scalar->expr)) return {Scalar{rename_binders(p_, scalar->expr)}};
+    // What is printed about a use points at the use: a leaf takes its place.
+    return {Scalar{std::visit(overloaded{
+                                  [&](const ir::Variable& v) { return ir::variable(v.id, scalar->expr->type, range); },
+                                  [&](const ir::SizeRef& s) { return ir::size_ref(s.index, range); },
+                                  [&](const ir::ParamRef& p) {
+                                      return ir::param_ref(p.index, scalar->expr->type, range);
+                                  },
+                                  [&](const auto&) { return scalar->expr; },
+                              },
+                              scalar->expr->value)}};
+}
+
+Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
+    if (const auto* image = value.as<Image>()) {
+        if (env.point != nullptr && image->rank > 0) return read_at_point(*image, range, *env.point);
+        const std::string source = text(range);
+        std::string example;
+        for (std::size_t i = 0; i < image->rank; ++i) {
+            example += std::string(i > 0 ? ", " : "") +
+                       (image->rank <= 3 ? std::string(1, "cxy"[i + (3 - image->rank)]) : fmt::format("i{}", i));
+        }
+        report(diag::BareImage, range, source.size() <= 40 ? source : "this", fmt::format("{}({})", source, example));
+        return poison();
+    }
+    if (const auto* array = value.as<Array>()) {
+        report(diag::NotAValue, range, "a stage array")
+            .note(fmt::format("take an element of it: {}[0]", array->array->name));
+        return poison();
+    }
+    if (const auto* function = value.as<Function>()) {
+        report(diag::NotAValue, range, "a function")
+            .note(function->fn->name.range, fmt::format("`{}` is defined here", function->fn->name.text));
+        return poison();
+    }
+    return value;
+}
+
+ir::Expr Elaborator::scalar(const ast::Expr& e, const Env& env) {
+    return typed(eval_operand(e, env), e->range);
+}
+
+ir::Expr Elaborator::condition(const ast::Expr& e, const Env& env) {
+    return condition_of(eval_operand(e, env), e->range);
+}
+
+ir::Expr Elaborator::condition_of(const Value& value, SourceRange range) {
+    if (value.is<Poison>()) return nullptr;
+    const auto* s = value.as<Scalar>();
+    if (s != nullptr && s->expr->type == ir::Type::Bool) return s->expr;
+    report(diag::ConditionType, range, describe(value));
+    return nullptr;
+}
+
+ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env) {
+    return convert(eval_operand(e, env), ir::Type::Int32, e->range, "an index");
+}
+
+Value Elaborator::eval_table(const ast::Expr& e, const ast::TableLiteral& table, const Env& env) {
+    std::vector<Value> elements;
+    for (const ast::Expr& element : table.elements) {
+        elements.push_back(eval_operand(element, env));
+        if (elements.back().is<Poison>()) return poison();
+    }
+    const auto first = elements.empty() ? std::nullopt : table_shape(elements[0]);
+    for (std::size_t i = 1; i < elements.size(); ++i) {
+        if (table_shape(elements[i]) == first) continue;
+        report(diag::TableShape, table.elements[i]->range).note(table.elements[0]->range, "the first row is here");
+        return poison();
+    }
+    if (elements.empty()) {
+        report(diag::EmptyTable, e->range);
+        return poison();
+    }
+    return make_table(std::move(elements));
+}
+
+Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const Env& env) {
+    const Value base = eval(index.base, env);
+    if (base.is<Poison>()) return poison();
+    const auto* table = base.as<Table>();
+    const auto* array = base.as<Array>();
+    if (table == nullptr && array == nullptr) {
+        Report r = report(diag::NotIndexable, index.base->range, describe(base));
+        if (base.is<Image>()) r.note(fmt::format("a point of an image is read with parentheses: {}(x, y)", text(index.base->range)));
+        return poison();
+    }
+    const Value at = eval_operand(index.index, env);
+    if (at.is<Poison>()) return poison();
+    const auto value = constant_int(at);
+    if (!value) {
+        report(diag::NotConstant, index.index->range, table != nullptr ? "the index of a table" : "the index of a stage array")
+            .note(table != nullptr ? "`sum` and its kin with constant bounds make their variables constants; a table "
+                                     "indexed at run time can be a stage or an input"
+                                   : "stages are chosen at compile time");
+        return poison();
+    }
+    if (table != nullptr) {
+        if (*value < 0 || *value >= static_cast<Int128>(table->elements->size())) {
+            report(diag::TableIndexRange, index.index->range, to_string(*value), table->elements->size());
+            return poison();
+        }
+        return (*table->elements)[static_cast<std::size_t>(*value)];
+    }
+    return array_element(*array, static_cast<std::int64_t>(*value), e->range);
+}
+
+Value Elaborator::array_element(Array array, std::int64_t index, SourceRange range) {
+    array.indices.push_back(index);
+    const auto& elements = array.array->elements;
+    if (elements.empty()) return poison();
+    if (array.indices.size() < elements.begin()->first.size()) return {array};
+    if (const auto found = elements.find(array.indices); found != elements.end()) return use(found->second, range);
+    const auto label = [&](const std::vector<std::int64_t>& indices) {
+        std::string result = array.array->name;
+        for (const std::int64_t i : indices) result += fmt::format("[{}]", i);
+        return result;
+    };
+    std::string defined;
+    std::size_t listed = 0;
+    for (auto it = elements.begin(); it != elements.end(); ++listed) {
+        if (listed == 6) {
+            defined += ", ...";
+            break;
+        }
+        // A run of consecutive last indices is written g[0]..g[4].
+        auto last = it;
+        for (auto next = std::next(it); next != elements.end(); last = next++) {
+            std::vector<std::int64_t> expected = last->first;
+            ++expected.back();
+            if (next->first != expected) break;
+        }
+        if (!defined.empty()) defined += ", ";
+        defined += label(it->first);
+        if (last != it) defined += (last == std::next(it) ? ", " : "..") + label(last->first);
+        it = std::next(last);
+    }
+    report(diag::UndefinedElement, range, label(array.indices), defined)
+        .note(array.array->range, "the first definition of an element is here");
+    return poison();
+}
+
+Value Elaborator::eval_logical(const ast::Expr& e, const ast::Binary& binary, const Env& env) {
+    const ir::Expr left = condition(binary.left, env);
+    if (left && ir::as_int(left)) {
+        const bool decided = (*ir::as_int(left) != 0) == (binary.op == ir::BinaryOp::Or);
+        if (decided) return {Scalar{left}};
+    }
+    const ir::Expr right = condition(binary.right, env);
+    if (!left || !right) return poison();
+    return {Scalar{ir::binary(binary.op, left, right, e->range)}};
+}
+
+Value Elaborator::eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env) {
+    Scope* scope = files_.new_scope(Scope::Kind::Expression, env.scope);
+    std::vector<Symbol*> shared;
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < comparison.operands.size(); ++i) {
+        values.push_back(eval_operand(comparison.operands[i], env));
+        if (values.back().is<Poison>()) return poison();
+        // An operand between two comparisons is evaluated once.
+        if (i == 0 || i + 1 == comparison.operands.size() || !values.back().is<Scalar>()) continue;
+        const SourceRange range = comparison.operands[i]->range;
+        Symbol* symbol = files_.new_symbol("middle", range, Symbol::Kind::Value);
+        symbol->scope = scope;
+        symbol->value = values.back();
+        bind_once(*symbol);
+        shared.push_back(symbol);
+        values.back() = use(symbol, range);
+    }
+    ir::Expr result;
+    for (std::size_t i = 0; i < comparison.ops.size(); ++i) {
+        const SourceRange left = comparison.operands[i]->range;
+        const SourceRange right = comparison.operands[i + 1]->range;
+        const Value link = compare(comparison.ops[i], values[i], values[i + 1], left, right, join(left, right));
+        if (link.is<Poison>()) return poison();
+        const ir::Expr& expr = link.as<Scalar>()->expr;
+        result = result ? ir::binary(ir::BinaryOp::And, result, expr, e->range) : expr;
+    }
+    return wrap_lets({Scalar{result}}, shared);
+}
+
+Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then,
+                          const ast::Expr& otherwise, const Env& env) {
+    const ir::Expr c = condition(cond, env);
+    if (!c) return poison();
+    if (const auto constant = ir::as_int(c)) {
+        if (*constant != 0) return eval(then, env);
+        if (otherwise) return eval(otherwise, env);
+        report(diag::NoBranch, cond->range);
+        return poison();
+    }
+    const Value first = eval_operand(then, env);
+    if (!otherwise) {
+        const ir::Expr value = typed(first, then->range);
+        return value ? Value{Scalar{ir::select(c, value, nullptr, e->range)}} : poison();
+    }
+    std::vector<Value> branches{first, eval_operand(otherwise, env)};
+    if (!unify(branches, {then->range, otherwise->range}, e->range)) return poison();
+    return {Scalar{ir::select(c, branches[0].as<Scalar>()->expr, branches[1].as<Scalar>()->expr, e->range)}};
+}
+
+Value Elaborator::eval_let(const ast::Let& let, const Env& env) {
+    Env inner = env;
+    std::vector<Symbol*> symbols;
+    for (const ast::LetBinding& binding : let.bindings) {
+        Value value = eval(binding.value, inner);
+        if (value.is<Function>()) value = operand(std::move(value), binding.value->range, inner);
+        inner.scope = files_.new_scope(Scope::Kind::Expression, inner.scope);
+        Symbol* symbol = bind(inner.scope, binding.name, std::move(value));
+        if (symbol == nullptr) return poison();
+        bind_once(*symbol);
+        symbols.push_back(symbol);
+    }
+    return wrap_lets(eval(let.body, inner), symbols);
+}
+
+void Elaborator::bind_once(Symbol& symbol) {
+    const auto* scalar = symbol.value.as<Scalar>();
+    if (scalar == nullptr || is_trivial(scalar->expr)) return;
+    symbol.let = ir::new_variable(p_, symbol.name, scalar->expr->type, symbol.range);
+    let_values_[symbol.let] = scalar->expr;
+}
+
+Value Elaborator::wrap_lets(Value body, const std::vector<Symbol*>& symbols) {
+    if (const auto* table = body.as<Table>()) {
+        std::vector<Value> elements;
+        for (const Value& e : *table->elements) {
+            elements.push_back(e);
+            if (const auto* s = e.as<Scalar>()) elements.back() = {Scalar{close_over_lets(s->expr)}};
+        }
+        return make_table(std::move(elements));
+    }
+    const auto* scalar = body.as<Scalar>();
+    if (scalar == nullptr) return body;
+    const bool any = std::ranges::any_of(symbols, [](const Symbol* s) { return s->let >= 0; });
+    if (!any) return body;
+    ir::Expr result = scalar->expr;
+    std::vector<ir::VarId> free = free_variables(result);
+    for (auto it = symbols.rbegin(); it != symbols.rend(); ++it) {
+        const ir::VarId var = (*it)->let;
+        if (var < 0 || !std::ranges::binary_search(free, var)) continue;
+        result = ir::let(var, let_values_.at(var), result, result->range);
+        free = free_variables(result);
+    }
+    return {Scalar{result}};
+}
+
+ir::Expr Elaborator::close_over_lets(ir::Expr e) {
+    // Variables have ascending ids, and a let's value uses only earlier ones: the greatest goes innermost.
+    for (;;) {
+        const std::vector<ir::VarId> free = free_variables(e);
+        const auto last = std::find_if(free.rbegin(), free.rend(), [&](ir::VarId v) { return let_values_.contains(v); });
+        if (last == free.rend()) return e;
+        const ir::Expr value = rename_binders(p_, let_values_.at(*last));
+        if (const auto* v = ir::as<ir::Variable>(e); v != nullptr && v->id == *last) {
+            e = value;
+            continue;
+        }
+        const ir::VariableInfo info = p_.variables[static_cast<std::size_t>(*last)];
+        const ir::VarId fresh = ir::new_variable(p_, info.name, info.type, info.range);
+        e = ir::let(fresh, value, ir::substitute(e, {{*last, ir::variable(fresh, info.type, info.range)}}), e->range);
+    }
+}
+
+}  // namespace pipec::elab

@@ -1,0 +1,155 @@
+// After the definitions: generated stages that one reader reads pointwise are folded into it, stages that no output
+// depends on are dropped, and what is unused is said.
+#include <algorithm>
+#include <unordered_map>
+
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::elab {
+
+void Elaborator::finish() {
+    fold_generated();
+    drop_unused();
+}
+
+namespace {
+
+/// How many Read nodes name each stage.
+std::vector<int> count_reads(const ir::Pipeline& pipeline) {
+    std::vector<int> counts(pipeline.stages.size());
+    for (const ir::Stage& stage : pipeline.stages) {
+        for (const ir::Expr& e : ir::expressions(stage)) {
+            ir::for_each_node(e, [&](const ir::Expr& node) {
+                const auto* read = ir::as<ir::Read>(node);
+                if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+                    ++counts[static_cast<std::size_t>(read->source.index)];
+                }
+            });
+        }
+    }
+    return counts;
+}
+
+/// `indices` are the dimensions' variables, one after the other.
+bool is_identity(const std::vector<ir::Expr>& indices, const std::vector<ir::Dimension>& dims) {
+    return std::ranges::equal(indices, dims, [](const ir::Expr& index, const ir::Dimension& dim) {
+        const auto* v = ir::as<ir::Variable>(index);
+        return v != nullptr && v->id == dim.var;
+    });
+}
+
+}  // namespace
+
+void Elaborator::fold_generated() {
+    const std::vector<int> counts = count_reads(p_);
+    for (ir::Stage& reader : p_.stages) {
+        auto* pure = std::get_if<ir::Pure>(&reader.definition);
+        if (pure == nullptr) continue;
+        std::unordered_map<const ir::Node*, ir::Expr> done;
+        const std::function<ir::Expr(const ir::Expr&)> go = [&](const ir::Expr& e) -> ir::Expr {
+            if (const auto found = done.find(e.get()); found != done.end()) return found->second;
+            ir::Expr result = e;
+            const auto* read = ir::as<ir::Read>(e);
+            if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+                const auto index = static_cast<std::size_t>(read->source.index);
+                const ir::Stage& source = p_.stages[index];
+                if (source.generated && counts[index] == 1 && is_identity(read->indices, reader.dims)) {
+                    std::map<ir::VarId, ir::Expr> here;
+                    for (std::size_t i = 0; i < source.dims.size(); ++i) here[source.dims[i].var] = read->indices[i];
+                    result = ir::substitute(std::get<ir::Pure>(source.definition).value, here);
+                }
+            }
+            // Inside of a loop the value would be computed again in each iteration.
+            if (result == e && ir::as<ir::Reduce>(e) == nullptr) result = ir::map_children(e, go);
+            done.emplace(e.get(), result);
+            return result;
+        };
+        const ir::Expr folded = go(pure->value);
+        if (depth(folded) <= kMaxExpressionDepth) pure->value = folded;
+    }
+}
+
+void Elaborator::drop_unused() {
+    std::vector<bool> live(p_.stages.size());
+    for (const ir::Output& output : p_.outputs) live[static_cast<std::size_t>(output.stage)] = true;
+    for (std::size_t i = p_.stages.size(); i-- > 0;) {
+        if (!live[i]) continue;
+        for (const ir::Expr& e : ir::expressions(p_.stages[i])) {
+            ir::for_each_node(e, [&](const ir::Expr& node) {
+                const auto* read = ir::as<ir::Read>(node);
+                if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
+                live[static_cast<std::size_t>(read->source.index)] = true;
+            });
+        }
+    }
+    // One definition may have made many stages, by loops and calls; it is unused when none of them is live.
+    const auto place = [](SourceRange r) { return std::tuple(r.file, r.begin, r.end); };
+    std::set<std::tuple<FileId, std::uint32_t, std::uint32_t>> live_places;
+    for (std::size_t i = 0; i < live.size(); ++i) {
+        if (live[i]) live_places.insert(place(p_.stages[i].range));
+    }
+    std::vector<int> moved(live.size(), -1);
+    std::vector<ir::Stage> kept;
+    for (std::size_t i = 0; i < live.size(); ++i) {
+        ir::Stage& stage = p_.stages[i];
+        if (live[i]) {
+            moved[i] = static_cast<int>(kept.size());
+            kept.push_back(std::move(stage));
+        } else if (!stage.generated && !live_places.contains(place(stage.range)) &&
+                   !files_.is_standard_library(stage.range.file)) {
+            instance_ = nullptr;
+            report(diag::UnusedStage, stage.range, stage.name);
+        }
+    }
+    p_.stages = std::move(kept);
+    std::unordered_map<const ir::Node*, ir::Expr> done;
+    const std::function<ir::Expr(const ir::Expr&)> renumber = [&](const ir::Expr& e) -> ir::Expr {
+        if (const auto found = done.find(e.get()); found != done.end()) return found->second;
+        ir::Expr result = ir::map_children(e, renumber);
+        if (const auto* read = ir::as<ir::Read>(result);
+            read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+            const int index = moved[static_cast<std::size_t>(read->source.index)];
+            result = ir::read({ir::Source::Kind::Stage, index}, result->type, read->indices, result->range);
+        }
+        done.emplace(e.get(), result);
+        return result;
+    };
+    // Nodes must outlive the memo, which knows them by address: the old expressions are kept until the end.
+    const std::vector<ir::Stage> old = p_.stages;
+    for (ir::Stage& stage : p_.stages) {
+        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
+            pure->value = renumber(pure->value);
+            continue;
+        }
+        auto& acc = std::get<ir::Accumulate>(stage.definition);
+        acc.init = renumber(acc.init);
+        for (ir::Update& u : acc.updates) {
+            if (u.guard) u.guard = renumber(u.guard);
+            for (ir::Expr& index : u.indices) index = renumber(index);
+            u.value = renumber(u.value);
+        }
+    }
+    for (ir::Output& output : p_.outputs) output.stage = moved[static_cast<std::size_t>(output.stage)];
+}
+
+void Elaborator::warn_unused() {
+    instance_ = nullptr;
+    for (const auto& [name, symbol] : body_->names) {
+        if (symbol->used) continue;
+        if (symbol->kind == Symbol::Kind::Input) report(diag::UnusedInput, symbol->range, name);
+        if (symbol->kind == Symbol::Kind::Parameter) report(diag::UnusedParameter, symbol->range, name);
+    }
+    std::set<std::pair<FileId, std::uint32_t>> used;
+    for (const Symbol* symbol : local_symbols_) {
+        if (symbol->used) used.emplace(symbol->range.file, symbol->range.begin);
+    }
+    for (const Symbol* symbol : local_symbols_) {
+        if (used.contains({symbol->range.file, symbol->range.begin})) continue;
+        if (files_.is_standard_library(symbol->range.file)) continue;
+        report(diag::UnusedLet, symbol->range, symbol->kind == Symbol::Kind::Const ? "const" : "let", symbol->name);
+    }
+}
+
+}  // namespace pipec::elab

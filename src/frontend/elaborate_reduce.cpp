@@ -1,0 +1,237 @@
+// Reductions. Ranges with few constant points are unrolled, the variables being constants in each term; all others are
+// loops. See docs/language.md, "Expressions".
+#include <algorithm>
+
+#include "frontend/elaborate_fold.h"
+#include "frontend/elaborate_syntax.h"
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+
+namespace pipec::elab {
+
+namespace {
+
+/// A term that is 0 because of a constant factor 0.
+bool is_zero_term(const ir::Expr& e) {
+    if (const auto i = ir::as_int(e)) return *i == 0;
+    if (const auto* f = ir::as<ir::FloatConstant>(e)) return f->value == 0;
+    if (const auto* c = ir::as<ir::Cast>(e)) return is_zero_term(c->a);
+    if (const auto* u = ir::as<ir::Unary>(e)) return u->op == ir::UnaryOp::Neg && is_zero_term(u->a);
+    if (const auto* l = ir::as<ir::Let>(e)) return is_zero_term(l->body);
+    if (const auto* b = ir::as<ir::Binary>(e)) {
+        if (b->op == ir::BinaryOp::Mul) return is_zero_term(b->a) || is_zero_term(b->b);
+        if (b->op == ir::BinaryOp::Div) return is_zero_term(b->a);
+    }
+    return false;
+}
+
+/// Folds from left to right; more than kBlock terms in blocks of that many, so that the tree stays shallow.
+ir::Expr fold_terms(ir::BinaryOp op, std::vector<ir::Expr> terms, SourceRange range) {
+    constexpr std::size_t kBlock = 64;
+    while (terms.size() > 1) {
+        std::vector<ir::Expr> sums;
+        for (std::size_t i = 0; i < terms.size(); i += kBlock) {
+            ir::Expr sum = terms[i];
+            for (std::size_t j = i + 1; j < std::min(i + kBlock, terms.size()); ++j) {
+                sum = fold_binary(op, sum, terms[j], range);
+            }
+            sums.push_back(sum);
+        }
+        terms = std::move(sums);
+    }
+    return terms[0];
+}
+
+}  // namespace
+
+Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env) {
+    bool too_many = false;
+    const auto points = constant_points(reduce, env, too_many);
+    if (!points && !too_many) return reduce_loop(e, reduce, env);
+    std::set<std::string> names;
+    for (const ast::IndexRange& r : reduce.ranges) names.insert(r.name.text);
+    const bool needed = indexes_with(reduce.body, names, env.scope, 0);
+    if (too_many && needed) {
+        report(diag::ReductionTooLarge, join(reduce.ranges.front().range.range, reduce.ranges.back().range.range),
+               kUnrollMost)
+            .note("it is unrolled because its body takes elements of a table or stage array by its variables");
+        return poison();
+    }
+    if (too_many || points->empty() || (points->size() > kUnrollAlways && !needed)) {
+        return reduce_loop(e, reduce, env);
+    }
+    return reduce_unrolled(e, reduce, *points, env);
+}
+
+std::optional<std::vector<std::vector<std::int64_t>>> Elaborator::constant_points(const ast::Reduce& reduce,
+                                                                                  const Env& env, bool& too_many) {
+    std::vector<std::vector<std::int64_t>> points;
+    std::vector<std::int64_t> point;
+    // False: a bound is no constant, or there are too many.
+    const std::function<bool(std::size_t, const Env&)> level = [&](std::size_t n, const Env& at) {
+        if (n == reduce.ranges.size()) {
+            points.push_back(point);
+            too_many = points.size() > kUnrollMost;
+            return !too_many;
+        }
+        const ast::IndexRange& r = reduce.ranges[n];
+        const auto lo = constant_int(eval_operand(r.range.lo, at));
+        const auto hi = constant_int(eval_operand(r.range.hi, at));
+        if (!lo || !hi || *lo < INT32_MIN || *hi > INT32_MAX) return false;
+        const std::int64_t last = static_cast<std::int64_t>(*hi) - (r.range.inclusive ? 0 : 1);
+        for (std::int64_t i = static_cast<std::int64_t>(*lo); i <= last; ++i) {
+            const Env inner = with_constant(at, r.name, i);
+            if (inner.scope == nullptr) return false;
+            point.push_back(i);
+            const bool ok = level(n + 1, inner);
+            point.pop_back();
+            if (!ok) return false;
+        }
+        return true;
+    };
+    if (!level(0, env)) return std::nullopt;
+    return points;
+}
+
+Env Elaborator::with_constant(const Env& env, const ast::Name& name, std::int64_t value) {
+    Env inner = env;
+    inner.scope = files_.new_scope(Scope::Kind::Expression, env.scope);
+    const Value constant{Scalar{ir::int_constant(ir::Type::Int32, value, name.range)}};
+    if (bind(inner.scope, name, constant) == nullptr) inner.scope = nullptr;
+    return inner;
+}
+
+bool Elaborator::indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope, int depth) {
+    if (depth > 8) return true;
+    if (const auto* index = std::get_if<ast::Index>(&e->value); index != nullptr && mentions(index->index, names)) {
+        return true;
+    }
+    if (const auto* let = std::get_if<ast::Let>(&e->value)) {
+        std::set<std::string> inner = names;
+        for (const ast::LetBinding& b : let->bindings) {
+            if (indexes_with(b.value, inner, scope, depth)) return true;
+            if (mentions(b.value, inner)) inner.insert(b.name.text);
+        }
+        return indexes_with(let->body, inner, scope, depth);
+    }
+    if (const auto* call = std::get_if<ast::Call>(&e->value)) {
+        const auto* ref = std::get_if<ast::NameRef>(&call->callee->value);
+        Symbol* symbol = ref == nullptr ? nullptr : find(scope, ref->name, call->callee->range);
+        if (symbol != nullptr && symbol->kind == Symbol::Kind::Function) {
+            // A function that takes an element of a table by a parameter that depends on these variables.
+            const Function& function = *symbol->value.as<Function>();
+            const auto* body = std::get_if<ast::Expr>(&function.fn->body);
+            std::set<std::string> params;
+            for (std::size_t i = 0; i < std::min(call->args.size(), function.fn->params.size()); ++i) {
+                if (mentions(call->args[i], names)) params.insert(function.fn->params[i].name.text);
+            }
+            if (params.empty()) return false;
+            // A stage function's arguments must not depend on index variables, so they must become constants.
+            if (body == nullptr || indexes_with(*body, params, function.home, depth + 1)) return true;
+        }
+    }
+    const std::vector<ast::Expr> operands = children(e);
+    return std::ranges::any_of(operands,
+                               [&](const ast::Expr& x) { return x && indexes_with(x, names, scope, depth); });
+}
+
+std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& env) {
+    ir::Expr lo = index_expr(r.range.lo, env);
+    ir::Expr hi = index_expr(r.range.hi, env);
+    if (!lo || !hi) return std::nullopt;
+    lo = close_over_lets(lo);
+    hi = close_over_lets(hi);
+    for (const auto& [bound, at] : {std::pair{&lo, r.range.lo}, std::pair{&hi, r.range.hi}}) {
+        if (!has_reads(*bound) && !has_params(*bound)) continue;
+        report(diag::LoopBound, at->range).note("a bound can use sizes, index variables and constants");
+        return std::nullopt;
+    }
+    if (r.range.inclusive) hi = ir::binary(ir::BinaryOp::Add, hi, ir::int_constant(ir::Type::Int32, 1), hi->range);
+    const ir::VarId var = ir::new_variable(p_, r.name.text, ir::Type::Int32, r.name.range);
+    index_variables_[var] = r.name.range;
+    env.scope = files_.new_scope(Scope::Kind::Expression, env.scope);
+    if (bind(env.scope, r.name, {Scalar{ir::variable(var, ir::Type::Int32, r.name.range)}}) == nullptr) {
+        return std::nullopt;
+    }
+    return ir::Range{var, std::move(lo), std::move(hi)};
+}
+
+Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env) {
+    Env inner = env;
+    std::vector<ir::Range> ranges;
+    for (const ast::IndexRange& r : reduce.ranges) {
+        auto range = loop_range(r, inner);
+        if (!range) return poison();
+        ranges.push_back(std::move(*range));
+    }
+    const Value value = eval_operand(reduce.body, inner);
+    if (value.is<Poison>()) return poison();
+    const SourceRange at = reduce.body->range;
+    ir::Expr body;
+    if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
+        body = condition_of(value, at);
+    } else {
+        const bool promote = reduce.op == ir::ReduceOp::Sum || reduce.op == ir::ReduceOp::Prod;
+        const auto type = operator_type(value, value, promote, at, at, at);
+        if (type) body = convert(value, *type, at, "a reduction");
+    }
+    if (!body) return poison();
+    return {Scalar{ir::reduce(reduce.op, std::move(ranges), body, e->range)}};
+}
+
+Value Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
+                                  const std::vector<std::vector<std::int64_t>>& points, const Env& env) {
+    const SourceRange at = reduce.body->range;
+    std::vector<Value> values;
+    for (const std::vector<std::int64_t>& point : points) {
+        Env inner = env;
+        for (std::size_t i = 0; i < point.size(); ++i) inner = with_constant(inner, reduce.ranges[i].name, point[i]);
+        values.push_back(eval_operand(reduce.body, inner));
+        if (values.back().is<Poison>()) return poison();
+    }
+    const ir::BinaryOp op = ir::fold_op(reduce.op);
+    std::vector<ir::Expr> terms;
+    if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
+        for (const Value& value : values) {
+            terms.push_back(condition_of(value, at));
+            if (!terms.back()) return poison();
+        }
+        return {Scalar{fold_terms(op, std::move(terms), e->range)}};
+    }
+    if (std::ranges::all_of(values, is_untyped)) {
+        Value result = values[0];
+        for (std::size_t i = 1; i < values.size() && !result.is<Poison>(); ++i) {
+            result = op == ir::BinaryOp::Min || op == ir::BinaryOp::Max
+                         ? constant_min_max(op, result, values[i])
+                         : constant_arithmetic(op, result, values[i], e->range, false);
+        }
+        return result;
+    }
+    if (op == ir::BinaryOp::Min || op == ir::BinaryOp::Max) {
+        if (operator_type(values[0], values[0], false, at, at, at) == std::nullopt) return poison();
+        if (!unify(values, std::vector<SourceRange>(values.size(), at), at)) return poison();
+        for (const Value& value : values) terms.push_back(value.as<Scalar>()->expr);
+        return {Scalar{fold_terms(op, std::move(terms), e->range)}};
+    }
+    // The type in which all terms are added; typed ones first, so that constants adapt to them.
+    std::optional<Value> so_far;
+    for (const bool untyped : {false, true}) {
+        for (const Value& value : values) {
+            if (is_untyped(value) != untyped) continue;
+            const auto type = operator_type(so_far ? *so_far : value, value, true, at, at, at);
+            if (!type) return poison();
+            so_far = Value{Scalar{ir::constant(*type, 0)}};
+        }
+    }
+    const ir::Type type = so_far->as<Scalar>()->expr->type;
+    for (const Value& value : values) {
+        const ir::Expr term = convert(value, type, at, "a term");
+        if (!term) return poison();
+        if (op == ir::BinaryOp::Add && is_zero_term(term)) continue;
+        terms.push_back(term);
+    }
+    if (terms.empty()) return {Scalar{ir::constant(type, 0, e->range)}};
+    return {Scalar{fold_terms(op, std::move(terms), e->range)}};
+}
+
+}  // namespace pipec::elab

@@ -1,0 +1,196 @@
+// Scopes and look-up: what a name means where it stands.
+#include <algorithm>
+
+#include "frontend/elaborator.h"
+#include "frontend/parse.h"
+#include "frontend/stdlib.h"
+
+namespace pipec::elab {
+
+Files::Files(const Program& p, const SourceManager& s) : program(p), sources(s) {
+    const auto make = [&](const ast::File& file) {
+        Scope* scope = new_scope(Scope::Kind::File, nullptr);
+        scope->file = &file;
+        scopes_[file.id] = scope;
+        for (const ast::Item& item : file.items) {
+            if (const auto* fn = std::get_if<ast::Fn>(&item.value)) {
+                Symbol* symbol = new_symbol(fn->name.text, fn->name.range, Symbol::Kind::Function);
+                symbol->value = {Function{fn, scope}};
+                scope->names.emplace(fn->name.text, symbol);
+            } else if (const auto* constant = std::get_if<ast::Const>(&item.value)) {
+                Symbol* symbol = new_symbol(constant->name.text, constant->name.range, Symbol::Kind::Const);
+                symbol->expr = &constant->value;
+                symbol->scope = scope;
+                symbol->state = Symbol::State::Unvisited;
+                scope->names.emplace(constant->name.text, symbol);
+            }
+        }
+    };
+    make(p.main);
+    for (const Program::Imported& imported : p.files) make(imported.file);
+    for (const auto& [file, imports] : p.resolved_imports) {
+        const auto scope = scopes_.find(file);
+        if (scope == scopes_.end()) continue;
+        for (const int index : imports) {
+            if (index < 0) continue;
+            Scope* imported = scopes_.at(p.files[static_cast<std::size_t>(index)].file.id);
+            if (std::ranges::find(scope->second->imports, imported) == scope->second->imports.end()) {
+                scope->second->imports.push_back(imported);
+            }
+        }
+    }
+    main_ = scopes_.at(p.main.id);
+}
+
+Scope* Files::scope_of(FileId file) const {
+    return scopes_.at(file);
+}
+
+Scope* Files::new_scope(Scope::Kind kind, Scope* parent) {
+    Scope& scope = scope_storage_.emplace_back();
+    scope.kind = kind;
+    scope.parent = parent;
+    if (parent != nullptr) scope.instance = parent->instance;
+    return &scope;
+}
+
+Symbol* Files::new_symbol(std::string name, SourceRange range, Symbol::Kind kind) {
+    Symbol& symbol = symbol_storage_.emplace_back();
+    symbol.name = std::move(name);
+    symbol.range = range;
+    symbol.kind = kind;
+    return &symbol;
+}
+
+bool Files::is_standard_library(FileId file) const {
+    return std::ranges::any_of(program.files, [&](const Program::Imported& f) {
+        return f.file.id == file && f.resolved.starts_with("<stdlib>");
+    });
+}
+
+Elaborator::Report::~Report() {
+    if (instance_ == nullptr) return;
+    constexpr std::size_t kMostCalls = 4;
+    for (std::size_t i = 0; i < std::min(instance_->calls.size(), kMostCalls); ++i) {
+        builder_.note(instance_->calls[i], "in `" + instance_->callees[i] + "`, called here");
+    }
+}
+
+void Elaborator::check_file(Scope* file) {
+    std::map<std::string, SourceRange> seen;
+    for (const ast::Item& item : file->file->items) {
+        const ast::Name* name = nullptr;
+        if (const auto* fn = std::get_if<ast::Fn>(&item.value)) name = &fn->name;
+        if (const auto* constant = std::get_if<ast::Const>(&item.value)) name = &constant->name;
+        if (const auto* pipeline = std::get_if<ast::Pipeline>(&item.value)) name = &pipeline->name;
+        if (name == nullptr) continue;
+        const auto [first, inserted] = seen.emplace(name->text, name->range);
+        if (inserted) continue;
+        report(diag::DuplicateDefinition, name->range, name->text).note(first->second, "first defined here");
+    }
+    for (const auto& [name, symbol] : file->names) {
+        if (symbol->kind == Symbol::Kind::Const) demand(symbol, symbol->range);
+    }
+}
+
+Symbol* Elaborator::declare(Scope* scope, const ast::Name& name, Symbol::Kind kind) {
+    if (const auto found = scope->names.find(name.text); found != scope->names.end()) {
+        report(diag::DuplicateDefinition, name.range, name.text).note(found->second->range, "first defined here");
+        return nullptr;
+    }
+    check_hiding(scope->parent, name);
+    Symbol* symbol = files_.new_symbol(name.text, name.range, kind);
+    symbol->scope = scope;
+    symbol->instance = scope->instance;
+    scope->names.emplace(name.text, symbol);
+    return symbol;
+}
+
+void Elaborator::check_hiding(const Scope* scope, const ast::Name& name) {
+    for (; scope != nullptr && scope->kind != Scope::Kind::File; scope = scope->parent) {
+        const auto found = scope->names.find(name.text);
+        if (found == scope->names.end()) continue;
+        report(diag::HiddenName, name.range, name.text).note(found->second->range, "the outer one is here");
+        return;
+    }
+}
+
+Symbol* Elaborator::bind(Scope* scope, const ast::Name& name, Value value) {
+    Symbol* symbol = declare(scope, name, Symbol::Kind::Value);
+    if (symbol != nullptr) symbol->value = std::move(value);
+    return symbol;
+}
+
+Symbol* Elaborator::find(const Scope* scope, const std::string& name, SourceRange range) {
+    for (; scope != nullptr; scope = scope->parent) {
+        if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
+        if (scope->kind != Scope::Kind::File) continue;
+        Symbol* result = nullptr;
+        for (const Scope* imported : scope->imports) {
+            const auto found = imported->names.find(name);
+            if (found == imported->names.end()) continue;
+            if (result != nullptr) {
+                report(diag::AmbiguousName, range, name)
+                    .note(result->range, "one of them")
+                    .note(found->second->range, "the other");
+                return result;
+            }
+            result = found->second;
+        }
+        if (result != nullptr) return result;
+    }
+    return nullptr;
+}
+
+void Elaborator::unknown_name(const Scope* scope, const std::string& name, SourceRange range) {
+    std::vector<std::string> candidates;
+    for (const Scope* s = scope; s != nullptr; s = s->parent) {
+        for (const auto& [candidate, symbol] : s->names) candidates.push_back(candidate);
+        if (s->kind != Scope::Kind::File) continue;
+        for (const Scope* imported : s->imports) {
+            for (const auto& [candidate, symbol] : imported->names) candidates.push_back(candidate);
+        }
+    }
+    for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
+    const auto library = library_file_with(name);
+    Report r = report(diag::UnknownName, range, name);
+    if (library) {
+        r.note("the standard library has `" + name + "`: add import \"" + *library + "\"");
+    } else if (const auto close = closest_name(name, candidates)) {
+        r.note("did you mean `" + *close + "`?").suggest(range, *close);
+    } else {
+        for (const std::string_view file : stdlib_names()) {
+            const auto names = library_names(std::string(file));
+            if (const auto library_name = closest_name(name, names)) {
+                r.note("did you mean the standard library's `" + *library_name + "`? add import \"" +
+                       std::string(file) + "\"");
+                break;
+            }
+        }
+    }
+}
+
+std::vector<std::string> Elaborator::library_names(const std::string& file) {
+    const auto library_text = stdlib_file(file);
+    if (!library_text) return {};
+    SourceManager library_sources;
+    Diagnostics ignored;
+    const FileId id = library_sources.add(file, std::string(*library_text));
+    const ast::File parsed = parse(library_sources, id, ignored);
+    std::vector<std::string> names;
+    for (const ast::Item& item : parsed.items) {
+        if (const auto* fn = std::get_if<ast::Fn>(&item.value)) names.push_back(fn->name.text);
+        if (const auto* constant = std::get_if<ast::Const>(&item.value)) names.push_back(constant->name.text);
+    }
+    return names;
+}
+
+std::optional<std::string> Elaborator::library_file_with(const std::string& name) {
+    for (const std::string_view file : stdlib_names()) {
+        const auto names = library_names(std::string(file));
+        if (std::ranges::find(names, name) != names.end()) return std::string(file);
+    }
+    return std::nullopt;
+}
+
+}  // namespace pipec::elab

@@ -1,0 +1,363 @@
+// The state of elaboration and its parts. One Elaborator makes one pipeline; the scopes of files, with the constants
+// that were already evaluated, are shared between the pipelines of a program.
+//
+//   elaborate.cpp              entry; ports, sizes, where
+//   elaborate_scopes.cpp       files, scopes, look-up, misspelt names
+//   elaborate_blocks.cpp       statements of a block: declarations, compile-time for and if
+//   elaborate_stages.cpp       definitions: stages, generated stages, `..k`, lets and consts
+//   elaborate_accumulate.cpp   accumulate
+//   elaborate_expr.cpp         expressions
+//   elaborate_calls.cpp        reads, expression functions, stage functions
+//   elaborate_builtins.cpp     math functions, rank(), lower(), ...
+//   elaborate_reduce.cpp       reductions
+//   elaborate_convert.cpp      untyped constants, operators' types, conversions
+//   elaborate_finish.cpp       folding, unused stages, warnings
+//
+// Definitions are elaborated on demand, each once: unvisited, in progress (met again: a cycle), done.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "frontend/diagnostics.h"
+#include "frontend/elaborate.h"
+#include "frontend/elaborate_values.h"
+
+namespace pipec::elab {
+
+/// A body that stages belong to: a pipeline's, or one call of a stage function.
+struct Instance {
+    std::string prefix;              ///< of its stages' names: "" or "sxx."
+    std::vector<SourceRange> calls;  ///< that led here, innermost first
+    std::vector<std::string> callees;
+    Scope* body = nullptr;
+    std::vector<Symbol*> definitions;  ///< in the order of the text, loops expanded
+    const ast::Return* result = nullptr;
+    SourceRange result_range;
+    bool broken = false;  ///< a second return or the like was reported
+};
+
+/// A name and what it stands for.
+struct Symbol {
+    enum class Kind : std::uint8_t { Value, Const, Let, Stage, Accumulate, Array, Input, Parameter, Size, Function };
+    enum class State : std::uint8_t { Unvisited, InProgress, Done };
+
+    std::string name;
+    SourceRange range;
+    Kind kind = Kind::Value;
+    State state = State::Done;
+    Value value;
+    Scope* scope = nullptr;  ///< where the names of its definition are looked up
+    Instance* instance = nullptr;
+    const ast::Expr* expr = nullptr;  ///< Const and Let: the value
+    const ast::Definition* stage = nullptr;
+    const ast::Accumulate* accumulate = nullptr;
+    const ast::Port* port = nullptr;
+    int output = -1;        ///< index of the output that it is
+    int index = -1;         ///< of an input, parameter or size
+    std::string full_name;  ///< stages: unique in the pipeline
+    std::map<std::vector<std::int64_t>, Symbol*> elements;  ///< Array
+    /// A scalar that is evaluated once, where it is bound: its uses are this variable.
+    ir::VarId let = -1;
+    bool used = false;
+};
+
+struct Scope {
+    enum class Kind : std::uint8_t { File, Body, Block, Expression };
+    Kind kind = Kind::Expression;
+    Scope* parent = nullptr;
+    std::map<std::string, Symbol*, std::less<>> names;
+    Instance* instance = nullptr;
+    std::string suffix;            ///< of stages declared in an iteration of a loop: "[3]"
+    const ast::File* file = nullptr;
+    std::vector<Scope*> imports;   ///< File: the scopes of the files it imports
+};
+
+/// For each dimension of an image the first and last index, null where they are not stated: what lower() and upper() tell.
+using Bounds = std::vector<std::pair<ir::Expr, ir::Expr>>;
+
+/// The point of a whole-image expression: all images in it are read here. Its rank is that of the first image.
+struct Point {
+    std::vector<ir::VarId> vars;
+    std::optional<std::size_t> rank;
+    SourceRange first;  ///< the image that set the rank
+    std::optional<Bounds> bounds;  ///< common to all images that are read
+};
+
+/// Where an expression stands.
+struct Env {
+    Scope* scope;
+    const std::string* owner = nullptr;  ///< name of the definition, for the names of stages made in it
+    Point* point = nullptr;              ///< set in whole-image expressions
+    std::map<std::string, std::vector<ir::VarId>>* splices = nullptr;
+};
+
+/// The scopes of all files of a program; symbols and scopes live as long as this does.
+class Files {
+public:
+    Files(const Program& program, const SourceManager& sources);
+
+    Scope* main() const { return main_; }
+    Scope* scope_of(FileId file) const;
+    Scope* new_scope(Scope::Kind kind, Scope* parent);
+    Symbol* new_symbol(std::string name, SourceRange range, Symbol::Kind kind);
+    [[nodiscard]] bool is_standard_library(FileId file) const;
+
+    /// (id, place) of every report, so that what many instances have in common is said once.
+    std::set<std::tuple<std::string_view, FileId, std::uint32_t, std::uint32_t>> reported;
+    const Program& program;
+    const SourceManager& sources;
+
+private:
+    Scope* main_ = nullptr;
+    std::map<FileId, Scope*> scopes_;
+    std::deque<Scope> scope_storage_;
+    std::deque<Symbol> symbol_storage_;
+};
+
+class Elaborator {
+public:
+    Elaborator(Files& files, Diagnostics& diags) : files_(files), diags_(diags) {}
+
+    /// None when the pipeline has an error (which is then reported).
+    std::optional<ir::Pipeline> run(const ast::Pipeline& source);
+
+    /// Declarations of a file that are wrong in themselves, such as two with one name.
+    void check_file(Scope* file);
+
+    static constexpr int kMaxDepth = 1200;          ///< of nested evaluation
+    static constexpr long kMaxSteps = 4'000'000;    ///< expressions evaluated in one pipeline
+    static constexpr int kMaxCallDepth = 64;        ///< of stage and expression functions
+    static constexpr int kMaxIterations = 100'000;  ///< of compile-time loops, in all
+    static constexpr std::size_t kMaxStages = 10'000;
+    static constexpr std::size_t kMaxExpressionDepth = 2000;
+    static constexpr int kUnrollAlways = 64;
+    static constexpr int kUnrollMost = 4096;
+
+private:
+    // ---------------------------------------------------------------------------------------------- reporting
+    /// A report that closes with the calls that led to where it is made.
+    class Report {
+    public:
+        Report(Diagnostics::Builder builder, const Instance* instance) : builder_(builder), instance_(instance) {}
+        Report(const Report&) = delete;
+        Report& operator=(const Report&) = delete;
+        ~Report();
+        Report& note(SourceRange range, std::string message) { return builder_.note(range, std::move(message)), *this; }
+        Report& note(std::string message) { return builder_.note(std::move(message)), *this; }
+        Report& suggest(SourceRange range, std::string text) { return builder_.suggest(range, std::move(text)), *this; }
+
+    private:
+        Diagnostics::Builder builder_;
+        const Instance* instance_;
+    };
+
+    template <class... Args>
+    Report report(const DiagnosticKind<Args...>& kind, SourceRange range, const std::type_identity_t<Args>&... args) {
+        if (kind.info.severity == Severity::Error) failed_ = true;
+        if (!files_.reported.insert({kind.info.id, range.file, range.begin, range.end}).second) {
+            return {Diagnostics::Builder(nullptr), nullptr};
+        }
+        return {diags_.report(kind, range, args...), instance_};
+    }
+    std::string text(SourceRange range) const { return std::string(files_.sources.text(range)); }
+
+    // ---------------------------------------------------------------------------------------------- ports
+    void declare_ports(const ast::Pipeline& source);
+    void collect_sizes(const ast::Expr& e);
+    ir::Expr size_expr(const ast::Expr& e, const Env& env, const char* what);
+    std::vector<int> memory_order(const ast::Port& port);
+    void scalar_parameter(const ast::Port& port);
+    void where(const ast::Pipeline& source);
+
+    // ---------------------------------------------------------------------------------------------- scopes
+    Symbol* declare(Scope* scope, const ast::Name& name, Symbol::Kind kind);
+    /// Reports a name that hides one of an enclosing body.
+    void check_hiding(const Scope* scope, const ast::Name& name);
+    Symbol* find(const Scope* scope, const std::string& name, SourceRange range);
+    void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
+    Symbol* bind(Scope* scope, const ast::Name& name, Value value);
+    /// The names that a file of the standard library defines; which of its files defines `name`.
+    static std::vector<std::string> library_names(const std::string& file);
+    static std::optional<std::string> library_file_with(const std::string& name);
+
+    // ---------------------------------------------------------------------------------------------- blocks
+    void declare_block(const ast::Block& block, Scope* scope);
+    void declare_definition(const ast::Definition& d, Scope* scope);
+    void declare_accumulate(const ast::Accumulate& a, Scope* scope);
+    Symbol* declare_stage(const ast::Name& name, const std::vector<ast::Expr>& indices, Scope* scope,
+                          Symbol::Kind kind);
+    void expand_for(const ast::For& loop, Scope* scope);
+    void expand_if(const ast::IfStatement& choice, Scope* scope);
+    void elaborate_definitions(Instance& instance);
+    std::optional<std::pair<std::int64_t, std::int64_t>> constant_range(const ast::Range& range, const Env& env);
+
+    // ---------------------------------------------------------------------------------------------- definitions
+    /// The symbol's value, elaborated if it was not yet; Poison where it is wrong or part of a cycle.
+    Value demand(Symbol* symbol, SourceRange use);
+    void report_cycle(Symbol* symbol, SourceRange use);
+    void define_const(Symbol& symbol);
+    void define_let(Symbol& symbol);
+    void define_stage(Symbol& symbol);
+    void define_pointwise(Symbol& symbol, const Env& env);
+    void define_accumulate(Symbol& symbol);
+    bool dimensions(const std::vector<ast::DimPattern>& patterns, const ast::Expr* value, Symbol& symbol, Env& env,
+                    std::vector<ir::Dimension>& dims);
+    std::optional<std::size_t> splice_length(const std::string& name, const ast::Expr& e, const Env& env, bool& broken);
+    /// Gives an output's stage its shape as explicit ranges. False when the stage states others.
+    bool shape_output(int output, std::vector<ir::Dimension>& dims);
+    void store_stage(Symbol& symbol, ir::Stage stage, const Value& value, bool ok);
+    void finish_stage(Symbol& symbol, ir::Stage stage);
+    Value add_stage(ir::Stage stage);
+    static Bounds bounds_of(const std::vector<ir::Dimension>& dims);
+    Bounds bounds_of(const Image& image) const;
+    const ir::Stage& stage_of(const Image& image) const;
+    void rename_stage(const Image& image, const std::string& name);
+    /// Names resolve, so that evaluating `e` early reports nothing that is not wrong anyway.
+    bool names_known(const ast::Expr& e, const Scope* scope);
+    /// Makes a stage of a scalar over `point`.
+    Value generate_stage(const ir::Expr& value, const Point& point, const std::string& name, SourceRange range);
+    std::string unique_name(std::string name);
+    struct UpdateWalk;
+    void walk_updates(const ast::AccBlock& block, UpdateWalk& walk);
+    void add_update(const ast::AccStatement& statement, UpdateWalk& walk);
+
+    // ---------------------------------------------------------------------------------------------- expressions
+    Value eval(const ast::Expr& e, const Env& env);
+    Value eval_node(const ast::Expr& e, const Env& env);
+    Value eval_name(const std::string& name, SourceRange range, const Env& env);
+    Value use(Symbol* symbol, SourceRange range);
+    Value eval_table(const ast::Expr& e, const ast::TableLiteral& table, const Env& env);
+    Value array_element(Array array, std::int64_t index, SourceRange range);
+    Value eval_index(const ast::Expr& e, const ast::Index& index, const Env& env);
+    Value eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env);
+    Value eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
+                  const Env& env);
+    Value eval_let(const ast::Let& let, const Env& env);
+    Value eval_logical(const ast::Expr& e, const ast::Binary& binary, const Env& env);
+    /// An operand of an operator: images become reads at the point; functions and arrays are errors.
+    Value operand(Value value, SourceRange range, const Env& env);
+    Value eval_operand(const ast::Expr& e, const Env& env) { return operand(eval(e, env), e->range, env); }
+    /// An operand as a typed scalar, untyped constants by their default type; null after an error.
+    ir::Expr scalar(const ast::Expr& e, const Env& env);
+    ir::Expr condition(const ast::Expr& e, const Env& env);
+    ir::Expr condition_of(const Value& value, SourceRange range);
+    /// An Int32; null after an error.
+    ir::Expr index_expr(const ast::Expr& e, const Env& env);
+
+    // ---------------------------------------------------------------------------------------------- reductions
+    Value eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    Value reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    Value reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
+                          const std::vector<std::vector<std::int64_t>>& points, const Env& env);
+    /// Points of the ranges if all bounds are constants; none, with `too_many`, for more than kUnrollMost.
+    std::optional<std::vector<std::vector<std::int64_t>>> constant_points(const ast::Reduce& reduce, const Env& env,
+                                                                          bool& too_many);
+    Env with_constant(const Env& env, const ast::Name& name, std::int64_t value);
+    /// The range of a run-time loop, its variable bound in a new scope of `env`.
+    std::optional<ir::Range> loop_range(const ast::IndexRange& r, Env& env);
+    /// True when the body takes elements of tables or stage arrays by these variables, also inside of functions.
+    bool indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope, int depth);
+
+    // ---------------------------------------------------------------------------------------------- calls
+    Value eval_call(const ast::Expr& e, const ast::Call& call, const Env& env);
+    Value read_image(const ast::Expr& e, const Image& image, const ast::Call& call, const Env& env);
+    /// The image read at the point of a whole-image expression.
+    Value read_at_point(const Image& image, SourceRange range, Point& point);
+    /// Makes the point's index variables, named as those of the stage `like` if it is one.
+    void set_rank(Point& point, std::size_t rank, const Image* like);
+    Value call_function(const ast::Expr& e, const Function& function, const ast::Call& call, const Env& env);
+    Value call_expression_function(const ast::Expr& e, const Function& function, const ast::Expr& body,
+                                   const ast::Call& call, const Env& env);
+    Value call_stage_function(const ast::Expr& e, const Function& function, const ast::Block& body,
+                              const ast::Call& call, const Env& env);
+    Value stage_argument(const ast::Expr& arg, const std::string& name, const Env& env);
+    /// Expands the lets that `e` uses but does not contain, so that it can stand anywhere.
+    ir::Expr close_over_lets(ir::Expr e);
+    /// `body` with the arguments and lets that it uses bound around it.
+    Value wrap_lets(Value body, const std::vector<Symbol*>& symbols);
+    /// Makes `symbol` stand for a scalar that is evaluated once, unless it is trivial.
+    void bind_once(Symbol& symbol);
+
+    // ---------------------------------------------------------------------------------------------- builtins
+    static const std::vector<std::string>& builtin_names();
+    Value call_builtin(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
+    Value call_math(const ast::Expr& e, ir::Builtin fn, const ast::Call& call, const Env& env);
+    Value call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::Call& call, const Env& env);
+    Value call_clamp(const ast::Expr& e, const ast::Call& call, const Env& env);
+    Value call_lerp(const ast::Expr& e, const ast::Call& call, const Env& env);
+    Value call_fract(const ast::Expr& e, const ast::Call& call, const Env& env);
+    Value call_abs(const ast::Expr& e, const ast::Call& call, const Env& env);
+    Value call_bounds(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
+    Value call_rank(const ast::Call& call, const Env& env);
+    Value call_length(const ast::Call& call, const Env& env);
+    Value image_argument(const ast::Expr& arg, const Env& env);
+    static Value constant_min_max(ir::BinaryOp op, const Value& a, const Value& b);
+    /// The operands of a call, which must be numbers.
+    bool numbers(const ast::Call& call, const Env& env, std::vector<Value>& values, std::vector<SourceRange>& ranges);
+    bool check_arity(const ast::Expr& e, const std::string& name, const ast::Call& call, std::size_t least,
+                     std::size_t most, SourceRange declared = {});
+    /// Operands of a math function in one float type; empty after an error.
+    std::vector<ir::Expr> to_one_float(const std::vector<Value>& values, const ast::Call& call);
+    const Symbol* output_symbol(const ast::Expr& e, const Env& env);
+
+    // ---------------------------------------------------------------------------------------------- types
+    Value arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range, SourceRange b_range,
+                     SourceRange range, SourceRange op_range);
+    Value constant_arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange range, bool in_table);
+    Value table_arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range, SourceRange b_range,
+                           SourceRange range, SourceRange op_range);
+    Value compare(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range, SourceRange b_range,
+                  SourceRange range);
+    Value negate(ir::UnaryOp op, const Value& a, SourceRange a_range, SourceRange range);
+    /// The type in which an operator works on `a` and `b`; reports and gives none where there is none. With `promote`,
+    /// integers become at least int32; without it equal types stay as they are.
+    std::optional<ir::Type> operator_type(const Value& a, const Value& b, bool promote, SourceRange a_range,
+                                          SourceRange b_range, SourceRange range);
+    /// Brings values to one type without promotion (branches, min, max, clamp); false after an error.
+    bool unify(std::vector<Value>& values, const std::vector<SourceRange>& ranges, SourceRange range);
+    /// An untyped constant in `type`; null after an error.
+    ir::Expr typed_constant(const Value& untyped, ir::Type type, SourceRange range);
+    /// A scalar by its type or default type; null for poison and after an error.
+    ir::Expr typed(const Value& value, SourceRange range);
+    /// Converts implicitly to `type`, or reports the cast that is needed. `what` tells what wants the type.
+    ir::Expr convert(const Value& value, ir::Type type, SourceRange range, const std::string& what);
+    Value explicit_cast(const Value& value, ir::Type type, bool saturate, SourceRange range, SourceRange operand_range);
+
+    // ---------------------------------------------------------------------------------------------- finish
+    void finish();
+    void fold_generated();
+    void drop_unused();
+    void warn_unused();
+
+    Files& files_;
+    Diagnostics& diags_;
+    ir::Pipeline p_;
+    /// For each stage: the ranges that lower() and upper() tell, where there are any.
+    std::vector<Bounds> bounds_;
+    std::deque<Instance> instances_;
+    std::vector<Symbol*> local_symbols_;  ///< declared in bodies of this pipeline, for the warnings
+    std::vector<Symbol*> in_progress_;
+    std::map<ir::VarId, ir::Expr> let_values_;
+    std::map<ir::VarId, SourceRange> index_variables_;
+    std::set<std::string> stage_names_;
+    std::map<std::string, Image> instantiated_;  ///< calls of stage functions, by function and arguments
+    std::vector<Symbol*> outputs_;
+    Scope* body_ = nullptr;
+    Instance* instance_ = nullptr;
+    bool failed_ = false;
+    bool exhausted_ = false;
+    int depth_ = 0;
+    int call_depth_ = 0;
+    long steps_ = 0;
+    int iterations_ = 0;
+};
+
+}  // namespace pipec::elab

@@ -101,7 +101,7 @@ public:
     }
 
     std::optional<std::size_t> report() {
-        if (cut_off()) return std::nullopt;
+        if (follows_garbage()) return std::nullopt;
         if (const auto next_statement = swallowed_statement()) return next_statement;
         if (closing_bracket() || keyword_as_name() || outside_pipeline() || beginning_of_statement() ||
             no_statement()) {
@@ -206,35 +206,38 @@ private:
         return nullptr;
     }
 
-    /// The rest of the file is in a comment that does not end; that was reported.
-    [[nodiscard]] bool cut_off() const {
+    /// Follows what the lexer already complained of: garbage, or a comment that swallowed the rest of the file.
+    [[nodiscard]] bool follows_garbage() const {
         const std::size_t index = found_.getTokenIndex();
-        return is(antlr4::Token::EOF) && index > 0 &&
-               parser_.getTokenStream()->get(index - 1)->getType() == PipeParser::UNTERMINATED_COMMENT;
+        if (index == 0) return false;
+        switch (parser_.getTokenStream()->get(index - 1)->getType()) {
+            case PipeParser::UNTERMINATED_COMMENT:
+            case PipeParser::UNKNOWN_CHARACTER:
+            case PipeParser::DOT: return true;
+            default: return false;
+        }
     }
 
     bool closing_bracket() {
         const bool closes = is(PipeParser::RPAREN) || is(PipeParser::RBRACKET) || is(PipeParser::RBRACE);
-        const antlr4::Token* open = open_bracket();
-        if (open != nullptr && rule() != PipeParser::RuleFile) {
-            const std::size_t closer = open->getType() == PipeParser::LPAREN     ? PipeParser::RPAREN
-                                       : open->getType() == PipeParser::LBRACKET ? PipeParser::RBRACKET
-                                                                                 : PipeParser::RBRACE;
-            const std::string_view symbol = closer == PipeParser::RPAREN     ? ")"
-                                            : closer == PipeParser::RBRACKET ? "]"
-                                                                             : "}";
-            const bool gave_up = starts_line() || (closes && !is(closer)) || is(PipeParser::ASSIGN) ||
-                                 is(PipeParser::LBRACE) || is(PipeParser::SEMICOLON) || is(PipeParser::ARROW);
-            if (expects(closer) && gave_up) {
-                diags_.report(diag::UnclosedBracket, place(), std::string(symbol), relation())
-                    .note(range_of(file_, *open), fmt::format("to close this `{}`", text(*open)));
-                return true;
-            }
-            if (!is(PipeParser::RPAREN) && !is(PipeParser::RBRACKET)) return false;
-            if (open->getType() != PipeParser::LBRACE) return false;
+        if (in_block() && starts_item(found_)) return unclosed(*parser_.getContext()->start, "}");
+        if (in_block() || rule() == PipeParser::RuleFile) {
+            if (!closes) return false;
+            diags_.report(diag::UnmatchedBracket, range_of(file_, found_), text(found_));
+            return true;
         }
-        if (!closes) return false;
-        diags_.report(diag::UnmatchedBracket, range_of(file_, found_), text(found_));
+        const antlr4::Token* open = open_bracket();
+        if (open == nullptr || open->getType() == PipeParser::LBRACE) return false;
+        const bool round = open->getType() == PipeParser::LPAREN;
+        const std::size_t closer = round ? PipeParser::RPAREN : PipeParser::RBRACKET;
+        // What can only come after the bracket's end.
+        const bool past_it = starts_line() || closes || is(PipeParser::ASSIGN) || is(PipeParser::LBRACE) ||
+                             is(PipeParser::SEMICOLON) || is(PipeParser::ARROW);
+        return expects(closer) && past_it && unclosed(*open, round ? ")" : "]");
+    }
+    bool unclosed(const antlr4::Token& open, const std::string& closer) {
+        diags_.report(diag::UnclosedBracket, place(), closer, relation())
+            .note(range_of(file_, open), fmt::format("to close this `{}`", text(open)));
         return true;
     }
 

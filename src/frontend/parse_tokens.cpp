@@ -162,9 +162,15 @@ private:
             case PipeLexer::DOT:
                 if (range.begin != hidden_end_) {
                     diags_.report(diag::UnexpectedDot, range)
-                        .note("a float has a digit on both sides of its dot, a range is written `a..b`");
+                        .note(
+                            "a float has a digit on both sides of its dot, a range is written `a..b`; nothing has "
+                            "members");
                 }
                 hide(token, range);
+                member_at_ = range.end;
+                break;
+            case PipeLexer::NAME:
+                if (range.begin == member_at_) token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
                 break;
             default: foreign(token, range); break;
         }
@@ -182,7 +188,10 @@ private:
 
     void unknown_character(antlr4::CommonToken& token, SourceRange range) {
         const std::string_view text = sources_.text(range);
-        if (range.begin != hidden_end_) {  // one report for a run of them
+        const bool quote = text == "'";
+        const bool closing_quote = quote && quoted_line_ == token.getLine();
+        if (quote) quoted_line_ = token.getLine();
+        if (range.begin != hidden_end_ && !closing_quote) {  // one report for a run of them
             const std::uint32_t code = code_point(text);
             const bool printable = code > 0x20 && code != 0x7F && !(code >= 0x80 && code < 0xA0);
             auto report = diags_.report(diag::UnknownCharacter, range,
@@ -191,7 +200,7 @@ private:
                 report.note("a comment begins with `//`");
                 commented_line_ = token.getLine();
             }
-            if (text == "'") report.note("there are no character literals; a path stands in `\"`");
+            if (quote) report.note("there are no character literals; a path stands in `\"`");
         }
         hide(token, range);
     }
@@ -206,6 +215,8 @@ private:
     Diagnostics& diags_;
     int depth_ = 0;
     bool stopped_ = false;
+    std::uint32_t member_at_ = UINT32_MAX;   ///< where a name would be that a dot selects
+    std::size_t quoted_line_ = SIZE_MAX;     ///< with a `'` that was reported
     std::size_t commented_line_ = SIZE_MAX;  ///< with a `#`, most likely meant to begin a comment
     std::uint32_t hidden_end_ = UINT32_MAX;  ///< where the last hidden garbage ended
 };

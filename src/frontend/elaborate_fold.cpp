@@ -30,6 +30,29 @@ std::optional<bool> comparison(ir::BinaryOp op, double x, double y) {
     }
 }
 
+/// (x + 2) - 1 as x + 1, and x + -1 as x - 1: what unrolled sums make of indices, readable again. Null for all else.
+/// Integer addition wraps, so it is associative.
+ir::Expr fold_offset(ir::BinaryOp op, const ir::Expr& a, const ir::Expr& b, SourceRange range) {
+    if (op != ir::BinaryOp::Add && op != ir::BinaryOp::Sub) return nullptr;
+    const auto offset = ir::as_int(b);
+    if (!offset) return nullptr;
+    const auto negated = [](std::int64_t value) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value)); };
+    std::int64_t sum = op == ir::BinaryOp::Add ? *offset : negated(*offset);
+    ir::Expr base = a;
+    if (const auto* inner = ir::as<ir::Binary>(a);
+        inner != nullptr && (inner->op == ir::BinaryOp::Add || inner->op == ir::BinaryOp::Sub)) {
+        if (const auto first = ir::as_int(inner->b)) {
+            const std::int64_t signed_first = inner->op == ir::BinaryOp::Add ? *first : negated(*first);
+            sum = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(signed_first));
+            base = inner->a;
+        }
+    }
+    sum = ir::wrap_to(a->type, sum);
+    const bool negative = ir::is_signed_int(a->type) && sum < 0 && sum != ir::int_min(a->type);
+    return ir::binary(negative ? ir::BinaryOp::Sub : ir::BinaryOp::Add, base,
+                      ir::int_constant(a->type, negative ? -sum : sum, b->range), range);
+}
+
 }  // namespace
 
 ir::Expr fold_binary(ir::BinaryOp op, const ir::Expr& a, const ir::Expr& b, SourceRange range) {
@@ -41,6 +64,9 @@ ir::Expr fold_binary(ir::BinaryOp op, const ir::Expr& a, const ir::Expr& b, Sour
         if (const auto result = arithmetic(op, x->value, y->value)) {
             return ir::float_constant(a->type, *result, range);
         }
+    }
+    if (ir::is_int(a->type)) {
+        if (const ir::Expr sum = fold_offset(op, a, b, range)) return sum;
     }
     return ir::binary(op, a, b, range);
 }

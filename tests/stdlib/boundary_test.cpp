@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(All, Boundary,
                                          Case{"mirror", "", [](auto i, auto n) { return walk(i, n, false); }},
                                          Case{"reflect", "", [](auto i, auto n) { return walk(i, n, true); }},
                                          Case{"wrap", "", wrap_rule}, Case{"constant", ", 7.5", none_rule}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(BoundaryMore, FarOutsideRepeatsTheOutermost) {
     // Width 3: one further image on each side, then its last pixel.

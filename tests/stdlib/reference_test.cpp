@@ -21,14 +21,15 @@ std::string opening(std::string_view text) {
     return result;
 }
 
-std::string one_line(std::string text) {
+/// Plain text as a cell of a table.
+std::string cell(std::string text) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
-    for (char& c : text) {
-        if (c == '\n') c = ' ';
+    std::string result;
+    for (const char c : text) {
+        if (c == '|' || c == '*') result += '\\';
+        result += c == '\n' ? ' ' : c;
     }
-    std::string escaped;
-    for (const char c : text) escaped += c == '|' ? "\\|" : std::string(1, c);
-    return escaped;
+    return result;
 }
 
 std::string signature(const ast::Fn& fn, const SourceManager& sources) {
@@ -60,7 +61,7 @@ std::string reference_page() {
         for (const ast::Item& item : file.items) {
             if (const auto* fn = std::get_if<ast::Fn>(&item.value)) {
                 EXPECT_FALSE(fn->doc.empty()) << fn->name.text << " has no `///` comment";
-                table += "| `" + signature(*fn, sources) + "` | " + one_line(fn->doc) + " |\n";
+                table += "| `" + signature(*fn, sources) + "` | " + cell(fn->doc) + " |\n";
             } else if (const auto* constant = std::get_if<ast::Const>(&item.value)) {
                 constants += (constants.empty() ? "`" : ", `") + constant->name.text + "`";
             }

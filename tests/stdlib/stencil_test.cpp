@@ -92,9 +92,9 @@ INSTANTIATE_TEST_SUITE_P(All, Stencil,
                                          Case{"conv_x(f, [1, 0, 5])", 1, {{1}, {0}, {5}}},
                                          Case{"conv_y(f, [1, 0, 0, 0, 5] / 4)", 2, {{0.25, 0, 0, 0, 1.25}}},
                                          Case{"sep_conv(f, [1, 2, 4], [1, -3, 5])", 1, outer({1, 2, 4}, {1, -3, 5})}),
-                         [](const auto& info) {
-                             std::string name = std::to_string(info.index) + "_";
-                             for (const char* p = info.param.expression; std::isalnum(*p) || *p == '_'; p++) name += *p;
+                         [](const auto& test) {
+                             std::string name = std::to_string(test.index) + "_";
+                             for (const char* p = test.param.expression; std::isalnum(*p) || *p == '_'; p++) name += *p;
                              return name;
                          });
 
@@ -139,7 +139,7 @@ TEST(StencilMore, Sharpen) {
 }
 
 TEST(StencilMore, GradientOfARamp) {
-    const Grid f = make3(1, 6, 8, [](auto, auto x, auto y) { return 3.0 * x + 4.0 * y; });
+    const Grid f = make3(1, 6, 8, [](auto, auto x, auto y) { return static_cast<double>(3 * x + 4 * y); });
     expect_near(inner("gradient_magnitude(f)", 1, f), Grid({1, 4, 6}, 5.0), 1e-5);
 }
 

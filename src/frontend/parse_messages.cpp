@@ -101,7 +101,7 @@ public:
     }
 
     std::optional<std::size_t> report() {
-        if (follows_garbage()) return std::nullopt;
+        if (follows_garbage(found_)) return std::nullopt;
         if (const auto next_statement = swallowed_statement()) return next_statement;
         if (closing_bracket() || keyword_as_name() || outside_pipeline() || beginning_of_statement() ||
             no_statement()) {
@@ -186,9 +186,11 @@ private:
             first->getCharPositionInLine() > statement->start->getCharPositionInLine()) {
             return std::nullopt;
         }
-        const std::uint32_t end = range_of(file_, *before).end;
-        diags_.report(diag::SyntaxError, {file_, end, end},
-                      fmt::format("expected an expression after `{}`", text(*before)));
+        if (!follows_garbage(*first)) {
+            const std::uint32_t end = range_of(file_, *before).end;
+            diags_.report(diag::SyntaxError, {file_, end, end},
+                          fmt::format("expected an expression after `{}`", text(*before)));
+        }
         return first->getTokenIndex();
     }
     /// The statement being parsed, or the last one of the block.
@@ -207,8 +209,8 @@ private:
     }
 
     /// Follows what the lexer already complained of: garbage, or a comment that swallowed the rest of the file.
-    [[nodiscard]] bool follows_garbage() const {
-        const std::size_t index = found_.getTokenIndex();
+    [[nodiscard]] bool follows_garbage(const antlr4::Token& token) const {
+        const std::size_t index = token.getTokenIndex();
         if (index == 0) return false;
         switch (parser_.getTokenStream()->get(index - 1)->getType()) {
             case PipeParser::UNTERMINATED_COMMENT:

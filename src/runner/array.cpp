@@ -45,8 +45,11 @@ void copy_words(const Extents& extents, const Word* from, const Extents& from_st
 }
 }  // namespace
 
-Memory::Memory(std::size_t size)
-    : bytes_(static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment))), size_(size) {}
+Memory::Memory(std::size_t size) : size_(size) {
+    // The aligned operator new of libstdc++ rounds sizes up, and near SIZE_MAX around to small ones.
+    if (size > PTRDIFF_MAX) throw std::bad_alloc();
+    bytes_.reset(static_cast<std::byte*>(::operator new(std::max<std::size_t>(size, 1), kAlignment)));
+}
 
 void Memory::Free::operator()(std::byte* p) const {
     ::operator delete(p, kAlignment);

@@ -23,7 +23,8 @@ namespace {
 
 using enum ir::Type;
 
-/// What a format can hold. OpenImageIO would store other types too, converted by its rules instead of ours.
+/// What a format can hold. OpenImageIO would store other types too, converted by its rules instead of ours. (TIFF could
+/// hold float64, but OpenImageIO 2.4 reads zeros from such a file with one row.)
 struct FormatInfo {
     std::string_view writer;  ///< OpenImageIO's name
     std::vector<ir::Type> types;
@@ -33,14 +34,15 @@ struct FormatInfo {
 const std::vector<FormatInfo>& formats() {
     static const std::vector<FormatInfo> table = {
         {"png", {UInt8, UInt16}, {1, 2, 3, 4}},
-        {"tiff", {UInt8, UInt16, UInt32, Int8, Int16, Int32, Float32, Float64}, {}},
+        {"tiff", {UInt8, UInt16, UInt32, Int8, Int16, Int32, Float32}, {}},
         {"openexr", {Float32, Float16, UInt32}, {}},
         {"pfm", {Float32}, {1, 3}},
+        {"pgm", {UInt8, UInt16}, {1}},
+        {"ppm", {UInt8, UInt16}, {1, 3}},
         {"hdr", {Float32}, {3}},
         {"jpeg", {UInt8}, {1, 3}},
         {"jpeg2000", {UInt8, UInt16}, {1, 2, 3, 4}},
         {"webp", {UInt8}, {3, 4}},
-        {"pnm", {UInt8}, {1, 3}},
         {"bmp", {UInt8}, {1, 3, 4}},
         {"targa", {UInt8}, {1, 2, 3, 4}},
     };
@@ -53,8 +55,12 @@ std::string extension(const std::string& path) {
     return result;
 }
 
-bool is_pfm(const std::string& path) {
-    return extension(path) == ".pfm";
+/// The name in `formats` of the portable map that the extension means, or null.
+const char* portable_map(const std::string& path) {
+    const std::string ending = extension(path);
+    if (ending == ".pfm") return "pfm";
+    if (ending == ".pgm") return "pgm";
+    return ending == ".ppm" || ending == ".pnm" ? "ppm" : nullptr;
 }
 
 }  // namespace
@@ -73,7 +79,9 @@ Array read_file(const std::string& path) {
     }
     try {
         if (is_npy(path)) return read_npy(path);
-        if (is_pfm(path)) return read_pfm(path);
+        if (portable_map(path) != nullptr) {
+            if (auto image = read_pnm(path)) return std::move(*image);
+        }
         return read_image(path);
     } catch (const std::bad_alloc&) {
         throw file_error(fmt::format("cannot read {}: there is not enough memory for it", path));
@@ -81,7 +89,8 @@ Array read_file(const std::string& path) {
 }
 
 std::vector<ir::Type> storable_types(const std::string& path, std::int64_t channels, const std::string& name) {
-    const std::string writer = is_pfm(path) ? "pfm" : image_writer(path);
+    const char* map = portable_map(path);
+    const std::string writer = map != nullptr ? map : image_writer(path);
     if (writer.empty()) {
         throw usage_error(
             fmt::format("cannot write {}: {}\n  note: known are .png .tif .exr .pfm .hdr .jpg and others of "
@@ -169,7 +178,7 @@ void PendingFile::commit() {
 
 void write_file(const std::string& file, const std::string& shown, const Array& array) {
     if (is_npy(file)) return write_npy(file, array);
-    if (is_pfm(file)) return write_pfm(file, array);
+    if (portable_map(file) != nullptr) return write_pnm(file, array);
     write_image(file, shown, array);
 }
 

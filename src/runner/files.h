@@ -1,4 +1,4 @@
-// Files in and out of arrays: images (OpenImageIO), PFM, NumPy's .npy.
+// Files in and out of arrays: images (the portable maps here, others by OpenImageIO), NumPy's .npy.
 //
 // An image is an array [rows, columns, channels] of the values as the file stores them: sRGB stays encoded, alpha stays
 // unassociated, nothing is rotated. A .npy file is an array of any rank.
@@ -53,8 +53,9 @@ void write_file(const std::string& file, const std::string& shown, const Array& 
 // The formats, used by the functions above.
 Array read_npy(const std::string& path);
 void write_npy(const std::string& path, const Array& array);
-Array read_pfm(const std::string& path);
-void write_pfm(const std::string& path, const Array& image);
+/// None where it is no PGM, PPM or PFM that these functions know.
+std::optional<Array> read_pnm(const std::string& path);
+void write_pnm(const std::string& path, const Array& image);
 Array read_image(const std::string& path);
 void write_image(const std::string& path, const std::string& shown, const Array& image);
 /// The name of OpenImageIO's writer for this path, empty where it has none.

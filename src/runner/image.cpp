@@ -65,6 +65,10 @@ Array read_image(const std::string& path) {
     if (spec.depth > 1) throw unreadable(path, "volumes are not supported");
     const std::optional<ir::Type> type = element_type(spec.format);
     if (!type) throw unreadable(path, fmt::format("its pixels have the type {}", spec.format.c_str()));
+    if (*type == ir::Type::Float64 && spec.height == 1) {
+        // OpenImageIO 2.4 would return zeros.
+        throw unreadable(path, "images of float64 with a single row are not supported");
+    }
     for (const OIIO::TypeDesc& channel : spec.channelformats) {
         // A mixture of float types is read as the widest; of integers and floats it has no common meaning.
         const std::optional<ir::Type> other = element_type(channel);
@@ -87,6 +91,8 @@ void write_image(const std::string& path, const std::string& shown, const Array&
     OIIO::ImageSpec spec(static_cast<int>(image.extents[1]), static_cast<int>(image.extents[0]),
                          static_cast<int>(image.extents[2]), type);
     spec.attribute("oiio:UnassociatedAlpha", 1);
+    // Some formats would store the time, and the same run would write other bytes.
+    spec.attribute("DateTime", "1970:01:01 00:00:00");
     const std::unique_ptr<OIIO::ImageOutput> output = OIIO::ImageOutput::create(path);
     if (!output) throw failed(OIIO::geterror());
     if (!output->open(path, spec)) throw failed(output->geterror());

@@ -3,18 +3,22 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <sstream>
 
 #include "runner/error.h"
 #include "runner/execute.h"
 #include "runner/library.h"
 #include "runner/report.h"
+#include "support/unicode.h"
 
 namespace {
 
 using pipec::runner::ExitCode;
 
 int fail(ExitCode code, const char* message) {
-    std::fprintf(stderr, "pipec-run: error: %s\n", message);
+    std::fputs("pipec-run: error: ", stderr);
+    std::istringstream lines(message);  // names of files may hold control characters; the message's own newlines stay
+    for (std::string line; std::getline(lines, line);) std::fprintf(stderr, "%s\n", pipec::printable(line).c_str());
     return static_cast<int>(code);
 }
 

@@ -23,7 +23,7 @@ int main() {
     for (int x = 1; x + 1 < response.rows; x++)
         for (int y = 1; y + 1 < response.cols; y++) {
             const float v = response(0, x, y);
-            if (v < 0.1f) continue;
+            if (v < 0.05f) continue;
             bool greatest = true;
             for (int i = -1; i <= 1; i++)
                 for (int j = -1; j <= 1; j++)

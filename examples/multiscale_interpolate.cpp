@@ -51,7 +51,7 @@ int main() {
                 worst = std::max(worst, std::abs(filled(c, x, y) - smooth(c, x, y)));
             }
     std::printf("worst error of a filled pixel: %.4f\n", worst);
-    check(worst < 0.06, "the holes are filled with what surrounds them");
+    check(worst < 0.08, "the holes are filled with what surrounds them");
 
     // A flat colour comes back from a few scattered pixels.
     const auto flat = [](auto c, auto, auto) { return 0.25 * static_cast<double>(c + 1); };

@@ -18,6 +18,9 @@ std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager&
     elab::Files files(program, sources);
     std::vector<ir::Pipeline> result;
     elab::Elaborator(files, diags).check_file(files.main());
+    for (const Program::Imported& imported : program.files) {
+        elab::Elaborator(files, diags).check_file(files.scope_of(imported.file.id));
+    }
     for (const ast::Item& item : program.main.items) {
         const auto* pipeline = std::get_if<ast::Pipeline>(&item.value);
         if (pipeline == nullptr) continue;

@@ -30,7 +30,7 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     Env env{files_.new_scope(Scope::Kind::Expression, symbol.scope), &symbol.full_name, nullptr, &splices};
     for (const ast::DimPattern& dim : a.dims) {
         if (!dim.splice && dim.range) continue;
-        report(diag::AccumulateRange, dim.name.range, dim.name.text);
+        failed_ = true;  // a syntax error, reported by the parser
         return;
     }
     if (symbol.output >= 0 && a.type != symbol.port->type) {

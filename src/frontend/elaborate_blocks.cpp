@@ -13,24 +13,20 @@ using ir::overloaded;
 void Elaborator::declare_block(const ast::Block& block, Scope* scope) {
     Instance& instance = *scope->instance;
     const bool top = scope == instance.body;
+    std::map<const ast::Statement*, Symbol*> plain;
+    const auto declare_value = [&](const ast::Statement& statement, const ast::Name& name, const ast::Expr& value,
+                                   Symbol::Kind kind) {
+        Symbol* symbol = declare(scope, name, kind);
+        if (symbol == nullptr) return;
+        symbol->expr = &value;
+        symbol->state = Symbol::State::Unvisited;
+        local_symbols_.push_back(symbol);
+        plain[&statement] = symbol;
+    };
     for (const ast::Statement& statement : block) {
         std::visit(overloaded{
-                       [&](const ast::Const& c) {
-                           if (Symbol* s = declare(scope, c.name, Symbol::Kind::Const)) {
-                               s->expr = &c.value;
-                               s->state = Symbol::State::Unvisited;
-                               instance.definitions.push_back(s);
-                               local_symbols_.push_back(s);
-                           }
-                       },
-                       [&](const ast::LetStatement& l) {
-                           if (Symbol* s = declare(scope, l.name, Symbol::Kind::Let)) {
-                               s->expr = &l.value;
-                               s->state = Symbol::State::Unvisited;
-                               instance.definitions.push_back(s);
-                               local_symbols_.push_back(s);
-                           }
-                       },
+                       [&](const ast::Const& c) { declare_value(statement, c.name, c.value, Symbol::Kind::Const); },
+                       [&](const ast::LetStatement& l) { declare_value(statement, l.name, l.value, Symbol::Kind::Let); },
                        [&](const ast::Return& r) {
                            if (instance.calls.empty()) {
                                report(diag::MisplacedReturn, statement.range)
@@ -45,10 +41,10 @@ void Elaborator::declare_block(const ast::Block& block, Scope* scope) {
                            instance.broken = instance.broken || instance.result == nullptr;
                        },
                        [&](const ast::Definition& d) {
-                           if (d.array_indices.empty()) declare_definition(d, scope);
+                           if (d.array_indices.empty()) plain[&statement] = declare_definition(d, scope);
                        },
                        [&](const ast::Accumulate& a) {
-                           if (a.array_indices.empty()) declare_accumulate(a, scope);
+                           if (a.array_indices.empty()) plain[&statement] = declare_accumulate(a, scope);
                        },
                        [](const auto&) {},
                    },
@@ -56,13 +52,16 @@ void Elaborator::declare_block(const ast::Block& block, Scope* scope) {
     }
     for (const ast::Statement& statement : block) {
         if (exhausted_) return;
+        if (const auto found = plain.find(&statement); found != plain.end()) {
+            if (found->second != nullptr) instance.definitions.push_back(found->second);
+            continue;
+        }
+        const auto element = [&](Symbol* symbol) {
+            if (symbol != nullptr) instance.definitions.push_back(symbol);
+        };
         std::visit(overloaded{
-                       [&](const ast::Definition& d) {
-                           if (!d.array_indices.empty()) declare_definition(d, scope);
-                       },
-                       [&](const ast::Accumulate& a) {
-                           if (!a.array_indices.empty()) declare_accumulate(a, scope);
-                       },
+                       [&](const ast::Definition& d) { element(declare_definition(d, scope)); },
+                       [&](const ast::Accumulate& a) { element(declare_accumulate(a, scope)); },
                        [&](const ast::For& f) { expand_for(f, scope); },
                        [&](const ast::IfStatement& i) { expand_if(i, scope); },
                        [](const auto&) {},
@@ -71,14 +70,16 @@ void Elaborator::declare_block(const ast::Block& block, Scope* scope) {
     }
 }
 
-void Elaborator::declare_definition(const ast::Definition& d, Scope* scope) {
+Symbol* Elaborator::declare_definition(const ast::Definition& d, Scope* scope) {
     Symbol* symbol = declare_stage(d.name, d.array_indices, scope, Symbol::Kind::Stage);
     if (symbol != nullptr) symbol->stage = &d;
+    return symbol;
 }
 
-void Elaborator::declare_accumulate(const ast::Accumulate& a, Scope* scope) {
+Symbol* Elaborator::declare_accumulate(const ast::Accumulate& a, Scope* scope) {
     Symbol* symbol = declare_stage(a.name, a.array_indices, scope, Symbol::Kind::Accumulate);
     if (symbol != nullptr) symbol->accumulate = &a;
+    return symbol;
 }
 
 Symbol* Elaborator::declare_stage(const ast::Name& name, const std::vector<ast::Expr>& indices, Scope* scope,
@@ -147,7 +148,6 @@ Symbol* Elaborator::declare_stage(const ast::Name& name, const std::vector<ast::
         symbol->full_name = instance.prefix + label;
         array->elements.emplace(std::move(key), symbol);
     }
-    instance.definitions.push_back(symbol);
     return symbol;
 }
 

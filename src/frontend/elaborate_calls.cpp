@@ -98,7 +98,7 @@ Value Elaborator::read_at_point(const Image& image, SourceRange range, Point& po
         set_rank(point, image.rank, &image);
     } else if (*point.rank != image.rank) {
         report(diag::RankMismatch, range, *point.rank, image.rank)
-            .note(point.first, fmt::format("this has {} dimension{}", *point.rank, *point.rank == 1 ? "" : "s"));
+            .note(point.first, fmt::format("this is of rank {}", *point.rank));
         return poison();
     }
     Bounds bounds = bounds_of(image);

@@ -42,7 +42,7 @@ Value Elaborator::eval_node(const ast::Expr& e, const Env& env) {
                 report(diag::MisplacedSplice, e->range, n.name);
                 return poison();
             },
-            [&](const ast::TableLiteral& n) { return eval_table(e, n, env); },
+            [&](const ast::TableLiteral& n) { return eval_table(n, env); },
             [&](const ast::Call& n) { return eval_call(e, n, env); },
             [&](const ast::Index& n) { return eval_index(e, n, env); },
             [&](const ast::Cast& n) {
@@ -139,7 +139,7 @@ ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env) {
     return convert(eval_operand(e, env), ir::Type::Int32, e->range, "an index");
 }
 
-Value Elaborator::eval_table(const ast::Expr& e, const ast::TableLiteral& table, const Env& env) {
+Value Elaborator::eval_table(const ast::TableLiteral& table, const Env& env) {
     std::vector<Value> elements;
     for (const ast::Expr& element : table.elements) {
         elements.push_back(eval_operand(element, env));
@@ -151,10 +151,7 @@ Value Elaborator::eval_table(const ast::Expr& e, const ast::TableLiteral& table,
         report(diag::TableShape, table.elements[i]->range).note(table.elements[0]->range, "the first row is here");
         return poison();
     }
-    if (elements.empty()) {
-        report(diag::EmptyTable, e->range);
-        return poison();
-    }
+    if (elements.empty()) return poison();  // a syntax error
     return make_table(std::move(elements));
 }
 

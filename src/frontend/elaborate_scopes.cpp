@@ -70,8 +70,11 @@ bool Files::is_standard_library(FileId file) const {
 
 Elaborator::Report::~Report() {
     if (instance_ == nullptr) return;
-    constexpr std::size_t kMostCalls = 4;
-    for (std::size_t i = 0; i < std::min(instance_->calls.size(), kMostCalls); ++i) {
+    constexpr int kMostCalls = 4;
+    int listed = 0;
+    for (std::size_t i = 0; i < instance_->calls.size() && listed < kMostCalls; ++i) {
+        if (i > 0 && instance_->calls[i] == instance_->calls[i - 1]) continue;  // recursion
+        ++listed;
         builder_.note(instance_->calls[i], "in `" + instance_->callees[i] + "`, called here");
     }
 }
@@ -157,7 +160,8 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
     if (library) {
         r.note("the standard library has `" + name + "`: add import \"" + *library + "\"");
     } else if (const auto close = closest_name(name, candidates)) {
-        r.note("did you mean `" + *close + "`?").suggest(range, *close);
+        r.suggest(range, *close);
+        if (const Symbol* meant = find(scope, *close, range)) r.note(meant->range, "`" + *close + "` is defined here");
     } else {
         for (const std::string_view file : stdlib_names()) {
             const auto names = library_names(std::string(file));

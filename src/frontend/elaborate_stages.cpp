@@ -46,7 +46,7 @@ void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
             report(diag::AccumulateReadsItself, use, symbol->name)
                 .note("an update combines with what is there: `" + symbol->name + "(...) += value`");
         } else {
-            report(diag::Cycle, use, fmt::format("`{}` is defined by itself", label(symbol)));
+            report(diag::Cycle, use, fmt::format("`{}` needs itself", label(symbol)));
         }
         return;
     }

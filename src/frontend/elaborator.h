@@ -38,7 +38,7 @@ struct Instance {
     std::vector<SourceRange> calls;  ///< that led here, innermost first
     std::vector<std::string> callees;
     Scope* body = nullptr;
-    std::vector<Symbol*> definitions;  ///< in the order of the text, loops expanded
+    std::vector<Symbol*> definitions;  ///< in the order of the text, loops expanded: chains are then short
     const ast::Return* result = nullptr;
     SourceRange result_range;
     bool broken = false;  ///< a second return or the like was reported
@@ -133,7 +133,7 @@ public:
     void check_file(Scope* file);
 
     static constexpr int kMaxDepth = 1200;          ///< of nested evaluation
-    static constexpr long kMaxSteps = 4'000'000;    ///< expressions evaluated in one pipeline
+    static constexpr long kMaxSteps = 1'000'000;    ///< expressions evaluated in one pipeline
     static constexpr int kMaxCallDepth = 64;        ///< of stage and expression functions
     static constexpr int kMaxIterations = 100'000;  ///< of compile-time loops, in all
     static constexpr std::size_t kMaxStages = 10'000;
@@ -190,8 +190,8 @@ private:
 
     // ---------------------------------------------------------------------------------------------- blocks
     void declare_block(const ast::Block& block, Scope* scope);
-    void declare_definition(const ast::Definition& d, Scope* scope);
-    void declare_accumulate(const ast::Accumulate& a, Scope* scope);
+    Symbol* declare_definition(const ast::Definition& d, Scope* scope);
+    Symbol* declare_accumulate(const ast::Accumulate& a, Scope* scope);
     Symbol* declare_stage(const ast::Name& name, const std::vector<ast::Expr>& indices, Scope* scope,
                           Symbol::Kind kind);
     void expand_for(const ast::For& loop, Scope* scope);
@@ -234,7 +234,7 @@ private:
     Value eval_node(const ast::Expr& e, const Env& env);
     Value eval_name(const std::string& name, SourceRange range, const Env& env);
     Value use(Symbol* symbol, SourceRange range);
-    Value eval_table(const ast::Expr& e, const ast::TableLiteral& table, const Env& env);
+    Value eval_table(const ast::TableLiteral& table, const Env& env);
     Value array_element(Array array, std::int64_t index, SourceRange range);
     Value eval_index(const ast::Expr& e, const ast::Index& index, const Env& env);
     Value eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env);

@@ -215,7 +215,7 @@ StageWriter::Nest StageWriter::nest_for(const ir::Expr& value) const {
         const std::vector<int>& order = pipeline_.outputs[static_cast<std::size_t>(stage_.output)].buffer.order;
         std::copy(order.begin(), order.end(), nest.order.begin());
     }
-    nest.vector = nest.order.size() - 1;
+    nest.vector = nest.order.empty() ? 0 : nest.order.size() - 1;
     while (nest.vector > 0 && constant_extent(nest.order[nest.vector]).value_or(kUnrolled + 1) <= kUnrolled) {
         --nest.vector;
     }
@@ -302,7 +302,8 @@ void write_stage(Writer& out, const Unit& unit, const CodeNames& names, std::siz
 std::string stage_call(const Unit& unit, const CodeNames& names, std::size_t stage) {
     std::vector<std::string> args{"plan"};
     for (const auto& [name, type] : views_of(unit, names, stage)) args.push_back(name);
-    for (const int param : uses_of(unit, stage).params()) args.push_back(names.params[static_cast<std::size_t>(param)]);
+    const Uses uses = uses_of(unit, stage);  // named: a range-for does not keep it alive
+    for (const int param : uses.params()) args.push_back(names.params[static_cast<std::size_t>(param)]);
     return fmt::format("{}<dense>({});", names.functions[stage], fmt::join(args, ", "));
 }
 

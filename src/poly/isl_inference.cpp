@@ -151,16 +151,14 @@ private:
         for (const SourceQueries& queries : group(found)) source(queries, reader, proofs);
     }
 
-    /// The hull of { [index] : need }. For sizes where nothing is needed it is empty in exact mode; in box mode it may be
-    /// anything, for the sake of simple bounds.
+    /// The hull of { [index] : need }. For sizes where nothing is needed it is empty in exact mode; in box mode it may
+    /// be anything, for the sake of simple bounds.
     Bounds hull(const isl::set& need) {
-        const isl::set tuple = as_tuple(isl_, need.intersect(sizes_.bounded).coalesce(), {kIndex});
         isl::pw_aff lo = isl_.constant(0), hi = isl_.constant(0);
-        if (!tuple.is_empty()) {
-            const auto outside = [&] { return mode_ == DomainMode::Exact ? std::optional(lo) : std::nullopt; };
-            lo = simplify(isl_, isl::manage(isl_set_dim_min(tuple.copy(), 0)), sizes_.bounded, {});
-            const isl::pw_aff last = isl::manage(isl_set_dim_max(tuple.copy(), 0));
-            hi = simplify(isl_, last.add_constant(1), sizes_.bounded, outside());
+        if (!need.is_disjoint(sizes_.assumed)) {
+            lo = extremum(need, false, std::nullopt);
+            const auto empty = mode_ == DomainMode::Exact ? std::optional(lo.add_constant(-1)) : std::nullopt;
+            hi = extremum(need, true, empty).add_constant(1);
         }
         if (!fits_int32(lo) || !fits_int32(hi)) return {lo, hi, nullptr, nullptr};
         // Back through ir, which writes nested divisions as one.
@@ -168,10 +166,20 @@ private:
         return {affine_.integer(lo_expr).value, affine_.integer(hi_expr).value, lo_expr, hi_expr};
     }
 
+    isl::pw_aff extremum(const isl::set& need, bool greatest, const std::optional<isl::pw_aff>& outside) {
+        // Sizes below 2^30 matter only to the bounds of data; without them isl's numbers stay small.
+        for (const isl::set& context : {sizes_.assumed, sizes_.bounded}) {
+            if (auto affine = affine_extremum(isl_, need, kIndex, greatest, context, outside)) return *affine;
+        }
+        const isl::set tuple = as_tuple(isl_, need.intersect(sizes_.bounded).coalesce(), {kIndex});
+        const isl::pw_aff value =
+            isl::manage(greatest ? isl_set_dim_max(tuple.copy(), 0) : isl_set_dim_min(tuple.copy(), 0));
+        return simplify(isl_, value, sizes_.bounded, outside);
+    }
+
     /// Bounds and loop variables are 32-bit integers in the program.
     [[nodiscard]] bool fits_int32(const isl::pw_aff& value) const {
-        const isl::set outside =
-            value.lt_set(isl_.constant(INT32_MIN)).unite(value.gt_set(isl_.constant(INT32_MAX)));
+        const isl::set outside = value.lt_set(isl_.constant(INT32_MIN)).unite(value.gt_set(isl_.constant(INT32_MAX)));
         return outside.intersect(sizes_.bounded).is_empty();
     }
 

@@ -292,4 +292,33 @@ isl::pw_aff simplify(const IslContext& isl, const isl::pw_aff& value, const isl:
         .coalesce();
 }
 
+std::optional<isl::pw_aff> affine_extremum(const IslContext& isl, const isl::set& set, Name index, bool greatest,
+                                           const isl::set& context, const std::optional<isl::pw_aff>& outside) {
+    constexpr std::size_t kMaxCandidates = 12;
+    const isl::set values = set.intersect(context).coalesce();
+    std::vector<isl::pw_aff> candidates;
+    as_tuple(isl, values, {index}).foreach_basic_set([&](const isl::basic_set& part) {
+        if (candidates.size() >= kMaxCandidates) return;
+        const isl::set convex(part);
+        const isl::pw_aff bound =
+            isl::manage(greatest ? isl_set_dim_max(convex.copy(), 0) : isl_set_dim_min(convex.copy(), 0));
+        for (const auto& [where, aff] : pieces(bound.gist(context).coalesce())) {
+            const auto same = [&](const isl::pw_aff& c) { return c.plain_is_equal(aff); };
+            if (std::none_of(candidates.begin(), candidates.end(), same)) candidates.emplace_back(aff);
+        }
+    });
+    const isl::pw_aff value = isl.value(index);
+    std::optional<isl::set> sizes;  // for which there is a value at all
+    for (const isl::pw_aff& candidate : candidates) {
+        const isl::set beyond = greatest ? value.gt_set(candidate) : value.lt_set(candidate);
+        if (!values.is_disjoint(beyond)) continue;
+        if (!sizes) sizes = project_out(isl, values, {index}).coalesce();
+        const isl::set attained = project_out(isl, values.intersect(value.eq_set(candidate)), {index}).coalesce();
+        if (!sizes->is_subset(attained)) continue;
+        if (outside && !context.subtract(*sizes).is_disjoint(candidate.gt_set(*outside))) continue;
+        return candidate;
+    }
+    return std::nullopt;
+}
+
 }  // namespace pipec::poly

@@ -21,4 +21,10 @@ ir::Expr to_condition(const isl::set& set);
 isl::pw_aff simplify(const IslContext& isl, const isl::pw_aff& value, const isl::set& context,
                      const std::optional<isl::pw_aff>& outside);
 
+/// The affine function that is the greatest (or least) value of the parameter `index` in `set` for all sizes in
+/// `context` for which there is one, where that is found among the bounds of the set's convex parts; it is at most
+/// `outside` (if given) for all other sizes. Much cheaper than isl's parametric maximum of a union.
+std::optional<isl::pw_aff> affine_extremum(const IslContext& isl, const isl::set& set, Name index, bool greatest,
+                                           const isl::set& context, const std::optional<isl::pw_aff>& outside);
+
 }  // namespace pipec::poly

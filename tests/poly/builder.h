@@ -15,11 +15,13 @@ namespace pipec::test {
 struct E {
     ir::Expr e;
     E(int value) : e(ir::int_constant(ir::Type::Int32, value)) {}  // NOLINT: implicit on purpose
-    E(ir::Expr expr) : e(std::move(expr)) {}                        // NOLINT
+    E(ir::Expr expr) : e(std::move(expr)) {}                       // NOLINT
 };
 
-#define PIPEC_TEST_OPERATOR(symbol, op) \
-    inline E operator symbol(const E& a, const E& b) { return ir::binary(ir::BinaryOp::op, a.e, b.e); }
+#define PIPEC_TEST_OPERATOR(symbol, op)                \
+    inline E operator symbol(const E& a, const E& b) { \
+        return ir::binary(ir::BinaryOp::op, a.e, b.e); \
+    }
 PIPEC_TEST_OPERATOR(+, Add)
 PIPEC_TEST_OPERATOR(-, Sub)
 PIPEC_TEST_OPERATOR(*, Mul)

@@ -37,9 +37,10 @@ TEST(Domains, Stencil) {
     const E R = t.size("R"), C = t.size("C");
     const auto img = t.input("img", {R + 2, C + 2});
     const E x = t.var("x"), y = t.var("y"), x2 = t.var("x"), y2 = t.var("y"), x3 = t.var("x"), y3 = t.var("y");
-    const auto blurx = t.stage("blurx", {{x}, {y}}, t.read(img, {x - 1, y}) + t.read(img, {x, y}) + t.read(img, {x + 1, y}));
-    const auto blury =
-        t.stage("blury", {{x2}, {y2}}, t.read(blurx, {x2, y2 - 1}) + t.read(blurx, {x2, y2}) + t.read(blurx, {x2, y2 + 1}));
+    const auto blurx =
+        t.stage("blurx", {{x}, {y}}, t.read(img, {x - 1, y}) + t.read(img, {x, y}) + t.read(img, {x + 1, y}));
+    const auto blury = t.stage("blury", {{x2}, {y2}},
+                               t.read(blurx, {x2, y2 - 1}) + t.read(blurx, {x2, y2}) + t.read(blurx, {x2, y2 + 1}));
     t.output("out", {x3, y3}, {R, C}, t.read(blury, {x3 + 1, y3 + 1}));
     EXPECT_EQ(analyzed(t),
               "domains of \n"
@@ -56,7 +57,8 @@ TEST(Domains, DownAndUp) {
     const E R = t.size("R");
     const auto img = t.input("img", {2 * R + 3});
     const E x = t.var("x"), u = t.var("u"), o = t.var("o");
-    const auto down = t.stage("down", {{x}}, t.read(img, {2 * x}) + t.read(img, {2 * x + 1}) + t.read(img, {2 * x + 2}));
+    const auto down =
+        t.stage("down", {{x}}, t.read(img, {2 * x}) + t.read(img, {2 * x + 1}) + t.read(img, {2 * x + 2}));
     const auto up = t.stage("up", {{u}}, t.read(down, {u / 2}) + t.read(down, {(u + 1) / 2}));
     t.output("out", {o}, {2 * R}, t.read(up, {o}));
     EXPECT_EQ(line(t, "stage down"), "stage down(x in 0..R + 1)");
@@ -170,9 +172,9 @@ TEST(Domains, Accumulate) {
     const auto img = t.input("img", {R}, ir::Type::UInt8);
     const E b = t.var("b"), x = t.var("x"), i = t.var("i"), v = t.var("v");
     const E value = to(ir::Type::Int32, t.read(img, {i}));
-    const auto hist = t.accumulate(
-        "hist", {{b, {0, 256}}}, 0,
-        {ir::Update{{Program::range(i, 0, R)}, nullptr, {value.e}, ir::ReduceOp::Sum, E(1).e, {}}});
+    const auto hist =
+        t.accumulate("hist", {{b, {0, 256}}}, 0,
+                     {ir::Update{{Program::range(i, 0, R)}, nullptr, {value.e}, ir::ReduceOp::Sum, E(1).e, {}}});
     t.output("out", {x}, {256}, t.read(hist, {x}));
     EXPECT_EQ(line(t, "stage hist"), "stage hist(b in 0..256)");
     EXPECT_EQ(line(t, "input img"), "input img[0..R]");

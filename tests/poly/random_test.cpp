@@ -27,34 +27,33 @@ public:
     std::function<void(ir::Source, const Point&)> on_read = [](ir::Source, const Point&) {};
 
     std::int64_t operator()(const ir::Expr& e) {
-        return std::visit(
-            ir::overloaded{
-                [&](const ir::IntConstant& n) { return n.value; },
-                [&](const ir::Variable& n) { return variables.at(n.id); },
-                [&](const ir::SizeRef& n) { return sizes.at(static_cast<std::size_t>(n.index)); },
-                [&](const ir::Unary& n) {
-                    const std::int64_t a = (*this)(n.a);
-                    return n.op == ir::UnaryOp::Neg ? -a : n.op == ir::UnaryOp::Not ? 1 - a : ~a;
-                },
-                [&](const ir::Binary& n) { return binary(n); },
-                [&](const ir::Select& n) { return (*this)((*this)(n.cond) != 0 ? n.then : n.otherwise); },
-                [&](const ir::Read& n) {
-                    Point point;
-                    for (const ir::Expr& i : n.indices) point.push_back((*this)(i));
-                    on_read(n.source, point);
-                    return std::int64_t{0};
-                },
-                [&](const ir::Reduce& n) {
-                    const std::int64_t lo = (*this)(n.ranges.at(0).lo), hi = (*this)(n.ranges.at(0).hi);
-                    for (std::int64_t v = lo; v < hi; ++v) {
-                        variables[n.ranges[0].var] = v;
-                        (*this)(n.body);
-                    }
-                    return std::int64_t{0};
-                },
-                [&](const auto&) -> std::int64_t { throw std::logic_error("not in these programs"); },
-            },
-            e->value);
+        return std::visit(ir::overloaded{
+                              [&](const ir::IntConstant& n) { return n.value; },
+                              [&](const ir::Variable& n) { return variables.at(n.id); },
+                              [&](const ir::SizeRef& n) { return sizes.at(static_cast<std::size_t>(n.index)); },
+                              [&](const ir::Unary& n) {
+                                  const std::int64_t a = (*this)(n.a);
+                                  return n.op == ir::UnaryOp::Neg ? -a : n.op == ir::UnaryOp::Not ? 1 - a : ~a;
+                              },
+                              [&](const ir::Binary& n) { return binary(n); },
+                              [&](const ir::Select& n) { return (*this)((*this)(n.cond) != 0 ? n.then : n.otherwise); },
+                              [&](const ir::Read& n) {
+                                  Point point;
+                                  for (const ir::Expr& i : n.indices) point.push_back((*this)(i));
+                                  on_read(n.source, point);
+                                  return std::int64_t{0};
+                              },
+                              [&](const ir::Reduce& n) {
+                                  const std::int64_t lo = (*this)(n.ranges.at(0).lo), hi = (*this)(n.ranges.at(0).hi);
+                                  for (std::int64_t v = lo; v < hi; ++v) {
+                                      variables[n.ranges[0].var] = v;
+                                      (*this)(n.body);
+                                  }
+                                  return std::int64_t{0};
+                              },
+                              [&](const auto&) -> std::int64_t { throw std::logic_error("not in these programs"); },
+                          },
+                          e->value);
     }
 
 private:
@@ -224,7 +223,8 @@ bool has_violation(const ir::Pipeline& p, std::int64_t size) {
             }
             for_each_point(lo, hi, [&](const Point& point) { own.insert(point); });
         }
-        for (const auto& [source, points] : reads(stage, own, size)) needed[source].insert(points.begin(), points.end());
+        for (const auto& [source, points] : reads(stage, own, size))
+            needed[source].insert(points.begin(), points.end());
     }
     for (std::size_t i = 0; i < p.inputs.size(); ++i) {
         for (const Point& point : needed[{ir::Source::Kind::Input, static_cast<int>(i)}]) {

@@ -27,9 +27,9 @@ run -fsyntax-only --color never bad.pipe; check "no colour" [ "$(grep -c "$escap
 run -fsyntax-only bad.pipe; check "no colour into a file" [ "$(grep -c "$escape" .err)" -eq 0 ]
 NO_COLOR=1 run -fsyntax-only --color always bad.pipe; says "$escape" # the flag says so
 if script -qec true /dev/null >/dev/null 2>&1; then
-    terminal() { env TERM=xterm "$@" script -qec "'$pipec' -fsyntax-only bad.pipe" /dev/null </dev/null >.err 2>&1; command="$* pipec on a terminal"; }
-    terminal -u NO_COLOR; says "$escape"
-    terminal NO_COLOR=1; check "NO_COLOR counts" [ "$(grep -c "$escape" .err)" -eq 0 ]
+    terminal() { env "$@" script -qec "'$pipec' -fsyntax-only bad.pipe" /dev/null </dev/null >.err 2>&1; command="$* pipec on a terminal"; }
+    terminal -u NO_COLOR TERM=xterm; says "$escape"
+    terminal NO_COLOR=1 TERM=xterm; check "NO_COLOR counts" [ "$(grep -c "$escape" .err)" -eq 0 ]
     terminal -u NO_COLOR TERM=dumb; check "a dumb terminal has no colour" [ "$(grep -c "$escape" .err)" -eq 0 ]
 fi
 

@@ -67,8 +67,8 @@ void value_names(const ast::Expr& e, std::vector<const ast::ExprNode*>& names) {
     if (std::holds_alternative<ast::NameRef>(e->value)) names.push_back(e.get());
     const auto* call = std::get_if<ast::Call>(&e->value);
     for (const ast::Expr& child : children(e)) {
-        const bool function = call != nullptr && child == call->callee &&
-                              std::holds_alternative<ast::NameRef>(child->value);
+        const bool function =
+            call != nullptr && child == call->callee && std::holds_alternative<ast::NameRef>(child->value);
         if (child && !function) value_names(child, names);
     }
 }
@@ -91,8 +91,7 @@ void Elaborator::declare_ports(const ast::Pipeline& source) {
     for (const ast::Port& port : source.outputs) {
         if (!port.extents) {
             report(diag::ScalarOutput, port.range.valid() ? port.range : port.name.range, port.name.text)
-                .note("a result of one element is " + port.name.text + ": " + std::string(ir::name(port.type)) +
-                      "[1]");
+                .note("a result of one element is " + port.name.text + ": " + std::string(ir::name(port.type)) + "[1]");
             continue;
         }
         Symbol* symbol = declare(body_, port.name, Symbol::Kind::Stage);
@@ -205,8 +204,8 @@ std::vector<int> Elaborator::memory_order(const ast::Port& port) {
         stated.push_back(static_cast<int>(*dim));
     }
     if (stated.size() != rank) {
-        const SourceRange range = port.order->empty() ? port.name.range
-                                                      : join(port.order->front()->range, port.order->back()->range);
+        const SourceRange range =
+            port.order->empty() ? port.name.range : join(port.order->front()->range, port.order->back()->range);
         report(diag::MemoryOrder, range, port.name.text, rank);
         return order;
     }

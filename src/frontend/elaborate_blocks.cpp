@@ -24,31 +24,32 @@ void Elaborator::declare_block(const ast::Block& block, Scope* scope) {
         plain[&statement] = symbol;
     };
     for (const ast::Statement& statement : block) {
-        std::visit(overloaded{
-                       [&](const ast::Const& c) { declare_value(statement, c.name, c.value, Symbol::Kind::Const); },
-                       [&](const ast::LetStatement& l) { declare_value(statement, l.name, l.value, Symbol::Kind::Let); },
-                       [&](const ast::Return& r) {
-                           if (instance.calls.empty()) {
-                               report(diag::MisplacedReturn, statement.range)
-                                   .note("a pipeline's results are its outputs, defined by their names");
-                           } else if (!top || &statement != &block.back()) {
-                               report(diag::MisplacedReturn, statement.range)
-                                   .note("`return` stands once, as the last statement of a stage function");
-                           } else {
-                               instance.result = &r;
-                               instance.result_range = statement.range;
-                           }
-                           instance.broken = instance.broken || instance.result == nullptr;
-                       },
-                       [&](const ast::Definition& d) {
-                           if (d.array_indices.empty()) plain[&statement] = declare_definition(d, scope);
-                       },
-                       [&](const ast::Accumulate& a) {
-                           if (a.array_indices.empty()) plain[&statement] = declare_accumulate(a, scope);
-                       },
-                       [](const auto&) {},
-                   },
-                   statement.value);
+        std::visit(
+            overloaded{
+                [&](const ast::Const& c) { declare_value(statement, c.name, c.value, Symbol::Kind::Const); },
+                [&](const ast::LetStatement& l) { declare_value(statement, l.name, l.value, Symbol::Kind::Let); },
+                [&](const ast::Return& r) {
+                    if (instance.calls.empty()) {
+                        report(diag::MisplacedReturn, statement.range)
+                            .note("a pipeline's results are its outputs, defined by their names");
+                    } else if (!top || &statement != &block.back()) {
+                        report(diag::MisplacedReturn, statement.range)
+                            .note("`return` stands once, as the last statement of a stage function");
+                    } else {
+                        instance.result = &r;
+                        instance.result_range = statement.range;
+                    }
+                    instance.broken = instance.broken || instance.result == nullptr;
+                },
+                [&](const ast::Definition& d) {
+                    if (d.array_indices.empty()) plain[&statement] = declare_definition(d, scope);
+                },
+                [&](const ast::Accumulate& a) {
+                    if (a.array_indices.empty()) plain[&statement] = declare_accumulate(a, scope);
+                },
+                [](const auto&) {},
+            },
+            statement.value);
     }
     for (const ast::Statement& statement : block) {
         if (exhausted_) return;
@@ -168,8 +169,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Elaborator::constant_range(
             return std::nullopt;
         }
     }
-    return std::pair{static_cast<std::int64_t>(*first),
-                     static_cast<std::int64_t>(*last) + (range.inclusive ? 1 : 0)};
+    return std::pair{static_cast<std::int64_t>(*first), static_cast<std::int64_t>(*last) + (range.inclusive ? 1 : 0)};
 }
 
 void Elaborator::expand_for(const ast::For& loop, Scope* scope) {
@@ -199,8 +199,9 @@ void Elaborator::expand_if(const ast::IfStatement& choice, Scope* scope) {
         if (cond.is<Poison>()) return;
         if (const auto* s = cond.as<Scalar>(); s != nullptr && s->expr->type == ir::Type::Bool) {
             report(diag::NotConstant, choice.cond->range, "the condition of an `if` statement")
-                .note("to choose between values at run time, write `if` inside of a definition: "
-                      "f(x, y) = if c then a else b");
+                .note(
+                    "to choose between values at run time, write `if` inside of a definition: "
+                    "f(x, y) = if c then a else b");
         } else {
             report(diag::ConditionType, choice.cond->range, describe(cond));
         }

@@ -13,9 +13,9 @@ namespace pipec::elab {
 
 const std::vector<std::string>& Elaborator::builtin_names() {
     static const std::vector<std::string> kNames{
-        "abs",  "acos",  "asin", "atan",  "atan2", "ceil",  "clamp", "cos",    "cosh",  "exp",   "exp2",  "extent",
-        "floor", "fract", "hypot", "isnan", "length", "lerp", "log",   "log2",   "lower", "max",   "min",   "pow",
-        "rank", "round", "rsqrt", "select", "sin",  "sinh",  "sqrt",  "tan",    "tanh",  "trunc", "upper"};
+        "abs",   "acos",  "asin",  "atan",   "atan2",  "ceil", "clamp", "cos",  "cosh",  "exp",   "exp2", "extent",
+        "floor", "fract", "hypot", "isnan",  "length", "lerp", "log",   "log2", "lower", "max",   "min",  "pow",
+        "rank",  "round", "rsqrt", "select", "sin",    "sinh", "sqrt",  "tan",  "tanh",  "trunc", "upper"};
     return kNames;
 }
 
@@ -108,9 +108,10 @@ Value Elaborator::call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::C
     if (!constants && !unify(values, ranges, e->range)) return poison();
     Value result = values[0];
     for (std::size_t i = 1; i < values.size(); ++i) {
-        result = constants ? constant_min_max(op, result, values[i])
-                           : Value{Scalar{fold_binary(op, result.as<Scalar>()->expr, values[i].as<Scalar>()->expr,
-                                                      e->range)}};
+        result =
+            constants
+                ? constant_min_max(op, result, values[i])
+                : Value{Scalar{fold_binary(op, result.as<Scalar>()->expr, values[i].as<Scalar>()->expr, e->range)}};
     }
     return result;
 }
@@ -133,7 +134,8 @@ Value Elaborator::call_clamp(const ast::Expr& e, const ast::Call& call, const En
     std::vector<SourceRange> ranges;
     if (!numbers(call, env, values, ranges)) return poison();
     if (std::ranges::all_of(values, is_untyped)) {
-        return constant_min_max(ir::BinaryOp::Min, constant_min_max(ir::BinaryOp::Max, values[0], values[1]), values[2]);
+        return constant_min_max(ir::BinaryOp::Min, constant_min_max(ir::BinaryOp::Max, values[0], values[1]),
+                                values[2]);
     }
     if (!unify(values, ranges, e->range)) return poison();
     const auto expr = [&](std::size_t i) { return values[i].as<Scalar>()->expr; };
@@ -255,7 +257,9 @@ Value Elaborator::call_bounds(const ast::Expr& e, const std::string& name, const
     if (!lo || !hi) {
         if (failed_ && !defined) return poison();  // a shape that was reported
         Report r = report(diag::UnknownBounds, arg->range, text(arg->range));
-        if (defined) r.note(*defined, "its domain is inferred from its readers; give it a range, such as f(x in 0..R, y in 0..C)");
+        if (defined)
+            r.note(*defined,
+                   "its domain is inferred from its readers; give it a range, such as f(x in 0..R, y in 0..C)");
         return poison();
     }
     if (name == "lower") return {Scalar{lo}};

@@ -39,7 +39,8 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
     }
     Report r = report(diag::NotCallable, call.callee->range, text(call.callee->range), describe(callee));
     if (name != nullptr) {
-        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range)) r.note(symbol->range, "it is defined here");
+        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range))
+            r.note(symbol->range, "it is defined here");
     }
     if (callee.is<Table>()) r.note("elements of a table are taken with brackets: t[0]");
     if (callee.is<Array>()) r.note("take an element first: " + callee.as<Array>()->array->name + "[0](x, y)");
@@ -241,8 +242,8 @@ Value Elaborator::call_stage_function(const ast::Expr& e, const Function& functi
         if (i >= call.args.size()) {
             at = Env{scope, caller.owner};
         }
-        Value value = i < call.args.size() ? stage_argument(call.args[i], param.name.text, at)
-                                           : eval(param.default_value, at);
+        Value value =
+            i < call.args.size() ? stage_argument(call.args[i], param.name.text, at) : eval(param.default_value, at);
         ok = ok && !value.is<Poison>();
         const auto print = fingerprint(value);
         known = known && print.has_value();

@@ -116,7 +116,8 @@ std::optional<ir::Type> Elaborator::operator_type(const Value& a, const Value& b
     for (const auto& [value, at] : {std::pair{&a, a_range}, std::pair{&b, b_range}}) {
         if (own_type(*value) == ir::Type::Bool) {
             const std::string source = text(at);
-            report(diag::BoolArithmetic, at).note("`int32(...)` of a bool is 0 or 1; `and`, `or` and `not` combine bools");
+            report(diag::BoolArithmetic, at)
+                .note("`int32(...)` of a bool is 0 or 1; `and`, `or` and `not` combine bools");
             return std::nullopt;
         }
         if (!own_type(*value) && !is_untyped(*value)) {
@@ -134,8 +135,8 @@ std::optional<ir::Type> Elaborator::operator_type(const Value& a, const Value& b
     };
     if (!ta && !tb) {
         if (a.is<UntypedFloat>() || b.is<UntypedFloat>()) return ir::Type::Float32;
-        const bool small = fits(a.as<UntypedInt>()->value, ir::Type::Int32) &&
-                           fits(b.as<UntypedInt>()->value, ir::Type::Int32);
+        const bool small =
+            fits(a.as<UntypedInt>()->value, ir::Type::Int32) && fits(b.as<UntypedInt>()->value, ir::Type::Int32);
         return small ? ir::Type::Int32 : ir::Type::Int64;
     }
     if (!ta) ta = adapt(a, *tb);
@@ -151,16 +152,16 @@ std::optional<ir::Type> Elaborator::operator_type(const Value& a, const Value& b
     return common;
 }
 
-Value Elaborator::arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range,
-                             SourceRange b_range, SourceRange range, SourceRange op_range) {
+Value Elaborator::arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range, SourceRange b_range,
+                             SourceRange range, SourceRange op_range) {
     using ir::BinaryOp;
     if (a.is<Poison>() || b.is<Poison>()) return poison();
     if (a.is<Table>() || b.is<Table>()) return table_arithmetic(op, a, b, a_range, b_range, range, op_range);
     if (is_untyped(a) && is_untyped(b)) return constant_arithmetic(op, a, b, range, false);
     const bool shift = op == BinaryOp::Shl || op == BinaryOp::Shr;
     // The count of a shift does not take part in the choice of the type.
-    const auto type = shift ? operator_type(a, a, true, a_range, a_range, range)
-                            : operator_type(a, b, true, a_range, b_range, range);
+    const auto type =
+        shift ? operator_type(a, a, true, a_range, a_range, range) : operator_type(a, b, true, a_range, b_range, range);
     if (!type) return poison();
     const bool integers_only = op == BinaryOp::Mod || (op >= BinaryOp::BitAnd && op <= BinaryOp::Shr);
     const auto count = shift ? operator_type(b, b, true, b_range, b_range, range) : type;
@@ -281,8 +282,8 @@ Value Elaborator::compare(ir::BinaryOp op, const Value& a, const Value& b, Sourc
             }
         };
         const bool integers = a.is<UntypedInt>() && b.is<UntypedInt>();
-        const bool result = integers ? order(a.as<UntypedInt>()->value, b.as<UntypedInt>()->value)
-                                     : order(as_double(a), as_double(b));
+        const bool result =
+            integers ? order(a.as<UntypedInt>()->value, b.as<UntypedInt>()->value) : order(as_double(a), as_double(b));
         return {Scalar{ir::bool_constant(result, range)}};
     }
     if ((op == BinaryOp::Eq || op == BinaryOp::Ne) && own_type(a) == ir::Type::Bool && own_type(b) == ir::Type::Bool) {
@@ -352,7 +353,8 @@ bool Elaborator::unify(std::vector<Value>& values, const std::vector<SourceRange
         }
         if (is_untyped(so_far) && is_untyped(values[i])) {
             if (values[i].is<UntypedFloat>()) so_far = values[i];
-            if (so_far.is<UntypedInt>() && !fits(values[i].as<UntypedInt>()->value, ir::Type::Int32)) so_far = values[i];
+            if (so_far.is<UntypedInt>() && !fits(values[i].as<UntypedInt>()->value, ir::Type::Int32))
+                so_far = values[i];
             continue;
         }
         type = operator_type(so_far, values[i], false, ranges[0], ranges[i], range);

@@ -48,9 +48,7 @@ Value Elaborator::eval_node(const ast::Expr& e, const Env& env) {
             [&](const ast::Cast& n) {
                 return explicit_cast(eval_operand(n.operand, env), n.type, n.saturate, e->range, n.operand->range);
             },
-            [&](const ast::Unary& n) {
-                return negate(n.op, eval_operand(n.operand, env), n.operand->range, e->range);
-            },
+            [&](const ast::Unary& n) { return negate(n.op, eval_operand(n.operand, env), n.operand->range, e->range); },
             [&](const ast::Binary& n) {
                 if (ir::is_logical(n.op)) return eval_logical(e, n, env);
                 const Value left = eval_operand(n.left, env);
@@ -83,15 +81,14 @@ Value Elaborator::use(Symbol* symbol, SourceRange range) {
     if (symbol->let >= 0) return {Scalar{ir::variable(symbol->let, scalar->expr->type, range)}};
     if (has_binders(scalar->expr)) return {Scalar{rename_binders(p_, scalar->expr)}};
     // What is printed about a use points at the use: a leaf takes its place.
-    return {Scalar{std::visit(overloaded{
-                                  [&](const ir::Variable& v) { return ir::variable(v.id, scalar->expr->type, range); },
-                                  [&](const ir::SizeRef& s) { return ir::size_ref(s.index, range); },
-                                  [&](const ir::ParamRef& p) {
-                                      return ir::param_ref(p.index, scalar->expr->type, range);
-                                  },
-                                  [&](const auto&) { return scalar->expr; },
-                              },
-                              scalar->expr->value)}};
+    return {
+        Scalar{std::visit(overloaded{
+                              [&](const ir::Variable& v) { return ir::variable(v.id, scalar->expr->type, range); },
+                              [&](const ir::SizeRef& s) { return ir::size_ref(s.index, range); },
+                              [&](const ir::ParamRef& p) { return ir::param_ref(p.index, scalar->expr->type, range); },
+                              [&](const auto&) { return scalar->expr; },
+                          },
+                          scalar->expr->value)}};
 }
 
 Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
@@ -162,14 +159,16 @@ Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const 
     const auto* array = base.as<Array>();
     if (table == nullptr && array == nullptr) {
         Report r = report(diag::NotIndexable, index.base->range, describe(base));
-        if (base.is<Image>()) r.note(fmt::format("a point of an image is read with parentheses: {}(x, y)", text(index.base->range)));
+        if (base.is<Image>())
+            r.note(fmt::format("a point of an image is read with parentheses: {}(x, y)", text(index.base->range)));
         return poison();
     }
     const Value at = eval_operand(index.index, env);
     if (at.is<Poison>()) return poison();
     const auto value = constant_int(at);
     if (!value) {
-        report(diag::NotConstant, index.index->range, table != nullptr ? "the index of a table" : "the index of a stage array")
+        report(diag::NotConstant, index.index->range,
+               table != nullptr ? "the index of a table" : "the index of a stage array")
             .note(table != nullptr ? "`sum` and its kin with constant bounds make their variables constants; a table "
                                      "indexed at run time can be a stage or an input"
                                    : "stages are chosen at compile time");
@@ -260,8 +259,8 @@ Value Elaborator::eval_comparison(const ast::Expr& e, const ast::Comparison& com
     return wrap_lets({Scalar{result}}, shared);
 }
 
-Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then,
-                          const ast::Expr& otherwise, const Env& env) {
+Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
+                          const Env& env) {
     const ir::Expr c = condition(cond, env);
     if (!c) return poison();
     if (const auto constant = ir::as_int(c)) {
@@ -326,15 +325,31 @@ Value Elaborator::wrap_lets(Value body, const std::vector<Symbol*>& symbols) {
     return {Scalar{result}};
 }
 
+namespace {
+
+/// How often `e` uses a variable; a use inside of a loop counts as many.
+int uses(const ir::Expr& e, ir::VarId var) {
+    int count = 0;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        const auto* v = ir::as<ir::Variable>(node);
+        if (v != nullptr && v->id == var) ++count;
+        if (ir::as<ir::Reduce>(node)) count += 2;
+    });
+    return count;
+}
+
+}  // namespace
+
 ir::Expr Elaborator::close_over_lets(ir::Expr e) {
     // Variables have ascending ids, and a let's value uses only earlier ones: the greatest goes innermost.
     for (;;) {
         const std::vector<ir::VarId> free = free_variables(e);
-        const auto last = std::find_if(free.rbegin(), free.rend(), [&](ir::VarId v) { return let_values_.contains(v); });
+        const auto last =
+            std::find_if(free.rbegin(), free.rend(), [&](ir::VarId v) { return let_values_.contains(v); });
         if (last == free.rend()) return e;
         const ir::Expr value = rename_binders(p_, let_values_.at(*last));
-        if (const auto* v = ir::as<ir::Variable>(e); v != nullptr && v->id == *last) {
-            e = value;
+        if (uses(e, *last) == 1) {
+            e = ir::substitute(e, {{*last, value}});
             continue;
         }
         const ir::VariableInfo info = p_.variables[static_cast<std::size_t>(*last)];

@@ -36,7 +36,9 @@ ir::Expr fold_offset(ir::BinaryOp op, const ir::Expr& a, const ir::Expr& b, Sour
     if (op != ir::BinaryOp::Add && op != ir::BinaryOp::Sub) return nullptr;
     const auto offset = ir::as_int(b);
     if (!offset) return nullptr;
-    const auto negated = [](std::int64_t value) { return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value)); };
+    const auto negated = [](std::int64_t value) {
+        return static_cast<std::int64_t>(0 - static_cast<std::uint64_t>(value));
+    };
     std::int64_t sum = op == ir::BinaryOp::Add ? *offset : negated(*offset);
     ir::Expr base = a;
     if (const auto* inner = ir::as<ir::Binary>(a);

@@ -1,5 +1,5 @@
-// Building typed expressions with constants folded, floats included: IEEE operators are exact to the last bit at compile
-// time; of math functions the value is the double's, rounded.
+// Building typed expressions with constants folded, floats included: IEEE operators are exact to the last bit at
+// compile time; of math functions the value is the double's, rounded.
 #pragma once
 
 #include <optional>

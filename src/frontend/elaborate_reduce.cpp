@@ -131,8 +131,7 @@ bool Elaborator::indexes_with(const ast::Expr& e, const std::set<std::string>& n
         }
     }
     const std::vector<ast::Expr> operands = children(e);
-    return std::ranges::any_of(operands,
-                               [&](const ast::Expr& x) { return x && indexes_with(x, names, scope, depth); });
+    return std::ranges::any_of(operands, [&](const ast::Expr& x) { return x && indexes_with(x, names, scope, depth); });
 }
 
 std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& env) {

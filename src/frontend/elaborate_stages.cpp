@@ -53,7 +53,8 @@ void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
     std::string chain;
     for (auto it = first; it != in_progress_.end(); ++it) chain += fmt::format("`{}` needs ", label(*it));
     Report r = report(diag::Cycle, use, fmt::format("definitions go in a circle: {}`{}`", chain, label(symbol)));
-    for (auto it = first; it != in_progress_.end(); ++it) r.note((*it)->range, fmt::format("`{}` is defined here", label(*it)));
+    for (auto it = first; it != in_progress_.end(); ++it)
+        r.note((*it)->range, fmt::format("`{}` is defined here", label(*it)));
 }
 
 void Elaborator::define_const(Symbol& symbol) {
@@ -272,8 +273,8 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
     Value value = eval(d.value, env);
     if (value.is<Poison>()) return;
     if (const auto* image = value.as<Image>()) {
-        const bool made_here = image->source.kind == ir::Source::Kind::Stage &&
-                               stage_of(*image).name.starts_with(symbol.full_name + ".");
+        const bool made_here =
+            image->source.kind == ir::Source::Kind::Stage && stage_of(*image).name.starts_with(symbol.full_name + ".");
         const bool same_type = !d.type || *d.type == image->type;
         if (symbol.output < 0 && same_type) {
             // `f = box3(img)`: the stage that the function returns is what the program calls f.

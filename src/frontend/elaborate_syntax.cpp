@@ -16,10 +16,14 @@ std::vector<ast::Expr> children(const ast::Expr& e) {
                               list.insert(list.end(), n.args.begin(), n.args.end());
                               return list;
                           },
-                          [](const ast::Index& n) { return List{n.base, n.index}; },
+                          [](const ast::Index& n) {
+                              return List{n.base, n.index};
+                          },
                           [](const ast::Cast& n) { return List{n.operand}; },
                           [](const ast::Unary& n) { return List{n.operand}; },
-                          [](const ast::Binary& n) { return List{n.left, n.right}; },
+                          [](const ast::Binary& n) {
+                              return List{n.left, n.right};
+                          },
                           [](const ast::Comparison& n) { return n.operands; },
                           [](const ast::If& n) {
                               return n.otherwise ? List{n.cond, n.then, n.otherwise} : List{n.cond, n.then};

@@ -153,9 +153,15 @@ bool contains(const ir::Expr& e) {
 
 }  // namespace
 
-bool has_reads(const ir::Expr& e) { return contains<ir::Read>(e); }
-bool has_params(const ir::Expr& e) { return contains<ir::ParamRef>(e); }
-bool has_binders(const ir::Expr& e) { return contains<ir::Let, ir::Reduce>(e); }
+bool has_reads(const ir::Expr& e) {
+    return contains<ir::Read>(e);
+}
+bool has_params(const ir::Expr& e) {
+    return contains<ir::ParamRef>(e);
+}
+bool has_binders(const ir::Expr& e) {
+    return contains<ir::Let, ir::Reduce>(e);
+}
 
 namespace {
 
@@ -176,7 +182,9 @@ int index_arithmetic_size(const ir::Expr& e, int limit) {
                           [](const ir::ParamRef&) { return 1; },
                           [&](const ir::Cast& c) { return sum({c.a}); },
                           [&](const ir::Unary& u) { return e->type == ir::Type::Int32 ? sum({u.a}) : limit; },
-                          [&](const ir::Binary& b) { return e->type == ir::Type::Int32 ? sum({b.a, b.b}) : limit; },
+                          [&](const ir::Binary& b) {
+                              return e->type == ir::Type::Int32 ? sum({b.a, b.b}) : limit;
+                          },
                           [&](const auto&) { return limit; },
                       },
                       e->value);

@@ -24,17 +24,35 @@ struct Value;
 /// The value of something that was reported as wrong; whatever uses it is silent.
 struct Poison {};
 /// An integer constant that has met no typed operand yet: an int64, or a literal up to the greatest uint64.
-struct UntypedInt { Int128 value; };
-struct UntypedFloat { double value; };
+struct UntypedInt {
+    Int128 value;
+};
+struct UntypedFloat {
+    double value;
+};
 /// A typed scalar; may use index variables, and reads of images.
-struct Scalar { ir::Expr expr; };
-struct Table { std::shared_ptr<const std::vector<Value>> elements; };
+struct Scalar {
+    ir::Expr expr;
+};
+struct Table {
+    std::shared_ptr<const std::vector<Value>> elements;
+};
 /// A whole stage or input.
-struct Image { ir::Source source; std::size_t rank; ir::Type type; };
+struct Image {
+    ir::Source source;
+    std::size_t rank;
+    ir::Type type;
+};
 /// A stage array with the first of its indices.
-struct Array { Symbol* array; std::vector<std::int64_t> indices; };
+struct Array {
+    Symbol* array;
+    std::vector<std::int64_t> indices;
+};
 /// A function of a file, and the scope in which its body is read.
-struct Function { const ast::Fn* fn; Scope* home; };
+struct Function {
+    const ast::Fn* fn;
+    Scope* home;
+};
 
 struct Value {
     std::variant<Poison, UntypedInt, UntypedFloat, Scalar, Table, Image, Array, Function> v;
@@ -49,7 +67,9 @@ struct Value {
     }
 };
 
-inline Value poison() { return {Poison{}}; }
+inline Value poison() {
+    return {Poison{}};
+}
 Value make_table(std::vector<Value> elements);
 
 /// "a table", "an image", ... for messages.
@@ -62,7 +82,9 @@ std::optional<bool> constant_bool(const Value& value);
 /// True for what `const` may name: numbers, bools, and tables of them.
 bool is_constant(const Value& value);
 /// True for untyped numbers.
-inline bool is_untyped(const Value& value) { return value.is<UntypedInt>() || value.is<UntypedFloat>(); }
+inline bool is_untyped(const Value& value) {
+    return value.is<UntypedInt>() || value.is<UntypedFloat>();
+}
 /// An untyped number as a double.
 double as_double(const Value& untyped);
 

@@ -60,9 +60,9 @@ struct Symbol {
     const ast::Definition* stage = nullptr;
     const ast::Accumulate* accumulate = nullptr;
     const ast::Port* port = nullptr;
-    int output = -1;        ///< index of the output that it is
-    int index = -1;         ///< of an input, parameter or size
-    std::string full_name;  ///< stages: unique in the pipeline
+    int output = -1;                                        ///< index of the output that it is
+    int index = -1;                                         ///< of an input, parameter or size
+    std::string full_name;                                  ///< stages: unique in the pipeline
     std::map<std::vector<std::int64_t>, Symbol*> elements;  ///< Array
     /// A scalar that is evaluated once, where it is bound: its uses are this variable.
     ir::VarId let = -1;
@@ -75,19 +75,20 @@ struct Scope {
     Scope* parent = nullptr;
     std::map<std::string, Symbol*, std::less<>> names;
     Instance* instance = nullptr;
-    std::string suffix;            ///< of stages declared in an iteration of a loop: "[3]"
+    std::string suffix;  ///< of stages declared in an iteration of a loop: "[3]"
     const ast::File* file = nullptr;
-    std::vector<Scope*> imports;   ///< File: the scopes of the files it imports
+    std::vector<Scope*> imports;  ///< File: the scopes of the files it imports
 };
 
-/// For each dimension of an image the first and last index, null where they are not stated: what lower() and upper() tell.
+/// For each dimension of an image the first and last index, null where they are not stated: what lower() and upper()
+/// tell.
 using Bounds = std::vector<std::pair<ir::Expr, ir::Expr>>;
 
 /// The point of a whole-image expression: all images in it are read here. Its rank is that of the first image.
 struct Point {
     std::vector<ir::VarId> vars;
     std::optional<std::size_t> rank;
-    SourceRange first;  ///< the image that set the rank
+    SourceRange first;             ///< the image that set the rank
     std::optional<Bounds> bounds;  ///< common to all images that are read
 };
 
@@ -133,7 +134,7 @@ public:
     void check_file(Scope* file);
 
     static constexpr int kMaxDepth = 1200;          ///< of nested evaluation
-    static constexpr long kMaxSteps = 1'000'000;    ///< expressions evaluated in one pipeline
+    static constexpr long kMaxSteps = 300'000;      ///< expressions evaluated in one pipeline
     static constexpr int kMaxCallDepth = 64;        ///< of stage and expression functions
     static constexpr int kMaxIterations = 100'000;  ///< of compile-time loops, in all
     static constexpr std::size_t kMaxStages = 10'000;

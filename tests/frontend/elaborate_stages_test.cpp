@@ -1,0 +1,125 @@
+// Definitions: order, scopes, compile-time control, stage arrays, whole images, outputs.
+#include "elaborated.h"
+
+namespace pipec {
+namespace {
+
+TEST(Stages, StandInTopologicalOrder) {
+    EXPECT_EQ(
+        in_gray(
+            "out(x, y) = b(x, y)\n b(x, y) = a(x + 1, y)\n a(x, y) = img(x, y) * K\n const K = N + 1\n const N = 2"),
+        "a(x, y): float32 = img(x, y) * 3.0\n"
+        "b(x, y): float32 = a(x + 1, y)\n"
+        "out(x in 0..R, y in 0..C): float32 = b(x, y)\n");
+}
+
+TEST(Stages, LoopsAndArrays) {
+    EXPECT_EQ(in_gray("g[0] = img\n for l in 1..=2 { h(x, y) = g[l - 1](2 * x, y)\n g[l](x, y) = h(x, 2 * y) + l }\n"
+                      "out(x, y) = g[2](x, y)"),
+              "h[1](x, y): float32 = img(2 * x, y)\n"
+              "g[1](x, y): float32 = h[1](x, 2 * y) + 1.0\n"
+              "h[2](x, y): float32 = g[1](2 * x, y)\n"
+              "g[2](x, y): float32 = h[2](x, 2 * y) + 2.0\n"
+              "out(x in 0..R, y in 0..C): float32 = g[2](x, y)\n");
+}
+
+TEST(Stages, CompileTimeIfTakesOneBranch) {
+    const char* program = "if MODE == 1 { out(x, y) = img(x, y) } else { out(x, y) = nothing(x, y) }";
+    EXPECT_EQ(in_gray(program, "const MODE = 1"), "out(x in 0..R, y in 0..C): float32 = img(x, y)\n");
+    EXPECT_EQ(in_gray(program, "const MODE = 2"), "unknown name `nothing`\n");
+}
+
+TEST(Stages, LetsOverSizesAndParameters) {
+    EXPECT_EQ(in_gray("let half = R / 2\n let gain = 2 * k\n out(x, y) = if x < half then img(x, y) * gain else 0"),
+              "out(x in 0..R, y in 0..C): float32 = if x < R / 2 then img(x, y) * (2.0 * k) else 0.0\n");
+}
+
+TEST(Stages, ExplicitRangesAndTypes) {
+    EXPECT_EQ(in_gray("f(x in 0..R, y in -1..=C): uint8 = uint8(img(x, y))\n out(x, y) = f(x, y)"),
+              "f(x in 0..R, y in -1..C + 1): uint8 = uint8(img(x, y))\n"
+              "out(x in 0..R, y in 0..C): float32 = float32(f(x, y))\n");
+}
+
+TEST(Stages, AnOutputWithOtherRangesIsAPartOfTheStage) {
+    EXPECT_EQ(in_gray("out(x in -1..R + 1, y in 0..C) = img(x, y)"),
+              "out.all(x in -1..R + 1, y in 0..C): float32 = img(x, y)\n"
+              "out(x in 0..R, y in 0..C): float32 = out.all(x, y)\n");
+}
+
+TEST(Stages, WholeImages) {
+    EXPECT_EQ(in_gray("out = img * k + sqrt(img)"),
+              "out(i in 0..R, j in 0..C): float32 = img(i, j) * k + sqrt(img(i, j))\n");
+    EXPECT_EQ(in_gray("f(a, b) = img(a, b)\n out = if f > 0 then f else -f"),
+              "f(a, b): float32 = img(a, b)\n"
+              "out(a in 0..R, b in 0..C): float32 = if f(a, b) > 0.0 then f(a, b) else -f(a, b)\n");
+}
+
+TEST(Stages, AnAliasMakesNoStage) {
+    EXPECT_EQ(in_gray("f = img\n out(x, y) = f(x, y)"), "out(x in 0..R, y in 0..C): float32 = img(x, y)\n");
+}
+
+TEST(Stages, UnusedOnesAreDroppedWithAWarning) {
+    const Elaborated e("pipeline p(f: float32[R]) -> out: float32[R] { a(x) = f(x)\n b(x) = a(x)\n out(x) = f(x) }\n");
+    EXPECT_EQ(e.ids(), (std::vector<std::string>{"unused-stage", "unused-stage"}));
+    ASSERT_EQ(e.pipelines.size(), 1U);
+    EXPECT_EQ(e.pipelines[0].stages.size(), 1U);
+}
+
+TEST(Stages, RankZero) {
+    EXPECT_EQ(in_gray("m() = sum(i in 0..R) img(i, 0)\n out(x, y) = img(x, y) - m()"),
+              "m(): float32 = sum(i in 0..R) img(i, 0)\n"
+              "out(x in 0..R, y in 0..C): float32 = img(x, y) - m()\n");
+}
+
+TEST(Stages, SeveralErrorsInOneRun) {
+    const Elaborated e(
+        "pipeline p(f: float32[R]) -> out: float32[R] {\n a(x) = f(x, x)\n b(x) = a(x) + nope\n out(x): uint8 = b(x) "
+        "}\n");
+    EXPECT_EQ(e.ids(), (std::vector<std::string>{"wrong-rank", "unknown-name", "output-type"}));
+}
+
+TEST(Stages, ABadPipelineDoesNotTakeTheOthersAlong) {
+    const Elaborated e(
+        "pipeline a(f: float32[R]) -> out: float32[R] { out(x) = nope }\n"
+        "pipeline b(f: float32[R]) -> out: float32[R] { out(x) = f(x) }\n");
+    ASSERT_EQ(e.pipelines.size(), 1U);
+    EXPECT_EQ(e.pipelines[0].name, "b");
+}
+
+TEST(Stages, ABadConstantFailsEveryPipelineThatUsesIt) {
+    const Elaborated e(
+        "const K = nope\n"
+        "pipeline a(f: float32[R]) -> out: float32[R] { out(x) = f(x) * K }\n"
+        "pipeline b(f: float32[R]) -> out: float32[R] { out(x) = f(x) * K }\n");
+    EXPECT_EQ(e.ids(), std::vector<std::string>{"unknown-name"});
+    EXPECT_TRUE(e.pipelines.empty());
+}
+
+TEST(Stages, SizesInOrderOfAppearance) {
+    const Elaborated e(
+        "const N = 4\npipeline p(a: float32[2 * R, N], m: float32 = 1) -> out: float32[C, R] where C >= 2, m > 0 {\n"
+        " out(x, y) = a(x, y) * m }\n");
+    ASSERT_EQ(e.pipelines.size(), 1U) << e.messages();
+    EXPECT_EQ(e.pipelines[0].sizes.size(), 2U);
+    EXPECT_EQ(e.pipelines[0].sizes[1].name, "C");
+    EXPECT_EQ(e.pipelines[0].where.size(), 2U);
+    EXPECT_EQ(ir::to_string(e.pipelines[0]).substr(0, 99),
+              "pipeline p(a: float32[2 * R, 4], m: float32 = 1.0) -> out: float32[C, R] where C >= 2, m > 0.0 {\n ");
+}
+
+TEST(Accumulates, SplitByUpdate) {
+    EXPECT_EQ(stages("pipeline p(img: uint8[R, C]) -> out: int32[256] {\n"
+                     "  accumulate out(v in 0..256): int32 = v {\n"
+                     "    for x in 0..R, y in 0..x { let v = img(x, y)\n"
+                     "      if v > 3 { out(v) += 1 } else { out(0) max= v } }\n"
+                     "    out(1) min= 7\n"
+                     "  }\n}\n"),
+              "accumulate out(v in 0..256): int32 = v {\n"
+              "for x in 0..R, y in 0..x { if int32(img(x, y)) > 3 { out(int32(img(x, y))) += 1 } }\n"
+              "for x in 0..R, y in 0..x { if not int32(img(x, y)) > 3 { out(0) max= int32(img(x, y)) } }\n"
+              "out(1) min= 7\n"
+              "}\n");
+}
+
+}  // namespace
+}  // namespace pipec

@@ -32,6 +32,13 @@ public:
             if (++chained >= kMaxNesting) give_up();
         }
     }
+    void reset() override {
+        PipeParser::reset();
+        open_expressions_ = 0;
+    }
+    /// True after an error was reported here.
+    [[nodiscard]] bool gave_up() const { return gave_up_; }
+
     // `expr` is the only left-recursive rule, hence what these two count.
     void enterRecursionRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t rule,
                             int precedence) override {
@@ -50,12 +57,14 @@ private:
 
     [[noreturn]] void give_up() {
         diags_.report(diag::NestedTooDeeply, syntax::range_of(file_, *getCurrentToken()), kMaxNesting);
+        gave_up_ = true;
         throw antlr4::ParseCancellationException();
     }
 
     FileId file_;
     Diagnostics& diags_;
     int open_expressions_ = 0;
+    bool gave_up_ = false;
 };
 
 ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics& diags) {
@@ -67,13 +76,24 @@ ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics&
     tokens.fill();  // messages look at the tokens after an error too
     BoundedParser parser(&tokens, file, diags);
     parser.removeErrorListeners();
-    parser.setErrorHandler(std::make_shared<syntax::ErrorStrategy>(sources, file, diags));
-    parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(antlr4::atn::PredictionMode::SLL);
-    try {
-        return syntax::build_tree(*parser.file(), tokens, sources, file, diags);
-    } catch (const antlr4::ParseCancellationException&) {
-        return {file, {}};
+    // Weak prediction first: it is fast, and what it accepts is right. Where it fails, full prediction has the last
+    // word and reports.
+    using antlr4::atn::PredictionMode;
+    for (const PredictionMode mode : {PredictionMode::SLL, PredictionMode::LL}) {
+        parser.reset();
+        parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(mode);
+        if (mode == PredictionMode::SLL) {
+            parser.setErrorHandler(std::make_shared<antlr4::BailErrorStrategy>());
+        } else {
+            parser.setErrorHandler(std::make_shared<syntax::ErrorStrategy>(sources, file, diags));
+        }
+        try {
+            return syntax::build_tree(*parser.file(), tokens, sources, file, diags);
+        } catch (const antlr4::ParseCancellationException&) {
+            if (parser.gave_up()) break;
+        }
     }
+    return {file, {}};
 }
 
 }  // namespace

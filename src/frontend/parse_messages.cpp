@@ -170,13 +170,9 @@ private:
     /// but it is where the line before ended.
     std::optional<std::size_t> swallowed_statement() {
         if (!is(PipeParser::ASSIGN) && !is(PipeParser::COLON)) return std::nullopt;
-        const antlr4::Token* first = previous_;  // of the line
-        const antlr4::Token* before = first == nullptr ? nullptr : visible(first->getTokenIndex(), -1);
-        while (before != nullptr && before->getLine() == first->getLine()) {
-            first = before;
-            before = visible(first->getTokenIndex(), -1);
-        }
-        if (before == nullptr || first->getLine() != found_.getLine() || !starts_statement(*first)) return std::nullopt;
+        const antlr4::Token* first = &first_of_line(found_);
+        const antlr4::Token* before = visible(first->getTokenIndex(), -1);
+        if (before == nullptr || !starts_statement(*first)) return std::nullopt;
         if (ends_expression(*before) || before->getType() == PipeParser::LBRACE ||
             before->getType() == PipeParser::RBRACE || before->getType() == PipeParser::SEMICOLON) {
             return std::nullopt;
@@ -222,7 +218,7 @@ private:
 
     bool closing_bracket() {
         const bool closes = is(PipeParser::RPAREN) || is(PipeParser::RBRACKET) || is(PipeParser::RBRACE);
-        if (in_block() && starts_item(found_)) return unclosed(*parser_.getContext()->start, "}");
+        if (in_block() && starts_item(found_)) return unclosed_brace();
         if (in_block() || rule() == PipeParser::RuleFile) {
             if (!closes) return false;
             diags_.report(diag::UnmatchedBracket, range_of(file_, found_), text(found_));
@@ -236,6 +232,29 @@ private:
         const bool past_it = starts_line() || closes || is(PipeParser::ASSIGN) || is(PipeParser::LBRACE) ||
                              is(PipeParser::SEMICOLON) || is(PipeParser::ARROW);
         return expects(closer) && past_it && unclosed(*open, round ? ")" : "]");
+    }
+    /// The `{` that is left open in the end is seldom the one whose `}` was forgotten: layout knows that one.
+    bool unclosed_brace() {
+        const antlr4::Token& outermost = *parser_.getContext()->start;
+        std::vector<const antlr4::Token*> open;
+        for (const antlr4::Token* t = &outermost; t != nullptr && t != &found_; t = visible(t->getTokenIndex(), +1)) {
+            if (t->getType() == PipeParser::LBRACE) open.push_back(t);
+            if (t->getType() != PipeParser::RBRACE || open.empty()) continue;
+            const antlr4::Token& first = first_of_line(*open.back());
+            if (&first_of_line(*t) == t && t->getCharPositionInLine() < first.getCharPositionInLine()) {
+                return unclosed(*open.back(), "}");
+            }
+            open.pop_back();
+        }
+        return unclosed(outermost, "}");
+    }
+    [[nodiscard]] const antlr4::Token& first_of_line(const antlr4::Token& token) const {
+        const antlr4::Token* first = &token;
+        for (const antlr4::Token* t = first; t != nullptr && t->getLine() == token.getLine();
+             t = visible(t->getTokenIndex(), -1)) {
+            first = t;
+        }
+        return *first;
     }
     bool unclosed(const antlr4::Token& open, const std::string& closer) {
         diags_.report(diag::UnclosedBracket, place(), closer, relation())

@@ -2,7 +2,9 @@
 // damaged.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <algorithm>
+#include <cctype>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -39,10 +41,10 @@ class Robust : public testing::TestWithParam<Bad> {};
 
 TEST_P(Robust, EndsSoonWithTheRightError) {
     const std::string text = GetParam().text();
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     const Parsed parsed(text);
-    const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    EXPECT_LT(seconds, 20.0);  // usually a second; the bound is for machines that do other things as well
+    // Processor time, so that a busy machine does not matter. Usually a second without optimisation.
+    EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 10.0);
     EXPECT_LE(parsed.diags.error_count(), Diagnostics::kMaxErrors);
     const std::vector<std::string> ids = parsed.ids();
     EXPECT_EQ(ids.empty() ? "" : ids.front(), GetParam().first_id);

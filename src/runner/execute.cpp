@@ -284,11 +284,12 @@ LoadedInput load_input(const Buffer& buffer, const FileBinding& binding, const A
     return result;
 }
 
-/// The status of a call as an error with the pipeline's own words, and the files that the shapes come from.
+/// A refusal in the pipeline's own words, with the files that the shapes come from.
 Error refused(const Library& library, const Arguments& args, const std::vector<LoadedInput>& inputs) {
     std::string message(1024, '\0');
-    library.info().check(args.get(), message.data(), message.size());
+    const abi::pipe_status status = library.info().check(args.get(), message.data(), message.size());
     message.resize(std::strlen(message.c_str()));
+    if (message.empty()) message = fmt::format("`{}` failed (status {})", library.info().name, status);
     for (const LoadedInput& input : inputs) message += "\n  note: " + input.description;
     return run_error(message);
 }
@@ -386,9 +387,8 @@ Report execute(const Library& library, const Options& options) {
         loaded.push_back(load_input(inputs[i], files[inputs[i].name], args, report.buffers[i]));
     }
 
-    // resolve() knows no memory; check(), which words the errors, wants pointers that are not null.
+    // resolve() does not look at memory; check(), which words its errors, looks at shapes first.
     std::vector<Memory> memory(outputs.size());
-    for (const Buffer& output : outputs) args.set_data(output, args.at(0));
     if (info.resolve(args.get()) != abi::PIPE_OK) throw refused(library, args, loaded);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         memory[i] = Memory(span_bytes(outputs[i].type, args.extents(outputs[i]), args.strides(outputs[i])));

@@ -142,10 +142,11 @@ void check_writable(const std::string& path) {
     if (!fs::is_directory(parent, error)) {
         throw file_error(fmt::format("cannot write {}: there is no directory {}", path, parent.string()));
     }
-    if (fs::exists(target, error) && !fs::is_regular_file(target, error)) {
+    const bool replaces = fs::exists(target, error);
+    if (replaces && !fs::is_regular_file(target, error)) {
         throw file_error(fmt::format("cannot write {}: it is not a regular file", path));
     }
-    if (access(parent.c_str(), W_OK) != 0) {
+    if (access(parent.c_str(), W_OK) != 0 || (replaces && access(target.c_str(), W_OK) != 0)) {
         throw file_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
     }
 }

@@ -28,15 +28,13 @@ TEST_F(Formats, ColorImagesAreBitExactInEveryLayout) {
     const std::string image = pnm(4, 5, 3, ramp(60, 4));
     write_bytes("in.ppm", image);
     for (const std::string layout : {"planar", "planar_stored_interleaved", "interleaved", "by_row", "any_channels"}) {
-        for (const std::string file : {"a.png", "a.tif", "a.bmp", "a.tga", "a.ppm"}) {
-            expect_copy(layout, "in.ppm", file);
-            if (layout == "any_channels" || file == "a.bmp" || file == "a.tga") {
-                expect_copy("planar", file, "b.ppm");
-            } else {
-                expect_copy(layout, file, "b.ppm");
-            }
-            EXPECT_EQ(read_bytes("b.ppm"), image) << layout << " " << file;
-        }
+        expect_copy(layout, "in.ppm", layout + ".ppm");
+        EXPECT_EQ(read_bytes(layout + ".ppm"), image) << layout;
+    }
+    for (const std::string file : {"a.png", "a.tif", "a.bmp", "a.tga"}) {
+        expect_copy("interleaved", "in.ppm", file);
+        expect_copy("planar", file, "b.ppm");
+        EXPECT_EQ(read_bytes("b.ppm"), image) << file;
     }
 }
 

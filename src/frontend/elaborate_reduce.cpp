@@ -1,5 +1,7 @@
 // Reductions. Ranges with few constant points are unrolled, the variables being constants in each term; all others are
 // loops. See docs/language.md, "Expressions".
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "frontend/elaborate_fold.h"
@@ -155,6 +157,17 @@ std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& e
     return ir::Range{var, std::move(lo), std::move(hi)};
 }
 
+ir::Expr Elaborator::truth(const Value& value, SourceRange range) {
+    const auto* s = value.as<Scalar>();
+    if (s != nullptr && s->expr->type == ir::Type::Bool) return s->expr;
+    if (!value.is<Poison>()) {
+        report(diag::ConditionType, range, describe(value))
+            .note(
+                fmt::format("the body of a reduction ends before a comparison: any(i in 0..3) ({} > 0)", text(range)));
+    }
+    return nullptr;
+}
+
 Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env) {
     Env inner = env;
     std::vector<ir::Range> ranges;
@@ -168,7 +181,7 @@ Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, con
     const SourceRange at = reduce.body->range;
     ir::Expr body;
     if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
-        body = condition_of(value, at);
+        body = truth(value, at);
     } else {
         const bool promote = reduce.op == ir::ReduceOp::Sum || reduce.op == ir::ReduceOp::Prod;
         const auto type = operator_type(value, value, promote, at, at, at);
@@ -192,7 +205,7 @@ Value Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
     std::vector<ir::Expr> terms;
     if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
         for (const Value& value : values) {
-            terms.push_back(condition_of(value, at));
+            terms.push_back(truth(value, at));
             if (!terms.back()) return poison();
         }
         return {Scalar{fold_terms(op, std::move(terms), e->range)}};

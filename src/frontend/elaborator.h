@@ -264,6 +264,8 @@ private:
     Env with_constant(const Env& env, const ast::Name& name, std::int64_t value);
     /// The range of a run-time loop, its variable bound in a new scope of `env`.
     std::optional<ir::Range> loop_range(const ast::IndexRange& r, Env& env);
+    /// The body of `any` and `all`.
+    ir::Expr truth(const Value& value, SourceRange range);
     /// True when the body takes elements of tables or stage arrays by these variables, also inside of functions.
     bool indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope, int depth);
 

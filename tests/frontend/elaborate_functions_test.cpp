@@ -83,7 +83,7 @@ TEST(Reductions, SmallOnesAreUnrolledAndZerosLeftOut) {
     EXPECT_EQ(value("max(i in 0..2, j in 0..2) u8(x + i, y + j)", "uint8"),
               "max(max(max(u8(x, y), u8(x, y + 1)), u8(x + 1, y)), u8(x + 1, y + 1))");
     EXPECT_EQ(value("sum(i in 0..2) u8(x + i, y)", "int32"), "int32(u8(x, y)) + int32(u8(x + 1, y))");
-    EXPECT_EQ(value("int32(any(i in 0..2) f(x + i, y) > 0)", "int32"), "int32(f(x, y) > 0.0 or f(x + 1, y) > 0.0)");
+    EXPECT_EQ(value("int32(any(i in 0..2) (f(x + i, y) > 0))", "int32"), "int32(f(x, y) > 0.0 or f(x + 1, y) > 0.0)");
     EXPECT_EQ(value("prod(i in 1..=4) i", "int32"), "24");
     EXPECT_EQ(value("sum(i in 0..3, j in 0..i) f(i, j)", "float32"), "f(1, 0) + f(2, 0) + f(2, 1)");
 }

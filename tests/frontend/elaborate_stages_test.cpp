@@ -103,7 +103,7 @@ TEST(Stages, SizesInOrderOfAppearance) {
     EXPECT_EQ(e.pipelines[0].sizes.size(), 2U);
     EXPECT_EQ(e.pipelines[0].sizes[1].name, "C");
     EXPECT_EQ(e.pipelines[0].where.size(), 2U);
-    EXPECT_EQ(ir::to_string(e.pipelines[0]).substr(0, 99),
+    EXPECT_EQ(ir::to_string(e.pipelines[0]).substr(0, 98),
               "pipeline p(a: float32[2 * R, 4], m: float32 = 1.0) -> out: float32[C, R] where C >= 2, m > 0.0 {\n ");
 }
 

@@ -8,14 +8,14 @@
 
 #include "runner/pipe_abi.h"
 
-namespace abi = pipec::runner::abi;
+namespace view = pipec::runner::abi;
 
-#define SAME_FIELD(Struct, field)                                            \
-    static_assert(offsetof(Struct, field) == offsetof(abi::Struct, field) && \
-                  sizeof(Struct::field) == sizeof(abi::Struct::field) &&     \
-                  std::is_pointer_v<decltype(Struct::field)> == std::is_pointer_v<decltype(abi::Struct::field)>)
+#define SAME_FIELD(Struct, field)                                             \
+    static_assert(offsetof(Struct, field) == offsetof(view::Struct, field) && \
+                  sizeof(Struct::field) == sizeof(view::Struct::field) &&     \
+                  std::is_pointer_v<decltype(Struct::field)> == std::is_pointer_v<decltype(view::Struct::field)>)
 
-static_assert(sizeof(pipe_buffer_info) == sizeof(abi::pipe_buffer_info));
+static_assert(sizeof(pipe_buffer_info) == sizeof(view::pipe_buffer_info));
 SAME_FIELD(pipe_buffer_info, name);
 SAME_FIELD(pipe_buffer_info, type);
 SAME_FIELD(pipe_buffer_info, rank);
@@ -27,13 +27,13 @@ SAME_FIELD(pipe_buffer_info, data_offset);
 SAME_FIELD(pipe_buffer_info, extent_offset);
 SAME_FIELD(pipe_buffer_info, stride_offset);
 
-static_assert(sizeof(pipe_scalar_info) == sizeof(abi::pipe_scalar_info));
+static_assert(sizeof(pipe_scalar_info) == sizeof(view::pipe_scalar_info));
 SAME_FIELD(pipe_scalar_info, name);
 SAME_FIELD(pipe_scalar_info, type);
 SAME_FIELD(pipe_scalar_info, has_default);
 SAME_FIELD(pipe_scalar_info, offset);
 
-static_assert(sizeof(pipe_info) == sizeof(abi::pipe_info));
+static_assert(sizeof(pipe_info) == sizeof(view::pipe_info));
 SAME_FIELD(pipe_info, name);
 SAME_FIELD(pipe_info, buffer_count);
 SAME_FIELD(pipe_info, buffers);
@@ -49,20 +49,20 @@ SAME_FIELD(pipe_info, check);
 SAME_FIELD(pipe_info, workspace_size);
 SAME_FIELD(pipe_info, launch);
 
-static_assert(std::is_same_v<pipe_status, abi::pipe_status> && PIPE_OK == abi::PIPE_OK);
-static_assert(int(PIPE_BOOL) == int(abi::PIPE_BOOL) && int(PIPE_INT8) == int(abi::PIPE_INT8) &&
-              int(PIPE_INT64) == int(abi::PIPE_INT64) && int(PIPE_UINT8) == int(abi::PIPE_UINT8) &&
-              int(PIPE_UINT64) == int(abi::PIPE_UINT64) && int(PIPE_FLOAT16) == int(abi::PIPE_FLOAT16) &&
-              int(PIPE_FLOAT32) == int(abi::PIPE_FLOAT32) && int(PIPE_FLOAT64) == int(abi::PIPE_FLOAT64));
+static_assert(std::is_same_v<pipe_status, view::pipe_status> && PIPE_OK == view::PIPE_OK);
+static_assert(int(PIPE_BOOL) == int(view::PIPE_BOOL) && int(PIPE_INT8) == int(view::PIPE_INT8) &&
+              int(PIPE_INT64) == int(view::PIPE_INT64) && int(PIPE_UINT8) == int(view::PIPE_UINT8) &&
+              int(PIPE_UINT64) == int(view::PIPE_UINT64) && int(PIPE_FLOAT16) == int(view::PIPE_FLOAT16) &&
+              int(PIPE_FLOAT32) == int(view::PIPE_FLOAT32) && int(PIPE_FLOAT64) == int(view::PIPE_FLOAT64));
 
 // The tables of a real pipeline, read through the runner's types.
 TEST(Abi, ATableReadsTheSame) {
-    const auto* info = reinterpret_cast<const abi::pipe_info*>(abi_example_info());
+    const auto* info = reinterpret_cast<const view::pipe_info*>(abi_example_info());
     EXPECT_STREQ(info->name, "abi_example");
     EXPECT_STREQ(info->target, "host");
     ASSERT_EQ(info->buffer_count, 2);
     EXPECT_STREQ(info->buffers[0].name, "img");
-    EXPECT_EQ(info->buffers[0].type, abi::PIPE_UINT8);
+    EXPECT_EQ(info->buffers[0].type, view::PIPE_UINT8);
     ASSERT_EQ(info->buffers[0].rank, 3);
     EXPECT_EQ(info->buffers[0].is_output, 0);
     EXPECT_EQ(info->buffers[0].order[0], 1);
@@ -75,7 +75,7 @@ TEST(Abi, ATableReadsTheSame) {
     EXPECT_EQ(info->buffers[1].is_output, 1);
     ASSERT_EQ(info->parameter_count, 1);
     EXPECT_STREQ(info->parameters[0].name, "k");
-    EXPECT_EQ(info->parameters[0].type, abi::PIPE_FLOAT16);
+    EXPECT_EQ(info->parameters[0].type, view::PIPE_FLOAT16);
     EXPECT_EQ(info->parameters[0].offset, offsetof(abi_example_args, k));
     EXPECT_EQ(info->args_size, sizeof(abi_example_args));
 }

@@ -136,8 +136,7 @@ TEST_F(Cache, TheKeyDependsOnEverythingThatMatters) {
     other.identity = "version 2";
     EXPECT_NE(driver::object_key(other, source), key);
     other = compiler;
-    other.command = {"c++", "-O3"};
-    other.flags = {};
+    other.command = {"g++"};
     EXPECT_NE(driver::object_key(other, source), key);
     auto changed = source;
     changed.source = "text2";

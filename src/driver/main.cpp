@@ -27,7 +27,7 @@ int run_compiler(const Options& options) {
     Diagnostics diags(options.warnings);
     for (const std::string& flag : options.unknown_warnings) {
         auto report = diags.report(diag::UnknownWarningOption, {}, flag);
-        if (const auto close = closest_name(flag, warning_ids())) report.note("did you mean `-W" + *close + "`?");
+        if (const auto close = closest_warning_flag(flag)) report.note("did you mean `-W" + *close + "`?");
     }
     const OutputPaths paths = plan_outputs(options);
     SourceManager sources;

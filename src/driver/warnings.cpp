@@ -8,6 +8,8 @@
 
 namespace pipec::driver {
 
+namespace {
+
 std::vector<std::string> warning_ids() {
     std::vector<std::string> ids;
     for (const DiagnosticInfo& info : all_diagnostics()) {
@@ -15,6 +17,8 @@ std::vector<std::string> warning_ids() {
     }
     return ids;
 }
+
+}  // namespace
 
 std::vector<std::string> apply_warning_flags(const std::vector<std::string>& flags, WarningOptions& options) {
     const std::vector<std::string> ids = warning_ids();
@@ -53,6 +57,14 @@ std::vector<std::string> apply_warning_flags(const std::vector<std::string>& fla
         if (single == error_by_id.end() ? all_as_errors : single->second) options.as_errors.insert(id);
     }
     return unknown;
+}
+
+std::optional<std::string> closest_warning_flag(const std::string& flag) {
+    std::vector<std::string> flags{"all", "error", "no-error"};
+    for (const std::string& id : warning_ids()) {
+        for (const char* prefix : {"", "no-", "error=", "no-error="}) flags.push_back(prefix + id);
+    }
+    return closest_name(flag, flags);
 }
 
 }  // namespace pipec::driver

@@ -1,6 +1,7 @@
 // -W flags.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace pipec::driver {
 /// Returns those that name no warning. A flag for one id wins over `error` and `no-error` whatever their order.
 std::vector<std::string> apply_warning_flags(const std::vector<std::string>& flags, WarningOptions& options);
 
-/// Ids of all warnings, for suggestions.
-std::vector<std::string> warning_ids();
+/// The flag that one which names no warning was most likely meant to be, without its `-W`.
+std::optional<std::string> closest_warning_flag(const std::string& flag);
 
 }  // namespace pipec::driver

@@ -1,4 +1,6 @@
 // poly::analyze: the questions in their order, and what becomes of isl's failures.
+#include <fmt/format.h>
+
 #include "poly/diagnostics.h"
 #include "poly/isl_inference.h"
 #include "poly/isl_sizes.h"
@@ -10,10 +12,12 @@ namespace {
 
 constexpr std::size_t kMaxFindings = 20;
 
-void report_failure(const IslContext& isl, const isl::exception& failure, Diagnostics& diags) {
+void report_failure(const IslContext& isl, const isl::exception& failure, const Options& options, Diagnostics& diags) {
     const bool budget = dynamic_cast<const isl::exception_quota*>(&failure) != nullptr;
-    diags.report(diag::AnalysisBudget, isl.question_range(), isl.question(),
-                 budget ? "isl's operations were limited" : std::string("isl says: ") + failure.what());
+    diags.report(
+        diag::AnalysisBudget, isl.question_range(), isl.question(),
+        budget ? fmt::format("more than {} steps; simpler indices or explicit ranges may help", options.max_operations)
+               : std::string("isl says: ") + failure.what());
 }
 
 /// Boxes first: they are what code likes best. Exact sets only when something could not be proved with boxes.
@@ -51,7 +55,7 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         model.footprints = std::move(inference->footprints);
         return model;
     } catch (const isl::exception& failure) {
-        report_failure(isl, failure, diags);
+        report_failure(isl, failure, options, diags);
         return std::nullopt;
     }
 }

@@ -132,7 +132,7 @@ private:
             const auto lo = affine(dim.lo, what);
             const auto hi = affine(dim.hi, what);
             if (!lo || !hi) continue;
-            result.back() = Bounds{*lo, *hi, dim.lo, dim.hi};
+            result.back() = Bounds{*lo, *hi, to_expr(*lo), to_expr(*hi)};  // `C - 1 + 1` becomes `C`
             const isl::set empty = context_.assumed.intersect(lo->ge_set(*hi));
             if (empty.is_empty()) continue;
             const std::string sizes = example_sizes(isl_, pipeline_, empty);

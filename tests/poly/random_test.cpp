@@ -297,7 +297,7 @@ bool legal(const ir::Pipeline& p, std::int64_t size) {
 
 TEST(Random, AgreesWithEnumeration) {
     int accepted = 0, rejected = 0;
-    for (unsigned seed = 0; seed < 300; ++seed) {
+    for (unsigned seed = 0; seed < 60; ++seed) {
         const Program program = Generator(seed).make();
         SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + ir::to_string(program.p));
         ASSERT_EQ(ir::verify(program.p), std::vector<std::string>{});
@@ -325,8 +325,8 @@ TEST(Random, AgreesWithEnumeration) {
         if (HasFailure()) return;
     }
     // The generator is worth something only if it makes both kinds.
-    EXPECT_GT(accepted, 40);
-    EXPECT_GT(rejected, 40);
+    EXPECT_GT(accepted, 10);
+    EXPECT_GT(rejected, 10);
 }
 
 }  // namespace

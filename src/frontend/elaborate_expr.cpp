@@ -23,6 +23,7 @@ Value Elaborator::eval(const ast::Expr& e, const Env& env) {
     }
     if (depth_ >= kMaxDepth) {
         report(diag::TooDeep, e->range, "evaluation up to here");
+        exhausted_ = true;  // one report is enough: what remains of a long chain would repeat it
         return poison();
     }
     ++depth_;
@@ -100,7 +101,8 @@ Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
             example += std::string(i > 0 ? ", " : "") +
                        (image->rank <= 3 ? std::string(1, "cxy"[i + (3 - image->rank)]) : fmt::format("i{}", i));
         }
-        report(diag::BareImage, range, source.size() <= 40 ? source : "this", fmt::format("{}({})", source, example));
+        const bool named = source.size() <= 40 && source.find_first_of(" (\n") == std::string::npos;
+        report(diag::BareImage, range, named ? source : "this", fmt::format("{}({})", named ? source : "f", example));
         return poison();
     }
     if (const auto* array = value.as<Array>()) {

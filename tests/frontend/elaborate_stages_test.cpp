@@ -107,6 +107,14 @@ TEST(Stages, SizesInOrderOfAppearance) {
               "pipeline p(a: float32[2 * R, 4], m: float32 = 1.0) -> out: float32[C, R] where C >= 2, m > 0.0 {\n ");
 }
 
+TEST(Stages, AChainTooLongAgainstTheOrderOfTheTextIsOneError) {
+    std::string chain = "out(x, y) = a0(x, y)\n";
+    for (int i = 0; i < 1500; ++i) {
+        chain += "a" + std::to_string(i) + "(x, y) = 2 * a" + std::to_string(i + 1) + "(x, y)\n";
+    }
+    EXPECT_EQ(in_gray(chain + "a1500(x, y) = img(x, y)"), "evaluation up to here is nested too deep\n");
+}
+
 TEST(Accumulates, SplitByUpdate) {
     EXPECT_EQ(stages("pipeline p(img: uint8[R, C]) -> out: int32[256] {\n"
                      "  accumulate out(v in 0..256): int32 = v {\n"

@@ -79,9 +79,9 @@ std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string
     subject->text = text;
     std::ofstream(PIPEC_BINARY_DIR "/random-current.pipe") << text;  // for whoever looks into a crash
     try {
-        poly::Options analysis;
-        analysis.max_operations = kAnalysisOperations;
-        subject->compiled = compile_text(sources, name + ".pipe", text, analysis);
+        driver::CompileOptions options;
+        options.analysis.max_operations = kAnalysisOperations;
+        subject->compiled = compile_text(sources, name + ".pipe", text, options);
         const Compiled& compiled = subject->compiled;
         render_text(compiled.diags, sources);
         if (compiled.ok() && compiled.pipelines.size() != compiled.models.size()) {

@@ -7,10 +7,8 @@
 namespace pipec::testing {
 
 Compiled compile_text(SourceManager& sources, const std::string& name, const std::string& text,
-                      const poly::Options& analysis) {
+                      const driver::CompileOptions& options) {
     Compiled result;
-    driver::CompileOptions options;
-    options.analysis = analysis;
     driver::Compilation compilation = driver::compile(sources, sources.add(name, text), options, result.diags);
     result.pipelines = std::move(compilation.pipelines);
     result.models = std::move(compilation.models);

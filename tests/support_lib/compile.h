@@ -18,9 +18,9 @@ struct Compiled {
     [[nodiscard]] bool ok() const { return !diags.has_errors(); }
 };
 
-/// Runs every pass up to the analysis. The text is added to `sources` under `name`.
+/// Runs every pass up to the analysis, or to the one that the options say. The text is added to `sources` under `name`.
 Compiled compile_text(SourceManager& sources, const std::string& name, const std::string& text,
-                      const poly::Options& analysis = {});
+                      const driver::CompileOptions& options = {});
 
 /// The content of a file; throws where it cannot be read.
 std::string read_file(const std::string& path);

@@ -141,7 +141,7 @@ HostLibrary::HostLibrary(const std::vector<codegen::Unit>& units, const SourceMa
         fmt::format("{} -std=c++17 -O2 -fopenmp -ffp-contract=off -shared -fPIC {} {}.cpp -o {}.so 2> {}.log",
                     PIPEC_HOST_COMPILER, flags, base, base, base);
     if (std::system(command.c_str()) != 0) {
-        throw std::runtime_error(command + "\n" + read_file(base + ".log") + "\n" + read_file(base + ".cpp"));
+        throw std::runtime_error(command + "\n" + read_file(base + ".log"));
     }
     handle_ = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw std::runtime_error(dlerror());

@@ -20,10 +20,13 @@ struct Image {
     Image(std::int64_t planes_, std::int64_t rows_, std::int64_t cols_, T value = {})
         : planes(planes_), rows(rows_), cols(cols_), data(static_cast<std::size_t>(planes_ * rows_ * cols_), value) {}
 
-    T& operator()(std::int64_t c, std::int64_t x, std::int64_t y) {
-        return data[static_cast<std::size_t>((c * rows + x) * cols + y)];
+    T& operator()(std::int64_t c, std::int64_t x, std::int64_t y) { return data[at(c, x, y)]; }
+    T operator()(std::int64_t c, std::int64_t x, std::int64_t y) const { return data[at(c, x, y)]; }
+
+private:
+    std::size_t at(std::int64_t c, std::int64_t x, std::int64_t y) const {
+        return static_cast<std::size_t>((c * rows + x) * cols + y);
     }
-    T operator()(std::int64_t c, std::int64_t x, std::int64_t y) const { return const_cast<Image&>(*this)(c, x, y); }
 };
 
 /// An image whose pixel (c, x, y) is f(c, x, y).

@@ -22,19 +22,21 @@ void report_failure(const IslContext& isl, const isl::exception& failure, const 
 
 /// Boxes first: they are what code likes best. Exact sets only when something could not be proved with boxes.
 std::optional<Inference> infer_domains(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,
-                                       Diagnostics& diags) {
+                                       const Options& options, Diagnostics& diags) {
     Inference boxes = infer(isl, pipeline, sizes, DomainMode::Box);
     if (boxes.findings.empty()) return boxes;
     std::vector<Finding> findings = std::move(boxes.findings);
+    std::optional<isl::exception_quota> failure;
     try {
         Inference exact = infer(isl, pipeline, sizes, DomainMode::Exact);
         if (exact.findings.empty()) return exact;
         findings = std::move(exact.findings);
-    } catch (const isl::exception_quota&) {
-        // What the boxes could not prove remains unproved.
+    } catch (const isl::exception_quota& exceeded) {
+        failure = exceeded;  // what the boxes could not prove remains unproved
     }
     if (findings.size() > kMaxFindings) findings.resize(kMaxFindings);
     for (const Finding& finding : findings) finding.report(diags);
+    if (failure) report_failure(isl, *failure, options, diags);
     return std::nullopt;
 }
 
@@ -49,7 +51,7 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         Model model;
         model.sizes = solve_sizes(pipeline, isl);
         model.checks = pipeline.where;
-        auto inference = infer_domains(isl, pipeline, *sizes, diags);
+        auto inference = infer_domains(isl, pipeline, *sizes, options, diags);
         if (!inference) return std::nullopt;
         model.domains = std::move(inference->domains);
         model.footprints = std::move(inference->footprints);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iostream>
 #include <map>
 #include <random>
 #include <set>
@@ -111,7 +112,7 @@ public:
         const E R = size_;
         rank_ = pick(1, 2);
         std::vector<E> extents;
-        for (int d = 0; d < rank_; ++d) extents.push_back(R * pick(1, 2) + pick(0, 6));
+        for (int d = 0; d < rank_; ++d) extents.push_back(R * pick(1, 3) + pick(0, 12));
         std::vector<ir::Source> sources{t.input("img", extents)};
         const int stages = pick(1, 3);
         for (int s = 0; s < stages; ++s) {
@@ -296,7 +297,7 @@ bool legal(const ir::Pipeline& p, std::int64_t size) {
 }
 
 TEST(Random, AgreesWithEnumeration) {
-    int accepted = 0, rejected = 0;
+    int accepted = 0, rejected = 0, undecided = 0;
     for (unsigned seed = 0; seed < 60; ++seed) {
         const Program program = Generator(seed).make();
         SCOPED_TRACE("seed " + std::to_string(seed) + "\n" + ir::to_string(program.p));
@@ -314,6 +315,11 @@ TEST(Random, AgreesWithEnumeration) {
             }
             continue;
         }
+        const auto over_budget = [](const Diagnostic& d) { return d.id == "analysis-budget"; };
+        if (std::any_of(diags.all().begin(), diags.all().end(), over_budget)) {
+            ++undecided;
+            continue;
+        }
         ++rejected;
         ASSERT_FALSE(diags.all().empty());
         EXPECT_EQ(diags.all()[0].id, "out-of-bounds") << diags.all()[0].message;
@@ -327,6 +333,8 @@ TEST(Random, AgreesWithEnumeration) {
     // The generator is worth something only if it makes both kinds.
     EXPECT_GT(accepted, 10);
     EXPECT_GT(rejected, 10);
+    EXPECT_LT(undecided, 20);
+    std::cout << accepted << " accepted, " << rejected << " rejected, " << undecided << " undecided\n";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <fstream>
 
 #include "support/render.h"
@@ -99,7 +100,9 @@ std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string
 void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources) {
     if (subjects.empty()) return;
     try {
-        const HostLibrary library(units_of(subjects), sources);
+        // For instance -fsanitize=undefined.
+        const char* flags = std::getenv("PIPEC_RANDOM_FLAGS");
+        const HostLibrary library(units_of(subjects), sources, flags == nullptr ? "" : flags);
         for (Subject* subject : subjects) {
             try {
                 compare(*subject, library);

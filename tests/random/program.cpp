@@ -20,6 +20,15 @@ const std::vector<Type> kStageTypes = {Type::Int32,   Type::Float32, Type::UInt8
                                        Type::Float64, Type::UInt16,  Type::UInt32, Type::Int64,
                                        Type::Float16, Type::Int8,    Type::UInt64, Type::Bool};
 
+/// Functions of the file: of the kind that gives a value, and of the kind that makes stages.
+constexpr const char* kFunctions =
+    "fn cross(f, i) = let a = f(i - 1), b = f(i + 2) in if i > 2 then a - b else a + b\n\n"
+    "fn spread(f) {\n"
+    "    near(..k, i) = f(..k, i) + f(..k, i - 1)\n"
+    "    far(..k, i) = near(..k, i + 1) * near(..k, i - 3)\n"
+    "    return far\n"
+    "}\n\n";
+
 struct Source {
     std::string name;
     Type type;
@@ -97,6 +106,7 @@ private:
     int wide_loops_ = 0;  ///< in the whole program
     int scale_ = 1;       ///< of the stage that is being defined
     bool imports_ = false;
+    bool functions_ = false;
 };
 
 // ------------------------------------------------------------------------------------------------- expressions
@@ -417,6 +427,13 @@ void Generator::whole_image() {
     const std::string b = pick(operands);
     const std::string op = pick<std::string>({"*", "+", "-"});
     const std::string name = fresh("w");
+    if (rarely(3)) {  // by a function
+        functions_ = true;
+        body_ += a.rank == 1 ? fmt::format("    {}(x) = cross({}, x) {} {}\n", name, a.name, op, literal(a.type))
+                             : fmt::format("    {} = spread({})\n", name, a.name);
+        sources_.push_back({name, a.type, a.rank, {}, a.scale});
+        return;
+    }
     const std::string value = choose(2) == 0 ? fmt::format("{} {} {}", a.name, op, b)
                                              : fmt::format("max({} {} {}, {})", a.name, op, literal(a.type), b);
     body_ += fmt::format("    {} = {}\n", name, value);
@@ -522,8 +539,9 @@ std::string Generator::program() {
     for (std::size_t i = 0; i < output_count; ++i) outputs.push_back(output());
     std::string where;
     if (rarely(4)) where = pick<std::string>({" where R >= 2", " where R >= 2, C > 1", " where R % 2 == 0"});
-    return fmt::format("{}pipeline {}({})\n    -> {}{}\n{{\n{}}}\n", imports_ ? "import \"boundary\"\n\n" : "", name_,
-                       fmt::join(inputs, ", "), fmt::join(outputs, ", "), where, body_);
+    const std::string head = std::string(imports_ ? "import \"boundary\"\n\n" : "") + (functions_ ? kFunctions : "");
+    return fmt::format("{}pipeline {}({})\n    -> {}{}\n{{\n{}}}\n", head, name_, fmt::join(inputs, ", "),
+                       fmt::join(outputs, ", "), where, body_);
 }
 
 }  // namespace

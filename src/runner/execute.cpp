@@ -205,7 +205,10 @@ void set_sizes(const Library& library, const Options& options, const Arguments& 
             }
             args.set_extents(output, extents);
         }
-        if (!used) find(library.sizes(), option.name, "size to be given", "--size");
+        if (!used) {
+            throw usage_error(fmt::format(
+                "--size: the pipeline needs no size `{}`; sizes come from the inputs where they can", option.name));
+        }
     }
     for (const Scalar& size : library.sizes()) {
         if (!given[size.name]) {
@@ -290,6 +293,13 @@ Error refused(const Library& library, const Arguments& args, const std::vector<L
     const abi::pipe_status status = library.info().check(args.get(), message.data(), message.size());
     message.resize(std::strlen(message.c_str()));
     if (message.empty()) message = fmt::format("`{}` failed (status {})", library.info().name, status);
+    // Bits 8 to 15 of this status are the number of the buffer that is to blame, + 1.
+    const bool extent = (status & 0xFF) == abi::PIPE_ERROR_EXTENT;
+    const std::size_t blamed = extent ? static_cast<std::uint32_t>(status) >> 8U & 0xFFU : 0;
+    if (blamed > 0 && blamed <= library.buffers().size() && library.buffers()[blamed - 1].is_output) {
+        message += fmt::format("\n  note: `--size` and `--extent {}=...` give extents that no input determines",
+                               library.buffers()[blamed - 1].name);
+    }
     for (const LoadedInput& input : inputs) message += "\n  note: " + input.description;
     return run_error(message);
 }

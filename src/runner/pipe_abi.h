@@ -9,6 +9,7 @@ namespace pipec::runner::abi {
 
 using pipe_status = std::int32_t;
 inline constexpr pipe_status PIPE_OK = 0;
+inline constexpr pipe_status PIPE_ERROR_EXTENT = 2;  ///< in the low 8 bits
 
 /// The order is that of ir::Type.
 enum pipe_type : unsigned {

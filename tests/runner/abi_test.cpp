@@ -49,7 +49,8 @@ SAME_FIELD(pipe_info, check);
 SAME_FIELD(pipe_info, workspace_size);
 SAME_FIELD(pipe_info, launch);
 
-static_assert(std::is_same_v<pipe_status, view::pipe_status> && PIPE_OK == view::PIPE_OK);
+static_assert(std::is_same_v<pipe_status, view::pipe_status> && PIPE_OK == view::PIPE_OK &&
+              int(PIPE_ERROR_EXTENT) == view::PIPE_ERROR_EXTENT);
 static_assert(int(PIPE_BOOL) == int(view::PIPE_BOOL) && int(PIPE_INT8) == int(view::PIPE_INT8) &&
               int(PIPE_INT64) == int(view::PIPE_INT64) && int(PIPE_UINT8) == int(view::PIPE_UINT8) &&
               int(PIPE_UINT64) == int(view::PIPE_UINT64) && int(PIPE_FLOAT16) == int(view::PIPE_FLOAT16) &&

@@ -36,7 +36,7 @@ TEST_F(Errors, Names) {
     expect_error(2, "uint8_gray", "--in in=gray.pgm --set k=3",
                  "--set: the pipeline has no parameter `k`; it has none at all");
     expect_error(2, "uint8_gray", "--in in=gray.pgm --size R=3",
-                 "--size: the pipeline has no size to be given `R`; it has none at all");
+                 "--size: the pipeline needs no size `R`; sizes come from the inputs where they can");
     expect_error(2, "uint8_gray", "--in in=gray.pgm --gray out",
                  "--gray: the pipeline has no input `out`; it has `in`");
     expect_error(2, "uint8_gray", "--in in=gray.pgm --depth in=8",

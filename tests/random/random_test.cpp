@@ -215,10 +215,13 @@ std::vector<std::string> regression_files() {
     return files;
 }
 
+/// rejected_*.pipe are illegal programs, all others legal ones.
 TEST_P(Regressions, StayFixed) {
     SourceManager sources;
     const auto subject = check_program(sources, "p", read_file(GetParam()));
     EXPECT_EQ(subject->failure, "");
+    const bool legal = std::filesystem::path(GetParam()).filename().string().rfind("rejected_", 0) != 0;
+    EXPECT_EQ(subject->accepted(), legal) << render_text(subject->compiled.diags, sources);
     if (subject->accepted()) check_on_host({subject.get()}, sources);
     EXPECT_EQ(subject->failure, "");
 }

@@ -221,9 +221,12 @@ std::vector<std::string> pipeline_names(const std::vector<Unit>& units) {
     Names taken;
     std::vector<std::string> names;
     for (const Unit& unit : units) {
-        // "pipe" would give pipe_info and pipe_status, which the header has for itself.
-        const std::string& name = unit.pipeline->name;
-        names.push_back(taken.add(name == "pipe" || starts_with(name, "pipe_") ? "p_" + name : name));
+        // Every public name has a suffix, so keywords do no harm: register_launch. But "pipe" would give pipe_info and
+        // pipe_status, which the header has for itself.
+        std::string name = unit.pipeline->name;
+        while (name == "pipe" || starts_with(name, "pipe_") || taken.has(name)) name.insert(0, "p_");
+        taken.reserve(name);
+        names.push_back(name);
     }
     return names;
 }

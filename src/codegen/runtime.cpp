@@ -189,11 +189,11 @@ constexpr size_t element_bytes(pipe_type type) {
     // No two elements share memory: every stride steps over all that dimensions with smaller strides
     // reach.
     int sorted[max_rank];
-    std::copy(buffer.order, buffer.order + buffer.rank, sorted);
-    for (int i = 1; i < buffer.rank; ++i) {
-        for (int j = i; j > 0 && array.stride[sorted[j]] < array.stride[sorted[j - 1]]; --j) {
-            std::swap(sorted[j], sorted[j - 1]);
-        }
+    for (int i = 0; i < buffer.rank; ++i) {
+        const int d = buffer.order[i];
+        int at = i;
+        for (; at > 0 && array.stride[d] < array.stride[sorted[at - 1]]; --at) sorted[at] = sorted[at - 1];
+        sorted[at] = d;
     }
     int64_t reach = 0;
     for (int i = 0; i < buffer.rank; ++i) {

@@ -1,0 +1,59 @@
+// Programs in C and C++ that call generated code: they are in clients/ and check for themselves.
+#include <gtest/gtest.h>
+
+#include "codegen/generated.h"
+
+namespace pipec::testing {
+namespace {
+
+const std::string kClients = PIPEC_SOURCE_DIR "/tests/codegen/clients/";
+
+constexpr const char* kBlurText = R"(
+pipeline blur(img: float32[3, R + 2, C + 2]) -> out: float32[3, R, C] {
+    blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
+    blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
+    out(c, x, y)   = blury(c, x + 1, y + 1)
+}
+)";
+
+class Clients : public ::testing::Test {
+protected:
+    Clients() {
+        const GeneratedText text = generate("blur", kBlurText);
+        directory_.write("blur.h", text.header);
+        directory_.write("blur.cpp", text.source);
+    }
+    void expect_success(const std::string& command) {
+        std::string output;
+        EXPECT_EQ(directory_.run(command, &output), 0) << command << "\n" << output;
+        EXPECT_EQ(output, "");
+    }
+    Directory directory_;
+};
+
+TEST_F(Clients, HeaderIsC99AndCpp11) {
+    directory_.write("only.c", "#include \"blur.h\"\n#include \"blur.h\"\nint main(void) { return 0; }\n");
+    expect_success(PIPEC_HOST_CC " -std=c99 -pedantic -Wall -Wextra -Werror -fsyntax-only $D/only.c");
+    expect_success(PIPEC_HOST_CXX " -x c++ -std=c++11 -pedantic -Wall -Wextra -Werror -fsyntax-only $D/only.c");
+}
+
+TEST_F(Clients, SourceHasNoWarningsWithAndWithoutOpenMP) {
+    expect_success(PIPEC_HOST_CXX " -std=c++17 -O2 -Wall -Wextra -Werror -c $D/blur.cpp -o $D/a.o");
+    expect_success(PIPEC_HOST_CXX " -std=c++17 -O2 -fopenmp -Wall -Wextra -Werror -c $D/blur.cpp -o $D/b.o");
+}
+
+TEST_F(Clients, CProgramGetsResultsAndRefusals) {
+    expect_success(PIPEC_HOST_CC " -std=c99 -pedantic -Wall -Wextra -Werror -I$D -c " + kClients +
+                   "blur.c -o $D/c.o && " +
+                   PIPEC_HOST_CXX
+                   " -std=c++17 -fsanitize=address,undefined -fno-sanitize-recover=all $D/blur.cpp $D/c.o "
+                   "-o $D/client && $D/client");
+}
+
+TEST_F(Clients, ThreadsLaunchAtTheSameTime) {
+    expect_success(PIPEC_HOST_CXX " -std=c++17 -O1 -fopenmp -pthread -I$D $D/blur.cpp " + kClients +
+                   "threads.cpp -o $D/client && $D/client");
+}
+
+}  // namespace
+}  // namespace pipec::testing

@@ -1,0 +1,80 @@
+// What generated text looks like: the same every time, no larger than the program, readable (golden/blur.cpp, which
+// holds what is generated for the program and not the fixed part).
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "codegen/c_names.h"
+#include "codegen/generated.h"
+#include "codegen/text.h"
+
+namespace pipec::testing {
+namespace {
+
+constexpr const char* kBlurText = R"(pipeline blur(img: float32[3, R + 2, C + 2]) -> out: float32[3, R, C] {
+    blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
+    blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
+    out(c, x, y)   = blury(c, x + 1, y + 1)
+}
+)";
+
+TEST(Text, IsTheSameEveryTime) {
+    const GeneratedText first = generate("blur", kBlurText);
+    const GeneratedText second = generate("blur", kBlurText);
+    EXPECT_EQ(first.header, second.header);
+    EXPECT_EQ(first.source, second.source);
+}
+
+TEST(Text, Golden) {
+    const GeneratedText text = generate("blur", kBlurText);
+    const std::string part = text.source.substr(text.source.find("// ---- blur"));
+    const std::string path = PIPEC_SOURCE_DIR "/tests/codegen/golden/blur.cpp";
+    if (std::getenv("PIPEC_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << part;
+    EXPECT_EQ(part, read_file(path));
+}
+
+TEST(Text, FitsTheScreen) {
+    const GeneratedText text = generate("blur", kBlurText);
+    for (const std::string& file : {text.header, text.source}) {
+        std::istringstream lines(file);
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
+    }
+}
+
+TEST(Text, IsAsLongAsTheGraphNotTheTree) {
+    // Doubling forty times through functions, in both branches of an `if` as well.
+    std::string program = "fn step(v) = if v > 0 then v + v * 2 else v - v * 3\n";
+    std::string value = "img(x)";
+    for (int i = 0; i < 40; ++i) value = "step(" + value + ")";
+    program += "pipeline p(img: float32[N]) -> out: float32[N] { out(x) = " + value + " }\n";
+    EXPECT_LT(generate("p", program).source.size(), 60000u);
+}
+
+TEST(Text, OnlyTheHelpersThatAreUsed) {
+    EXPECT_EQ(generate("blur", kBlurText).source.find("floor_div"), std::string::npos);
+    const std::string divided = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = img(x) / 3 }";
+    EXPECT_NE(generate("p", divided).source.find("floor_div"), std::string::npos);
+}
+
+TEST(Names, BecomeIdentifiers) {
+    EXPECT_EQ(codegen::identifier("g[3]"), "g_3");
+    EXPECT_EQ(codegen::identifier("sxx.f"), "sxx_f");
+    EXPECT_EQ(codegen::identifier("int"), "int_");
+    EXPECT_EQ(codegen::identifier("register"), "register_");
+    EXPECT_EQ(codegen::identifier("_a__b"), "n_a_b");
+    codegen::Names names;
+    EXPECT_EQ(names.add("x"), "x");
+    EXPECT_EQ(names.add("x"), "x_2");
+    EXPECT_EQ(names.add("x_2"), "x_2_2");
+}
+
+TEST(Comments, CannotBeEnded) {
+    EXPECT_EQ(codegen::comment_text("a */ b"), "a * / b");
+    EXPECT_EQ(codegen::comment_text("a \\"), "a");
+    EXPECT_EQ(codegen::comment_text("a\nb"), "a b");
+    EXPECT_EQ(codegen::c_string("a\"\\\n?"), "\"a\\\"\\\\\\012\\?\"");
+}
+
+}  // namespace
+}  // namespace pipec::testing

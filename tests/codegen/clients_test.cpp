@@ -50,6 +50,21 @@ TEST_F(Clients, CProgramGetsResultsAndRefusals) {
                    "-o $D/client && $D/client");
 }
 
+TEST_F(Clients, ExampleOfTheDocumentationRuns) {
+    const std::string page = read_file(PIPEC_SOURCE_DIR "/docs/generated-code.md");
+    const auto block = [&](const std::string& language) {
+        const std::string fence = "```" + language + "\n";
+        const std::size_t begin = page.find(fence) + fence.size();
+        return page.substr(begin, page.find("```", begin) - begin);
+    };
+    const GeneratedText text = generate("blur", block("pipe"));
+    directory_.write("blur.h", text.header);
+    directory_.write("blur.cpp", text.source);
+    directory_.write("example.c", block("c"));
+    expect_success(PIPEC_HOST_CC " -std=c99 -Wall -Wextra -Werror -I$D -c $D/example.c -o $D/c.o && " PIPEC_HOST_CXX
+                                 " -std=c++17 -fsanitize=address $D/blur.cpp $D/c.o -o $D/client && $D/client");
+}
+
 TEST_F(Clients, ThreadsLaunchAtTheSameTime) {
     expect_success(PIPEC_HOST_CXX " -std=c++17 -O1 -fopenmp -pthread -I$D $D/blur.cpp " + kClients +
                    "threads.cpp -o $D/client && $D/client");

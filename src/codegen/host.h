@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/pipeline.h"
@@ -15,10 +16,12 @@ struct Unit {
     const poly::Model* model;
 };
 
-/// The C header (C99 and C++) for the pipelines of one file; `base` is the file's stem and names the include guard.
-std::string header(const std::string& base, const std::vector<Unit>& units);
+/// The C header (C99 and C++) for the pipelines of one file. `program` is that file's name, for the first comment;
+/// `base` is the header's stem and names the include guard.
+std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units);
 
 /// C++17 that implements the header; `header_name` is what it includes.
-std::string host_source(const std::string& header_name, const std::vector<Unit>& units, const SourceManager& sources);
+std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
+                        const SourceManager& sources);
 
 }  // namespace pipec::codegen

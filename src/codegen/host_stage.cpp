@@ -23,12 +23,6 @@ constexpr std::int64_t kLoopIterations = 16;
 /// Innermost loops of no more iterations than this are unrolled, and the loop around them is vectorised.
 constexpr std::int64_t kUnrolled = 4;
 
-std::string_view base_name(std::string_view path) {
-    if (path.substr(0, 1) == "<") return path;
-    const std::size_t slash = path.find_last_of('/');
-    return slash == std::string_view::npos ? path : path.substr(slash + 1);
-}
-
 std::string place(const SourceManager& sources, SourceRange range) {
     return fmt::format("{}:{}", base_name(sources.name(range.file)), sources.position(range.file, range.begin).line);
 }

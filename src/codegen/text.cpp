@@ -129,4 +129,10 @@ std::string comment_text(std::string_view text) {
     return out;
 }
 
+std::string_view base_name(std::string_view path) {
+    if (path.substr(0, 1) == "<") return path;
+    const std::size_t slash = path.find_last_of('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
 }  // namespace pipec::codegen

@@ -53,4 +53,7 @@ std::string c_string(std::string_view text);
 /// Text for the inside of a /* */ or // comment: no end of comment, no line end, no trailing backslash.
 std::string comment_text(std::string_view text);
 
+/// The last part of a path; names such as "<stdin>" and "<stdlib>/math.pipe" stay whole.
+std::string_view base_name(std::string_view path);
+
 }  // namespace pipec::codegen

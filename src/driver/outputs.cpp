@@ -55,6 +55,7 @@ std::string joined(const std::vector<Piece>& pieces, ToText to_text) {
 std::string main_text(Emit emit, const OutputPaths& paths, const std::string& stem, const Compilation& compilation,
                       const SourceManager& sources) {
     const auto& pipelines = compilation.pipelines;
+    const std::string_view program = sources.name(compilation.program.main.id);
     switch (emit) {
         case Emit::Nothing: return {};
         case Emit::Tokens: return dump_tokens(sources, compilation.program.main.id);
@@ -63,9 +64,9 @@ std::string main_text(Emit emit, const OutputPaths& paths, const std::string& st
         case Emit::Domains:
             return joined(pipelines,
                           [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
-        case Emit::Header: return codegen::header(stem, units_of(compilation));
+        case Emit::Header: return codegen::header(program, stem, units_of(compilation));
         case Emit::Host:
-        case Emit::Code: return codegen::host_source(paths.include_name, units_of(compilation), sources);
+        case Emit::Code: return codegen::host_source(program, paths.include_name, units_of(compilation), sources);
     }
     return {};
 }
@@ -151,7 +152,8 @@ std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& 
     }
     if (!paths.header.empty()) {
         const std::string base = paths.header == "-" ? stem : stem_of(paths.header);
-        files.push_back({paths.header, codegen::header(base, units_of(compilation))});
+        files.push_back(
+            {paths.header, codegen::header(sources.name(compilation.program.main.id), base, units_of(compilation))});
     }
     if (!paths.dependencies.empty()) {
         std::vector<std::string> targets = options.dependencies.targets;

@@ -240,8 +240,9 @@ int run_pipeline(const RunOptions& options) {
     const std::size_t index = choose_pipeline(options, compilation.pipelines);
     const ir::Pipeline& pipeline = compilation.pipelines[index];
     const std::vector<codegen::Unit> unit = {{&pipeline, &compilation.models.at(index)}};
-    const NativeSource source = {"pipeline.cpp", codegen::host_source("pipeline.h", unit, sources), "pipeline.h",
-                                 codegen::header("pipeline", unit)};
+    const std::string_view program = sources.name(main);
+    const NativeSource source = {"pipeline.cpp", codegen::host_source(program, "pipeline.h", unit, sources),
+                                 "pipeline.h", codegen::header(program, "pipeline", unit)};
     const OpenFile object = get_object(options, source);
     std::vector<std::string> command = {"pipec-run", object.inherited_path(), "--pipeline", pipeline.name};
     const std::vector<std::string> arguments = runner::to_arguments(options.run);

@@ -25,7 +25,8 @@ inline GeneratedText generate(const std::string& stem, const std::string& text) 
     for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
         units.push_back({&compiled.pipelines[i], &compiled.models[i]});
     }
-    return {codegen::header(stem, units), codegen::host_source(stem + ".h", units, sources)};
+    return {codegen::header(stem + ".pipe", stem, units),
+            codegen::host_source(stem + ".pipe", stem + ".h", units, sources)};
 }
 
 /// A directory that goes with the object.

@@ -135,8 +135,8 @@ HostLibrary::HostLibrary(const std::vector<codegen::Unit>& units, const SourceMa
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
     directory_ = pattern;
     const std::string base = directory_ + "/generated";
-    write(base + ".h", codegen::header("generated", units));
-    write(base + ".cpp", codegen::host_source("generated.h", units, sources));
+    write(base + ".h", codegen::header("generated.pipe", "generated", units));
+    write(base + ".cpp", codegen::host_source("generated.pipe", "generated.h", units, sources));
     const std::string command =
         fmt::format("{} -std=c++17 -O2 -fopenmp -ffp-contract=off -shared -fPIC {} {}.cpp -o {}.so 2> {}.log",
                     PIPEC_HOST_COMPILER, flags, base, base, base);

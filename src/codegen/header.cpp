@@ -83,6 +83,7 @@ typedef struct {
 
 /* All that a program needs to call a pipeline that it does not know. */
 typedef struct {
+    int version; /* of these tables: 1. Another number means that the other fields may differ. */
     const char *name;
     int buffer_count;
     const pipe_buffer_info *buffers; /* inputs, then outputs */

@@ -147,7 +147,7 @@ void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std:
     out.open(fmt::format("const pipe_info* {}_info(void)", name));
     out.line("static const pipe_info info = {{");
     out.indent();
-    out.line("{}, {}, {}::buffers,", c_string(pipeline.name), names.buffers.size(), space);
+    out.line("1, {}, {}, {}::buffers,", c_string(pipeline.name), names.buffers.size(), space);
     out.line("{}, {},", params, params > 0 ? space + "::parameters" : "nullptr");
     out.line("{}, {},", explicit_sizes, explicit_sizes > 0 ? space + "::explicit_sizes" : "nullptr");
     out.line("sizeof({}_args), \"{}\",", name, target);

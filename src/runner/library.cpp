@@ -46,6 +46,12 @@ Library::Library(const std::string& path, const std::string& pipeline) {
     const auto function = reinterpret_cast<abi::InfoFunction>(dlsym(handle_.get(), symbol.c_str()));
     if (function == nullptr) throw usage_error(fmt::format("{} has no pipeline `{}`", path, pipeline));
     info_ = function();
+    if (info_->version != abi::kVersion) {
+        throw usage_error(
+            fmt::format("{} was generated for version {} of the interface; this program knows version {}: "
+                        "generate it again",
+                        path, info_->version, abi::kVersion));
+    }
     for (const abi::pipe_buffer_info& info : std::span(info_->buffers, static_cast<std::size_t>(info_->buffer_count))) {
         buffers_.push_back(buffer(info));
     }

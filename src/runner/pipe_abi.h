@@ -46,7 +46,11 @@ struct pipe_scalar_info {
     std::size_t offset;
 };
 
+/// The version of the tables that this header describes.
+constexpr int kVersion = 1;
+
 struct pipe_info {
+    int version;
     const char* name;
     int buffer_count;
     const pipe_buffer_info* buffers;  ///< inputs, then outputs

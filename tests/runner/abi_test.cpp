@@ -34,6 +34,7 @@ SAME_FIELD(pipe_scalar_info, has_default);
 SAME_FIELD(pipe_scalar_info, offset);
 
 static_assert(sizeof(pipe_info) == sizeof(view::pipe_info));
+SAME_FIELD(pipe_info, version);
 SAME_FIELD(pipe_info, name);
 SAME_FIELD(pipe_info, buffer_count);
 SAME_FIELD(pipe_info, buffers);

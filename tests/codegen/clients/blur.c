@@ -195,6 +195,7 @@ static void refusals(void)
 static void information(void)
 {
     const pipe_info *info = blur_info();
+    EXPECT(info->version == 1);
     EXPECT(strcmp(info->name, "blur") == 0 && strcmp(info->target, "host") == 0);
     EXPECT(info->buffer_count == 2 && info->parameter_count == 0 && info->size_count == 0);
     EXPECT(info->args_size == sizeof(blur_args));

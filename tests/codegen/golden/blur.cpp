@@ -198,7 +198,7 @@ size_t blur_workspace_size(const blur_args* args) {
 
 const pipe_info* blur_info(void) {
     static const pipe_info info = {
-        "blur", 2, blur_code::buffers,
+        1, "blur", 2, blur_code::buffers,
         0, nullptr,
         0, nullptr,
         sizeof(blur_args), "host",

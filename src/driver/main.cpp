@@ -34,6 +34,11 @@ int run_compiler(const Options& options) {
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
     const CompileOptions compile_options{options.include_dirs, options.analysis, last_phase(options.emit)};
     const Compilation compilation = compile(sources, main, compile_options, diags);
+    const bool code = options.emit == Emit::Code || options.emit == Emit::Host || options.emit == Emit::Header;
+    if (code && compilation.pipelines.empty() && !diags.has_errors()) {
+        diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))
+            .note("`-fsyntax-only` checks a file of functions");
+    }
     print_diagnostics(options, diags, sources);
     if (diags.has_errors()) return kExitProgramError;
     protect_inputs(paths, options, compilation.program);

@@ -45,8 +45,8 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     }
     ir::Stage stage;
     const bool dims_ok = dimensions(a.dims, nullptr, symbol, env, stage.dims);
-    const ir::Expr init =
-        convert(eval_operand(a.init, env), a.type, a.init->range, fmt::format("stage `{}`", symbol.name));
+    const ir::Expr init = convert(eval_operand(a.init, env.wanting(a.type)), a.type, a.init->range,
+                                  fmt::format("stage `{}`", symbol.name));
     UpdateWalk walk{symbol, a.type, a.dims.size(), {}, {}};
     const bool was_failed = std::exchange(failed_, false);
     walk_updates(a.body, walk);
@@ -142,8 +142,8 @@ void Elaborator::add_update(const ast::AccStatement& statement, UpdateWalk& walk
             .note(walk.symbol.range, "it is defined here");
         ok = false;
     }
-    update.value =
-        convert(eval_operand(u.value, env), walk.type, u.value->range, fmt::format("stage `{}`", walk.symbol.name));
+    update.value = convert(eval_operand(u.value, env.wanting(walk.type)), walk.type, u.value->range,
+                           fmt::format("stage `{}`", walk.symbol.name));
     if (!update.value || !ok) return;
     update.value = close_over_lets(update.value);
     walk.updates.push_back(std::move(update));

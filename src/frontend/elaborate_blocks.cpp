@@ -161,7 +161,10 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Elaborator::constant_range(
     const auto last = constant_int(hi);
     for (const auto& [value, e] : {std::pair{first, range.lo}, std::pair{last, range.hi}}) {
         if (!value) {
-            report(diag::NotConstant, e->range, "a bound of a compile-time loop");
+            report(diag::NotConstant, e->range, "a bound of a compile-time loop")
+                .note(
+                    "no loop goes over points: `f(x, y) = ...` defines all of them, `sum(i in a..b) ...` and "
+                    "`accumulate` combine them");
             return std::nullopt;
         }
         if (*value < INT32_MIN || *value > INT32_MAX) {

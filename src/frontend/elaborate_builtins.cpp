@@ -92,9 +92,13 @@ std::vector<ir::Expr> Elaborator::to_one_float(const std::vector<Value>& values,
 }
 
 Value Elaborator::constant_min_max(ir::BinaryOp op, const Value& a, const Value& b) {
-    const bool less = a.is<UntypedInt>() && b.is<UntypedInt>() ? a.as<UntypedInt>()->value < b.as<UntypedInt>()->value
-                                                               : as_double(a) < as_double(b);
-    const Value& chosen = less == (op == ir::BinaryOp::Min) ? a : b;
+    const auto less = [](const Value& x, const Value& y) {
+        return x.is<UntypedInt>() && y.is<UntypedInt>() ? x.as<UntypedInt>()->value < y.as<UntypedInt>()->value
+                                                        : as_double(x) < as_double(y);
+    };
+    // As at run time: of equal ones the left, and not the one that is NaN.
+    const bool right = op == ir::BinaryOp::Min ? less(b, a) : less(a, b);
+    const Value& chosen = right || std::isnan(as_double(a)) ? b : a;
     // One float among them makes the result a float.
     if (a.is<UntypedFloat>() || b.is<UntypedFloat>()) return {UntypedFloat{as_double(chosen)}};
     return chosen;
@@ -256,6 +260,11 @@ Value Elaborator::call_bounds(const ast::Expr& e, const std::string& name, const
     const auto& [lo, hi] = bounds[static_cast<std::size_t>(*d < 0 ? *d + rank : *d)];
     if (!lo || !hi) {
         if (failed_ && !defined) return poison();  // a shape that was reported
+        // Once for a stage: functions ask for its bounds many times.
+        if (defined && !files_.reported.insert({"border", defined->file, defined->begin, defined->end}).second) {
+            failed_ = true;
+            return poison();
+        }
         Report r = report(diag::UnknownBounds, arg->range, text(arg->range));
         if (defined)
             r.note(*defined,

@@ -9,11 +9,12 @@
 
 namespace pipec::elab {
 
-Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env& env) {
+Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env& outer) {
+    const Env env = outer.wanting(std::nullopt);
     const auto* name = std::get_if<ast::NameRef>(&call.callee->value);
     if (name != nullptr && find(env.scope, name->name, call.callee->range) == nullptr &&
         std::ranges::find(builtin_names(), name->name) != builtin_names().end()) {
-        return call_builtin(e, name->name, call, env);
+        return call_builtin(e, name->name, call, name->name == "select" ? outer : env);
     }
     const Value callee = eval(call.callee, env);
     if (callee.is<Poison>()) {
@@ -24,7 +25,7 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
         return poison();
     }
     if (const auto* image = callee.as<Image>()) return read_image(e, *image, call, env);
-    if (const auto* function = callee.as<Function>()) return call_function(e, *function, call, env);
+    if (const auto* function = callee.as<Function>()) return call_function(e, *function, call, outer);
     if (const auto* s = callee.as<Scalar>(); s != nullptr && env.point != nullptr && env.point->rank) {
         // In a whole-image expression a scalar over the point is an image that has no stage yet.
         const ir::Expr whole = close_over_lets(s->expr);
@@ -153,7 +154,7 @@ Value Elaborator::call_expression_function(const ast::Expr& e, const Function& f
     bool ok = true;
     for (std::size_t i = 0; i < function.fn->params.size(); ++i) {
         const ast::FnParam& param = function.fn->params[i];
-        Env at = env;
+        Env at = env.wanting(std::nullopt);
         if (i >= call.args.size()) {
             at.scope = scope;  // a default sees the parameters before it
             at.splices = nullptr;
@@ -220,7 +221,7 @@ Value Elaborator::call_stage_function(const ast::Expr& e, const Function& functi
                                       const ast::Call& call, const Env& env) {
     const ast::Fn& fn = *function.fn;
     static const std::string kNowhere = "stage";
-    Env caller = env;
+    Env caller = env.wanting(std::nullopt);
     if (caller.owner == nullptr) caller.owner = &kNowhere;
     Instance& instance = instances_.emplace_back();
     instance.prefix = *caller.owner + ".";

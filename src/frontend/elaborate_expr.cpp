@@ -32,7 +32,10 @@ Value Elaborator::eval(const ast::Expr& e, const Env& env) {
     return result;
 }
 
-Value Elaborator::eval_node(const ast::Expr& e, const Env& env) {
+Value Elaborator::eval_node(const ast::Expr& e, const Env& outer) {
+    const bool hands_on = std::holds_alternative<ast::If>(e->value) || std::holds_alternative<ast::Let>(e->value) ||
+                          std::holds_alternative<ast::Call>(e->value);
+    const Env env = hands_on ? outer : outer.wanting(std::nullopt);
     return std::visit(
         overloaded{
             [&](const ast::IntLiteral& n) -> Value { return {UntypedInt{static_cast<Int128>(n.value)}}; },
@@ -263,7 +266,7 @@ Value Elaborator::eval_comparison(const ast::Expr& e, const ast::Comparison& com
 
 Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
                           const Env& env) {
-    const ir::Expr c = condition(cond, env);
+    const ir::Expr c = condition(cond, env.wanting(std::nullopt));
     if (!c) return poison();
     if (const auto constant = ir::as_int(c)) {
         if (*constant != 0) return eval(then, env);
@@ -271,18 +274,42 @@ Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::
         report(diag::NoBranch, cond->range);
         return poison();
     }
-    const Value first = eval_operand(then, env);
-    if (!otherwise) {
-        const ir::Expr value = typed(first, then->range);
-        return value ? Value{Scalar{ir::select(c, value, nullptr, e->range)}} : poison();
+    std::vector<Value> branches{eval_operand(then, env)};
+    std::vector<SourceRange> ranges{then->range};
+    if (otherwise) {
+        branches.push_back(eval_operand(otherwise, env));
+        ranges.push_back(otherwise->range);
     }
-    std::vector<Value> branches{first, eval_operand(otherwise, env)};
-    if (!unify(branches, {then->range, otherwise->range}, e->range)) return poison();
-    return {Scalar{ir::select(c, branches[0].as<Scalar>()->expr, branches[1].as<Scalar>()->expr, e->range)}};
+    if (!adapt_branches(branches, ranges, env) || !unify(branches, ranges, e->range)) return poison();
+    const auto expr = [&](std::size_t i) { return i < branches.size() ? branches[i].as<Scalar>()->expr : nullptr; };
+    return {Scalar{ir::select(c, expr(0), expr(1), e->range)}};
+}
+
+bool Elaborator::adapt_branches(std::vector<Value>& branches, const std::vector<SourceRange>& ranges, const Env& env) {
+    const auto is = [](const Value& value, std::optional<ir::Type> type) {
+        const auto* scalar = value.as<Scalar>();
+        return scalar != nullptr && scalar->expr->type == type;
+    };
+    const bool bools = std::ranges::any_of(branches, [&](const Value& b) { return is(b, ir::Type::Bool); });
+    // A branch with a type of its own that is not the wanted one decides: the `if` is converted as a whole.
+    const bool wanted =
+        env.wanted && *env.wanted != ir::Type::Bool &&
+        std::ranges::all_of(branches, [&](const Value& b) { return is_untyped(b) || is(b, env.wanted); });
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+        const auto* integer = branches[i].as<UntypedInt>();
+        if (bools && integer != nullptr && (integer->value == 0 || integer->value == 1)) {
+            branches[i] = {Scalar{ir::bool_constant(integer->value == 1, ranges[i])}};
+        } else if (wanted && is_untyped(branches[i])) {
+            const ir::Expr constant = convert(branches[i], *env.wanted, ranges[i], "a branch");
+            if (!constant) return false;
+            branches[i] = {Scalar{constant}};
+        }
+    }
+    return true;
 }
 
 Value Elaborator::eval_let(const ast::Let& let, const Env& env) {
-    Env inner = env;
+    Env inner = env.wanting(std::nullopt);
     std::vector<Symbol*> symbols;
     for (const ast::LetBinding& binding : let.bindings) {
         Value value = eval(binding.value, inner);
@@ -293,7 +320,7 @@ Value Elaborator::eval_let(const ast::Let& let, const Env& env) {
         bind_once(*symbol);
         symbols.push_back(symbol);
     }
-    return wrap_lets(eval(let.body, inner), symbols);
+    return wrap_lets(eval(let.body, inner.wanting(env.wanted)), symbols);
 }
 
 void Elaborator::bind_once(Symbol& symbol) {

@@ -159,13 +159,15 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
     Report r = report(diag::UnknownName, range, name);
     if (library) {
         r.note("the standard library has `" + name + "`: add import \"" + *library + "\"");
-    } else if (const auto close = name.size() < 3 ? std::nullopt : closest_name(name, candidates)) {
+    } else if (const auto type = foreign_type(name)) {
+        r.suggest(range, std::string(ir::name(*type)));
+    } else if (const auto close = closest_name(name, candidates)) {
         r.suggest(range, *close);
         if (const Symbol* meant = find(scope, *close, range)) r.note(meant->range, "`" + *close + "` is defined here");
     } else {
         for (const std::string_view file : stdlib_names()) {
             const auto names = library_names(std::string(file));
-            if (const auto library_name = name.size() < 3 ? std::nullopt : closest_name(name, names)) {
+            if (const auto library_name = closest_name(name, names)) {
                 r.note("did you mean the standard library's `" + *library_name + "`? add import \"" +
                        std::string(file) + "\"");
                 break;

@@ -201,6 +201,7 @@ bool Elaborator::dimensions(const std::vector<ast::DimPattern>& patterns, const 
 void Elaborator::define_stage(Symbol& symbol) {
     const ast::Definition& d = *symbol.stage;
     symbol.value = poison();
+    const std::optional<ir::Type> type = symbol.output >= 0 ? symbol.port->type : d.type;
     if (symbol.output >= 0 && d.type && *d.type != symbol.port->type) {
         report(diag::OutputType, d.type_range, symbol.name, std::string(ir::name(symbol.port->type)),
                std::string(ir::name(*d.type)))
@@ -208,7 +209,7 @@ void Elaborator::define_stage(Symbol& symbol) {
         return;
     }
     std::map<std::string, std::vector<ir::VarId>> splices;
-    Env env{files_.new_scope(Scope::Kind::Expression, symbol.scope), &symbol.full_name, nullptr, &splices};
+    Env env{files_.new_scope(Scope::Kind::Expression, symbol.scope), &symbol.full_name, nullptr, &splices, type};
     if (!d.dims) {
         define_pointwise(symbol, env);
         return;
@@ -299,9 +300,10 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
     if (value.is<Poison>()) return;
     if (!point.rank) {
         if (symbol.output < 0) {
-            report(diag::ScalarDefinition, d.value->range, symbol.name)
-                .note(fmt::format("`let {} = ...` names a scalar; `{}(x, y) = ...` defines an image", symbol.name,
-                                  symbol.name));
+            const bool table = value.is<Table>();
+            report(diag::ScalarDefinition, d.value->range, symbol.name, table ? "a table" : "a scalar")
+                .note(fmt::format("`{} {} = ...` names a {}; `{}(x, y) = ...` defines an image",
+                                  table ? "const" : "let", symbol.name, table ? "table" : "scalar", symbol.name));
             return;
         }
         set_rank(point, symbol.port->extents->size(), nullptr);

@@ -98,6 +98,15 @@ struct Env {
     const std::string* owner = nullptr;  ///< name of the definition, for the names of stages made in it
     Point* point = nullptr;              ///< set in whole-image expressions
     std::map<std::string, std::vector<ir::VarId>>* splices = nullptr;
+    /// What the value of the expression becomes, where that is known: untyped branches take this type. Only `if`, the
+    /// body of a `let` and calls of expression functions hand it on to a part of theirs.
+    std::optional<ir::Type> wanted = std::nullopt;
+
+    [[nodiscard]] Env wanting(std::optional<ir::Type> type) const {
+        Env result = *this;
+        result.wanted = type;
+        return result;
+    }
 };
 
 /// The scopes of all files of a program; symbols and scopes live as long as this does.
@@ -241,6 +250,8 @@ private:
     Value eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env);
     Value eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
                   const Env& env);
+    /// Gives branches that are untyped constants the wanted type, or bool beside a bool. False after an error.
+    bool adapt_branches(std::vector<Value>& branches, const std::vector<SourceRange>& ranges, const Env& env);
     Value eval_let(const ast::Let& let, const Env& env);
     Value eval_logical(const ast::Expr& e, const ast::Binary& binary, const Env& env);
     /// An operand of an operator: images become reads at the point; functions and arrays are errors.

@@ -1,7 +1,9 @@
 // Text to syntax tree. The only place that knows ANTLR is parse.cpp.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "frontend/ast.h"
 #include "support/diagnostics.h"
@@ -15,6 +17,9 @@ namespace pipec {
 ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags);
 inline constexpr int kMaxNesting = 256;
 inline constexpr int kMaxDepth = 2500;
+
+/// The type that a name of another language most likely means: `float`, `u8`, ...
+std::optional<ir::Type> foreign_type(std::string_view name);
 
 /// The tokens, one a line, for `--emit tokens`.
 std::string dump_tokens(const SourceManager& sources, FileId file);

@@ -19,9 +19,6 @@ struct TooDeep {
     int terms;
 };
 
-/// The type that a name of another language most likely means: `float`, `u8`, ...
-std::optional<ir::Type> foreign_type(std::string_view name);
-
 class TreeBuilder {
 public:
     TreeBuilder(antlr4::BufferedTokenStream& tokens, const SourceManager& sources, FileId id, Diagnostics& diags)

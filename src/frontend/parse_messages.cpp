@@ -10,6 +10,7 @@
 
 #include "PipeParser.h"
 #include "frontend/diagnostics.h"
+#include "frontend/parse.h"
 #include "frontend/parse_builder.h"
 #include "frontend/parse_tokens.h"
 
@@ -265,6 +266,7 @@ private:
     bool keyword_as_name() {
         if (!is_keyword(found_)) return false;
         if (starts_line() && (starts_item(found_) || starts_statement(found_))) return false;
+        if (typed_port()) return true;
         const bool name = expects(PipeParser::NAME) && !expects(PipeParser::INT) && !expects(PipeParser::TYPE);
         // In a block, `order(x, y) = ...` has a keyword where the name of a stage would be.
         const bool defined =
@@ -274,9 +276,28 @@ private:
         return true;
     }
 
+    /// `float32 img[R]` and `-> float32[R]`, where a port's name would be.
+    bool typed_port() {
+        const bool head = rule() == PipeParser::RulePipelineHead && previous_ != nullptr &&
+                          (previous_->getType() == PipeParser::LPAREN || previous_->getType() == PipeParser::ARROW);
+        const auto* parent = dynamic_cast<const antlr4::ParserRuleContext*>(parser_.getContext()->parent);
+        const bool port = rule() == PipeParser::RulePorts || rule() == PipeParser::RulePort ||
+                          (parent != nullptr && parent->getRuleIndex() == PipeParser::RulePort);
+        if (!is(PipeParser::TYPE) || !expects(PipeParser::NAME) || next_ == nullptr || !(head || port)) return false;
+        if (next_->getType() == PipeParser::NAME) {
+            diags_.report(diag::DeclarationOrder, range_of(file_, found_), text(*next_), text(found_));
+        } else {
+            diags_
+                .report(diag::SyntaxError, range_of(file_, found_),
+                        fmt::format("expected {}, found `{}`", name_in_words(), text(found_)))
+                .note(fmt::format("inputs and outputs have names: `out: {}[R, C]`", text(found_)));
+        }
+        return true;
+    }
+
     /// What begins no statement, and `a = b c`.
     bool no_statement() {
-        if (!in_block() || is(antlr4::Token::EOF)) return false;
+        if (!in_block() || is(antlr4::Token::EOF) || expects(PipeParser::LBRACE)) return false;
         const bool operand_before = previous_ != nullptr && !starts_line() && ends_expression(*previous_);
         diags_.report(
             diag::SyntaxError, range_of(file_, found_),
@@ -404,9 +425,27 @@ private:
             message = fmt::format("expected {}, found {}", list_of(words), found);
         }
         auto report = diags_.report(diag::SyntaxError, place(), message);
-        if (previous_ != nullptr && previous_->getType() == PipeParser::SATURATE) {
-            report.note("the type to clamp to stands first: `saturate<uint8>(e)`");
+        if (const auto note = advice()) report.note(*note);
+        if (is(PipeParser::NAME) && rule() == PipeParser::RuleImportItem) {
+            report.suggest(range_of(file_, found_), fmt::format("\"{}\"", text(found_)));
         }
+    }
+
+    /// What people mean who know other languages.
+    [[nodiscard]] std::optional<std::string> advice() const {
+        if (previous_ == nullptr) return std::nullopt;
+        if (previous_->getType() == PipeParser::SATURATE)
+            return "the type to clamp to stands first: `saturate<uint8>(e)`";
+        const antlr4::Token* open = open_bracket();
+        if (is(PipeParser::COMMA) && open != nullptr && open->getType() == PipeParser::LBRACKET) {
+            return "points of images are written with parentheses, `f(x, y)`; elements of tables and stage arrays with "
+                   "one bracket for each index, `t[i][j]`";
+        }
+        if (rule() == PipeParser::RuleDims || rule() == PipeParser::RuleDim) {
+            return "a definition gives every point of an image, so its dimensions are names: `f(x, y) = ...`; single "
+                   "points are updated in an `accumulate`";
+        }
+        return std::nullopt;
     }
 
     antlr4::Parser& parser_;

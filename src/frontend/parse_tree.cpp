@@ -65,12 +65,6 @@ PipeParser::ExprContext* left_operand(PipeParser::ExprContext* e) {
 
 }  // namespace
 
-std::optional<ir::Type> foreign_type(std::string_view name) {
-    const auto found = kForeignTypes.find(name);
-    if (found == kForeignTypes.end()) return std::nullopt;
-    return found->second;
-}
-
 SourceRange TreeBuilder::range(const antlr4::ParserRuleContext& context) const {
     return join(range_of(id_, *context.start), range_of(id_, *context.stop));
 }
@@ -262,3 +256,13 @@ ast::Expr TreeBuilder::float_literal(const antlr4::Token& token) {
 }
 
 }  // namespace pipec::syntax
+
+namespace pipec {
+
+std::optional<ir::Type> foreign_type(std::string_view name) {
+    const auto found = syntax::kForeignTypes.find(name);
+    if (found == syntax::kForeignTypes.end()) return std::nullopt;
+    return found->second;
+}
+
+}  // namespace pipec

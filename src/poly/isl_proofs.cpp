@@ -127,8 +127,9 @@ void StageProofs::no_wrap(int obligation, int guard) {
     const std::string message = fmt::format("`{}` overflows {} when {}", ir::to_string(pipeline_, n.operand),
                                             ir::name(n.operand->type), example(violation, relevant));
     const auto remedy = weakest_remedy(isl_, sizes_, violation);
-    const std::string advice =
-        remedy ? fmt::format("it does not when `{}`: add that to `where`", ir::to_string(pipeline_, *remedy)) : "";
+    const std::string advice = remedy ? fmt::format("it does not when `{}`; add that to `where` if it is meant",
+                                                    ir::to_string(pipeline_, *remedy))
+                                      : "";
     add(place(n.operand->range),
         [range = place(n.operand->range), message, advice, notes = context_notes(relevant)](Diagnostics& diags) {
             auto report = diags.report(diag::IndexOverflow, range, message);
@@ -197,8 +198,9 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
                                      ir::to_string(pipeline_, ir::binary(ir::BinaryOp::Sub, bounds.hi_expr,
                                                                          ir::int_constant(ir::Type::Int32, 1))))});
     } else if (const auto remedy = weakest_remedy(isl_, sizes_, violation)) {
-        notes.push_back(
-            {{}, fmt::format("it is in bounds when `{}`: add that to `where`", ir::to_string(pipeline_, *remedy))});
+        notes.push_back({{},
+                         fmt::format("it is in bounds when `{}`; add that to `where` if it is meant",
+                                     ir::to_string(pipeline_, *remedy))});
     }
     add(place(access.range), [range = place(access.range), message, notes](Diagnostics& diags) {
         auto report = diags.report(diag::OutOfBounds, range, message);

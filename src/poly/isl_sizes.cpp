@@ -139,7 +139,8 @@ private:
             auto report = diags_.report(diag::EmptyRange, dim.range, var, stage.name,
                                         sizes.empty() ? std::string("always") : "when " + sizes);
             if (const auto remedy = weakest_remedy(isl_, context_, empty)) {
-                report.note(fmt::format("it is not when `{}`: add that to `where`", ir::to_string(pipeline_, *remedy)));
+                report.note(fmt::format("it is not when `{}`; add that to `where` if it is meant",
+                                        ir::to_string(pipeline_, *remedy)));
             }
         }
         return result;

@@ -190,6 +190,7 @@ Expr to_comparison(const isl::aff& aff, bool equality) {
     const long c = sum.constant();
     if (equality) {
         (c > 0 ? left : right).add(std::labs(c));
+        if (left.empty()) std::swap(left, right);
         return ir::binary(BinaryOp::Eq, left.build(), right.build());
     }
     if (left.empty()) {  // c - right >= 0

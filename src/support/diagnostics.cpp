@@ -1,8 +1,10 @@
 #include "support/diagnostics.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace pipec {
 
@@ -33,25 +35,44 @@ void Diagnostics::sort_from(std::size_t first) {
                      diagnostics_.end(), [&](const Diagnostic& a, const Diagnostic& b) { return place(a) < place(b); });
 }
 
+namespace {
+
+/// Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`; no character is edited twice.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+    // Distances between the prefixes of `a` and `b`: the row of a prefix of `a`, and the two rows before it.
+    std::vector<std::size_t> row(b.size() + 1);
+    std::vector<std::size_t> above;
+    std::vector<std::size_t> two_above;
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        two_above = std::exchange(above, row);
+        row[0] = i;
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t substituted = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({substituted, above[j] + 1, row[j - 1] + 1});
+            const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped) row[j] = std::min(row[j], two_above[j - 2] + 1);
+        }
+    }
+    return row.back();
+}
+
+bool equal_but_for_case(std::string_view a, std::string_view b) {
+    return std::ranges::equal(a, b,
+                              [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+}  // namespace
+
 std::optional<std::string> closest_name(std::string_view name, const std::vector<std::string>& candidates) {
-    const std::size_t limit = std::max<std::size_t>(1, name.size() / 3);
+    // Any name of one or two characters is close to any other.
+    const std::size_t limit = name.size() < 3 ? 0 : name.size() / 3;
     std::optional<std::string> best;
     std::size_t best_distance = limit + 1;
     for (const std::string& candidate : candidates) {
-        // Levenshtein distance with a rolling row.
-        std::vector<std::size_t> row(candidate.size() + 1);
-        std::iota(row.begin(), row.end(), std::size_t{0});
-        for (std::size_t i = 0; i < name.size(); ++i) {
-            std::size_t diagonal = row[0];
-            row[0] = i + 1;
-            for (std::size_t j = 0; j < candidate.size(); ++j) {
-                const std::size_t substitute = diagonal + (name[i] == candidate[j] ? 0 : 1);
-                diagonal = row[j + 1];
-                row[j + 1] = std::min({substitute, row[j] + 1, row[j + 1] + 1});
-            }
-        }
-        if (row.back() < best_distance && candidate != name) {
-            best_distance = row.back();
+        const std::size_t distance = equal_but_for_case(name, candidate) ? 0 : edit_distance(name, candidate);
+        if (distance < best_distance && candidate != name) {
+            best_distance = distance;
             best = candidate;
         }
     }

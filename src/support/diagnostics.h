@@ -114,7 +114,8 @@ private:
     std::size_t warnings_ = 0;
 };
 
-/// The candidate that `name` most likely meant (edit distance, at most a third of its length), if one is close.
+/// The candidate that `name` most likely meant: equal but for upper and lower case, or at most a third of its length in
+/// edits away (a swap of neighbours is one edit).
 std::optional<std::string> closest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace pipec

@@ -32,6 +32,9 @@ TEST(Types, ConstantArithmeticIsExact) {
     EXPECT_EQ(value("i64(x, y) + (4294967296 - 1)", "int64"), "i64(x, y) + int64(4294967295)");
     EXPECT_EQ(value("i32(x, y) + (-8) / 4 + (-7) % 4", "int32"), "i32(x, y) - 1");
     EXPECT_EQ(value("u64(x, y) ^ 0xFFFFFFFFFFFFFFFF", "uint64"), "u64(x, y) ^ uint64(18446744073709551615)");
+    // As at run time, the left one of equal ones, and not the one that is NaN.
+    EXPECT_EQ(value("1 / min(0.0, -0.0)", "float32"), value("1 / 0.0", "float32"));
+    EXPECT_EQ(value("max(sqrt(-1), 2) + min(3, sqrt(-1))", "float32"), "5.0");
     EXPECT_EQ(value("f(x, y) * sqrt(4) + abs(-3) + max(1, 2.5)", "float32"), "f(x, y) * 2.0 + 3.0 + 2.5");
 }
 
@@ -81,6 +84,36 @@ TEST(Types, BranchesNeedNoPromotion) {
     EXPECT_EQ(value("if x > 3 then u8(x, y) else -1", "int32"), "if x > 3 then int32(u8(x, y)) else -1");
     EXPECT_EQ(value("clamp(u8(x, y), 1, 9)", "uint8"), "min(max(u8(x, y), uint8(1)), uint8(9))");
     EXPECT_EQ(value("min(u8(x, y), u16(x, y))", "int32"), "min(int32(u8(x, y)), int32(u16(x, y)))");
+}
+
+TEST(Types, UntypedBranchesTakeTheTypeThatIsWanted) {
+    EXPECT_EQ(value("if x > 3 then 255 else 0", "uint8"), "if x > 3 then uint8(255) else uint8(0)");
+    EXPECT_EQ(value("if x > 3 then 1 else if y > 3 then -1 else 0", "int8"),
+              "if x > 3 then int8(1) else if y > 3 then int8(-1) else int8(0)");
+    EXPECT_EQ(value("if x > 3 then 0.1 else 1", "float64"), "if x > 3 then float64(0.1) else float64(1.0)");
+    EXPECT_EQ(value("select(x > 3, 255, 0)", "uint8"), "if x > 3 then uint8(255) else uint8(0)");
+    EXPECT_EQ(value("let a = f(x, y) + 1 in if a > 3 then 255 else 0", "uint8"),
+              "let a = f(x, y) + 1.0 in if a > 3.0 then uint8(255) else uint8(0)");
+    EXPECT_EQ(value("binary(f(x, y))", "uint8", "fn binary(v) = if v > 0.5 then 255 else 0"),
+              "let v = f(x, y) in if v > 0.5 then uint8(255) else uint8(0)");
+    EXPECT_EQ(value("if x > 3 then 256 else 0", "uint8"), "256 does not fit uint8\n");
+    EXPECT_EQ(value("if x > 3 then 0.5 else 0", "uint8"), "a branch must be uint8, this is a float constant\n");
+    // Operands, arguments, conditions and the values of lets are not what the context wants.
+    EXPECT_EQ(value("(if x > 3 then 255 else 0) + u8(x, y)", "int32"), "(if x > 3 then 255 else 0) + int32(u8(x, y))");
+    EXPECT_EQ(value("(if x > 3 then 0.1 else 1) * f(x, y)", "float64"),
+              "float64((if x > 3 then 0.1 else 1.0) * f(x, y))");
+    EXPECT_EQ(value("let a = if x > 3 then 1 else 0 in a", "uint8"), "output `out` must be uint8, this is int32\n");
+    EXPECT_EQ(value("same(if x > 3 then 1 else 0)", "uint8", "fn same(v) = v"),
+              "output `out` must be uint8, this is int32\n");
+    EXPECT_EQ(value("if (if x > 3 then 300 else 0) > y then 1 else 0", "uint8"),
+              "if (if x > 3 then 300 else 0) > y then uint8(1) else uint8(0)");
+}
+
+TEST(Types, BesideABoolZeroAndOneAreBools) {
+    EXPECT_EQ(value("if x > 3 then f(x, y) > 0 else 0", "bool"), "if x > 3 then f(x, y) > 0.0 else false");
+    EXPECT_EQ(value("if x > 3 then 1 else y > 2", "bool"), "if x > 3 then true else y > 2");
+    EXPECT_EQ(value("if x > 3 then y > 2 else 2", "bool"),
+              "the values to choose from must be all bool or all numbers; this is an integer constant\n");
 }
 
 TEST(Types, Comparisons) {

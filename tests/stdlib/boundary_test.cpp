@@ -50,6 +50,18 @@ class Boundary : public testing::TestWithParam<Case> {};
 
 constexpr double kOutside = 7.5;
 
+TEST(BoundaryOfBools, ConstantIsFalseUnlessStated) {
+    const Grid f = random2(3, 4);
+    const std::string program =
+        "import \"boundary\" pipeline p(f: float32[R, C]) -> out: float32[R + 2, C + 2] {"
+        "    bright(x in 0..R, y in 0..C) = f(x, y) > 0"
+        "    none = constant(bright)  full = constant(bright, true)"
+        "    out(x, y) = if none(x - 1, y - 1) then 2 else if full(x - 1, y - 1) then 1 else 0 }";
+    const Grid out = evaluate(program, {{"f", f}});
+    EXPECT_EQ(out({0, 0}), 1);
+    EXPECT_EQ(out({1, 1}), f({0, 0}) > 0 ? 2 : 0);
+}
+
 TEST_P(Boundary, TwoDimensions) {
     for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{5, 7}, {3, 4}}) {
         const Grid f = random2(rows, cols);

@@ -50,6 +50,10 @@ TEST(ClosestName, FindsMisspellingsOnly) {
     EXPECT_EQ(closest_name("grid", names), std::nullopt);
     EXPECT_EQ(closest_name("img", {"img"}), std::nullopt) << "the name itself is no suggestion";
     EXPECT_EQ(closest_name("", names), std::nullopt);
+    EXPECT_EQ(closest_name("cosnt", {"sort", "const"}), "const") << "a swap of neighbours is one edit";
+    EXPECT_EQ(closest_name("THRESHOLD", {"threshold"}), "threshold");
+    EXPECT_EQ(closest_name("r", {"c", "R"}), "R") << "of short names only the case may differ";
+    EXPECT_EQ(closest_name("ab", {"abc", "a", "ba"}), std::nullopt);
 }
 
 TEST(Registry, IdsAreUniqueAndWellFormed) {

@@ -10,11 +10,16 @@
 #include "driver/outputs.h"
 #include "driver/run.h"
 #include "driver/warnings.h"
+#include "support/big_stack.h"
 #include "support/render.h"
 #include "support/unicode.h"
 
 namespace pipec::driver {
 namespace {
+
+/// The passes recurse as deep as the deepest program that their limits admit, also in builds for debuggers and
+/// sanitizers, whose frames are large. It is address space; an ordinary compilation touches some hundred KB.
+constexpr std::size_t kStackBytes = std::size_t{256} << 20;
 
 void print_diagnostics(const Options& options, const Diagnostics& diags, const SourceManager& sources) {
     std::cerr << (options.diagnostics_format == DiagnosticsFormat::Json
@@ -71,7 +76,9 @@ int fail(int exit_code, const char* what) {
 int main(int argc, char** argv) {
     using namespace pipec::driver;
     try {
-        return run_main(argc, argv);
+        int exit_code = kExitInternal;
+        pipec::run_on_big_stack(kStackBytes, [&] { exit_code = run_main(argc, argv); });
+        return exit_code;
     } catch (const FileError& e) {
         return fail(kExitFile, e.what());
     } catch (const BadPaths& e) {

@@ -142,12 +142,12 @@ public:
     /// Declarations of a file that are wrong in themselves, such as two with one name.
     void check_file(Scope* file);
 
-    static constexpr int kMaxDepth = 1200;          ///< of nested evaluation
+    static constexpr int kMaxDepth = 5000;          ///< of nested evaluation, through expressions, calls and stages
     static constexpr long kMaxSteps = 300'000;      ///< expressions evaluated in one pipeline
     static constexpr int kMaxCallDepth = 64;        ///< of stage and expression functions
     static constexpr int kMaxIterations = 100'000;  ///< of compile-time loops, in all
     static constexpr std::size_t kMaxStages = 10'000;
-    static constexpr std::size_t kMaxExpressionDepth = 2000;
+    static constexpr std::size_t kMaxExpressionDepth = 2600;
     static constexpr int kUnrollAlways = 64;
     static constexpr int kUnrollMost = 4096;
 

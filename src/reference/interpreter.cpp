@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "ir/visit.h"
-#include "reference/big_stack.h"
+#include "support/big_stack.h"
 #include "reference/numeric.h"
 
 namespace pipec::reference {

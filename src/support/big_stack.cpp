@@ -1,5 +1,5 @@
 // std::thread cannot choose its stack's size, so this is POSIX threads.
-#include "reference/big_stack.h"
+#include "support/big_stack.h"
 
 #include <pthread.h>
 
@@ -7,7 +7,7 @@
 #include <exception>
 #include <system_error>
 
-namespace pipec::reference {
+namespace pipec {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::size_t stack_used_since(const void* base) {
     return there > here ? there - here : here - there;
 }
 
-}  // namespace pipec::reference
+}  // namespace pipec

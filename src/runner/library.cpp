@@ -48,9 +48,9 @@ Library::Library(const std::string& path, const std::string& pipeline) {
     info_ = function();
     if (info_->version != abi::kVersion) {
         throw usage_error(
-            fmt::format("{} was generated for version {} of the interface; this program knows version {}: "
+            fmt::format("`{}` was generated for version {} of the interface; this program knows version {}: "
                         "generate it again",
-                        path, info_->version, abi::kVersion));
+                        pipeline, info_->version, abi::kVersion));
     }
     for (const abi::pipe_buffer_info& info : std::span(info_->buffers, static_cast<std::size_t>(info_->buffer_count))) {
         buffers_.push_back(buffer(info));

@@ -79,7 +79,8 @@ TEST_F(Errors, ShapesThatThePipelineRefuses) {
     expect_error(1, "on_cuda", "--in in=in.npy",
                  "`on_cuda` is compiled for `cuda`; this program runs pipelines for `host`");
     expect_error(2, "from_the_future", "--in in=in.npy",
-                 "was generated for version 2 of the interface; this program knows version 1: generate it again");
+                 "`from_the_future` was generated for version 2 of the interface; this program knows version 1: "
+                 "generate it again");
 }
 
 TEST_F(Errors, FilesThatCannotBeRead) {

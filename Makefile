@@ -34,6 +34,11 @@ demo: configure ## compile an example and run it on a photograph
 install: build ## install into PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
+static: deps ## build build/static/pipec, one file that needs no shared library
+	@cmake -S . -B build/static -G Ninja -DCMAKE_BUILD_TYPE=Release -DPIPEC_STATIC=ON -DPIPEC_BUILD_RUNNER=OFF \
+	       -DPIPEC_BUILD_TESTS=OFF -DPIPEC_BUILD_EXAMPLES=OFF -Wno-dev > /dev/null
+	cmake --build build/static --target pipec
+
 bench: build ## how long, and with how much memory, the examples compile
 	$(BUILD)/compile_bench $(BUILD)/pipec examples/*.pipe
 
@@ -50,4 +55,4 @@ lint: configure ## run clang-tidy
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: help deps configure build test demo install bench format check-format lint clean
+.PHONY: help deps configure build test demo install static bench format check-format lint clean

@@ -65,6 +65,21 @@ struct Parsed {
     std::optional<int> finished;  ///< exit code: nothing is to be run
 };
 
+/// What is left over, in the order in which it was written.
+void refuse_extras(const CLI::App& app) {
+    const std::vector<std::string> extras = app.remaining();
+    if (extras.empty()) return;
+    const std::string name = extras[0].substr(0, extras[0].find('='));
+    if (!name.starts_with("-")) throw CLI::ParseError(fmt::format("`{}`: one file is run at a time", name), kExitUsage);
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+    }
+    const auto close = closest_name(name, names);
+    const std::string advice = close ? fmt::format("; did you mean `{}`?", *close) : "";
+    throw CLI::ParseError(fmt::format("unknown option `{}`{}", name, advice), kExitUsage);
+}
+
 Parsed parse_run_options(int argc, char** argv) {
     Parsed parsed;
     RunOptions& options = parsed.options;
@@ -97,8 +112,10 @@ Parsed parse_run_options(int argc, char** argv) {
         ->option_text("WHEN")
         ->group(compile_group);
     runner::add_options(app, options.run);
+    app.allow_extras();
     try {
         app.parse(argc, argv);
+        refuse_extras(app);
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});
         parsed.finished = kExitSuccess;

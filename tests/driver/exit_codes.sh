@@ -16,6 +16,8 @@ run ""; exits 2; says "a file name is empty"
 run good.pipe -o ""; exits 2; says "a file name is empty"
 run --hedaer x.h good.pipe; exits 2; says "unknown option \`--hedaer\`; did you mean \`--header\`?"
 run -fsyntax-onyl good.pipe; exits 2; says "did you mean \`-fsyntax-only\`?"
+run run good.pipe --otu out=x.png; exits 2; says "unknown option \`--otu\`; did you mean \`--out\`?"
+run run good.pipe bad.pipe; exits 2; says "one file is run at a time"
 run good.pipe -o; exits 2
 run good.pipe -MMD -MF; exits 2; says "-MF"
 run --emit cats good.pipe; exits 2; says "tokens, ast, pipeline, domains, host, header"

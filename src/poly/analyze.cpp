@@ -17,7 +17,8 @@ void report_failure(const IslContext& isl, const isl::exception& failure, const 
     diags.report(
         diag::AnalysisBudget, isl.question_range(), isl.question(),
         budget ? fmt::format("more than {} steps; simpler indices or explicit ranges may help", options.max_operations)
-               : std::string("isl says: ") + failure.what());
+        : dynamic_cast<const NumberTooLarge*>(&failure) != nullptr ? failure.what()
+                                                                   : std::string("isl says: ") + failure.what());
 }
 
 /// Boxes first: they are what code likes best. Exact sets only when something could not be proved with boxes.

@@ -84,7 +84,7 @@ void AffineTranslator::bind(ir::VarId var, const ir::Expr& value) {
 }
 
 isl::set AffineTranslator::with_opaque_bounds(isl::set set) const {
-    constexpr Wide kFar = static_cast<Wide>(1) << 62;
+    constexpr Wide kFar = static_cast<Wide>(1) << 65;  // no type reaches as far
     for (const Name name : names_in(set)) {
         if (name.kind != Name::Kind::Opaque) continue;
         const IntRange range = ranges_.integer(opaque(name.index));
@@ -96,11 +96,14 @@ isl::set AffineTranslator::with_opaque_bounds(isl::set set) const {
 }
 
 isl::val AffineTranslator::val(Wide v) const {
-    return isl::val(isl_.ctx(), static_cast<long>(v));
+    // isl takes a long; the bounds of uint64 and negated ones of int64 are wider.
+    constexpr long kPart = 1L << 62;
+    const auto part = [&](Wide w) { return isl::val(isl_.ctx(), static_cast<long>(w)); };
+    return part(v / kPart).mul(part(kPart)).add(part(v % kPart));
 }
 
 isl::pw_aff AffineTranslator::constant(Wide v) const {
-    return isl_.constant(static_cast<long>(v));
+    return isl_.everything().pw_aff_on_domain(val(v));
 }
 
 /// The parameter that stands for `e`, the same for structurally equal expressions.

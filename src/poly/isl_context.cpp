@@ -100,6 +100,13 @@ isl::set as_tuple(const IslContext& isl, const isl::set& set, const std::vector<
     return set.unbind_params(isl.tuple(names));
 }
 
+long to_long(const isl::val& v) {
+    if (!v.is_rat()) throw NumberTooLarge();
+    const isl::val numerator = v.mul(isl::manage(isl_val_get_den_val(v.get())));
+    if (isl_val_gt_si(numerator.abs().get(), 1L << 62) != isl_bool_false) throw NumberTooLarge();
+    return numerator.num_si();
+}
+
 std::optional<std::vector<long>> least_point(const IslContext& isl, const isl::set& set,
                                              const std::vector<Name>& names) {
     isl::set tuple = as_tuple(isl, set, names);
@@ -123,7 +130,7 @@ std::optional<std::vector<long>> least_point(const IslContext& isl, const isl::s
     std::vector<long> result;
     for (unsigned i = 0; i < names.size(); ++i) {
         const isl::val v = isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(i)));
-        result.push_back(v.num_si());
+        result.push_back(to_long(v));
     }
     return result;
 }

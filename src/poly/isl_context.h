@@ -72,6 +72,14 @@ isl::set project_out(const IslContext& isl, isl::set set, const std::vector<Name
 /// [p] -> { : S } as { [p...] : S }: the named parameters, in that order, become the dimensions.
 isl::set as_tuple(const IslContext& isl, const isl::set& set, const std::vector<Name>& names);
 
+/// Thrown where a number of an answer is too large to be written down; isl's own are of any size.
+struct NumberTooLarge : isl::exception {
+    NumberTooLarge() : isl::exception("a number in it does not fit 64 bits") {}
+};
+
+/// The numerator. Throws NumberTooLarge where it is beyond 2^62, so that sums of two do not overflow.
+long to_long(const isl::val& v);
+
 /// A point of a parameter set, lexicographically least in the order of `names` (all that occur in the set) where isl
 /// can find that one. None when the set is empty.
 std::optional<std::vector<long>> least_point(const IslContext& isl, const isl::set& set,

@@ -118,7 +118,7 @@ private:
             }
             const isl::val least = tuple.dim_min_val(static_cast<int>(i));
             const isl::val greatest = tuple.dim_max_val(static_cast<int>(i));
-            context_.ranges.push_back({least.num_si(), greatest.num_si()});
+            context_.ranges.push_back({to_long(least), to_long(greatest)});
         }
     }
 
@@ -169,11 +169,11 @@ std::optional<Candidate> candidate(const IslContext& isl, const isl::pw_aff& ext
         if (solved.contains(name.index)) continue;
         if (result) return std::nullopt;
         const isl::val c = coefficient(aff, name);
-        if (c.den_si() != 1 || c.num_si() <= 0) return std::nullopt;
+        if (!c.is_int() || !c.is_pos()) return std::nullopt;
         const isl::pw_aff rest = extent.sub(isl.value(name).scale(c));
         const std::vector<Name> left = names_in(rest);  // the size may also stand in a division
         if (std::find(left.begin(), left.end(), name) != left.end()) return std::nullopt;
-        result = Candidate{name.index, c.num_si(), to_expr(rest)};
+        result = Candidate{name.index, to_long(c), to_expr(rest)};
     }
     return result;
 }

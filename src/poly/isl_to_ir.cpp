@@ -25,14 +25,14 @@ struct Linear {
 };
 
 long number(isl_val* value) {
-    return isl::manage(value).num_si();
+    return to_long(isl::manage(value));
 }
 
 Linear linear(const isl::aff& aff) {
     const isl::val denominator = isl::manage(isl_aff_get_denominator_val(aff.get()));
     const auto scaled = [&](isl_val* v) { return number(isl_val_mul(v, denominator.copy())); };
     Linear result;
-    result.denominator = denominator.num_si();
+    result.denominator = to_long(denominator);
     for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_param); ++i) {
         result.params.push_back(scaled(isl_aff_get_coefficient_val(aff.get(), isl_dim_param, i)));
     }
@@ -45,9 +45,15 @@ Linear linear(const isl::aff& aff) {
 
 /// a += factor * b, both without denominator.
 void add_scaled(Linear& a, const Linear& b, long factor) {
-    for (std::size_t i = 0; i < b.params.size(); ++i) a.params[i] += factor * b.params[i];
-    for (std::size_t i = 0; i < b.divs.size(); ++i) a.divs[i] += factor * b.divs[i];
-    a.constant += factor * b.constant;
+    const auto add = [factor](long& to, long from) {
+        long product = 0;
+        if (__builtin_mul_overflow(factor, from, &product) || __builtin_add_overflow(to, product, &to)) {
+            throw NumberTooLarge();
+        }
+    };
+    for (std::size_t i = 0; i < b.params.size(); ++i) add(a.params[i], b.params[i]);
+    for (std::size_t i = 0; i < b.divs.size(); ++i) add(a.divs[i], b.divs[i]);
+    add(a.constant, b.constant);
 }
 
 /// True when every non-constant term of `b`, times `factor`, is a term of `a`.
@@ -297,8 +303,11 @@ std::optional<isl::pw_aff> affine_extremum(const IslContext& isl, const isl::set
                                            const isl::set& context, const std::optional<isl::pw_aff>& outside) {
     constexpr std::size_t kMaxCandidates = 12;
     const isl::set values = set.intersect(context).coalesce();
+    const isl::set tuple = as_tuple(isl, values, {index});
+    const auto has_bound = greatest ? isl_set_dim_has_upper_bound : isl_set_dim_has_lower_bound;
+    if (has_bound(tuple.get(), isl_dim_set, 0) != isl_bool_true) return std::nullopt;
     std::vector<isl::pw_aff> candidates;
-    as_tuple(isl, values, {index}).foreach_basic_set([&](const isl::basic_set& part) {
+    tuple.foreach_basic_set([&](const isl::basic_set& part) {
         if (candidates.size() >= kMaxCandidates) return;
         const isl::set convex(part);
         const isl::pw_aff bound =

@@ -1,5 +1,6 @@
 // Definitions: order, scopes, compile-time control, stage arrays, whole images, outputs.
 #include "elaborated.h"
+#include "support/big_stack.h"
 
 namespace pipec {
 namespace {
@@ -109,10 +110,12 @@ TEST(Stages, SizesInOrderOfAppearance) {
 
 TEST(Stages, AChainTooLongAgainstTheOrderOfTheTextIsOneError) {
     std::string chain = "out(x, y) = a0(x, y)\n";
-    for (int i = 0; i < 1500; ++i) {
+    for (int i = 0; i < 3000; ++i) {
         chain += "a" + std::to_string(i) + "(x, y) = 2 * a" + std::to_string(i + 1) + "(x, y)\n";
     }
-    EXPECT_EQ(in_gray(chain + "a1500(x, y) = img(x, y)"), "evaluation up to here is nested too deep\n");
+    std::string result;
+    run_on_big_stack(std::size_t{256} << 20, [&] { result = in_gray(chain + "a3000(x, y) = img(x, y)"); });
+    EXPECT_EQ(result, "evaluation up to here is nested too deep\n");
 }
 
 TEST(Accumulates, SplitByUpdate) {

@@ -26,6 +26,7 @@ std::size_t break_position(std::string_view text, std::size_t room) {
             continue;
         }
         if (c == '"') quoted = true;
+        if (i > 0 && text.substr(i, 2) == "//") break;  // what follows is a comment, on this line only
         if (c == '(' || c == '{' || c == '[') ++nesting;
         if (c == ')' || c == '}' || c == ']') --nesting;
         if (c != ' ' || i == 0 || i + 1 == text.size()) continue;
@@ -41,10 +42,11 @@ std::size_t break_position(std::string_view text, std::size_t room) {
 }
 
 void write_broken(std::string& out, std::string_view text, std::size_t indent) {
-    const bool comment = text.substr(0, 2) == "//";
+    bool comment = false;
     std::size_t used = indent;
     out.append(indent, ' ');
     while (used + text.size() > kColumns) {
+        comment = comment || text.substr(0, 2) == "//";
         const std::size_t at = break_position(text, kColumns - std::min(used, kColumns - 40));
         if (at == std::string_view::npos) break;
         out.append(text.substr(0, at)).append("\n");

@@ -42,6 +42,12 @@ TEST(Text, FitsTheScreen) {
     }
 }
 
+TEST(Text, BreaksNoCommentThatEndsALine) {
+    const std::string name(200, 'p');
+    const GeneratedText text = generate("p", "pipeline " + name + "(a: int32[N]) -> out: int32[N] { out(x) = a(x) }");
+    EXPECT_NE(text.source.find("// namespace " + name), std::string::npos);
+}
+
 TEST(Text, IsAsLongAsTheGraphNotTheTree) {
     // Doubling forty times through functions, in both branches of an `if` as well.
     std::string program = "fn step(v) = if v > 0 then v + v * 2 else v - v * 3\n";

@@ -9,8 +9,8 @@
 #include <unordered_map>
 
 #include "ir/visit.h"
-#include "support/big_stack.h"
 #include "reference/numeric.h"
+#include "support/big_stack.h"
 
 namespace pipec::reference {
 

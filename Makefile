@@ -46,7 +46,7 @@ format: ## format the sources with clang-format
 	clang-format -i $(sources)
 
 check-format:
-	clang-format --dry-run --Werror $(sources)
+	@clang-format --dry-run --Werror $(sources)
 
 # clang cannot read the ANTLR runtime's headers, and isl's take it very long.
 lint: configure ## run clang-tidy

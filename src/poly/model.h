@@ -56,7 +56,7 @@ struct Model {
 
 struct Options {
     /// Bound on isl's work for one question; exceeding it is an error that says which stage asked.
-    unsigned long max_operations = 200'000;
+    unsigned long max_operations = 1'000'000;
 };
 
 /// Infers domains from the outputs upward, proves every access in bounds, and solves the sizes; reports what cannot be

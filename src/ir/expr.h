@@ -74,9 +74,10 @@ struct Call { Builtin fn; std::vector<Expr> args; };
 /// `otherwise` may be null: then `cond` is proved to hold wherever this is evaluated.
 struct Select { Expr cond, then, otherwise; };
 
-/// What a Read reads: an input of the pipeline or another stage.
+/// What a Read reads: an input of the pipeline or another stage. Local is an array of a kernel, which only code
+/// generation makes.
 struct Source {
-    enum class Kind : std::uint8_t { Input, Stage };
+    enum class Kind : std::uint8_t { Input, Stage, Local };
     Kind kind;
     int index;
     friend auto operator<=>(const Source&, const Source&) = default;

@@ -1,0 +1,25 @@
+// The CUDA target: kernels and the functions that launch them, in one self-contained `.cu`. The header is the host's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/host.h"
+
+namespace pipec::codegen {
+
+struct CudaOptions {
+    /// Float sums and products of an `accumulate` in the program's order, whatever it costs: equal inputs then give
+    /// equal bits. Without it atomics add in any order.
+    bool deterministic = false;
+};
+
+/// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.
+std::string cuda_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
+                        const SourceManager& sources, const CudaOptions& options = {});
+
+/// The kernel IR of all pipelines, for `--emit kernel`.
+std::string kernel_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options = {});
+
+}  // namespace pipec::codegen

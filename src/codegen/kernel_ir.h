@@ -1,0 +1,139 @@
+// Kernel IR: what one launch of a pipeline does on a GPU, between the schedule and the text. Strategies build it,
+// verify_kernel checks it, one printer makes CUDA of it.
+//
+//   program ::= step*                       in launch order; a step waits for all steps before it
+//   step    ::= kernel+                     variants of one computation; the first whose needs hold is launched
+//   kernel  ::= grid block argument* special* shared* body
+//   body    ::= stmt*
+//   stmt    ::= define v = e                a value, never changed
+//             | variable v = e              a register that assign changes
+//             | assign v = e
+//             | load v* = array(e*)         adjacent elements in one access of count * size bytes, aligned to that
+//             | store array(e*) = e* [where e]
+//             | atomic array(e*) op= e      no result
+//             | shuffle v = e from lane     by all lanes of the warp
+//             | barrier block | warp
+//             | for v in e..e step n { body }
+//             | if e { body } else { body }
+//             | remark text
+//
+// Expressions are those of ir/expr.h. Variables are entries of Program::pipeline.variables; a Read's source is an input
+// or a stage of that pipeline, which lies in global memory, or an array of the kernel (Source::Kind::Local). Sizes and
+// scalar parameters mean what they mean in the program; the printer makes kernel parameters of those that are used.
+//
+// Nodes are evaluated where a statement uses them. A node that several statements share may be evaluated once, unless
+// an assign, store, atomic or barrier in between changes what it reads.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/model.h"
+
+namespace pipec::codegen::kernel {
+
+// By hand: a statement a line, so that the grammar is seen at once.
+// clang-format off
+struct Stmt;
+using Body = std::vector<Stmt>;
+
+struct Define { ir::VarId var; ir::Expr value; };
+struct Variable { ir::VarId var; ir::Expr value; };
+struct Assign { ir::VarId var; ir::Expr value; };
+
+/// `vars.size()` (1, 2, 4, 8 or 16) elements that lie behind each other in memory, the first one at `indices`.
+struct Load { std::vector<ir::VarId> vars; ir::Source array; std::vector<ir::Expr> indices; };
+/// Several values go to adjacent elements in one access, like those of a Load. `guard` may be null.
+struct Store { ir::Source array; std::vector<ir::Expr> indices; std::vector<ir::Expr> values; ir::Expr guard; };
+/// array(indices) = array(indices) op value, indivisible. Without Bool, Any, All.
+struct Atomic { ir::Source array; std::vector<ir::Expr> indices; ir::ReduceOp op; ir::Expr value; };
+
+/// `value` of another lane: of lane - amount (Up), lane + amount (Down), lane xor amount, or lane number `amount`. A
+/// lane outside of the warp gives the own value (Up, Down) and is no lane otherwise. `amount` is an Int32; for all but
+/// Index a constant from 1 to 31.
+struct Shuffle {
+    enum class From : std::uint8_t { Up, Down, Xor, Index };
+    ir::VarId var; ir::Expr value; From from; ir::Expr amount;
+};
+struct Barrier { enum class Scope : std::uint8_t { Warp, Block } scope; };
+
+/// lo <= var < hi in steps of `step` (Int32, positive). `unroll`: written for the compiler to unroll; otherwise it is
+/// told not to.
+struct For { ir::VarId var; ir::Expr lo, hi, step; bool unroll = false; Body body; };
+/// `uniform`: every lane of that scope takes the same branch, so that collectives may stand inside.
+struct If {
+    enum class Uniform : std::uint8_t { Lane, Warp, Block };
+    ir::Expr condition; Body then, otherwise; Uniform uniform = Uniform::Lane;
+};
+struct Remark { std::string text; };
+
+struct Stmt {
+    std::variant<Define, Variable, Assign, Load, Store, Atomic, Shuffle, Barrier, For, If, Remark> value;
+};
+
+// clang-format on
+
+/// An array of the block in shared memory, dense, last dimension innermost.
+struct SharedArray {
+    std::string name;
+    ir::Type type = ir::Type::Float32;
+    std::vector<std::int64_t> extents;
+};
+
+/// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits; it must fit.
+struct Argument {
+    ir::VarId var;
+    ir::Expr value;
+};
+
+/// A variable (Int32) that the hardware gives.
+struct Special {
+    enum class Id : std::uint8_t { ThreadX, ThreadY, ThreadZ, BlockX, BlockY, BlockZ, GridX, GridY, GridZ };
+    ir::VarId var;
+    Id id;
+};
+
+/// How the kernel addresses the caller's buffers (stages in the workspace always lie with stride 1 innermost).
+enum class Layout : std::uint8_t {
+    Wide,    ///< as Dense, and every array with a Load or Store of several elements aligned for them
+    Dense,   ///< the strides that Buffer::order makes constant are those constants; all offsets fit 32 bits
+    General  ///< any strides, 64-bit offsets
+};
+
+struct Kernel {
+    std::string name;                   ///< wanted; the printer makes it unique
+    std::vector<std::string> comments;  ///< lines before it: the program's text that it computes
+    Layout layout = Layout::Dense;
+    std::array<int, 3> block{1, 1, 1};  ///< threads in x, y, z
+    /// Blocks in x, y, z: expressions over the sizes, evaluated in 64 bits; null is 1. Where one is below 1 there is
+    /// nothing to do and nothing is launched.
+    std::array<ir::Expr, 3> grid;
+    std::vector<Argument> arguments;
+    std::vector<Special> specials;
+    std::vector<SharedArray> shared;  ///< Source::Kind::Local indexes it
+    Body body;
+};
+
+/// One step of a launch. With Layout::Dense, `variants` may leave out Layout::General: the printer then makes both from
+/// it (one template).
+struct Step {
+    std::vector<Kernel> variants;
+};
+
+struct Program {
+    ir::Pipeline pipeline;  ///< as code generation sees it: after inlining, with the kernels' variables
+    poly::Model model;      ///< of that pipeline
+    std::vector<Step> steps;
+};
+
+/// What is wrong with a program, one sentence for each violation; none for a correct one.
+std::vector<std::string> verify(const Program& program);
+
+/// The text for `--emit kernel`.
+std::string to_string(const Program& program);
+
+}  // namespace pipec::codegen::kernel

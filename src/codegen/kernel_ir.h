@@ -36,12 +36,17 @@
 
 namespace pipec::codegen::kernel {
 
+/// What loop variables, arguments, specials and indices stay below in magnitude: domains end below 2^30, tiles reach a
+/// little beyond. With a constant added or subtracted they do not wrap.
+inline constexpr std::int64_t kVariableLimit = (std::int64_t{1} << 30) + (std::int64_t{1} << 24);
+
 // By hand: a statement a line, so that the grammar is seen at once.
 // clang-format off
 struct Stmt;
 using Body = std::vector<Stmt>;
 
-struct Define { ir::VarId var; ir::Expr value; };
+/// `index`: an Int32 below kVariableLimit in magnitude, whatever the intervals of its operands say.
+struct Define { ir::VarId var; ir::Expr value; bool index = false; };
 struct Variable { ir::VarId var; ir::Expr value; };
 struct Assign { ir::VarId var; ir::Expr value; };
 

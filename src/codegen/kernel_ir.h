@@ -89,10 +89,12 @@ struct SharedArray {
     std::vector<std::int64_t> extents;
 };
 
-/// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits; it must fit.
+/// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits. It must be at least
+/// `least` and below kVariableLimit, or the launch is refused (unless the grid is empty).
 struct Argument {
     ir::VarId var;
     ir::Expr value;
+    std::int64_t least = -kVariableLimit + 1;
 };
 
 /// A variable (Int32) that the hardware gives.

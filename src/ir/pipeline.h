@@ -87,6 +87,8 @@ struct Stage {
     SourceRange range;       ///< the definition's left side
     /// Calls of stage functions that made this stage, innermost first: each the range of a call.
     std::vector<SourceRange> made_by;
+    /// Definitions of other stages that are computed inside of this one (after inlining).
+    std::vector<SourceRange> includes;
 };
 
 struct Output {

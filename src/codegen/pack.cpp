@@ -1,0 +1,142 @@
+#include "codegen/pack.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_set>
+
+#include "codegen/strides.h"
+#include "codegen/uses.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+constexpr std::int64_t kBytes = 16;
+constexpr std::int64_t kCount = 16;
+
+/// Elements of one group differ by a constant offset only.
+using GroupKey = std::vector<std::int64_t>;
+
+struct Place {
+    GroupKey key;
+    std::int64_t offset = 0;                                    ///< constant part
+    std::vector<std::pair<ir::Expr, std::int64_t>> known_part;  ///< the rest of what known strides give
+};
+
+std::int64_t as_key(const ir::Expr& e) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(e.get()));
+}
+
+std::optional<Place> place_of(Rewriter& rewriter, const Element& element, const std::vector<std::int64_t>& strides) {
+    Place place;
+    place.key = {static_cast<std::int64_t>(element.source.kind), element.source.index};
+    for (std::size_t d = 0; d < element.indices.size(); ++d) {
+        const auto sum = rewriter.linear(element.indices[d]);
+        if (!sum) {
+            if (strides[d] != 0) return std::nullopt;
+            place.key.insert(place.key.end(), {-1, as_key(element.indices[d])});
+            continue;
+        }
+        std::vector<std::pair<std::int64_t, std::int64_t>> terms;
+        for (const auto& [atom, factor] : sum->terms) terms.emplace_back(as_key(atom), factor);
+        std::sort(terms.begin(), terms.end());
+        place.key.push_back(static_cast<std::int64_t>(terms.size()));
+        for (const auto& [atom, factor] : terms) place.key.insert(place.key.end(), {atom, factor});
+        if (strides[d] == 0) {
+            place.key.push_back(sum->constant);
+            continue;
+        }
+        place.offset += strides[d] * sum->constant;
+        for (const auto& [atom, factor] : sum->terms) place.known_part.emplace_back(atom, factor * strides[d]);
+    }
+    return place;
+}
+
+ir::Type type_of(const ir::Pipeline& pipeline, ir::Source source) {
+    const auto index = static_cast<std::size_t>(source.index);
+    return source.kind == ir::Source::Kind::Input ? pipeline.inputs.at(index).type : pipeline.stages.at(index).type;
+}
+
+}  // namespace
+
+std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
+                             const std::vector<Element>& elements) {
+    struct Group {
+        std::map<std::int64_t, std::size_t> at;  ///< element by offset
+        std::int64_t widest = 1;
+    };
+    std::map<GroupKey, Group> groups;
+    std::vector<Pack> packs;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        const ir::Source source = elements[i].source;
+        const auto place = source.kind == ir::Source::Kind::Local
+                               ? std::nullopt
+                               : place_of(rewriter, elements[i], known_strides(pipeline, model, source));
+        if (!place) {
+            packs.push_back({i});
+            continue;
+        }
+        Group& group = groups[place->key];
+        if (!group.at.emplace(place->offset, i).second) packs.push_back({i});
+        group.widest = std::min(kCount, kBytes / ir::bytes(type_of(pipeline, source)));
+        const auto aligned = [&](const auto& term) { return rewriter.is_multiple(term, group.widest); };
+        while (group.widest > 1 && !std::all_of(place->known_part.begin(), place->known_part.end(), aligned)) {
+            group.widest /= 2;
+        }
+    }
+    for (auto& [key, group] : groups) {
+        for (std::int64_t width = group.widest; width >= 1; width /= 2) {
+            for (auto first = group.at.begin(); first != group.at.end();) {
+                Pack pack;
+                if (first->first % width == 0) {
+                    for (std::int64_t k = 0; k < width; ++k) {
+                        const auto found = group.at.find(first->first + k);
+                        if (found != group.at.end()) pack.push_back(found->second);
+                    }
+                }
+                if (static_cast<std::int64_t>(pack.size()) != width) {
+                    ++first;
+                    continue;
+                }
+                packs.push_back(pack);
+                const std::int64_t offset = first->first;
+                group.at.erase(first, group.at.upper_bound(offset + width - 1));
+                first = group.at.upper_bound(offset);
+            }
+        }
+    }
+    std::sort(packs.begin(), packs.end());
+    return packs;
+}
+
+std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
+    std::vector<ir::Expr> found;
+    std::unordered_set<const ir::Node*> seen;
+    std::vector<ir::Expr> stack(roots.rbegin(), roots.rend());
+    while (!stack.empty()) {
+        const ir::Expr e = std::move(stack.back());
+        stack.pop_back();
+        if (!seen.insert(e.get()).second) continue;
+        if (const auto* read = ir::as<ir::Read>(e); read != nullptr && read->source.kind != ir::Source::Kind::Local) {
+            found.push_back(e);
+        }
+        if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) {
+            stack.push_back(n->cond);
+        } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
+            stack.push_back(logic->a);
+        } else if (const auto* loop = ir::as<ir::Reduce>(e)) {
+            if (!loop->ranges.empty()) {
+                stack.push_back(loop->ranges.front().hi);
+                stack.push_back(loop->ranges.front().lo);
+            }
+        } else {
+            const std::vector<ir::Expr> operands = evaluated_operands(e);
+            stack.insert(stack.end(), operands.rbegin(), operands.rend());
+        }
+    }
+    return found;
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,362 @@
+// One memoised walk; folding of integers happens on the way up.
+#include "codegen/rewrite.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "codegen/kernel_ir.h"
+#include "codegen/wide_expr.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::Type;
+
+namespace {
+
+/// Reductions of no more iterations are written out.
+constexpr std::int64_t kUnrolledIterations = 64;
+/// And only where that makes no more than this many nodes.
+constexpr std::int64_t kUnrolledNodes = 4000;
+
+std::int64_t node_count(const ir::Expr& e) {
+    std::int64_t count = 0;
+    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+std::int64_t as_key(const ir::Expr& e) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(e.get()));
+}
+
+/// Equal for equal nodes with the same operands.
+std::vector<std::int64_t> key_of(const ir::Expr& e) {
+    std::vector<std::int64_t> key{static_cast<std::int64_t>(e->value.index()), static_cast<std::int64_t>(e->type)};
+    std::visit(ir::overloaded{
+                   [&](const ir::IntConstant& n) { key.push_back(n.value); },
+                   [&](const ir::FloatConstant& n) { key.push_back(std::bit_cast<std::int64_t>(n.value)); },
+                   [&](const ir::Variable& n) { key.push_back(n.id); },
+                   [&](const ir::SizeRef& n) { key.push_back(n.index); },
+                   [&](const ir::ParamRef& n) { key.push_back(n.index); },
+                   [&](const ir::Unary& n) { key.push_back(static_cast<std::int64_t>(n.op)); },
+                   [&](const ir::Binary& n) { key.push_back(static_cast<std::int64_t>(n.op)); },
+                   [&](const ir::Cast& n) { key.push_back(n.saturate ? 1 : 0); },
+                   [&](const ir::Call& n) { key.push_back(static_cast<std::int64_t>(n.fn)); },
+                   [&](const ir::Read& n) {
+                       key.insert(key.end(), {static_cast<std::int64_t>(n.source.kind), n.source.index});
+                   },
+                   [&](const ir::Let& n) { key.push_back(n.var); },
+                   [&](const ir::Reduce& n) {
+                       key.push_back(static_cast<std::int64_t>(n.op));
+                       for (const ir::Range& range : n.ranges) key.push_back(range.var);
+                   },
+                   [](const ir::Select&) {},
+               },
+               e->value);
+    for (const ir::Expr& operand : ir::children(e)) key.push_back(as_key(operand));
+    return key;
+}
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
+}
+
+bool compare(BinaryOp op, std::int64_t a, std::int64_t b) {
+    switch (op) {
+        case BinaryOp::Eq: return a == b;
+        case BinaryOp::Ne: return a != b;
+        case BinaryOp::Lt: return a < b;
+        case BinaryOp::Le: return a <= b;
+        case BinaryOp::Gt: return a > b;
+        default: return a >= b;
+    }
+}
+
+}  // namespace
+
+// --------------------------------------------------------------------------------------------------------------- sums
+
+Linear& Linear::add(const Linear& other, std::int64_t factor) {
+    constant += other.constant * factor;
+    for (const auto& [atom, times] : other.terms) {
+        const auto found = std::find_if(terms.begin(), terms.end(), [&](const auto& t) { return t.first == atom; });
+        if (found == terms.end())
+            terms.emplace_back(atom, times * factor);
+        else
+            found->second += times * factor;
+    }
+    std::erase_if(terms, [](const auto& term) { return term.second == 0; });
+    return *this;
+}
+
+std::int64_t Linear::factor_of(ir::VarId var) const {
+    for (const auto& [atom, factor] : terms) {
+        const auto* variable = ir::as<ir::Variable>(atom);
+        if (variable != nullptr && variable->id == var) return factor;
+    }
+    return 0;
+}
+
+bool Rewriter::is_affine(const ir::Expr& e) const {
+    return e->type == Type::Int32 && is_quasi_affine(e, [&](ir::VarId var) { return index_.count(var) > 0; });
+}
+
+std::optional<Linear> Rewriter::linear(const ir::Expr& e) {
+    if (!is_affine(e)) return std::nullopt;
+    if (const auto constant = ir::as_int(e)) return Linear{{}, *constant};
+    if (const auto* n = ir::as<ir::Unary>(e)) return Linear{}.add(*linear(n->a), -1);
+    if (const auto* n = ir::as<ir::Binary>(e)) {
+        switch (n->op) {
+            case BinaryOp::Add: return linear(n->a)->add(*linear(n->b), 1);
+            case BinaryOp::Sub: return linear(n->a)->add(*linear(n->b), -1);
+            case BinaryOp::Mul: {
+                const auto factor = ir::as_int(n->a);
+                return Linear{}.add(*linear(factor ? n->b : n->a), factor ? *factor : *ir::as_int(n->b));
+            }
+            default: break;
+        }
+    }
+    return Linear{{{unique(e), 1}}, 0};
+}
+
+bool Rewriter::fits(const Linear& sum) const {
+    // Every atom is a variable or a size, or smaller than one.
+    std::int64_t magnitude = std::abs(sum.constant);
+    for (const auto& [atom, factor] : sum.terms) {
+        if (std::abs(factor) > 8) return false;
+        magnitude += std::abs(factor) * kernel::kVariableLimit;
+    }
+    return magnitude <= INT32_MAX;
+}
+
+ir::Expr Rewriter::expr(const Linear& sum) {
+    if (sum.terms.empty()) return unique(ir::int_constant(Type::Int32, ir::wrap_to(Type::Int32, sum.constant)));
+    std::vector<std::pair<ir::Expr, std::int64_t>> terms = sum.terms;
+    const auto rank = [](const auto& term) {  // what is added before what is taken away, variables before sizes
+        return (term.second < 0 ? 2 : 0) + (ir::as<ir::SizeRef>(term.first) != nullptr ? 1 : 0);
+    };
+    std::stable_sort(terms.begin(), terms.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    const auto constant = [&](std::int64_t value) {
+        return unique(ir::int_constant(Type::Int32, ir::wrap_to(Type::Int32, value)));
+    };
+    const auto times = [&](const ir::Expr& atom, std::int64_t factor) {
+        return factor == 1 ? atom : unique(ir::binary(BinaryOp::Mul, constant(factor), atom));
+    };
+    ir::Expr total;
+    std::int64_t rest = sum.constant;
+    if (terms.front().second < 0) {
+        total = constant(rest);
+        rest = 0;
+    }
+    for (const auto& [atom, factor] : terms) {
+        if (!total)
+            total = times(atom, factor);
+        else
+            total = unique(factor > 0 ? ir::binary(BinaryOp::Add, total, times(atom, factor))
+                                      : ir::binary(BinaryOp::Sub, total, times(atom, -factor)));
+    }
+    return rest == 0 ? total : unique(ir::binary(BinaryOp::Add, total, constant(rest)));
+}
+
+bool Rewriter::is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::int64_t n) const {
+    std::int64_t factor = term.second;
+    if (const auto* variable = ir::as<ir::Variable>(term.first)) {
+        const auto known = index_.find(variable->id);
+        if (known != index_.end()) factor *= known->second;
+    }
+    // (v / c) is a multiple of n where v is one of c * n.
+    if (const auto* n2 = ir::as<ir::Binary>(term.first); n2 != nullptr && n2->op == BinaryOp::Div) {
+        const auto divisor = ir::as_int(n2->b);
+        const auto* variable = ir::as<ir::Variable>(n2->a);
+        if (divisor && *divisor > 0 && variable != nullptr && index_.count(variable->id) > 0 &&
+            index_.at(variable->id) % *divisor == 0) {
+            factor *= index_.at(variable->id) / *divisor;
+        }
+    }
+    return factor % n == 0;
+}
+
+/// Floor division and remainder of a sum by a positive constant: what divides evenly is taken out.
+ir::Expr Rewriter::quotient(const ir::Expr& e, const ir::Binary& n, bool exact) {
+    const auto divisor = ir::as_int(n.b);
+    if (!divisor || *divisor <= 0 || !is_affine(n.a)) return e;
+    const Linear sum = *linear(n.a);
+    if (!exact && !fits(sum)) return e;
+    Linear whole, rest;
+    for (const auto& term : sum.terms) {
+        if (term.second % *divisor == 0) {
+            whole.terms.emplace_back(term.first, term.second / *divisor);
+        } else if (is_multiple(term, *divisor) && term.second == 1) {
+            const ir::Expr part = unique(ir::binary(BinaryOp::Div, term.first, n.b));
+            whole.terms.emplace_back(part, 1);
+        } else {
+            rest.terms.push_back(term);
+        }
+    }
+    whole.constant = floor_quotient(sum.constant, *divisor);
+    rest.constant = sum.constant - whole.constant * *divisor;
+    if (n.op == BinaryOp::Mod) {
+        if (rest.terms.empty()) return expr(Linear{{}, rest.constant});
+        return unique(ir::binary(BinaryOp::Mod, expr(rest), n.b));
+    }
+    if (!rest.terms.empty()) {
+        whole.add(Linear{{{unique(ir::binary(BinaryOp::Div, expr(rest), n.b)), 1}}, 0}, 1);
+    }
+    return expr(whole);
+}
+
+/// An index that is proved to be in bounds as an integer, so none of its quotients wraps.
+ir::Expr Rewriter::exact(const ir::Expr& e) {
+    if (!is_affine(e)) return e;
+    const ir::Expr inner = unique(ir::map_children(e, [&](const ir::Expr& operand) { return exact(operand); }));
+    if (const auto* n = ir::as<ir::Binary>(inner); n != nullptr && (n->op == BinaryOp::Div || n->op == BinaryOp::Mod)) {
+        return quotient(inner, *n, true);
+    }
+    return expr(*linear(inner));
+}
+
+// ------------------------------------------------------------------------------------------------------------ folding
+
+ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
+    if (n.op == BinaryOp::And || n.op == BinaryOp::Or) {
+        const bool decisive = n.op == BinaryOp::Or;
+        const auto a = ir::as_int(n.a), b = ir::as_int(n.b);
+        if (a) return (*a != 0) == decisive ? n.a : n.b;
+        if (b && (*b != 0) != decisive) return n.a;
+        return e;
+    }
+    if (ir::is_comparison(n.op)) {
+        const auto a = ir::as_int(n.a), b = ir::as_int(n.b);
+        if (a && b && !ir::is_unsigned_int(n.a->type)) return ir::bool_constant(compare(n.op, *a, *b));
+        return e;
+    }
+    if (n.a->type != Type::Int32) return e;
+    switch (n.op) {
+        case BinaryOp::Add:
+        case BinaryOp::Sub:
+        case BinaryOp::Mul: {
+            const auto sum = linear(e);
+            return sum ? expr(*sum) : e;
+        }
+        case BinaryOp::Div:
+        case BinaryOp::Mod: return quotient(e, n, false);
+        case BinaryOp::Min:
+        case BinaryOp::Max: return n.a == n.b ? n.a : e;
+        default: return e;
+    }
+}
+
+ir::Expr Rewriter::fold(const ir::Expr& e) {
+    if (const auto* n = ir::as<ir::Binary>(e)) return fold_binary(e, *n);
+    if (const auto* n = ir::as<ir::Unary>(e)) {
+        const auto a = ir::as_int(n->a);
+        if (n->op == ir::UnaryOp::Not && a) return ir::bool_constant(*a == 0);
+        if (n->op == ir::UnaryOp::Neg && is_affine(e)) return expr(*linear(e));
+        return e;
+    }
+    if (const auto* n = ir::as<ir::Select>(e)) {
+        if (!n->otherwise || n->then == n->otherwise) return n->then;
+        const auto condition = ir::as_int(n->cond);
+        return !condition ? e : *condition != 0 ? n->then : n->otherwise;
+    }
+    if (const auto* n = ir::as<ir::Read>(e)) {
+        std::vector<ir::Expr> indices;
+        for (const ir::Expr& index : n->indices) indices.push_back(exact(index));
+        return ir::read(n->source, e->type, std::move(indices), e->range);
+    }
+    return e;
+}
+
+// --------------------------------------------------------------------------------------------------------------- walk
+
+ir::Expr Rewriter::unique(const ir::Expr& e) {
+    return nodes_.try_emplace(key_of(e), e).first->second;
+}
+
+ir::Expr Rewriter::instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook) {
+    bindings_ = bindings;
+    hook_ = hook ? &hook : nullptr;
+    memo_.assign(1, {});
+    return rewrite(e);
+}
+
+ir::Expr Rewriter::rewrite(const ir::Expr& e) {
+    if (const auto known = memo_.back().find(e.get()); known != memo_.back().end()) return known->second;
+    ir::Expr result = rewrite_node(e);
+    if (hook_ != nullptr) result = unique((*hook_)(result));
+    memo_.back().emplace(e.get(), result);
+    return result;
+}
+
+ir::Expr Rewriter::rewrite_node(const ir::Expr& e) {
+    if (const auto* n = ir::as<ir::Variable>(e)) {
+        const auto bound = bindings_.find(n->id);
+        return unique(bound == bindings_.end() ? e : bound->second);
+    }
+    if (const auto* n = ir::as<ir::Let>(e)) {
+        bindings_[n->var] = rewrite(n->value);
+        return rewrite(n->body);
+    }
+    if (const auto* n = ir::as<ir::Reduce>(e)) return reduce(e, *n);
+    // A condition without alternative is known to hold and not evaluated.
+    if (const auto* n = ir::as<ir::Select>(e); n != nullptr && !n->otherwise) return rewrite(n->then);
+    const ir::Expr same = ir::map_children(e, [&](const ir::Expr& operand) { return rewrite(operand); });
+    return unique(fold(unique(same)));
+}
+
+/// Folds the iterations from `range` inward into `total`; false where a bound is no constant.
+bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
+    if (range == n.ranges.size()) {
+        memo_.emplace_back();
+        const ir::Expr next = rewrite(n.body);
+        memo_.pop_back();
+        const BinaryOp op = n.op == ir::ReduceOp::Any   ? BinaryOp::Or
+                            : n.op == ir::ReduceOp::All ? BinaryOp::And
+                                                        : ir::fold_op(n.op);
+        total = unique(fold(unique(ir::binary(op, total, next))));
+        return true;
+    }
+    memo_.emplace_back();
+    const auto lo = ir::as_int(rewrite(n.ranges[range].lo)), hi = ir::as_int(rewrite(n.ranges[range].hi));
+    memo_.pop_back();
+    if (!lo || !hi) return false;
+    for (std::int64_t i = *lo; i < *hi; ++i) {
+        bindings_[n.ranges[range].var] = ir::int_constant(Type::Int32, i);
+        if (!unroll(n, range + 1, total)) return false;
+    }
+    return true;
+}
+
+ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
+    std::int64_t iterations = 1;
+    for (const ir::Range& range : n.ranges) {
+        const auto lo = ir::as_int(rewrite(range.lo)), hi = ir::as_int(rewrite(range.hi));
+        if (!lo || !hi || *hi - *lo > kUnrolledIterations) {
+            iterations = kUnrolledIterations + 1;
+            break;
+        }
+        iterations *= std::max<std::int64_t>(0, *hi - *lo);
+    }
+    if (iterations <= kUnrolledIterations && iterations * node_count(n.body) <= kUnrolledNodes) {
+        ir::Expr total = unique(ir::identity(n.op, e->type));
+        if (unroll(n, 0, total)) return total;
+    }
+    // A loop of its own, so that instances of one reduction can be told apart.
+    std::vector<ir::Range> ranges;
+    memo_.emplace_back();
+    for (const ir::Range& range : n.ranges) {
+        const ir::Expr lo = rewrite(range.lo), hi = rewrite(range.hi);
+        const ir::VarId var =
+            ir::new_variable(pipeline_, pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
+        index(var);
+        bindings_[range.var] = ir::variable(var, Type::Int32);
+        ranges.push_back({var, lo, hi});
+    }
+    const ir::Expr body = rewrite(n.body);
+    memo_.pop_back();
+    return unique(ir::reduce(n.op, std::move(ranges), body, e->range));
+}
+
+}  // namespace pipec::codegen

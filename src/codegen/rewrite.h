@@ -1,0 +1,74 @@
+// Instances of the program's expressions for kernels: variables replaced by expressions, no lets, short reductions
+// written out, index arithmetic in one canonical form, and equal expressions as one node. What several points of a tile
+// have in common is then the same node, and computed once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ir/pipeline.h"
+
+namespace pipec::codegen {
+
+/// constant + sum of factor * atom. Atoms are distinct nodes of one Rewriter: variables, sizes, quotients, remainders.
+struct Linear {
+    std::vector<std::pair<ir::Expr, std::int64_t>> terms;  ///< no factor is 0
+    std::int64_t constant = 0;
+
+    Linear& add(const Linear& other, std::int64_t factor);
+    /// The factor of a variable; 0 where it does not occur.
+    [[nodiscard]] std::int64_t factor_of(ir::VarId var) const;
+};
+
+class Rewriter {
+public:
+    using Bindings = std::map<ir::VarId, ir::Expr>;
+    /// Called on every node of an instance after its operands; what it returns stands in the node's place.
+    using Hook = std::function<ir::Expr(const ir::Expr&)>;
+
+    /// Variables of loops that remain are added to `pipeline`.
+    explicit Rewriter(ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+
+    /// An index variable: below kVariableLimit in magnitude, and a multiple of `multiple`.
+    void index(ir::VarId var, std::int64_t multiple = 1) { index_[var] = multiple; }
+
+    ir::Expr instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook = {});
+
+    /// The sum that an Int32 expression over index variables and sizes is; none for other expressions. As integers mod
+    /// 2^32; `fits` tells whether no step of it can wrap.
+    std::optional<Linear> linear(const ir::Expr& e);
+    [[nodiscard]] bool fits(const Linear& sum) const;
+    ir::Expr expr(const Linear& sum);
+
+    /// True where factor * atom is certain to be a multiple of n.
+    [[nodiscard]] bool is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::int64_t n) const;
+
+    /// The node that stands for all that are equal to `e`, whose operands are such nodes already.
+    ir::Expr unique(const ir::Expr& e);
+
+private:
+    using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
+
+    ir::Expr rewrite(const ir::Expr& e);
+    ir::Expr rewrite_node(const ir::Expr& e);
+    ir::Expr reduce(const ir::Expr& e, const ir::Reduce& n);
+    bool unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total);
+    ir::Expr fold(const ir::Expr& e);
+    ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
+    ir::Expr quotient(const ir::Expr& e, const ir::Binary& n, bool exact);
+    ir::Expr exact(const ir::Expr& e);
+    [[nodiscard]] bool is_affine(const ir::Expr& e) const;
+
+    ir::Pipeline& pipeline_;
+    std::map<ir::VarId, std::int64_t> index_;
+    std::map<std::vector<std::int64_t>, ir::Expr> nodes_;
+    Bindings bindings_;
+    std::vector<Memo> memo_;
+    const Hook* hook_ = nullptr;
+};
+
+}  // namespace pipec::codegen

@@ -1,0 +1,253 @@
+#include "fusion/inline.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+/// Operations that may be done again for each further point at which a stage is read.
+constexpr std::int64_t kRepeatedWork = 24;
+/// Operations that a stage may grow to by what is computed inside of it.
+constexpr std::int64_t kLargestStage = 600;
+
+/// What computing a value costs, in simple arithmetic operations.
+std::int64_t cost_of(const ir::Expr& e) {
+    return std::visit(
+        ir::overloaded{
+            [&](const ir::Binary& n) -> std::int64_t {
+                const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
+                return division && !ir::as_int(n.b) ? 8 : 1;
+            },
+            [](const ir::Unary&) -> std::int64_t { return 1; }, [](const ir::Cast&) -> std::int64_t { return 1; },
+            [](const ir::Select&) -> std::int64_t { return 2; }, [](const ir::Read&) -> std::int64_t { return 4; },
+            [](const ir::Call& n) -> std::int64_t { return n.fn == ir::Builtin::Abs ? 1 : 16; },
+            [](const auto&) -> std::int64_t { return 0; }},
+        e->value);
+}
+
+struct Facts {
+    std::int64_t cost = 0;
+    bool loops = false;
+    int inputs_read = 0;  ///< reads of anything
+};
+
+Facts facts_of(const ir::Expr& value) {
+    Facts facts;
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        facts.cost += cost_of(e);
+        facts.loops = facts.loops || ir::as<ir::Reduce>(e) != nullptr;
+        facts.inputs_read += ir::as<ir::Read>(e) != nullptr ? 1 : 0;
+    });
+    return facts;
+}
+
+/// How the stages that come later read one stage.
+struct Readers {
+    std::set<int> stages;
+    std::vector<const ir::Read*> points;  ///< distinct index tuples of each reader
+    bool in_loop = false;                 ///< inside of a reduction or an update
+};
+
+void add_reads(const ir::Expr& root, int reader, bool loop, std::vector<Readers>& readers) {
+    ir::for_each_node(root, [&](const ir::Expr& e) {
+        if (const auto* reduce = ir::as<ir::Reduce>(e); reduce != nullptr && !loop) {
+            add_reads(reduce->body, reader, true, readers);
+        }
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
+        Readers& of = readers[static_cast<std::size_t>(read->source.index)];
+        const auto same = [&](const ir::Read* other) {
+            return std::equal(read->indices.begin(), read->indices.end(), other->indices.begin(),
+                              ir::structurally_equal);
+        };
+        const bool known = of.stages.count(reader) > 0 && std::any_of(of.points.begin(), of.points.end(), same);
+        of.stages.insert(reader);
+        of.in_loop = of.in_loop || loop;
+        if (!known) of.points.push_back(read);
+    });
+}
+
+/// Index is a distinct dimension of the reader, plus a constant: each point of the reader asks for another point.
+bool is_translation(const ir::Read& read, const ir::Stage& reader) {
+    std::set<ir::VarId> seen;
+    for (const ir::Expr& index : read.indices) {
+        ir::Expr e = index;
+        if (const auto* sum = ir::as<ir::Binary>(e)) {
+            const bool shift = (sum->op == ir::BinaryOp::Add || sum->op == ir::BinaryOp::Sub) && ir::as_int(sum->b);
+            if (!shift) return false;
+            e = sum->a;
+        }
+        const auto* variable = ir::as<ir::Variable>(e);
+        if (variable == nullptr || !seen.insert(variable->id).second) return false;
+    }
+    return seen.size() == reader.dims.size();
+}
+
+}  // namespace
+
+std::vector<int> cheap_stages(const ir::Pipeline& pipeline) {
+    const auto count = pipeline.stages.size();
+    std::vector<Readers> readers(count);
+    std::vector<Facts> facts(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const ir::Stage& stage = pipeline.stages[i];
+        const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
+        for (const ir::Expr& e : ir::expressions(stage)) add_reads(e, static_cast<int>(i), !pure, readers);
+        if (pure) facts[i] = facts_of(std::get<ir::Pure>(stage.definition).value);
+    }
+    std::vector<int> chosen;
+    for (std::size_t i = 0; i < count; ++i) {
+        const ir::Stage& stage = pipeline.stages[i];
+        const Readers& by = readers[i];
+        if (stage.output >= 0 || by.points.empty() || by.in_loop || facts[i].loops) continue;
+        if (!std::holds_alternative<ir::Pure>(stage.definition)) continue;
+        const auto times = static_cast<std::int64_t>(by.points.size());
+        const bool once = times == 1 && is_translation(*by.points.front(),
+                                                       pipeline.stages[static_cast<std::size_t>(*by.stages.begin())]);
+        // Reading the stage's own sources at every point must not take more loads than reading the stage.
+        const bool cheap = facts[i].cost * (once ? 0 : std::max<std::int64_t>(1, times - 1)) <= kRepeatedWork &&
+                           facts[i].inputs_read <= 1;
+        const auto grows_too_large = [&](int reader) {
+            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times > kLargestStage;
+        };
+        if (!once && !cheap) continue;
+        if (std::any_of(by.stages.begin(), by.stages.end(), grows_too_large)) continue;
+        for (const int reader : by.stages) {
+            Facts& grown = facts[static_cast<std::size_t>(reader)];
+            grown.cost += facts[i].cost * times;
+            grown.inputs_read += static_cast<int>(times) * (facts[i].inputs_read - 1);
+        }
+        chosen.push_back(static_cast<int>(i));
+    }
+    return chosen;
+}
+
+namespace {
+
+/// Puts definitions in the place of reads, and gives the stages that are left their new numbers.
+class Inliner {
+public:
+    Inliner(ir::Pipeline& pipeline, const std::vector<int>& stages) : pipeline_(pipeline) {
+        const std::set<int> gone(stages.begin(), stages.end());
+        for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+            const bool stays = gone.count(static_cast<int>(i)) == 0;
+            number_.push_back(stays ? kept_++ : -1);
+        }
+    }
+
+    /// An expression in which nothing that goes is read. Each place gets binders of its own.
+    ir::Expr resolved(const ir::Expr& e, const std::map<ir::VarId, ir::Expr>& bindings) {
+        std::unordered_map<const ir::Node*, ir::Expr> memo;
+        std::map<ir::VarId, ir::Expr> bound = bindings;
+        return walk(e, bound, !bindings.empty(), memo);
+    }
+
+    [[nodiscard]] int number(std::size_t stage) const { return number_[stage]; }
+    std::vector<SourceRange> included;  ///< definitions that were put in since the caller last looked
+
+private:
+    using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
+
+    ir::VarId fresh(ir::VarId var) {
+        const ir::VariableInfo info = pipeline_.variables.at(static_cast<std::size_t>(var));
+        return ir::new_variable(pipeline_, info.name, info.type, info.range);
+    }
+
+    ir::Expr walk(const ir::Expr& e, std::map<ir::VarId, ir::Expr>& bound, bool copy, Memo& memo) {
+        if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
+        ir::Expr result = walk_node(e, bound, copy, memo);
+        memo.emplace(e.get(), result);
+        return result;
+    }
+
+    ir::Expr walk_node(const ir::Expr& e, std::map<ir::VarId, ir::Expr>& bound, bool copy, Memo& memo) {
+        const auto next = [&](const ir::Expr& operand) { return walk(operand, bound, copy, memo); };
+        if (const auto* n = ir::as<ir::Variable>(e)) {
+            const auto found = bound.find(n->id);
+            return found == bound.end() ? e : found->second;
+        }
+        if (const auto* n = ir::as<ir::Let>(e); n != nullptr && copy) {
+            const ir::Expr value = next(n->value);
+            const ir::VarId var = fresh(n->var);
+            bound[n->var] = ir::variable(var, value->type);
+            return ir::let(var, value, next(n->body), e->range);
+        }
+        if (const auto* n = ir::as<ir::Reduce>(e); n != nullptr && copy) {
+            std::vector<ir::Range> ranges;
+            for (const ir::Range& range : n->ranges) {
+                const ir::Expr lo = next(range.lo), hi = next(range.hi);
+                const ir::VarId var = fresh(range.var);
+                bound[range.var] = ir::variable(var, ir::Type::Int32);
+                ranges.push_back({var, lo, hi});
+            }
+            return ir::reduce(n->op, std::move(ranges), next(n->body), e->range);
+        }
+        const ir::Expr same = ir::map_children(e, next);
+        const auto* read = ir::as<ir::Read>(same);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return same;
+        const auto index = static_cast<std::size_t>(read->source.index);
+        if (number_[index] >= 0) {
+            return ir::read({ir::Source::Kind::Stage, number_[index]}, e->type, read->indices, e->range);
+        }
+        const ir::Stage& stage = pipeline_.stages[index];
+        std::map<ir::VarId, ir::Expr> arguments;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) arguments[stage.dims[d].var] = read->indices[d];
+        if (std::find(included.begin(), included.end(), stage.range) == included.end()) {
+            included.push_back(stage.range);
+        }
+        const ir::Expr value = std::get<ir::Pure>(stage.definition).value;  // the walk may add variables, not stages
+        Memo inner;
+        return walk(value, arguments, true, inner);
+    }
+
+    ir::Pipeline& pipeline_;
+    std::vector<int> number_;  ///< of what is left; -1 for what goes
+    int kept_ = 0;
+};
+
+}  // namespace
+
+Inlined inline_stages(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<int>& stages) {
+    Inlined result{pipeline, model};
+    Inliner inliner(result.pipeline, stages);
+    std::vector<ir::Stage> kept;
+    std::vector<poly::Domain> domains;
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (inliner.number(i) < 0) continue;
+        ir::Stage stage = pipeline.stages[i];
+        const auto resolve = [&](ir::Expr& e) {
+            if (e) e = inliner.resolved(e, {});
+        };
+        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
+            resolve(pure->value);
+        } else {
+            auto& accumulate = std::get<ir::Accumulate>(stage.definition);
+            resolve(accumulate.init);
+            for (ir::Update& update : accumulate.updates) {
+                for (ir::Range& range : update.domain) resolve(range.lo), resolve(range.hi);
+                resolve(update.guard);
+                for (ir::Expr& index : update.indices) resolve(index);
+                resolve(update.value);
+            }
+        }
+        stage.includes = std::exchange(inliner.included, {});
+        kept.push_back(std::move(stage));
+        domains.push_back(model.domains.at(i));
+    }
+    for (ir::Output& output : result.pipeline.outputs) {
+        output.stage = inliner.number(static_cast<std::size_t>(output.stage));
+    }
+    result.pipeline.stages = std::move(kept);
+    result.model.domains = std::move(domains);
+    return result;
+}
+
+}  // namespace pipec::fusion

@@ -155,7 +155,10 @@ void functions(Writer& out, const std::string& name) {
     out.line("pipe_status {0}_check(const {0}_args *args, char *message, size_t size);", name);
     out.add("/* Bytes of workspace that launch needs; SIZE_MAX where the arguments are wrong. */");
     out.line("size_t {0}_workspace_size(const {0}_args *args);", name);
-    out.add("/* Runs the pipeline. The workspace is aligned to 64 bytes; it may be NULL where none is needed. */");
+    out.add(
+        "/* Runs the pipeline. The workspace is aligned to 64 bytes (on a device to 256, as cudaMalloc does it); it "
+        "may be "
+        "NULL where none is needed. */");
     out.line("pipe_status {0}_launch(const {0}_args *args, void *workspace, size_t bytes, struct CUstream_st *stream);",
              name);
     out.add("/* The pipeline's buffers, parameters and functions as data. */");

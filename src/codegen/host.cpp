@@ -8,25 +8,12 @@
 #include "codegen/code_names.h"
 #include "codegen/host_stage.h"
 #include "codegen/runtime.h"
+#include "codegen/strides.h"
 #include "codegen/wrapper.h"
-#include "ir/build.h"
 
 namespace pipec::codegen {
 
 namespace {
-
-/// The strides of a dense buffer that are constants, by dimension; 0 for the others. {3, 1, ...} for interleaved RGB.
-std::vector<std::int64_t> known_strides(const ir::Buffer& buffer) {
-    std::vector<std::int64_t> strides(buffer.rank(), 0);
-    std::int64_t stride = 1;
-    for (auto dim = buffer.order.rbegin(); dim != buffer.order.rend(); ++dim) {
-        strides[static_cast<std::size_t>(*dim)] = stride;
-        const auto extent = ir::as_int(buffer.extents[static_cast<std::size_t>(*dim)]);
-        if (!extent) break;
-        stride *= *extent;
-    }
-    return strides;
-}
 
 std::string template_arguments(std::string_view type, const std::vector<std::string>& strides) {
     return strides.empty() ? std::string(type) : fmt::format("{}, {}", type, fmt::join(strides, ", "));
@@ -49,8 +36,11 @@ void view_types(Writer& out, const Unit& unit, const CodeNames& names) {
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
         const ir::Stage& stage = pipeline.stages[i];
         if (stage.output >= 0) continue;
-        std::vector<std::string> strides(stage.dims.size(), "0");
-        if (!strides.empty()) strides.back() = "1";
+        std::vector<std::string> strides;
+        for (const std::int64_t stride :
+             known_strides(pipeline, *unit.model, {ir::Source::Kind::Stage, static_cast<int>(i)})) {
+            strides.push_back(fmt::format("{}", stride));
+        }
         out.line("using {} = View<{}>;", names.stage_views[i], template_arguments(storage_type(stage.type), strides));
     }
     out.blank();
@@ -88,7 +78,7 @@ void run_function(Writer& out, const Unit& unit, const CodeNames& names, const R
 
 void launch(Writer& out, const CodeNames& names, const std::string& space) {
     out.open(launch_signature(names));
-    write_launch_checks(out, space);
+    write_launch_checks(out, space, 64);
     out.line("if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);");
     std::vector<std::string> fits;
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {

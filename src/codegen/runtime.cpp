@@ -64,11 +64,12 @@ struct Array {
     int64_t points;
 };
 
-// Where a stage is computed, lo <= index < hi, and how its values lie in the workspace.
+// Where a stage is computed, lo <= index < hi, and how its values lie in its region of the workspace.
 struct Space {
     int32_t lo[max_rank];
     int32_t hi[max_rank];
     int64_t stride[max_rank];
+    int64_t first;  // where the element at `lo` is
     int64_t points;
 };
 
@@ -209,22 +210,28 @@ constexpr size_t element_bytes(pipe_type type) {
     return PIPE_OK;
 }
 
-// The extents of a row in memory: rows start on cache lines where they are long, and not all on the
-// same ones.
-[[maybe_unused]] int64_t padded_row(int64_t extent, int64_t bytes) {
-    if (extent * bytes < 512) return extent;
-    int64_t row = (extent * bytes + 63) / 64 * 64;
-    if (row % 4096 == 0) row += 64;
+// Regions, rows and elements with indices 0 lie on multiples of this, in bytes.
+constexpr int64_t line_bytes = 128;
+
+// The elements from one row to the next: rows start on lines where they are long, and not all on the
+// same ones of a cache.
+[[maybe_unused]] int64_t padded_row(int64_t elements, int64_t bytes) {
+    int64_t row = (elements * bytes + line_bytes - 1) / line_bytes * line_bytes;
+    if (row % 4096 == 0) row += line_bytes;
     return row / bytes;
 }
 
-// Lays out a stage over lo <= index < hi, dense but for the row's padding, and makes its region large
-// enough.
-[[maybe_unused]] pipe_status place(Report& report, const char* stage, int rank, size_t bytes,
+// Lays out a stage over lo <= index < hi, and makes its region large enough: dense, but for the padding
+// of the first row from inside that has 512 bytes. The region begins so that the element with all
+// indices 0 is, or would be, on a line's start: what is aligned depends on indices alone.
+[[maybe_unused]] pipe_status place(Report& report, const char* stage, int rank, int64_t bytes,
                                    const int64_t (*box)[2], Space& space, size_t& region) {
-    const int64_t limit = PTRDIFF_MAX / 8 / static_cast<int64_t>(bytes);
+    const int64_t limit = PTRDIFF_MAX / 8 / bytes;
+    const int64_t line = line_bytes / bytes;
+    bool padded = false;
     int64_t elements = 1;
     space.points = 1;
+    space.first = 0;
     for (int d = rank - 1; d >= 0; --d) {
         const int64_t lo = box[d][0], hi = std::max(box[d][0], box[d][1]);
         if (lo <= -index_limit || hi >= index_limit) {
@@ -234,16 +241,21 @@ constexpr size_t element_bytes(pipe_type type) {
         space.lo[d] = static_cast<int32_t>(lo);
         space.hi[d] = static_cast<int32_t>(hi);
         space.stride[d] = elements;
+        space.first = (space.first + lo % line * (elements % line)) % line;
         const int64_t extent = hi - lo;
-        const int64_t padded = d == rank - 1 && rank > 1 ? padded_row(extent, static_cast<int64_t>(bytes)) : extent;
-        if (padded > 0 && elements > limit / padded) {
+        if (extent > 0 && elements > limit / extent) {
             return report.fail(PIPE_ERROR_SIZE, -1, -1, "the images are too large: `", stage,
                                "` does not fit into memory");
         }
-        elements *= padded;
+        elements *= extent;
         space.points *= extent;
+        if (!padded && d > 0 && elements * bytes >= 512) {
+            elements = padded_row(elements, bytes);
+            padded = true;
+        }
     }
-    region = std::max(region, static_cast<size_t>(elements) * bytes);
+    if (space.first < 0) space.first += line;
+    region = std::max(region, static_cast<size_t>((space.first + elements) * bytes));
     return PIPE_OK;
 }
 
@@ -251,7 +263,7 @@ constexpr size_t element_bytes(pipe_type type) {
 [[maybe_unused]] pipe_status stack_regions(Report& report, size_t* regions, int count, size_t& total) {
     total = 0;
     for (int i = 0; i < count; ++i) {
-        const size_t bytes = (regions[i] + 63) / 64 * 64;
+        const size_t bytes = (regions[i] + line_bytes - 1) / line_bytes * line_bytes;
         regions[i] = total;
         if (bytes > PTRDIFF_MAX - total) {
             return report.fail(PIPE_ERROR_SIZE, -1, -1,
@@ -303,11 +315,12 @@ struct Hull {
                        "` shares memory with `", buffers[other_argument].name, "`");
 }
 
-[[maybe_unused]] pipe_status check_workspace(Report& report, const void* workspace, size_t bytes, size_t needed) {
+[[maybe_unused]] pipe_status check_workspace(Report& report, const void* workspace, size_t bytes, size_t needed,
+                                             int alignment) {
     if (needed == 0) return PIPE_OK;
     if (workspace == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1, "the workspace is null");
-    if (reinterpret_cast<std::uintptr_t>(workspace) % 64 != 0) {
-        return report.fail(PIPE_ERROR_ALIGNMENT, -1, -1, "the workspace must be aligned to 64 bytes");
+    if (reinterpret_cast<std::uintptr_t>(workspace) % static_cast<std::uintptr_t>(alignment) != 0) {
+        return report.fail(PIPE_ERROR_ALIGNMENT, -1, -1, "the workspace must be aligned to ", alignment, " bytes");
     }
     if (bytes >= needed) return PIPE_OK;
     return report.fail(PIPE_ERROR_WORKSPACE, -1, -1, "the workspace is too small");
@@ -355,7 +368,7 @@ V view_of(T* data, const Array& array) {
 // A stage in the workspace.
 template <class V>
 [[maybe_unused]] V view_of(void* region, const Space& space) {
-    V view{static_cast<decltype(V::data)>(region), 0, {}};
+    V view{static_cast<decltype(V::data)>(region), space.first, {}};
     for (int d = 0; d < V::rank; ++d) {
         view.stride[d] = space.stride[d];
         view.origin -= space.lo[d] * space.stride[d];
@@ -386,6 +399,7 @@ const std::vector<std::string_view>& runtime_names() {
                                                          "element_bytes",
                                                          "hull_of",
                                                          "index_limit",
+                                                         "line_bytes",
                                                          "make_plan",
                                                          "max_rank",
                                                          "padded_row",

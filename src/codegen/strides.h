@@ -9,6 +9,10 @@
 
 namespace pipec::codegen {
 
+/// Stages in the workspace lie dense, last dimension innermost, but for the padding of the first row from inside that
+/// has at least so many bytes.
+inline constexpr std::int64_t kPaddedRow = 512;
+
 /// The strides of a dense buffer, by dimension, in elements; 0 for those that depend on sizes. {0, 3, 1} for an
 /// interleaved RGB image [R, C, 3] in the order of its dimensions.
 std::vector<std::int64_t> known_strides(const ir::Buffer& buffer);

@@ -28,8 +28,9 @@ void write_tables(Writer& out, const Unit& unit, const CodeNames& names);
 void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std::string& space,
                const std::string& target);
 
-/// What launch begins with: checks everything that all targets check, and leaves `plan` and `report`.
-void write_launch_checks(Writer& out, const std::string& space);
+/// What launch begins with: checks everything that all targets check, and leaves `plan` and `report`. `alignment` is
+/// the workspace's, in bytes.
+void write_launch_checks(Writer& out, const std::string& space, int alignment);
 
 /// The head of launch, without an opening brace.
 std::string launch_signature(const CodeNames& names);

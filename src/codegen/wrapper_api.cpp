@@ -175,14 +175,15 @@ std::string launch_signature(const CodeNames& names) {
         names.prefix);
 }
 
-void write_launch_checks(Writer& out, const std::string& space) {
+void write_launch_checks(Writer& out, const std::string& space, int alignment) {
     out.line("Report report(nullptr, 0);");
     out.line("if (args == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1);");
     out.line("{}::Plan plan{{}};", space);
     out.line("if (const pipe_status status = {}::make_plan(*args, report, plan)) return status;", space);
     out.line("if (const pipe_status status = {}::check_pointers(*args, report, plan)) return status;", space);
     out.line(
-        "if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace)) return status;");
+        "if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace, {})) return status;",
+        alignment);
 }
 
 }  // namespace pipec::codegen

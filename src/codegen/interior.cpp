@@ -81,6 +81,7 @@ private:
     ir::Expr choose(const ir::Expr& e);
     bool assume_not_negative(const Linear& sum);
     ir::Expr expr(const Bound& bound);
+    void merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest);
     static void add(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
 
     Rewriter& rewriter_;
@@ -103,6 +104,17 @@ void Finder::add(std::vector<Bound>& bounds, const Bound& bound, bool greatest) 
         return;
     }
     bounds.push_back(bound);
+}
+
+/// The greatest (or the least) of a dimension's own bound and the ones that were found.
+void Finder::merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest) {
+    const auto sum = rewriter_.linear(own);
+    if (sum) add(bounds, {*sum, 1}, greatest);
+    ir::Expr result = sum ? nullptr : own;
+    for (const Bound& bound : bounds) {
+        result = result ? ir::binary(greatest ? BinaryOp::Max : BinaryOp::Min, result, expr(bound)) : expr(bound);
+    }
+    own = result;
 }
 
 /// Restricts the interior to where `sum` is not negative, if that is a half-space of one dimension that keeps most of
@@ -181,8 +193,8 @@ Interior Finder::find(const ir::Expr& value, const ir::Expr& guard) {
     }
     for (std::size_t d = 0; d < limits_.size(); ++d) {
         ir::Expr lo = domain_.box[d].lo, hi = domain_.box[d].hi;
-        for (const Bound& bound : limits_[d].lo) lo = ir::binary(BinaryOp::Max, lo, expr(bound));
-        for (const Bound& bound : limits_[d].hi) hi = ir::binary(BinaryOp::Min, hi, expr(bound));
+        merge(limits_[d].lo, lo, true);
+        merge(limits_[d].hi, hi, false);
         result.box.push_back({lo, hi});
     }
     return result;

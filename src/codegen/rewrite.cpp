@@ -76,6 +76,27 @@ bool compare(BinaryOp op, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
+Rewriter::Rewriter(ir::Pipeline& pipeline)
+    : pipeline_(pipeline), sizes_(pipeline.sizes.size(), {-kernel::kVariableLimit, kernel::kVariableLimit}) {
+    // Every extent is at least 1, which bounds the sizes that stand alone in one.
+    const auto bound_by = [&](const ir::Buffer& buffer) {
+        for (const ir::Expr& extent : buffer.extents) {
+            const auto sum = linear(extent);
+            if (!sum || sum->terms.size() != 1 || sum->terms.front().second != 1) continue;
+            const auto* size = ir::as<ir::SizeRef>(sum->terms.front().first);
+            if (size == nullptr) continue;
+            auto& least = sizes_[static_cast<std::size_t>(size->index)].first;
+            least = std::max(least, 1 - sum->constant);
+        }
+    };
+    for (const ir::Buffer& input : pipeline.inputs) bound_by(input);
+    for (const ir::Output& output : pipeline.outputs) bound_by(output.buffer);
+}
+
+void Rewriter::index(ir::VarId var, std::int64_t multiple, std::int64_t least) {
+    index_[var] = {multiple, std::max(least, -kernel::kVariableLimit)};
+}
+
 // --------------------------------------------------------------------------------------------------------------- sums
 
 Linear& Linear::add(const Linear& other, std::int64_t factor) {
@@ -121,14 +142,23 @@ std::optional<Linear> Rewriter::linear(const ir::Expr& e) {
     return Linear{{{unique(e), 1}}, 0};
 }
 
+std::pair<std::int64_t, std::int64_t> Rewriter::range_of(const ir::Expr& atom) const {
+    if (const auto* n = ir::as<ir::SizeRef>(atom)) return sizes_.at(static_cast<std::size_t>(n->index));
+    if (const auto* n = ir::as<ir::Variable>(atom)) return {index_.at(n->id).least, kernel::kVariableLimit};
+    if (const auto* n = ir::as<ir::Binary>(atom); n != nullptr && n->op == BinaryOp::Mod) return {0, *ir::as_int(n->b)};
+    return {-kernel::kVariableLimit, kernel::kVariableLimit};  // a quotient
+}
+
 bool Rewriter::fits(const Linear& sum) const {
-    // Every atom is a variable or a size, or smaller than one.
-    std::int64_t magnitude = std::abs(sum.constant);
+    std::int64_t least = std::min<std::int64_t>(sum.constant, 0), greatest = std::max<std::int64_t>(sum.constant, 0);
     for (const auto& [atom, factor] : sum.terms) {
-        if (std::abs(factor) > 8) return false;
-        magnitude += std::abs(factor) * kernel::kVariableLimit;
+        if (std::abs(factor) > 64) return false;
+        const auto [lo, hi] = range_of(atom);
+        // Each partial sum must fit, in whatever order.
+        least += std::min<std::int64_t>({0, factor * lo, factor * hi});
+        greatest += std::max<std::int64_t>({0, factor * lo, factor * hi});
     }
-    return magnitude <= INT32_MAX;
+    return least >= INT32_MIN && greatest <= INT32_MAX;
 }
 
 ir::Expr Rewriter::expr(const Linear& sum) {
@@ -157,22 +187,24 @@ ir::Expr Rewriter::expr(const Linear& sum) {
             total = unique(factor > 0 ? ir::binary(BinaryOp::Add, total, times(atom, factor))
                                       : ir::binary(BinaryOp::Sub, total, times(atom, -factor)));
     }
-    return rest == 0 ? total : unique(ir::binary(BinaryOp::Add, total, constant(rest)));
+    if (rest == 0) return total;
+    const bool negative = rest < 0 && rest > INT32_MIN;
+    return unique(ir::binary(negative ? BinaryOp::Sub : BinaryOp::Add, total, constant(negative ? -rest : rest)));
 }
 
 bool Rewriter::is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::int64_t n) const {
     std::int64_t factor = term.second;
     if (const auto* variable = ir::as<ir::Variable>(term.first)) {
         const auto known = index_.find(variable->id);
-        if (known != index_.end()) factor *= known->second;
+        if (known != index_.end()) factor *= known->second.multiple;
     }
     // (v / c) is a multiple of n where v is one of c * n.
     if (const auto* n2 = ir::as<ir::Binary>(term.first); n2 != nullptr && n2->op == BinaryOp::Div) {
         const auto divisor = ir::as_int(n2->b);
         const auto* variable = ir::as<ir::Variable>(n2->a);
         if (divisor && *divisor > 0 && variable != nullptr && index_.count(variable->id) > 0 &&
-            index_.at(variable->id) % *divisor == 0) {
-            factor *= index_.at(variable->id) / *divisor;
+            index_.at(variable->id).multiple % *divisor == 0) {
+            factor *= index_.at(variable->id).multiple / *divisor;
         }
     }
     return factor % n == 0;

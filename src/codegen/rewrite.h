@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/kernel_ir.h"
 #include "ir/pipeline.h"
 
 namespace pipec::codegen {
@@ -31,10 +32,10 @@ public:
     using Hook = std::function<ir::Expr(const ir::Expr&)>;
 
     /// Variables of loops that remain are added to `pipeline`.
-    explicit Rewriter(ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+    explicit Rewriter(ir::Pipeline& pipeline);
 
-    /// An index variable: below kVariableLimit in magnitude, and a multiple of `multiple`.
-    void index(ir::VarId var, std::int64_t multiple = 1) { index_[var] = multiple; }
+    /// An index variable: `least` <= var < kVariableLimit, and a multiple of `multiple`.
+    void index(ir::VarId var, std::int64_t multiple = 1, std::int64_t least = -kernel::kVariableLimit);
 
     ir::Expr instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook = {});
 
@@ -51,6 +52,9 @@ public:
     ir::Expr unique(const ir::Expr& e);
 
 private:
+    struct Index {
+        std::int64_t multiple, least;
+    };
     using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
 
     ir::Expr rewrite(const ir::Expr& e);
@@ -62,9 +66,11 @@ private:
     ir::Expr quotient(const ir::Expr& e, const ir::Binary& n, bool exact);
     ir::Expr exact(const ir::Expr& e);
     [[nodiscard]] bool is_affine(const ir::Expr& e) const;
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> range_of(const ir::Expr& atom) const;
 
     ir::Pipeline& pipeline_;
-    std::map<ir::VarId, std::int64_t> index_;
+    std::map<ir::VarId, Index> index_;
+    std::vector<std::pair<std::int64_t, std::int64_t>> sizes_;  ///< least and greatest value of each
     std::map<std::vector<std::int64_t>, ir::Expr> nodes_;
     Bindings bindings_;
     std::vector<Memo> memo_;

@@ -74,7 +74,9 @@ public:
           stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
           domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
           rewriter_(program.pipeline) {
-        for (const ir::Dimension& dim : stage_.dims) rewriter_.index(dim.var);
+        for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+            rewriter_.index(stage_.dims[d].var, 1, ir::as_int(domain_.box[d].lo).value_or(-kernel::kVariableLimit));
+        }
         value_ = rewriter_.instance(value, {});
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
         interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_);

@@ -13,8 +13,8 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Operations that may be done again for each further point at which a stage is read.
-constexpr std::int64_t kRepeatedWork = 24;
+/// Operations that may be done again: about what a GPU does in the time that writing and reading a float takes.
+constexpr std::int64_t kRepeatedWork = 64;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
 

@@ -1,0 +1,237 @@
+// What lowering makes of expressions: canonical indices, shared nodes, interiors, packs, inlined stages.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "codegen/interior.h"
+#include "codegen/pack.h"
+#include "codegen/rewrite.h"
+#include "fusion/inline.h"
+#include "ir/build.h"
+#include "ir/print.h"
+#include "support/render.h"
+#include "support_lib/compile.h"
+
+namespace pipec::codegen {
+namespace {
+
+using testing::Compiled;
+
+class Rewriting : public ::testing::Test {
+protected:
+    void compile(const std::string& text) {
+        compiled_ = testing::compile_text(sources_, "test.pipe", text);
+        ASSERT_EQ(render_text(compiled_.diags, sources_), "");
+        p_ = compiled_.pipelines.front();
+        rewriter_.emplace(p_);
+        for (const ir::Dimension& dim : stage("out").dims) rewriter_->index(dim.var, 1, 0);
+    }
+    const ir::Stage& stage(const std::string& name) {
+        for (const ir::Stage& s : p_.stages) {
+            if (s.name == name) return s;
+        }
+        throw std::runtime_error("no stage " + name);
+    }
+    ir::Expr value(const ir::Stage& s) { return std::get<ir::Pure>(s.definition).value; }
+    std::string text(const ir::Expr& e) { return ir::to_string(p_, e); }
+    Interior interior() {
+        const ir::Stage s = stage("out");
+        const poly::Domain domain =
+            compiled_.models.front().domains.at(static_cast<std::size_t>(&stage("out") - p_.stages.data()));
+        return find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr);
+    }
+    std::string box(const Interior& interior) {
+        std::vector<std::string> intervals;
+        for (const poly::Interval& i : interior.box) intervals.push_back(text(i.lo) + " .. " + text(i.hi));
+        return fmt::format("{}", fmt::join(intervals, "; "));
+    }
+    /// `out` with its innermost variable as a multiple of `multiple`, plus `i`.
+    ir::Expr column(std::int64_t multiple, std::int64_t i) {
+        const ir::Stage s = stage("out");
+        const ir::VarId var = s.dims.back().var;
+        rewriter_->index(var, multiple);
+        const ir::Expr x = ir::variable(var, ir::Type::Int32);
+        return rewriter_->instance(value(s),
+                                   {{var, ir::binary(ir::BinaryOp::Add, x, ir::int_constant(ir::Type::Int32, i))}});
+    }
+
+    SourceManager sources_;
+    Compiled compiled_;
+    ir::Pipeline p_;
+    std::optional<Rewriter> rewriter_;
+};
+
+TEST_F(Rewriting, AClampIsGoneInTheInterior) {
+    compile(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+        out(x, y) = img(clamp(x - 1, 0, R - 1), clamp(y + 2, 0, C - 1))
+    })");
+    const Interior in = interior();
+    EXPECT_TRUE(in.simpler);
+    EXPECT_EQ(text(in.value), "img(x - 1, y + 2)");
+    EXPECT_EQ(box(in), "1 .. R; 0 .. C - 2");
+}
+
+TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
+    compile(R"(import "boundary"
+    pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+        m = mirror(img)
+        z = constant(img, 7)
+        out(x, y) = m(x, y - 2) + z(x, y + 3)
+    })");
+    p_ = fusion::inline_stages(p_, compiled_.models.front(), fusion::cheap_stages(p_)).pipeline;
+    ASSERT_EQ(p_.stages.size(), 1u);
+    Interior in;
+    {
+        const ir::Stage s = stage("out");
+        const poly::Domain domain{{{ir::int_constant(ir::Type::Int32, 0), ir::size_ref(0)},
+                                   {ir::int_constant(ir::Type::Int32, 0), ir::size_ref(1)}},
+                                  nullptr};
+        in = find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr);
+    }
+    EXPECT_EQ(text(in.value), "img(x, y - 2) + img(x, y + 3)");
+}
+
+TEST_F(Rewriting, WithoutConditionsTheInteriorIsTheDomain) {
+    compile("pipeline p(img: float32[R, C + 2]) -> out: float32[R, C] { out(x, y) = img(x, y) + img(x, y + 2) }");
+    const Interior in = interior();
+    EXPECT_FALSE(in.simpler);
+    EXPECT_EQ(box(in), "0 .. R; 0 .. C");
+}
+
+TEST_F(Rewriting, DataIsNoBoundary) {
+    compile("pipeline p(img: int32[C]) -> out: int32[C] { out(x) = max(img(x), 0) + (if img(x) < x then 1 else 2) }");
+    EXPECT_FALSE(interior().simpler);
+}
+
+TEST_F(Rewriting, ParityIsDecidedWhereTheColumnIsKnown) {
+    compile(R"(pipeline p(img: float32[C / 2 + 2]) -> out: float32[C] {
+        out(x) = if x % 2 == 0 then img(x / 2) else img((x + 1) / 2) * 2
+    })");
+    EXPECT_EQ(text(column(4, 0)), "img(x / 2)");
+    EXPECT_EQ(text(column(4, 1)), "img(x / 2 + 1) * 2.0");
+    EXPECT_EQ(text(column(4, 2)), "img(x / 2 + 1)");
+}
+
+TEST_F(Rewriting, EqualReadsOfTwoColumnsAreOneNode) {
+    compile("pipeline p(img: float32[C + 2]) -> out: float32[C] { out(x) = img(x) + img(x + 1) }");
+    const auto* a = ir::as<ir::Binary>(column(4, 0));
+    const auto* b = ir::as<ir::Binary>(column(4, 1));
+    EXPECT_EQ(a->b, b->a);
+}
+
+TEST_F(Rewriting, LetsAndShortReductionsAreWrittenOut) {
+    compile(R"(pipeline p(img: int32[C + 4]) -> out: int32[C] {
+        out(x) = let s = sum(k in 0..3) img(x + k) in s * s
+    })");
+    const ir::Expr e = column(1, 0);
+    EXPECT_EQ(text(e).find("let"), std::string::npos);
+    EXPECT_EQ(text(e).find("sum"), std::string::npos);
+    const auto* square = ir::as<ir::Binary>(e);
+    EXPECT_EQ(square->a, square->b);
+}
+
+TEST_F(Rewriting, LoopsOfTwoColumnsHaveVariablesOfTheirOwn) {
+    compile("pipeline p(img: int32[C, N]) -> out: int32[C] { out(x) = sum(k in 0..N) img(x, k) }");
+    const auto* a = ir::as<ir::Reduce>(column(1, 0));
+    const auto* b = ir::as<ir::Reduce>(column(1, 1));
+    ASSERT_NE(a, nullptr);
+    EXPECT_NE(a->ranges.front().var, b->ranges.front().var);
+}
+
+TEST_F(Rewriting, PacksHoldOnlyWhatIsRead) {
+    compile("pipeline p(img: float32[C + 2]) -> out: float32[C] { out(x) = img(x) + img(x + 1) + img(x + 2) }");
+    std::vector<ir::Expr> values;
+    for (int i = 0; i < 4; ++i) values.push_back(column(4, i));
+    std::vector<Element> elements;
+    for (const ir::Expr& e : certain_reads(values)) {
+        elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    }
+    ASSERT_EQ(elements.size(), 6u);  // x to x + 5
+    std::vector<std::size_t> sizes;
+    for (const Pack& pack : find_packs(*rewriter_, p_, compiled_.models.front(), elements)) {
+        EXPECT_EQ(rewriter_->linear(elements[pack.front()].indices[0])->constant % 2, 0);
+        sizes.push_back(pack.size());
+    }
+    std::sort(sizes.begin(), sizes.end());
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{2, 4}));
+}
+
+TEST_F(Rewriting, APackNeedsAlignedColumns) {
+    compile("pipeline p(img: float32[C]) -> out: float32[C] { out(x) = img(x) }");
+    std::vector<Element> elements;
+    for (int i = 0; i < 4; ++i) {
+        const ir::Expr e = column(2, i);  // the column is even, not more
+        elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    }
+    for (const Pack& pack : find_packs(*rewriter_, p_, compiled_.models.front(), elements)) EXPECT_EQ(pack.size(), 2u);
+}
+
+TEST_F(Rewriting, ColoursOfAPixelLieBehindEachOther) {
+    compile("pipeline p(img: uint8[C, 4]) -> out: uint8[C, 4] { out(x, c) = img(x, 3 - c) }");
+    const ir::Stage s = stage("out");
+    std::vector<Element> elements;
+    for (int c = 0; c < 4; ++c) {
+        const ir::Expr e = rewriter_->instance(value(s), {{s.dims[1].var, ir::int_constant(ir::Type::Int32, c)}});
+        elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    }
+    const std::vector<Pack> packs = find_packs(*rewriter_, p_, compiled_.models.front(), elements);
+    ASSERT_EQ(packs.size(), 1u);
+    EXPECT_EQ(packs.front(), (Pack{3, 2, 1, 0}));
+}
+
+// ------------------------------------------------------------------------------------------------------------ inlining
+
+std::vector<std::string> stages_left(const std::string& text) {
+    SourceManager sources;
+    const Compiled compiled = testing::compile_text(sources, "test.pipe", text);
+    EXPECT_EQ(render_text(compiled.diags, sources), "");
+    const ir::Pipeline& p = compiled.pipelines.front();
+    const fusion::Inlined inlined = fusion::inline_stages(p, compiled.models.front(), fusion::cheap_stages(p));
+    EXPECT_EQ(inlined.model.domains.size(), inlined.pipeline.stages.size());
+    std::vector<std::string> names;
+    for (const ir::Stage& s : inlined.pipeline.stages) names.push_back(s.name);
+    return names;
+}
+
+TEST(Inlining, APointwiseStageGoesIntoItsReader) {
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[C]) -> out: float32[C] {
+        a(x) = sqrt(img(x)) * 3 + exp(img(x))
+        out(x) = a(x) * 2
+    })"),
+              (std::vector<std::string>{"out"}));
+}
+
+TEST(Inlining, AStencilOfSomethingExpensiveStays) {
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[C + 2]) -> out: float32[C] {
+        a(x) = sqrt(img(x)) * 3 + exp(img(x))
+        out(x) = a(x) + a(x + 1) + a(x + 2)
+    })"),
+              (std::vector<std::string>{"a", "out"}));
+}
+
+TEST(Inlining, AConversionGoesIntoAStencil) {
+    EXPECT_EQ(stages_left(R"(pipeline p(img: uint8[C + 2]) -> out: float32[C] {
+        a(x) = float32(img(x)) / 255
+        out(x) = a(x) + a(x + 1) + a(x + 2)
+    })"),
+              (std::vector<std::string>{"out"}));
+}
+
+TEST(Inlining, WhatALoopReadsStays) {
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[C, N]) -> out: float32[C] {
+        a(x, k) = sqrt(img(x, k))
+        out(x) = sum(k in 0..N) a(x, k)
+    })"),
+              (std::vector<std::string>{"a", "out"}));
+}
+
+TEST(Inlining, AReaderOfMorePointsKeepsWhatIsExpensive) {
+    EXPECT_EQ(stages_left(R"(pipeline p(v: float32[C], img: float32[R, C]) -> out: float32[R, C] {
+        a(y) = exp(sin(v(y)) + cos(v(y)))
+        out(x, y) = a(y) * img(x, y)
+    })"),
+              (std::vector<std::string>{"a", "out"}));
+}
+
+}  // namespace
+}  // namespace pipec::codegen

@@ -219,7 +219,7 @@ pipe_status blur_launch(const blur_args* args, void* workspace, size_t bytes, CU
     blur_code::Plan plan{};
     if (const pipe_status status = blur_code::make_plan(*args, report, plan)) return status;
     if (const pipe_status status = blur_code::check_pointers(*args, report, plan)) return status;
-    if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace)) return status;
+    if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace, 64)) return status;
     if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);
     const bool dense = blur_code::img_view<true>::fits(plan.img) && blur_code::out_view<true>::fits(plan.out);
     unsigned char* const region = static_cast<unsigned char*>(workspace);

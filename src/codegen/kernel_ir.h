@@ -11,6 +11,7 @@
 //             | load v* = array(e*)         adjacent elements in one access of count * size bytes, aligned to that
 //             | store array(e*) = e* [where e]
 //             | atomic array(e*) op= e      no result
+//             | update array(e*) op= e      the same where no other thread touches the element
 //             | shuffle v = e from lane     by all lanes of the warp
 //             | barrier block | warp
 //             | for v in e..e step n { body }
@@ -54,8 +55,11 @@ struct Assign { ir::VarId var; ir::Expr value; };
 struct Load { std::vector<ir::VarId> vars; ir::Source array; std::vector<ir::Expr> indices; };
 /// Several values go to adjacent elements in one access, like those of a Load. `guard` may be null.
 struct Store { ir::Source array; std::vector<ir::Expr> indices; std::vector<ir::Expr> values; ir::Expr guard; };
-/// array(indices) = array(indices) op value, indivisible. Without Bool, Any, All.
-struct Atomic { ir::Source array; std::vector<ir::Expr> indices; ir::ReduceOp op; ir::Expr value; };
+/// array(indices) = array(indices) op value, indivisible. Without Bool, Any, All; integers of 32 and 64 bits, floats.
+/// `exclusive`: no other thread of the launch updates that element, so that reading and writing it (any type) will do.
+struct Atomic {
+    ir::Source array; std::vector<ir::Expr> indices; ir::ReduceOp op; ir::Expr value; bool exclusive = false;
+};
 
 /// `value` of another lane: of lane - amount (Up), lane + amount (Down), lane xor amount, or lane number `amount`. A
 /// lane outside of the warp gives the own value (Up, Down) and is no lane otherwise. `amount` is an Int32; for all but

@@ -46,7 +46,8 @@ std::string float_text(Type type, double value) {
 
 class Printer {
 public:
-    explicit Printer(const Pipeline& pipeline) : pipeline_(pipeline) {}
+    explicit Printer(const Pipeline& pipeline, const std::vector<std::string>& locals = {})
+        : pipeline_(pipeline), locals_(locals) {}
 
     /// The text of `e`, in parentheses if it binds looser than `needed`.
     std::string print(const Expr& e, int needed = kOpen) const {
@@ -122,10 +123,7 @@ private:
         return {text, kOpen};
     }
     Text node(const Node&, const Read& n) const {
-        const auto index = static_cast<std::size_t>(n.source.index);
-        const std::string& source =
-            n.source.kind == Source::Kind::Input ? pipeline_.inputs.at(index).name : pipeline_.stages.at(index).name;
-        return {fmt::format("{}({})", source, list(n.indices)), kAtom};
+        return {fmt::format("{}({})", source(n.source), list(n.indices)), kAtom};
     }
     Text node(const Node&, const Let& n) const {
         return {fmt::format("let {} = {} in {}", variable(n.var), print(n.value), print(n.body)), kOpen};
@@ -134,7 +132,15 @@ private:
         return {fmt::format("{}({}) {}", name(n.op), ranges(n.ranges), print(n.body, kMul)), kReduce};
     }
 
+    [[nodiscard]] const std::string& source(Source source) const {
+        const auto index = static_cast<std::size_t>(source.index);
+        if (source.kind == Source::Kind::Input) return pipeline_.inputs.at(index).name;
+        if (source.kind == Source::Kind::Local) return locals_.at(index);
+        return pipeline_.stages.at(index).name;
+    }
+
     const Pipeline& pipeline_;
+    std::vector<std::string> locals_;
 };
 
 std::string buffer_text(const Printer& printer, const Buffer& b) {
@@ -176,6 +182,10 @@ std::string stage_text(const Printer& printer, const Stage& stage) {
 
 std::string to_string(const Pipeline& pipeline, const Expr& e) {
     return Printer(pipeline).print(e);
+}
+
+std::string to_string(const Pipeline& pipeline, const Expr& e, const std::vector<std::string>& locals) {
+    return Printer(pipeline, locals).print(e);
 }
 
 std::string to_string(const Pipeline& pipeline) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "ir/pipeline.h"
 
@@ -10,6 +11,9 @@ namespace pipec::ir {
 /// One expression in the language's own syntax, with the user's names and as few parentheses as precedence allows;
 /// casts print as `float32(x)`.
 std::string to_string(const Pipeline& pipeline, const Expr& e);
+
+/// The same for an expression of a kernel; `locals` are the names of its arrays.
+std::string to_string(const Pipeline& pipeline, const Expr& e, const std::vector<std::string>& locals);
 
 /// The whole pipeline, a stage per line (accumulates: several), deterministic.
 std::string to_string(const Pipeline& pipeline);

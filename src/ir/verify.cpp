@@ -14,7 +14,8 @@ namespace {
 
 class Verifier {
 public:
-    explicit Verifier(const Pipeline& pipeline) : p_(pipeline) {}
+    explicit Verifier(const Pipeline& pipeline, std::vector<LocalArray> locals = {})
+        : p_(pipeline), locals_(std::move(locals)) {}
 
     std::vector<std::string> run() {
         for (const Buffer& b : p_.inputs) buffer(b);
@@ -33,6 +34,13 @@ public:
         names();
         for (current_ = 0; current_ < p_.stages.size(); ++current_) stage(p_.stages[current_]);
         for (std::size_t i = 0; i < p_.outputs.size(); ++i) output(i);
+        return std::move(problems_);
+    }
+
+    /// One expression, which may read every stage.
+    std::vector<std::string> run(const Expr& e, const std::set<VarId>& scope) {
+        current_ = p_.stages.size();
+        scoped(e, scope);
         return std::move(problems_);
     }
 
@@ -234,21 +242,27 @@ private:
     }
 
     void read(const Expr& e, const Read& n) {
-        const bool input = n.source.kind == Source::Kind::Input;
-        const std::size_t count = input ? p_.inputs.size() : std::min(current_, p_.stages.size());
-        const bool exists = n.source.index >= 0 && static_cast<std::size_t>(n.source.index) < count;
-        check(exists, "a read of {} {} that does not stand before its reader", input ? "input" : "stage",
-              n.source.index);
-        if (!exists) return;
         const auto index = static_cast<std::size_t>(n.source.index);
-        const std::size_t rank = input ? p_.inputs[index].rank() : p_.stages[index].dims.size();
-        const Type type = input ? p_.inputs[index].type : p_.stages[index].type;
-        check(n.indices.size() == rank, "a read has the wrong rank");
-        check(e->type == type, "a read has the wrong type");
+        std::string_view kind = "stage";
+        std::size_t count = std::min(current_, p_.stages.size());
+        if (n.source.kind == Source::Kind::Input) kind = "input", count = p_.inputs.size();
+        if (n.source.kind == Source::Kind::Local) kind = "local array", count = locals_.size();
+        const bool exists = n.source.index >= 0 && index < count;
+        check(exists, "a read of {} {} that does not stand before its reader", kind, n.source.index);
+        if (!exists) return;
+        LocalArray array;
+        switch (n.source.kind) {
+            case Source::Kind::Input: array = {p_.inputs[index].type, p_.inputs[index].rank()}; break;
+            case Source::Kind::Stage: array = {p_.stages[index].type, p_.stages[index].dims.size()}; break;
+            case Source::Kind::Local: array = locals_[index]; break;
+        }
+        check(n.indices.size() == array.rank, "a read has the wrong rank");
+        check(e->type == array.type, "a read has the wrong type");
         for (const Expr& i : n.indices) check(i->type == Type::Int32, "an index is not Int32");
     }
 
     const Pipeline& p_;
+    std::vector<LocalArray> locals_;
     std::size_t current_ = 0;
     std::size_t missing_ = 0;  ///< operands that are null
     Scope dims_;               ///< of all stages
@@ -259,6 +273,11 @@ private:
 
 std::vector<std::string> verify(const Pipeline& pipeline) {
     return Verifier(pipeline).run();
+}
+
+std::vector<std::string> verify(const Pipeline& pipeline, const Expr& e, const std::set<VarId>& variables,
+                                const std::vector<LocalArray>& locals) {
+    return Verifier(pipeline, locals).run(e, variables);
 }
 
 }  // namespace pipec::ir

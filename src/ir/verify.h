@@ -1,6 +1,7 @@
 // The invariants of ir/expr.h and ir/pipeline.h as a check, run after elaboration and after every pass (tests, debug).
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,5 +13,15 @@ namespace pipec::ir {
 /// bound once, sources exist and stand before their readers, ranks match, outputs have explicit ranges, accumulates
 /// too, sizes' expressions are Int32 over sizes only.
 std::vector<std::string> verify(const Pipeline& pipeline);
+
+/// An array of a kernel: what Source::Kind::Local stands for.
+struct LocalArray {
+    Type type = Type::Float32;
+    std::size_t rank = 0;
+};
+
+/// The same for one expression of a kernel, which may use these variables and arrays and read every input and stage.
+std::vector<std::string> verify(const Pipeline& pipeline, const Expr& e, const std::set<VarId>& variables,
+                                const std::vector<LocalArray>& locals);
 
 }  // namespace pipec::ir

@@ -1,0 +1,162 @@
+// For each index: candidate slopes from isl's pieces, then the least and greatest value of the difference.
+#include "poly/dependences.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "poly/isl_accesses.h"
+#include "poly/isl_sizes.h"
+
+namespace pipec::poly {
+
+namespace {
+
+constexpr Name kDifference{Name::Kind::Variable, -1};
+/// Slopes with larger numbers are not what tiles are made for.
+constexpr std::int64_t kLargestFactor = 64;
+/// Nor are larger distances.
+constexpr long kFarthest = 1 << 20;
+
+using Slope = std::pair<std::int64_t, std::int64_t>;  // numerator, denominator
+
+/// The coefficient of a variable in an affine function, taking floor(e / d) for e / d.
+isl::val slope(const isl::aff& aff, Name name) {
+    isl::val total = coefficient(aff, name);
+    const auto divs = isl_aff_dim(aff.get(), isl_dim_div);
+    for (int k = 0; k < divs; ++k) {
+        const isl::val factor = isl::manage(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, k));
+        if (factor.is_zero()) continue;
+        const isl::aff div = isl::manage(isl_aff_get_div(aff.get(), k));
+        total = total.add(factor.mul(slope(div, name)));
+    }
+    return total;
+}
+
+/// The positive slopes of the pieces of a function in one variable.
+std::set<Slope> slopes(const isl::pw_aff& value, Name name) {
+    std::set<Slope> result;
+    value.foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
+        const isl::aff aff = piece.at(0);
+        const isl::val s = slope(aff, name);
+        if (!s.is_pos()) return;
+        const isl::val num = isl::manage(isl_val_get_den_val(s.get())).mul(s);
+        const isl::val den = isl::manage(isl_val_get_den_val(s.get()));
+        if (num.gt(isl::val(s.ctx(), kLargestFactor)) || den.gt(isl::val(s.ctx(), kLargestFactor))) return;
+        result.emplace(to_long(num), to_long(den));
+    });
+    return result;
+}
+
+class Finder {
+public:
+    Finder(const ir::Pipeline& pipeline, const Model& model, const Options& options)
+        : pipeline_(pipeline), model_(model), isl_(options.max_operations) {}
+
+    std::vector<Dependence> find() {
+        Diagnostics none;
+        isl_.begin_question(pipeline_.range, "the sizes");
+        const auto sizes = size_context(isl_, pipeline_, none);
+        if (!sizes) return {};
+        ValueRanges ranges(pipeline_, sizes->ranges);
+        AffineTranslator affine(isl_, ranges);
+        for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) stage(s, *sizes, ranges, affine);
+        return std::move(result_);
+    }
+
+private:
+    void stage(std::size_t index, const SizeContext& sizes, ValueRanges& ranges, AffineTranslator& affine) {
+        const ir::Stage& stage = pipeline_.stages[index];
+        const Domain& domain = model_.domains.at(index);
+        isl_.begin_question(stage.range, stage.name);
+        isl::set points = sizes.assumed;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            const isl::pw_aff var = isl_.value({Name::Kind::Variable, stage.dims[d].var});
+            points = points.intersect(var.ge_set(affine.integer(domain.box[d].lo).value))
+                         .intersect(var.lt_set(affine.integer(domain.box[d].hi).value));
+            const IntRange lo = ranges.integer(domain.box[d].lo), hi = ranges.integer(domain.box[d].hi);
+            ranges.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
+        }
+        const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
+        const std::size_t first = result_.size();
+        const StageAccesses found = find_accesses(isl_, pipeline_, static_cast<int>(index), affine, ranges);
+        for (const Access& access : found.accesses) {
+            if (access.is_write) continue;
+            Dependence dependence{static_cast<int>(index), access.source, {}, access.range, !pure};
+            const isl::set where = points.intersect(found.guards[static_cast<std::size_t>(access.guard)]);
+            for (const isl::pw_aff& value : access.values) {
+                isl_.begin_question(access.range, stage.name);
+                std::optional<IndexRelation> relation;
+                try {
+                    relation = relate(stage, value, where, affine);
+                } catch (const isl::exception&) {  // too expensive, or numbers too large: no relation
+                }
+                dependence.indices.push_back(relation);
+            }
+            const auto same = [&](const Dependence& other) { return equal(other, dependence); };
+            if (std::none_of(result_.begin() + static_cast<std::ptrdiff_t>(first), result_.end(), same)) {
+                result_.push_back(std::move(dependence));
+            }
+        }
+    }
+
+    static bool equal(const Dependence& a, const Dependence& b) {
+        const auto same = [](const std::optional<IndexRelation>& x, const std::optional<IndexRelation>& y) {
+            if (!x || !y) return !x && !y;
+            return x->dim == y->dim && x->num == y->num && x->den == y->den && x->lo == y->lo && x->hi == y->hi;
+        };
+        return a.source == b.source && std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), same);
+    }
+
+    /// { [d] : exists v in `where` : d = difference(v) } has constant ends.
+    std::optional<std::pair<std::int64_t, std::int64_t>> bounds(const isl::pw_aff& difference, const isl::set& where,
+                                                                const AffineTranslator& affine) {
+        isl::set set = affine.with_opaque_bounds(difference.eq_set(isl_.value(kDifference))).intersect(where);
+        std::vector<Name> others = names_in(set);
+        std::erase(others, kDifference);
+        set = project_out(isl_, std::move(set), others);
+        if (set.is_empty()) return std::pair<std::int64_t, std::int64_t>{0, 0};
+        const isl::set tuple = as_tuple(isl_, set, {kDifference});
+        const isl::val lo = tuple.dim_min_val(0), hi = tuple.dim_max_val(0);
+        if (!lo.is_int() || !hi.is_int()) return std::nullopt;
+        if (lo.lt(isl::val(lo.ctx(), -kFarthest)) || hi.gt(isl::val(hi.ctx(), kFarthest))) return std::nullopt;
+        return std::pair<std::int64_t, std::int64_t>{to_long(lo), to_long(hi)};
+    }
+
+    std::optional<IndexRelation> relate(const ir::Stage& stage, const isl::pw_aff& value, const isl::set& where,
+                                        const AffineTranslator& affine) {
+        std::optional<IndexRelation> best;
+        const auto consider = [&](const IndexRelation& candidate, const isl::pw_aff& difference) {
+            const auto range = bounds(difference, where, affine);
+            if (!range) return;
+            if (best && (best->hi - best->lo) * candidate.den <= (range->second - range->first) * best->den) return;
+            best = candidate;
+            best->lo = range->first;
+            best->hi = range->second;
+        };
+        const std::vector<Name> names = names_in(value);
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            const Name name{Name::Kind::Variable, stage.dims[d].var};
+            if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+            for (const auto& [num, den] : slopes(value, name)) {
+                const isl::val n(isl_.ctx(), static_cast<long>(num)), m(isl_.ctx(), static_cast<long>(den));
+                consider({static_cast<int>(d), num, den, 0, 0}, value.scale(m).sub(isl_.value(name).scale(n)));
+            }
+        }
+        if (!best) consider({-1, 1, 1, 0, 0}, value);
+        return best;
+    }
+
+    const ir::Pipeline& pipeline_;
+    const Model& model_;
+    IslContext isl_;
+    std::vector<Dependence> result_;
+};
+
+}  // namespace
+
+std::vector<Dependence> find_dependences(const ir::Pipeline& pipeline, const Model& model, const Options& options) {
+    return Finder(pipeline, model, options).find();
+}
+
+}  // namespace pipec::poly

@@ -1,0 +1,332 @@
+#include "poly/group.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "ir/build.h"
+
+namespace pipec::poly {
+
+namespace {
+
+/// Constant dimensions of more points are not computed as a whole in every tile.
+constexpr std::int64_t kWholePoints = 64;
+
+struct Rational {
+    std::int64_t num = 1, den = 1;
+    friend bool operator==(const Rational&, const Rational&) = default;
+};
+
+Rational times(const Rational& a, std::int64_t num, std::int64_t den) {
+    const std::int64_t n = a.num * num, d = a.den * den, common = std::gcd(n, d);
+    return {n / common, d / common};
+}
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
+}
+std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
+    return -floor_quotient(-a, b);
+}
+
+/// Where a stage's dimension is, while the group is being aligned.
+struct Place {
+    int dim = -1;
+    Rational scale;
+};
+
+class Aligner {
+public:
+    Aligner(const ir::Pipeline& pipeline, const Model& model, const std::vector<Dependence>& dependences,
+            const std::vector<int>& stages)
+        : pipeline_(pipeline), model_(model) {
+        group_.stages = stages;
+        std::sort(group_.stages.begin(), group_.stages.end());
+        for (const int s : group_.stages) {
+            places_.emplace_back(stage(s).dims.size());
+            whole_.emplace_back(stage(s).dims.size(), false);
+        }
+        std::set<int> live;
+        for (const Dependence& d : dependences) {
+            if (d.source.kind != ir::Source::Kind::Stage || !is_member(d.source.index)) continue;
+            if (is_member(d.reader))
+                inner_.push_back(&d);
+            else
+                live.insert(d.source.index);
+        }
+        for (const int s : group_.stages) {
+            if (stage(s).output >= 0 || live.count(s) > 0) group_.live_outs.push_back(s);
+        }
+    }
+
+    std::variant<Group, Illegal> run() {
+        for (const int s : group_.stages) {
+            if (std::holds_alternative<ir::Pure>(stage(s).definition)) continue;
+            return Illegal{fmt::format("`{}` accumulates", stage(s).name), stage(s).range};
+        }
+        for (const Dependence* d : inner_) {
+            if (auto reason = find_whole(*d)) return *reason;
+        }
+        if (auto reason = align()) return *reason;
+        make_scales_integers();
+        measure_distances();
+        find_reach();
+        return std::move(group_);
+    }
+
+private:
+    [[nodiscard]] const ir::Stage& stage(int index) const {
+        return pipeline_.stages.at(static_cast<std::size_t>(index));
+    }
+    [[nodiscard]] bool is_member(int s) const {
+        return std::binary_search(group_.stages.begin(), group_.stages.end(), s);
+    }
+    [[nodiscard]] std::optional<std::int64_t> constant_extent(int s, std::size_t dim) const {
+        const Interval& box = model_.domains.at(static_cast<std::size_t>(s)).box[dim];
+        const auto lo = ir::as_int(box.lo), hi = ir::as_int(box.hi);
+        if (!lo || !hi) return std::nullopt;
+        return std::max<std::int64_t>(0, *hi - *lo);
+    }
+    [[nodiscard]] std::string dim_name(int s, std::size_t dim) const {
+        return pipeline_.variables.at(static_cast<std::size_t>(stage(s).dims[dim].var)).name;
+    }
+
+    /// Dimensions that some reader does not walk along with it must be computed as a whole.
+    std::optional<Illegal> find_whole(const Dependence& d) {
+        const int producer = d.source.index;
+        for (std::size_t i = 0; i < d.indices.size(); ++i) {
+            if (d.indices[i] && d.indices[i]->dim >= 0) continue;
+            if (auto reason = make_whole(producer, i, d)) return reason;
+        }
+        return std::nullopt;
+    }
+
+    std::optional<Illegal> make_whole(int s, std::size_t dim, const Dependence& d) {
+        if (constant_extent(s, dim).value_or(kWholePoints + 1) <= kWholePoints) {
+            whole_[group_.position(s)][dim] = true;
+            return std::nullopt;
+        }
+        return Illegal{fmt::format("`{}` reads `{}` in dimension `{}` at no constant distance", stage(d.reader).name,
+                                   stage(d.source.index).name, dim_name(s, dim)),
+                       d.range};
+    }
+
+    /// Spreads places from one stage along the dependences, both ways, and starts again where a dimension turns out to
+    /// be one that must be computed as a whole.
+    std::optional<Illegal> align() {
+        for (bool again = true; again;) {
+            again = false;
+            for (auto& places : places_) std::fill(places.begin(), places.end(), Place{});
+            group_.rank = 0;
+            std::vector<bool> reached(group_.stages.size(), false);
+            const std::size_t seed = first_seed();
+            for (std::size_t i = 0; i < places_[seed].size(); ++i) {
+                if (!whole_[seed][i]) places_[seed][i] = {group_.rank++, {}};
+            }
+            reached[seed] = true;
+            std::deque<std::size_t> queue{seed};
+            while (!queue.empty() && !again) {
+                const std::size_t at = queue.front();
+                queue.pop_front();
+                for (const Dependence* d : inner_) {
+                    const std::size_t reader = group_.position(d->reader), producer = group_.position(d->source.index);
+                    if (at != reader && at != producer) continue;
+                    const std::size_t other = at == reader ? producer : reader;
+                    const auto conflict = join(*d, reader, producer, at == reader);
+                    if (conflict) {
+                        if (auto reason = make_whole(group_.stages[conflict->first], conflict->second, *d))
+                            return reason;
+                        again = true;
+                        break;
+                    }
+                    if (!reached[other]) queue.push_back(other);
+                    reached[other] = true;
+                }
+            }
+            if (again) continue;
+            for (std::size_t p = 0; p < places_.size(); ++p) {
+                if (!reached[p]) {
+                    return Illegal{
+                        fmt::format("nothing connects `{}` with the other stages", stage(group_.stages[p]).name),
+                        stage(group_.stages[p]).range};
+                }
+                for (std::size_t i = 0; i < places_[p].size(); ++i) {
+                    if (places_[p][i].dim >= 0 || whole_[p][i]) continue;
+                    if (constant_extent(group_.stages[p], i).value_or(kWholePoints + 1) > kWholePoints) {
+                        return Illegal{fmt::format("dimension `{}` of `{}` is in no relation to the other stages",
+                                                   dim_name(group_.stages[p], i), stage(group_.stages[p]).name),
+                                       stage(group_.stages[p]).range};
+                    }
+                    whole_[p][i] = true;
+                    again = true;
+                }
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// The last stage of those with the most dimensions.
+    [[nodiscard]] std::size_t first_seed() const {
+        std::size_t best = 0;
+        for (std::size_t p = 0; p < places_.size(); ++p) {
+            if (places_[p].size() >= places_[best].size()) best = p;
+        }
+        return best;
+    }
+
+    /// Gives the stage at one end of a dependence the places that follow from the other end. Returns the member and
+    /// dimension where two dependences disagree.
+    std::optional<std::pair<std::size_t, std::size_t>> join(const Dependence& d, std::size_t reader,
+                                                            std::size_t producer, bool from_reader) {
+        for (std::size_t i = 0; i < d.indices.size(); ++i) {
+            if (!d.indices[i] || d.indices[i]->dim < 0 || whole_[producer][i]) continue;
+            const IndexRelation& r = *d.indices[i];
+            const auto j = static_cast<std::size_t>(r.dim);
+            if (whole_[reader][j]) return std::pair{producer, i};  // a whole tile's worth of the reader needs all of it
+            Place& theirs = places_[producer][i];
+            Place& ours = places_[reader][j];
+            if (from_reader && ours.dim >= 0) {
+                const Place wanted{ours.dim, times(ours.scale, r.den, r.num)};
+                if (theirs.dim < 0 && !has_dim(producer, wanted.dim))
+                    theirs = wanted;
+                else if (theirs.dim != wanted.dim || !(theirs.scale == wanted.scale))
+                    return std::pair{producer, i};
+            } else if (!from_reader && theirs.dim >= 0) {
+                const Place wanted{theirs.dim, times(theirs.scale, r.num, r.den)};
+                if (ours.dim < 0 && !has_dim(reader, wanted.dim))
+                    ours = wanted;
+                else if (ours.dim != wanted.dim || !(ours.scale == wanted.scale))
+                    return std::pair{producer, i};
+            }
+        }
+        return std::nullopt;
+    }
+
+    [[nodiscard]] bool has_dim(std::size_t p, int dim) const {
+        return std::any_of(places_[p].begin(), places_[p].end(), [&](const Place& place) { return place.dim == dim; });
+    }
+
+    void make_scales_integers() {
+        for (int g = 0; g < group_.rank; ++g) {
+            std::int64_t multiple = 1, common = 0;
+            const auto each = [&](auto f) {
+                for (auto& places : places_) {
+                    for (Place& place : places) {
+                        if (place.dim == g) f(place.scale);
+                    }
+                }
+            };
+            each([&](Rational& r) { multiple = std::lcm(multiple, r.den); });
+            each([&](Rational& r) { r = times(r, multiple, 1); });
+            each([&](Rational& r) { common = std::gcd(common, r.num); });
+            each([&](Rational& r) { r.num /= std::max<std::int64_t>(1, common); });
+        }
+        for (const auto& places : places_) {
+            std::vector<Alignment>& alignment = group_.alignment.emplace_back();
+            for (const Place& place : places) alignment.push_back({place.dim, place.dim < 0 ? 1 : place.scale.num});
+        }
+    }
+
+    void measure_distances() {
+        for (const Dependence* d : inner_) {
+            GroupEdge edge{d->reader, d->source.index, std::vector<Distance>(static_cast<std::size_t>(group_.rank)),
+                           d->range};
+            const std::vector<Alignment>& alignment = group_.alignment[group_.position(d->source.index)];
+            for (std::size_t i = 0; i < d->indices.size(); ++i) {
+                if (alignment[i].dim < 0) continue;
+                // scale(producer) = k den and scale(reader) = k num:  k (den index - num v) is the distance.
+                const IndexRelation& r = *d->indices[i];
+                const std::int64_t k = alignment[i].scale / r.den;
+                edge.distance[static_cast<std::size_t>(alignment[i].dim)] = {k * r.lo, k * r.hi};
+            }
+            group_.edges.push_back(std::move(edge));
+        }
+    }
+
+    void find_reach() {
+        const auto rank = static_cast<std::size_t>(group_.rank);
+        std::vector<std::vector<std::optional<Distance>>> reach(group_.stages.size(),
+                                                                std::vector<std::optional<Distance>>(rank));
+        for (const int s : group_.live_outs) {
+            for (auto& distance : reach[group_.position(s)]) distance = Distance{};
+        }
+        for (std::size_t p = group_.stages.size(); p-- > 0;) {
+            for (const GroupEdge& edge : group_.edges) {
+                if (edge.reader != group_.stages[p]) continue;
+                auto& of_producer = reach[group_.position(edge.producer)];
+                for (std::size_t g = 0; g < rank; ++g) {
+                    const Distance from = reach[p][g].value_or(Distance{});
+                    const Distance next{from.lo + edge.distance[g].lo, from.hi + edge.distance[g].hi};
+                    auto& known = of_producer[g];
+                    known = known ? Distance{std::min(known->lo, next.lo), std::max(known->hi, next.hi)} : next;
+                }
+            }
+        }
+        for (const auto& of_stage : reach) {
+            std::vector<Distance>& row = group_.reach.emplace_back();
+            for (const auto& distance : of_stage) row.push_back(distance.value_or(Distance{}));
+        }
+    }
+
+    const ir::Pipeline& pipeline_;
+    const Model& model_;
+    Group group_;
+    std::vector<const Dependence*> inner_;
+    std::vector<std::vector<Place>> places_;
+    std::vector<std::vector<bool>> whole_;
+};
+
+}  // namespace
+
+std::size_t Group::position(int stage) const {
+    return static_cast<std::size_t>(std::lower_bound(stages.begin(), stages.end(), stage) - stages.begin());
+}
+
+std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
+                                        const std::vector<Dependence>& dependences, const std::vector<int>& stages) {
+    return Aligner(pipeline, model, dependences, stages).run();
+}
+
+TileExtent tile_extent(const Alignment& alignment, const Distance& reach, std::int64_t size) {
+    const std::int64_t first = ceil_quotient(reach.lo, alignment.scale);
+    const std::int64_t last = floor_quotient(size - 1 + reach.hi, alignment.scale);
+    return {first, last - first + 1};
+}
+
+std::int64_t tile_unit(const Group& group, int dim) {
+    std::int64_t unit = 1;
+    for (const auto& alignment : group.alignment) {
+        for (const Alignment& a : alignment) {
+            if (a.dim == dim) unit = std::lcm(unit, a.scale);
+        }
+    }
+    return unit;
+}
+
+std::string to_string(const ir::Pipeline& pipeline, const Group& group) {
+    std::string text;
+    for (std::size_t p = 0; p < group.stages.size(); ++p) {
+        const ir::Stage& stage = pipeline.stages[static_cast<std::size_t>(group.stages[p])];
+        std::vector<std::string> dims, reach;
+        for (const Alignment& a : group.alignment[p]) {
+            dims.push_back(a.dim < 0      ? "all"
+                           : a.scale == 1 ? fmt::format("g{}", a.dim)
+                                          : fmt::format("g{} / {}", a.dim, a.scale));
+        }
+        for (const Distance& d : group.reach[p]) reach.push_back(fmt::format("{}..{}", d.lo, d.hi));
+        const bool live =
+            std::find(group.live_outs.begin(), group.live_outs.end(), group.stages[p]) != group.live_outs.end();
+        text += fmt::format("{}({}) reach {}{}\n", stage.name, fmt::join(dims, ", "), fmt::join(reach, ", "),
+                            live ? " live-out" : "");
+    }
+    return text;
+}
+
+}  // namespace pipec::poly

@@ -1,0 +1,80 @@
+// Alignment and scaling of a group of stages (paper, section "Background", after PolyMage): one common coordinate
+// system in which every dependence between members has a constant range of distances. What tilings need follows from
+// it by integer arithmetic.
+//
+//     g = scale * v        group coordinate g of a stage's point v in an aligned dimension
+//
+// A stage that is read at 2 x is scaled by half as much as its reader, one that is read at x / 2 by twice as much;
+// scales are integers without a common factor. Dimensions of constant extent that cannot be aligned (the channels of
+// an image that becomes gray) are computed as a whole in every tile.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/dependences.h"
+#include "poly/model.h"
+
+namespace pipec::poly {
+
+/// How one dimension of a stage lies in its group.
+struct Alignment {
+    int dim = -1;            ///< the group's dimension; -1: computed as a whole
+    std::int64_t scale = 1;  ///< > 0; of no meaning for a whole dimension
+    friend bool operator==(const Alignment&, const Alignment&) = default;
+};
+
+/// lo <= difference <= hi, in group coordinates.
+struct Distance {
+    std::int64_t lo = 0, hi = 0;
+    friend bool operator==(const Distance&, const Distance&) = default;
+};
+
+/// { producer point - reader point } for one read, by group dimension; [0, 0] where the producer has no such dimension.
+struct GroupEdge {
+    int reader = -1, producer = -1;  ///< stages, by index in the pipeline
+    std::vector<Distance> distance;
+    SourceRange range;
+};
+
+struct Group {
+    std::vector<int> stages;                        ///< members, by index in the pipeline, in its (topological) order
+    int rank = 0;                                   ///< number of group dimensions
+    std::vector<std::vector<Alignment>> alignment;  ///< of members, by dimension of the stage
+    std::vector<GroupEdge> edges;
+    /// For each member and group dimension: the points that a tile [a, b) of the live-outs needs of it lie in
+    /// [a + lo, b + hi), in group coordinates. lo <= 0 <= hi for live-outs.
+    std::vector<std::vector<Distance>> reach;
+    std::vector<int> live_outs;  ///< members that are outputs or read by stages outside
+
+    [[nodiscard]] std::size_t position(int stage) const;
+};
+
+/// Why stages cannot be one group: a sentence, and the read that it is about.
+struct Illegal {
+    std::string reason;
+    SourceRange range;
+};
+
+/// Aligns and scales `stages`, which are pure and connected through their dependences.
+std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
+                                        const std::vector<Dependence>& dependences, const std::vector<int>& stages);
+
+/// The points of a member that a tile needs: `count` of them from tile_origin / scale + first, for a tile of `size`
+/// group coordinates whose origin and size are multiples of all scales of the dimension.
+struct TileExtent {
+    std::int64_t first = 0, count = 0;
+};
+TileExtent tile_extent(const Alignment& alignment, const Distance& reach, std::int64_t size);
+
+/// The least common multiple of the members' scales in one group dimension: what tile origins and sizes are multiples
+/// of.
+std::int64_t tile_unit(const Group& group, int dim);
+
+/// For tests and `pipec explain`.
+std::string to_string(const ir::Pipeline& pipeline, const Group& group);
+
+}  // namespace pipec::poly

@@ -1,0 +1,318 @@
+// Dependences, alignment and scaling, against enumeration: for small images every point that a tile needs, found by
+// following the reads one by one, must lie in the box that the group gives, and every read at a distance that it gives.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <set>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "poly/group.h"
+#include "support/render.h"
+#include "support_lib/compile.h"
+
+namespace pipec::poly {
+namespace {
+
+using testing::Compiled;
+
+class GroupTest : public ::testing::Test {
+protected:
+    void compile(const std::string& text) {
+        compiled_ = testing::compile_text(sources_, "test.pipe", text);
+        ASSERT_EQ(render_text(compiled_.diags, sources_), "");
+        dependences_ = find_dependences(pipeline(), model());
+    }
+    const ir::Pipeline& pipeline() const { return compiled_.pipelines.front(); }
+    const Model& model() const { return compiled_.models.front(); }
+    int stage(const std::string& name) const {
+        for (std::size_t i = 0; i < pipeline().stages.size(); ++i) {
+            if (pipeline().stages[i].name == name) return static_cast<int>(i);
+        }
+        throw std::runtime_error("no stage " + name);
+    }
+    std::vector<int> stages(const std::vector<std::string>& names) const {
+        std::vector<int> result;
+        for (const std::string& name : names) result.push_back(stage(name));
+        return result;
+    }
+    std::vector<int> all() const {
+        std::vector<int> result;
+        for (std::size_t i = 0; i < pipeline().stages.size(); ++i) result.push_back(static_cast<int>(i));
+        return result;
+    }
+    Group group(const std::vector<int>& members) {
+        auto result = make_group(pipeline(), model(), dependences_, members);
+        if (const auto* illegal = std::get_if<Illegal>(&result)) throw std::runtime_error(illegal->reason);
+        return std::get<Group>(result);
+    }
+    std::string reason(const std::vector<int>& members) {
+        const auto result = make_group(pipeline(), model(), dependences_, members);
+        const auto* illegal = std::get_if<Illegal>(&result);
+        return illegal == nullptr ? "" : illegal->reason;
+    }
+    std::string text(const Group& g) { return to_string(pipeline(), g); }
+
+    /// Follows every read from every tile of `size` and compares; returns the number of reads followed.
+    int enumerate(const Group& g, std::int64_t size_value, std::int64_t tile);
+
+    SourceManager sources_;
+    Compiled compiled_;
+    std::vector<Dependence> dependences_;
+};
+
+using Environment = std::map<ir::VarId, std::int64_t>;
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+    return b == 0 ? 0 : a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
+}
+
+/// Calls `visit` for every read that evaluating `e` performs; data is taken to be 0.
+std::int64_t evaluate(const ir::Expr& e, Environment& at, std::int64_t size,
+                      const std::function<void(const ir::Read&, const std::vector<std::int64_t>&)>& visit) {
+    const auto next = [&](const ir::Expr& operand) { return evaluate(operand, at, size, visit); };
+    return std::visit(ir::overloaded{
+                          [&](const ir::IntConstant& n) -> std::int64_t { return n.value; },
+                          [&](const ir::Variable& n) -> std::int64_t { return at.at(n.id); },
+                          [&](const ir::SizeRef&) -> std::int64_t { return size; },
+                          [&](const ir::Binary& n) -> std::int64_t {
+                              const std::int64_t a = next(n.a);
+                              if (n.op == ir::BinaryOp::And) return a != 0 && next(n.b) != 0;
+                              if (n.op == ir::BinaryOp::Or) return a != 0 || next(n.b) != 0;
+                              const std::int64_t b = next(n.b);
+                              switch (n.op) {
+                                  case ir::BinaryOp::Add: return a + b;
+                                  case ir::BinaryOp::Sub: return a - b;
+                                  case ir::BinaryOp::Mul: return a * b;
+                                  case ir::BinaryOp::Div: return floor_div(a, b);
+                                  case ir::BinaryOp::Mod: return b == 0 ? 0 : a - b * floor_div(a, b);
+                                  case ir::BinaryOp::Min: return std::min(a, b);
+                                  case ir::BinaryOp::Max: return std::max(a, b);
+                                  case ir::BinaryOp::Eq: return a == b;
+                                  case ir::BinaryOp::Ne: return a != b;
+                                  case ir::BinaryOp::Lt: return a < b;
+                                  case ir::BinaryOp::Le: return a <= b;
+                                  case ir::BinaryOp::Gt: return a > b;
+                                  default: return a >= b;
+                              }
+                          },
+                          [&](const ir::Select& n) -> std::int64_t {
+                              return next(n.cond) != 0 || !n.otherwise ? next(n.then) : next(n.otherwise);
+                          },
+                          [&](const ir::Let& n) -> std::int64_t {
+                              at[n.var] = next(n.value);
+                              return next(n.body);
+                          },
+                          [&](const ir::Read& n) -> std::int64_t {
+                              std::vector<std::int64_t> indices;
+                              for (const ir::Expr& index : n.indices) indices.push_back(next(index));
+                              visit(n, indices);
+                              return 0;
+                          },
+                          [&](const ir::Reduce& n) -> std::int64_t {
+                              const std::function<void(std::size_t)> loop = [&](std::size_t i) {
+                                  if (i == n.ranges.size()) {
+                                      next(n.body);
+                                      return;
+                                  }
+                                  const std::int64_t hi = next(n.ranges[i].hi);
+                                  for (std::int64_t v = next(n.ranges[i].lo); v < hi; ++v) {
+                                      at[n.ranges[i].var] = v;
+                                      loop(i + 1);
+                                  }
+                              };
+                              loop(0);
+                              return 0;
+                          },
+                          [&](const auto&) -> std::int64_t {
+                              for (const ir::Expr& operand : ir::children(e)) next(operand);
+                              return 0;
+                          },
+                      },
+                      e->value);
+}
+
+int GroupTest::enumerate(const Group& g, std::int64_t size_value, std::int64_t tile) {
+    int reads = 0;
+    Environment none;
+    const auto constant = [&](const ir::Expr& e) { return evaluate(e, none, size_value, [](auto&&...) {}); };
+    using Point = std::vector<std::int64_t>;
+    // What each tile of the live-outs needs; a tile is named by its origin.
+    std::map<Point, std::map<int, std::set<Point>>> needed;
+    const auto each_point = [&](int s, const std::function<void(const Point&)>& f) {
+        const Domain& domain = model().domains[static_cast<std::size_t>(s)];
+        Point lo, hi;
+        for (const Interval& i : domain.box) lo.push_back(constant(i.lo)), hi.push_back(constant(i.hi));
+        Point at = lo;
+        for (std::size_t d = 0; d < at.size(); ++d) {
+            if (hi[d] <= lo[d]) return;
+        }
+        while (true) {
+            f(at);
+            std::size_t d = at.size();
+            while (d > 0 && ++at[d - 1] == hi[d - 1]) --d, at[d] = lo[d];
+            if (d == 0) return;
+        }
+    };
+    for (const int s : g.live_outs) {
+        each_point(s, [&](const Point& at) {
+            Point origin(static_cast<std::size_t>(g.rank), 0);
+            const auto& alignment = g.alignment[g.position(s)];
+            for (std::size_t d = 0; d < at.size(); ++d) {
+                if (alignment[d].dim < 0) continue;
+                origin[static_cast<std::size_t>(alignment[d].dim)] = floor_div(at[d] * alignment[d].scale, tile) * tile;
+            }
+            needed[origin][s].insert(at);
+        });
+    }
+    for (auto& [origin, points] : needed) {
+        for (auto s = g.stages.rbegin(); s != g.stages.rend(); ++s) {
+            const ir::Stage& reader = pipeline().stages[static_cast<std::size_t>(*s)];
+            const std::size_t position = g.position(*s);
+            for (const Point& at : points[*s]) {
+                for (std::size_t d = 0; d < at.size(); ++d) {  // the point lies in the box of its tile
+                    const Alignment& a = g.alignment[position][d];
+                    if (a.dim < 0) continue;
+                    const auto dim = static_cast<std::size_t>(a.dim);
+                    const TileExtent extent = tile_extent(a, g.reach[position][dim], tile);
+                    const std::int64_t first = origin[dim] / a.scale + extent.first;
+                    EXPECT_GE(at[d], first) << reader.name;
+                    EXPECT_LT(at[d], first + extent.count) << reader.name;
+                }
+                Environment environment;
+                for (std::size_t d = 0; d < at.size(); ++d) environment[reader.dims[d].var] = at[d];
+                evaluate(std::get<ir::Pure>(reader.definition).value, environment, size_value,
+                         [&](const ir::Read& read, const std::vector<std::int64_t>& indices) {
+                             ++reads;
+                             if (read.source.kind == ir::Source::Kind::Stage &&
+                                 std::count(g.stages.begin(), g.stages.end(), read.source.index) > 0) {
+                                 points[read.source.index].insert(indices);
+                             }
+                         });
+                if (HasFailure()) return reads;
+            }
+        }
+    }
+    return reads;
+}
+
+TEST_F(GroupTest, AStencilReachesAsFarAsItsReaders) {
+    compile(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+        a(x, y) = img(clamp(x, 0, R - 1), clamp(y, 0, C - 1))
+        b(x, y) = a(x - 1, y) + a(x + 2, y)
+        out(x, y) = b(x, y - 3) + b(x, y + 1) + a(x, y)
+    })");
+    const Group g = group(all());
+    EXPECT_EQ(text(g),
+              "a(g0, g1) reach -1..2, -3..1\n"
+              "b(g0, g1) reach 0..0, -3..1\n"
+              "out(g0, g1) reach 0..0, 0..0 live-out\n");
+    EXPECT_GT(enumerate(g, 11, 4), 100);
+}
+
+TEST_F(GroupTest, DownAndUpAgainIsScaled) {
+    compile(R"(pipeline p(img: float32[2 * R + 8]) -> out: float32[2 * R] {
+        a(x) = img(x + 4)
+        down(x) = a(2 * x - 1) + a(2 * x) + a(2 * x + 1)
+        out(x) = a(x) - (down(x / 2) + down((x + 1) / 2))
+    })");
+    const Group g = group(all());
+    EXPECT_EQ(text(g),
+              "a(g0) reach -2..2\n"
+              "down(g0 / 2) reach -1..1\n"
+              "out(g0) reach 0..0 live-out\n");
+    EXPECT_EQ(tile_unit(g, 0), 2);
+    EXPECT_GT(enumerate(g, 9, 6), 50);
+}
+
+TEST_F(GroupTest, TransposedDimensionsAreMapped) {
+    compile(R"(pipeline p(img: float32[R, C]) -> out: float32[C, R] {
+        a(x, y) = img(x, y) * 2
+        out(u, v) = a(v, u) + 1
+    })");
+    const Group g = group(all());
+    EXPECT_EQ(text(g), "a(g1, g0) reach 0..0, 0..0\nout(g0, g1) reach 0..0, 0..0 live-out\n");
+    enumerate(g, 7, 4);
+}
+
+TEST_F(GroupTest, ChannelsThatAreMixedAreComputedAsAWhole) {
+    compile(R"(pipeline p(img: float32[3, R, C + 2]) -> out: float32[3, R, C] {
+        a(c, x, y) = img(c, x, y) * 2
+        gray(x, y) = a(0, x, y) + a(1, x, y) + a(2, x, y)
+        out(c, x, y) = a(c, x, y + 1) * gray(x, y + 2)
+    })");
+    const Group g = group(all());
+    EXPECT_EQ(text(g),
+              "a(all, g1, g2) reach 0..0, 0..0, 1..2\n"
+              "gray(g1, g2) reach 0..0, 0..0, 2..2\n"
+              "out(g0, g1, g2) reach 0..0, 0..0, 0..0 live-out\n");
+    enumerate(g, 7, 4);
+}
+
+TEST_F(GroupTest, BoundaryConditionsStayBounded) {
+    compile(R"(import "boundary"
+    pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+        a(x in 0..R, y in 0..C) = img(x, y) * 2
+        m = mirror(a)
+        out(x, y) = m(x - 2, y + 1) + clamp_to_edge(a)(x, y - 3)
+    })");
+    const Group g = group(all());
+    for (const int size : {1, 2, 3, 5, 9}) enumerate(g, size, 4);
+}
+
+TEST_F(GroupTest, SeveralLiveOuts) {
+    compile(R"(pipeline p(img: float32[C + 4]) -> out: float32[C], half: float32[C / 2 + 1] {
+        a(x) = img(x) + 1
+        out(x) = a(x + 1) + a(x + 3)
+        half(x) = a(2 * x)
+    })");
+    const Group g = group(all());
+    EXPECT_EQ(text(g),
+              "a(g0) reach 0..3\n"
+              "out(g0) reach 0..0 live-out\n"
+              "half(g0 / 2) reach 0..0 live-out\n");
+    enumerate(g, 13, 4);
+}
+
+TEST_F(GroupTest, AMemberThatOthersReadIsLive) {
+    compile(R"(pipeline p(img: float32[C + 4]) -> out: float32[C] {
+        a(x) = img(x) + 1
+        b(x) = a(x) + a(x + 2)
+        out(x) = b(x) + b(x + 1) + a(x + 4)
+    })");
+    const Group g = group(stages({"a", "b"}));
+    EXPECT_EQ(g.live_outs, stages({"a", "b"}));
+}
+
+TEST_F(GroupTest, LoopsOfConstantLengthAreStencils) {
+    compile(R"(pipeline p(img: float32[C + 8]) -> out: float32[C] {
+        a(x) = img(x) + 1
+        out(x) = sum(k in -2..3) a(x + 2 * k + 4)
+    })");
+    EXPECT_EQ(text(group(all())), "a(g0) reach 0..8\nout(g0) reach 0..0 live-out\n");
+}
+
+TEST_F(GroupTest, ReasonsAgainstAGroup) {
+    compile(R"(pipeline p(img: float32[R, C], lut: uint8[256]) -> out: float32[R, C] {
+        a(x, y) = img(x, y) + 1
+        t(i in 0..256) = float32(lut(i)) * 2
+        total(x) = sum(y in 0..C) a(x, y)
+        back(x, y) = a(x, C - 1 - y)
+        out(x, y) = back(x, y) + total(x) + t(uint8(a(x, y)))
+    })");
+    EXPECT_EQ(reason(stages({"a", "total"})), "`total` reads `a` in dimension `y` at no constant distance");
+    EXPECT_EQ(reason(stages({"a", "back"})), "`back` reads `a` in dimension `y` at no constant distance");
+    EXPECT_EQ(reason(stages({"t", "out"})), "`out` reads `t` in dimension `i` at no constant distance");
+    EXPECT_EQ(reason(stages({"total", "out"})), "");
+}
+
+TEST_F(GroupTest, DistancesThatDifferByMoreThanAConstantDoNotAlign) {
+    compile(R"(pipeline p(img: float32[4 * C + 4]) -> out: float32[C] {
+        a(x) = img(x) + 1
+        out(x) = a(x) + a(2 * x)
+    })");
+    EXPECT_EQ(reason(all()), "`out` reads `a` in dimension `x` at no constant distance");
+}
+
+}  // namespace
+}  // namespace pipec::poly

@@ -57,31 +57,32 @@ Operator infix_operator(BinaryOp op) {
     return {"", Precedence::Primary};
 }
 
-const char* math_function(Builtin fn) {
+/// The C function of a builtin, without the f of those for float.
+std::string_view math_function(Builtin fn) {
     switch (fn) {
-        case Builtin::Abs: return "std::fabs";
-        case Builtin::Sqrt: return "std::sqrt";
-        case Builtin::Exp: return "std::exp";
-        case Builtin::Exp2: return "std::exp2";
-        case Builtin::Log: return "std::log";
-        case Builtin::Log2: return "std::log2";
-        case Builtin::Pow: return "std::pow";
-        case Builtin::Sin: return "std::sin";
-        case Builtin::Cos: return "std::cos";
-        case Builtin::Tan: return "std::tan";
-        case Builtin::Asin: return "std::asin";
-        case Builtin::Acos: return "std::acos";
-        case Builtin::Atan: return "std::atan";
-        case Builtin::Atan2: return "std::atan2";
-        case Builtin::Sinh: return "std::sinh";
-        case Builtin::Cosh: return "std::cosh";
-        case Builtin::Tanh: return "std::tanh";
-        case Builtin::Hypot: return "std::hypot";
-        case Builtin::Floor: return "std::floor";
-        case Builtin::Ceil: return "std::ceil";
-        case Builtin::Round: return "std::nearbyint";
-        case Builtin::Trunc: return "std::trunc";
-        case Builtin::IsNan: return "std::isnan";
+        case Builtin::Abs: return "fabs";
+        case Builtin::Sqrt: return "sqrt";
+        case Builtin::Exp: return "exp";
+        case Builtin::Exp2: return "exp2";
+        case Builtin::Log: return "log";
+        case Builtin::Log2: return "log2";
+        case Builtin::Pow: return "pow";
+        case Builtin::Sin: return "sin";
+        case Builtin::Cos: return "cos";
+        case Builtin::Tan: return "tan";
+        case Builtin::Asin: return "asin";
+        case Builtin::Acos: return "acos";
+        case Builtin::Atan: return "atan";
+        case Builtin::Atan2: return "atan2";
+        case Builtin::Sinh: return "sinh";
+        case Builtin::Cosh: return "cosh";
+        case Builtin::Tanh: return "tanh";
+        case Builtin::Hypot: return "hypot";
+        case Builtin::Floor: return "floor";
+        case Builtin::Ceil: return "ceil";
+        case Builtin::Round: return "nearbyint";
+        case Builtin::Trunc: return "trunc";
+        case Builtin::IsNan: return "isnan";
         case Builtin::Rsqrt: break;
     }
     return "";
@@ -114,6 +115,34 @@ void ExpressionWriter::bind(ir::VarId var, std::string name, poly::IntRange rang
     ranges_.bind(var, range);
 }
 
+void ExpressionWriter::define(ir::VarId var, const ir::Expr& e, std::string_view wanted,
+                              std::optional<std::int64_t> index) {
+    const Text text = value(e);
+    const std::string name = declare(e->type, text, wanted);
+    if (index) {
+        const poly::IntRange range = ranges_.integer(e);
+        bind(var, name, {std::max<poly::Wide>(range.lo, -*index + 1), std::min<poly::Wide>(range.hi, *index - 1)});
+    } else {
+        bind(var, name);
+        ranges_.bind(var, ranges_.of(e));
+    }
+    if (!is_leaf(e)) scopes_.back().insert_or_assign(e.get(), Named{name, e});
+}
+
+void ExpressionWriter::forget(const std::function<bool(const ir::Expr&)>& changed) {
+    std::unordered_map<const ir::Node*, bool> known;
+    const std::function<bool(const ir::Expr&)> evaluates_changed = [&](const ir::Expr& e) {
+        if (const auto found = known.find(e.get()); found != known.end()) return found->second;
+        const std::vector<ir::Expr> operands = ir::children(e);
+        return known[e.get()] = changed(e) || std::any_of(operands.begin(), operands.end(), evaluates_changed);
+    };
+    for (auto& scope : scopes_) {
+        for (auto named = scope.begin(); named != scope.end();) {
+            named = evaluates_changed(named->second.node) ? scope.erase(named) : std::next(named);
+        }
+    }
+}
+
 // ------------------------------------------------------------------------------------------------- names for nodes
 
 bool ExpressionWriter::deserves_name(const ir::Expr& e) const {
@@ -129,7 +158,7 @@ bool ExpressionWriter::deserves_name(const ir::Expr& e) const {
 
 const std::string* ExpressionWriter::known(const ir::Expr& e) const {
     for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
-        if (const auto found = scope->find(e.get()); found != scope->end()) return &found->second;
+        if (const auto found = scope->find(e.get()); found != scope->end()) return &found->second.name;
     }
     return nullptr;
 }
@@ -147,27 +176,28 @@ Text ExpressionWriter::value(const ir::Expr& e) {
     // The node may be a name already: that of a variable, or of a reduction's result.
     std::string name =
         text.precedence == Precedence::Primary && names_.has(text.text) ? text.text : declare(e->type, text, "t");
-    scopes_.back().emplace(e.get(), name);
+    scopes_.back().insert_or_assign(e.get(), Named{name, e});
     return {std::move(name)};
 }
 
 Text ExpressionWriter::node(const ir::Expr& e) {
-    return std::visit(ir::overloaded{
-                          [&](const ir::IntConstant& n) { return literal(int_literal(e->type, n.value)); },
-                          [&](const ir::FloatConstant& n) { return literal(float_literal(e->type, n.value)); },
-                          [&](const ir::Variable& n) { return Text{variables_.at(n.id)}; },
-                          [&](const ir::SizeRef& n) { return Text{naming_.size(n.index)}; },
-                          [&](const ir::ParamRef& n) { return Text{naming_.param(n.index)}; },
-                          [&](const ir::Unary& n) { return unary(e, n); },
-                          [&](const ir::Binary& n) { return binary(e, n); },
-                          [&](const ir::Cast& n) { return cast(e, n); },
-                          [&](const ir::Call& n) { return call(e, n); },
-                          [&](const ir::Select& n) { return select(e, n); },
-                          [&](const ir::Read& n) { return read(e, n); },
-                          [&](const ir::Let& n) { return let(n); },
-                          [&](const ir::Reduce& n) { return reduce(e, n); },
-                      },
-                      e->value);
+    return std::visit(
+        ir::overloaded{
+            [&](const ir::IntConstant& n) { return literal(int_literal(e->type, n.value)); },
+            [&](const ir::FloatConstant& n) { return literal(float_literal(e->type, n.value, helpers_.target())); },
+            [&](const ir::Variable& n) { return Text{variables_.at(n.id)}; },
+            [&](const ir::SizeRef& n) { return Text{naming_.size(n.index)}; },
+            [&](const ir::ParamRef& n) { return Text{naming_.param(n.index)}; },
+            [&](const ir::Unary& n) { return unary(e, n); },
+            [&](const ir::Binary& n) { return binary(e, n); },
+            [&](const ir::Cast& n) { return cast(e, n); },
+            [&](const ir::Call& n) { return call(e, n); },
+            [&](const ir::Select& n) { return select(e, n); },
+            [&](const ir::Read& n) { return read(e, n); },
+            [&](const ir::Let& n) { return let(n); },
+            [&](const ir::Reduce& n) { return reduce(e, n); },
+        },
+        e->value);
 }
 
 // ------------------------------------------------------------------------------------------------------- operators
@@ -203,6 +233,7 @@ Text ExpressionWriter::arithmetic(BinaryOp op, Type type, const Text& a, const T
     if (op == BinaryOp::Min || op == BinaryOp::Max) {
         const bool min = op == BinaryOp::Min;
         if (ir::is_float(type)) return helper(min ? "min_number" : "max_number", {a, b});
+        if (helpers_.target() == Target::Cuda) return narrowed(type, call_text(min ? "min" : "max", {a, b}));
         return call_text(min ? "std::min" : "std::max", {a, b});
     }
     const Operator symbol = infix_operator(op);
@@ -309,14 +340,25 @@ Text ExpressionWriter::cast(const ir::Expr& e, const ir::Cast& n) {
     return call_text(to_type, {a});
 }
 
+/// std::sqrt(a), or sqrtf(a) where functions are for the device too.
+Text ExpressionWriter::math(Builtin fn, Type type, const std::vector<Text>& args) {
+    const std::string_view name = math_function(fn);
+    if (helpers_.target() == Target::Host) return call_text(fmt::format("std::{}", name), args);
+    if (fn == Builtin::IsNan) return helper("is_nan", args);
+    return call_text(fmt::format("{}{}", name, type == Type::Float64 ? "" : "f"), args);
+}
+
 Text ExpressionWriter::call(const ir::Expr& e, const ir::Call& n) {
     std::vector<Text> args;
     for (const ir::Expr& arg : n.args) args.push_back(value(arg));
-    if (!ir::is_float(n.args.front()->type)) return helper("wrap_abs", args);
-    Text result = call_text(math_function(n.fn), args);
+    const Type type = n.args.front()->type;
+    if (!ir::is_float(type)) return helper("wrap_abs", args);
+    Text result;
     if (n.fn == Builtin::Rsqrt) {
         const char* one = e->type == Type::Float64 ? "1.0" : "1.0f";
-        result = infix("/", Precedence::Product, {one}, call_text("std::sqrt", args));
+        result = infix("/", Precedence::Product, {one}, math(Builtin::Sqrt, type, args));
+    } else {
+        result = math(n.fn, type, args);
     }
     return e->type == Type::Float16 ? helper("round_half", {result}) : result;
 }
@@ -333,15 +375,15 @@ bool ExpressionWriter::all_fit(const ir::Expr& e) {
 
 /// An index. An affine one that could wrap in 32 bits is computed in 64: the analysis has proved that the true integer
 /// is in bounds, and compilers see through plain sums, not through wrapping ones.
-std::string ExpressionWriter::index(const ir::Expr& e) {
+Text ExpressionWriter::index(const ir::Expr& e) {
     const auto is_index = [&](ir::VarId var) { return index_variables_.count(var) > 0; };
-    if (!is_quasi_affine(e, is_index) || all_fit(e)) return value(e).text;
+    if (!is_quasi_affine(e, is_index) || all_fit(e)) return value(e);
     const WideLeaf leaf = [&](const ir::Expr& n) { return call_text("int64_t", {node(n)}); };
-    return wide_text(e, leaf, helpers_).text;
+    return wide_text(e, leaf, helpers_);
 }
 
-std::vector<std::string> ExpressionWriter::indices(const std::vector<ir::Expr>& indices) {
-    std::vector<std::string> texts;
+std::vector<Text> ExpressionWriter::indices(const std::vector<ir::Expr>& indices) {
+    std::vector<Text> texts;
     for (const ir::Expr& e : indices) texts.push_back(index(e));
     return texts;
 }

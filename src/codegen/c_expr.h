@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -31,7 +32,7 @@ inline constexpr std::int64_t kIndexLimit = std::int64_t{1} << 30;
 struct Naming {
     std::function<std::string(int size)> size;
     std::function<std::string(int param)> param;
-    std::function<std::string(const ir::Read& read, const std::vector<std::string>& indices)> read;
+    std::function<std::string(const ir::Read& read, const std::vector<Text>& indices)> read;
 };
 
 /// Writes the expressions of one function body, into the writer that it was given last. Variables that expressions do
@@ -44,11 +45,18 @@ public:
 
     /// Gives an index variable a name and its range, both ends inclusive.
     void bind(ir::VarId var, std::string name, poly::IntRange range);
+    /// Gives a variable whose value is not known a name, or an expression that is as short.
+    void bind(ir::VarId var, std::string name) { variables_[var] = std::move(name); }
+    /// Declares a constant for `e` and binds `var` to it. With `index`, `var` is an index variable that stays below
+    /// `index` in magnitude.
+    void define(ir::VarId var, const ir::Expr& e, std::string_view wanted, std::optional<std::int64_t> index = {});
+    /// Forgets the names of all nodes that evaluate one for which `changed` is true.
+    void forget(const std::function<bool(const ir::Expr&)>& changed);
 
     /// Writes the statements that `e` needs and returns the expression, of value_type(e->type).
     Text value(const ir::Expr& e);
-    /// The indices of a read or of an update's target, as arguments.
-    std::vector<std::string> indices(const std::vector<ir::Expr>& indices);
+    /// The indices of a read or of an update's target.
+    std::vector<Text> indices(const std::vector<ir::Expr>& indices);
 
     /// Opens a loop over a range and binds its variable, until end_loop.
     void begin_loop(const ir::Range& range);
@@ -56,6 +64,8 @@ public:
     /// Opens a block, `head {`, until end_block.
     void begin_block(const std::string& head);
     void end_block();
+    /// Ends a block and opens that of its `else`.
+    void else_block();
 
     /// `accumulated op next`, as reductions and updates fold.
     Text fold(ir::ReduceOp op, ir::Type type, const Text& accumulated, const Text& next);
@@ -76,6 +86,7 @@ private:
     Text shift(const ir::Expr& e, const ir::Binary& n);
     Text cast(const ir::Expr& e, const ir::Cast& n);
     Text call(const ir::Expr& e, const ir::Call& n);
+    Text math(ir::Builtin fn, ir::Type type, const std::vector<Text>& args);
     Text select(const ir::Expr& e, const ir::Select& n);
     Text read(const ir::Expr& e, const ir::Read& n);
     Text let(const ir::Let& n);
@@ -86,7 +97,7 @@ private:
     Text narrowed(ir::Type type, Text text);
     bool fits(const ir::Expr& e);
     bool all_fit(const ir::Expr& e);
-    std::string index(const ir::Expr& e);
+    Text index(const ir::Expr& e);
 
     Branch branch(const ir::Expr& e);
     Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise);
@@ -106,7 +117,11 @@ private:
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;
     /// Names of shared nodes, by the block that they stand in.
-    std::vector<std::unordered_map<const ir::Node*, std::string>> scopes_;
+    struct Named {
+        std::string name;
+        ir::Expr node;
+    };
+    std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
 };
 

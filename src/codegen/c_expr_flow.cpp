@@ -25,6 +25,12 @@ void ExpressionWriter::end_block() {
     out_->close();
 }
 
+void ExpressionWriter::else_block() {
+    scopes_.back().clear();
+    out_->outdent();
+    out_->open("} else");
+}
+
 ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e) {
     Branch result;
     Writer* const outer = out_;

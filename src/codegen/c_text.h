@@ -69,10 +69,15 @@ inline Text prefix(std::string_view op, const Text& a) {
     return {std::string(op) + operand, Precedence::Unary};
 }
 
+/// `a, b, c`.
+inline std::string list_text(const std::vector<Text>& parts) {
+    std::string text;
+    for (const Text& part : parts) text.append(text.empty() ? "" : ", ").append(part.text);
+    return text;
+}
+
 inline Text call_text(std::string_view function, const std::vector<Text>& args) {
-    std::string text = std::string(function) + "(";
-    for (std::size_t i = 0; i < args.size(); ++i) text.append(i == 0 ? "" : ", ").append(args[i].text);
-    return {text + ")", Precedence::Primary};
+    return {std::string(function) + "(" + list_text(args) + ")", Precedence::Primary};
 }
 
 }  // namespace pipec::codegen

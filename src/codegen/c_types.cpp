@@ -44,8 +44,14 @@ std::string int_literal(ir::Type type, std::int64_t value) {
     }
 }
 
-std::string float_literal(ir::Type type, double value) {
+std::string float_literal(ir::Type type, double value, Target target) {
     const std::string_view c_type = value_type(type);
+    // Functions of numeric_limits are not for the device.
+    if (target == Target::Cuda && !std::isfinite(value)) {
+        const std::string constant = std::isnan(value) ? "NAN" : "INFINITY";
+        const std::string text = type == ir::Type::Float64 ? fmt::format("double({})", constant) : constant;
+        return value < 0 ? "-" + text : text;
+    }
     if (std::isnan(value)) return fmt::format("std::numeric_limits<{}>::quiet_NaN()", c_type);
     if (std::isinf(value)) return fmt::format("{}std::numeric_limits<{}>::infinity()", value < 0 ? "-" : "", c_type);
     const bool is_double = type == ir::Type::Float64;

@@ -12,6 +12,8 @@ namespace {
 struct Helper {
     std::string_view name;
     std::array<std::string_view, 2> needs;  ///< all stand before it in the table
+    /// Functions begin with `constexpr` or `inline` at the start of a line; what the device does better stands under
+    /// `#ifdef __CUDA_ARCH__`.
     std::string_view text;
 };
 
@@ -107,6 +109,11 @@ constexpr T shift_right(T a, T count) {
      R"(// The smaller one; of a number and a NaN the number.
 template <class T>
 constexpr T min_number(T a, T b) {
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<T, float>)
+        return fminf(a, b);
+    else
+#endif
     return b == b ? (a <= b ? a : b) : a;
 }
 )"},
@@ -115,15 +122,36 @@ constexpr T min_number(T a, T b) {
      R"(// The greater one; of a number and a NaN the number.
 template <class T>
 constexpr T max_number(T a, T b) {
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<T, float>)
+        return fmaxf(a, b);
+    else
+#endif
     return b == b ? (a >= b ? a : b) : a;
 }
 )"},
-    {"saturate",
+    {"is_nan",
      {},
+     R"(template <class T>
+constexpr bool is_nan(T a) {
+    return a != a;
+}
+)"},
+    {"Limits",
+     {},
+     R"(// The ends of an integer type, as constants that need no function.
+template <class T>
+struct Limits {
+    static constexpr T least = std::numeric_limits<T>::min();
+    static constexpr T greatest = std::numeric_limits<T>::max();
+};
+)"},
+    {"saturate",
+     {"Limits"},
      R"(// An integer cut to the range of another integer type.
 template <class To, class From>
 constexpr To saturate(From a) {
-    constexpr To least = std::numeric_limits<To>::min(), greatest = std::numeric_limits<To>::max();
+    constexpr To least = Limits<To>::least, greatest = Limits<To>::greatest;
     if constexpr (std::is_signed_v<From>) {
         if (a < 0 && (std::is_unsigned_v<To> || static_cast<std::int64_t>(a) < static_cast<std::int64_t>(least))) {
             return least;
@@ -134,11 +162,20 @@ constexpr To saturate(From a) {
 }
 )"},
     {"to_integer",
-     {},
+     {"Limits"},
      R"(// Truncates; beyond the integer's range its nearest end, 0 for NaN.
 template <class To, class From>
 constexpr To to_integer(From a) {
-    constexpr To least = std::numeric_limits<To>::min(), greatest = std::numeric_limits<To>::max();
+    constexpr To least = Limits<To>::least, greatest = Limits<To>::greatest;
+#ifdef __CUDA_ARCH__
+    // The instruction for 32 bits does just this; smaller types are cut from int32.
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, std::uint32_t>) {
+        return __float2uint_rz(a);
+    } else if constexpr (std::is_same_v<From, float> && sizeof(To) <= 4) {
+        const int wide = __float2int_rz(a);
+        return static_cast<To>(wide < least ? least : wide > greatest ? greatest : wide);
+    } else
+#endif
     if constexpr (std::numeric_limits<To>::digits <= 16) {  // both ends are exact floats
         const From number = a == a ? a : From{0};
         const From above = number > From{least} ? number : From{least};
@@ -154,6 +191,9 @@ constexpr To to_integer(From a) {
      {},
      R"(// The value of a float16's bits.
 inline float half_to_float(std::uint16_t bits) {
+#ifdef __CUDA_ARCH__
+    return __half2float(__ushort_as_half(bits));
+#else
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = bits & 0x7fffu;
     std::uint32_t single = sign | ((magnitude << 13) + 0x38000000u);         // the exponent's bias is 112 more
@@ -165,12 +205,16 @@ inline float half_to_float(std::uint16_t bits) {
         return sign != 0 ? -value : value;
     }
     return value;
+#endif
 }
 )"},
     {"float_to_half",
      {},
      R"(// The bits of the nearest float16, ties to even.
 inline std::uint16_t float_to_half(float value) {
+#ifdef __CUDA_ARCH__
+    return __half_as_ushort(__float2half_rn(value));
+#else
     std::uint32_t single;
     std::memcpy(&single, &value, sizeof single);
     const std::uint32_t sign = (single >> 16) & 0x8000u;
@@ -191,6 +235,7 @@ inline std::uint16_t float_to_half(float value) {
         half -= 0x3f000000u;
     }
     return static_cast<std::uint16_t>(sign | half);
+#endif
 }
 )"},
     {"round_half",
@@ -204,6 +249,9 @@ inline float round_half(float value) {
      {"round_half"},
      R"(// The nearest value that float16 has, rounded once: on the way to float the last bit records what was lost.
 inline float double_to_half(double value) {
+#ifdef __CUDA_ARCH__
+    return __half2float(__double2half(value));
+#else
     float single = static_cast<float>(value);
     if (value == value && std::fabs(value) < 65536.0 && static_cast<double>(single) != value) {
         std::uint32_t bits;
@@ -213,6 +261,67 @@ inline float double_to_half(double value) {
         std::memcpy(&single, &bits, sizeof bits);
     }
     return round_half(single);
+#endif
+}
+)"},
+    {"atomic_add",
+     {},
+     R"(// *cell += value, indivisible.
+template <class T>
+__device__ inline void atomic_add(T* cell, T value) {
+    if constexpr (sizeof(T) == 8 && std::is_integral_v<T>)
+        atomicAdd(reinterpret_cast<unsigned long long*>(cell), static_cast<unsigned long long>(value));
+    else
+        atomicAdd(cell, value);
+}
+)"},
+    {"atomic_min",
+     {},
+     R"(// *cell = min(*cell, value) of 32 or 64-bit integers, indivisible.
+template <class T>
+__device__ inline void atomic_min(T* cell, T value) {
+    using Long = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+    if constexpr (sizeof(T) == 8)
+        atomicMin(reinterpret_cast<Long*>(cell), static_cast<Long>(value));
+    else
+        atomicMin(cell, value);
+}
+)"},
+    {"atomic_max",
+     {},
+     R"(// *cell = max(*cell, value) of 32 or 64-bit integers, indivisible.
+template <class T>
+__device__ inline void atomic_max(T* cell, T value) {
+    using Long = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+    if constexpr (sizeof(T) == 8)
+        atomicMax(reinterpret_cast<Long*>(cell), static_cast<Long>(value));
+    else
+        atomicMax(cell, value);
+}
+)"},
+    {"atomic_update",
+     {},
+     R"(// *cell = update(*cell), indivisible, for elements of 2, 4 or 8 bytes.
+template <class T, class Update>
+__device__ inline void atomic_update(T* cell, Update update) {
+    using Word = std::conditional_t<sizeof(T) == 2, unsigned short,
+                                    std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>>;
+    const auto updated = [&](Word word) {
+        T value;
+        std::memcpy(&value, &word, sizeof value);
+        value = update(value);
+        std::memcpy(&word, &value, sizeof value);
+        return word;
+    };
+    Word old = 0;  // a guess: the exchange tells what is there
+    Word next = updated(old);
+    while (true) {
+        const Word seen = atomicCAS(reinterpret_cast<Word*>(cell), old, next);
+        if (seen == old) return;
+        old = seen;
+        next = updated(old);
+        if (next == old) return;
+    }
 }
 )"},
 };
@@ -222,6 +331,24 @@ const Helper& find(std::string_view name) {
         if (helper.name == name) return helper;
     }
     throw std::logic_error("no helper " + std::string(name));
+}
+
+/// For the host without what is for the device; for Cuda with all functions for both.
+std::string text_for(Target target, std::string_view text) {
+    std::string out;
+    bool skip = false;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n') + 1);
+        text.remove_prefix(line.size());
+        if (target == Target::Host && line.front() == '#') {
+            skip = line.substr(0, 6) == "#ifdef";
+        } else if (!skip) {
+            const bool is_function = line.substr(0, 10) == "constexpr " || line.substr(0, 7) == "inline ";
+            if (target == Target::Cuda && is_function) out.append("__host__ __device__ ");
+            out.append(line);
+        }
+    }
+    return out;
 }
 
 }  // namespace
@@ -239,7 +366,7 @@ std::string_view Helpers::use(std::string_view name) {
 std::string Helpers::definitions() const {
     std::string out;
     for (const Helper& helper : kHelpers) {
-        if (used_.count(helper.name) > 0) out.append(helper.text).append("\n");
+        if (used_.count(helper.name) > 0) out.append(text_for(target_, helper.text)).append("\n");
     }
     return out;
 }

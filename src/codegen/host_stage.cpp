@@ -53,8 +53,8 @@ private:
     [[nodiscard]] Nest nest_for(const ir::Expr& value) const;
     void bind_dimensions();
     void open_loops(const Nest& nest, const ir::Expr& value);
-    std::string target(const std::vector<std::string>& indices) const {
-        return fmt::format("{}({})", names_.stages[index_], fmt::join(indices, ", "));
+    std::string target(const std::string& indices) const {
+        return fmt::format("{}({})", names_.stages[index_], indices);
     }
     std::string stored(const Text& value) {
         return stage_.type == ir::Type::Float16 ? fmt::format("{}({})", helpers_.use("float_to_half"), value.text)
@@ -127,10 +127,10 @@ StageWriter::StageWriter(Writer& out, const Unit& unit, const CodeNames& names, 
     Naming naming;
     naming.size = [this](int size) { return names_.sizes[static_cast<std::size_t>(size)]; };
     naming.param = [this](int param) { return names_.params[static_cast<std::size_t>(param)]; };
-    naming.read = [this](const ir::Read& read, const std::vector<std::string>& indices) {
+    naming.read = [this](const ir::Read& read, const std::vector<Text>& indices) {
         const auto i = static_cast<std::size_t>(read.source.index);
         const bool is_input = read.source.kind == ir::Source::Kind::Input;
-        return fmt::format("{}({})", is_input ? names_.buffers[i] : names_.stages[i], fmt::join(indices, ", "));
+        return fmt::format("{}({})", is_input ? names_.buffers[i] : names_.stages[i], list_text(indices));
     };
     expressions_.emplace(pipeline_, uses_, std::move(naming), locals_, helpers_, out_);
 }
@@ -258,7 +258,7 @@ void StageWriter::pure_nest(const ir::Expr& value, const ir::Expr& guard) {
     if (!stage_.dims.empty()) open_loops(nest, value);
     if (guard) expressions_->begin_block(fmt::format("if ({})", expressions_->value(guard).text));
     const Text text = expressions_->value(value);
-    out_.line("{} = {};", target(dims_), stored(text));
+    out_.line("{} = {};", target(fmt::format("{}", fmt::join(dims_, ", "))), stored(text));
     if (guard) expressions_->end_block();
     for (std::size_t i = 0; i < stage_.dims.size(); ++i) expressions_->end_block();
 }
@@ -269,7 +269,7 @@ void StageWriter::updates(const ir::Accumulate& accumulate) {
         expressions_->begin_block("");
         for (const ir::Range& range : update.domain) expressions_->begin_loop(range);
         if (update.guard) expressions_->begin_block(fmt::format("if ({})", expressions_->value(update.guard).text));
-        const std::vector<std::string> indices = expressions_->indices(update.indices);
+        const std::string indices = list_text(expressions_->indices(update.indices));
         const Text value = expressions_->value(update.value);
         const std::string cell = locals_.add("cell");
         out_.line("{}& {} = {};", storage_type(stage_.type), cell, target(indices));

@@ -161,6 +161,15 @@ bool Rewriter::fits(const Linear& sum) const {
     return least >= INT32_MIN && greatest <= INT32_MAX;
 }
 
+std::int64_t Rewriter::least(const Linear& sum) const {
+    std::int64_t total = sum.constant;
+    for (const auto& [atom, factor] : sum.terms) {
+        const auto [lo, hi] = range_of(atom);
+        total += std::min(factor * lo, factor * hi);
+    }
+    return total;
+}
+
 ir::Expr Rewriter::expr(const Linear& sum) {
     if (sum.terms.empty()) return unique(ir::int_constant(Type::Int32, ir::wrap_to(Type::Int32, sum.constant)));
     std::vector<std::pair<ir::Expr, std::int64_t>> terms = sum.terms;

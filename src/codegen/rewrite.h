@@ -43,6 +43,8 @@ public:
     /// 2^32; `fits` tells whether no step of it can wrap.
     std::optional<Linear> linear(const ir::Expr& e);
     [[nodiscard]] bool fits(const Linear& sum) const;
+    /// A lower bound of a sum, as an integer.
+    [[nodiscard]] std::int64_t least(const Linear& sum) const;
     ir::Expr expr(const Linear& sum);
 
     /// True where factor * atom is certain to be a multiple of n.

@@ -53,9 +53,6 @@ ir::Expr floor_div(const ir::Expr& a, std::int64_t b) {
 ir::Expr ceil_div(const ir::Expr& a, std::int64_t b) {
     return b == 1 ? a : floor_div(sum(a, constant(b - 1)), b);
 }
-ir::Expr at_least_0(const ir::Expr& e) {
-    return ir::binary(BinaryOp::Max, e, constant(0));
-}
 ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
     return !a ? b : !b ? a : ir::binary(BinaryOp::And, a, b);
 }
@@ -110,6 +107,7 @@ private:
     ir::Expr special(const std::string& name, kernel::Special::Id id);
     ir::Expr define(kernel::Body& body, const std::string& name, const ir::Expr& value, std::int64_t multiple = 1);
 
+    ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
     void place_thread(kernel::Body& body);
     [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole_lane);
     kernel::Body interior_body();
@@ -226,6 +224,16 @@ ir::Expr StageKernel::define(kernel::Body& body, const std::string& name, const 
     return rewriter_.unique(ir::variable(var, Type::Int32));
 }
 
+/// max(0, hi - lo), over sizes.
+ir::Expr StageKernel::length(const ir::Expr& lo, const ir::Expr& hi) {
+    const auto first = rewriter_.linear(lo), end = rewriter_.linear(hi);
+    if (!first || !end) return ir::binary(BinaryOp::Max, difference(hi, lo), constant(0));
+    Linear sum = *end;
+    sum.add(*first, -1);
+    const ir::Expr e = rewriter_.expr(sum);
+    return rewriter_.least(sum) >= 0 ? e : ir::binary(BinaryOp::Max, e, constant(0));
+}
+
 /// Where the thread's points begin, from its number and its block's.
 void StageKernel::place_thread(kernel::Body& body) {
     using Id = kernel::Special::Id;
@@ -242,7 +250,7 @@ void StageKernel::place_thread(kernel::Body& body) {
         const poly::Interval& box = domain_.box[dim];
         const ir::Expr first = is_lane && width_ > 1 ? product(floor_div(box.lo, width_), constant(width_)) : box.lo;
         const std::int64_t points = is_lane ? kernel_.block[0] * width_ : is_row ? kernel_.block[1] : 1;
-        tiles.push_back({dim, points, first, ceil_div(at_least_0(difference(box.hi, first)), points)});
+        tiles.push_back({dim, points, first, ceil_div(length(first, box.hi), points)});
     }
     ir::Expr blocks = constant(1);
     for (const Tiles& t : tiles) blocks = product(blocks, t.count);
@@ -258,8 +266,9 @@ void StageKernel::place_thread(kernel::Body& body) {
             tile = constant(0);
         } else if (i + 1 < tiles.size()) {
             const ir::Expr count = host_value(name(t.dim) + "_tiles", t.count, 1);
+            if (ir::as<ir::Variable>(rest) == nullptr) rest = define(body, "tile", rest);
             tile = ir::binary(BinaryOp::Mod, rest, count);
-            rest = define(body, "row_of_blocks", ir::binary(BinaryOp::Div, rest, count));
+            rest = ir::binary(BinaryOp::Div, rest, count);
         }
         const bool is_lane = t.dim == *lane_, is_row = row_ && t.dim == *row_;
         ir::Expr place = tile;

@@ -11,6 +11,7 @@ packages=(
     libcli11-dev libfmt-dev nlohmann-json3-dev
     libopenimageio-dev libimath-dev  # image files in `pipec run`
     libgtest-dev librapidcheck-dev   # tests
+    libboost-context-dev             # tests of kernels: the emulator's fibers
 )
 
 if [ "${1-}" = --list ]; then

@@ -1,0 +1,14 @@
+// Every access of a kernel to memory, and of the host code beside it.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/shadow.h"
+
+namespace simt {
+
+/// Checks and records an access of the running lane (or, outside of kernels, of the host). `pc` is a return address.
+template <Access access>
+void on_access(const void* pointer, std::size_t bytes, const void* pc);
+
+}  // namespace simt

@@ -1,0 +1,121 @@
+// Shadow memory: for each byte of device and shared memory, who wrote it and who read it last.
+//
+// An access is recorded as one number, a Record:
+//
+//   bits 32..63  era     counts, over the life of the process, the blocks that were started and their barriers
+//   bits 11..31  clock   the warp barriers that the lane has passed in this era
+//   bit  10      atomic
+//   bits  0..9   lane    its number in the block
+//
+// Blocks run one after the other, so the era alone says whether a record is of an earlier kernel, of another block of
+// this kernel, of this block before its last barrier, or of the present. Only there lanes and clocks matter.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace simt {
+
+using Record = std::uint64_t;
+
+constexpr Record unallocated = 0, unwritten = 1;  // of a byte's write
+constexpr Record written_by_host = Record(1) << 32;
+constexpr Record atomic_bit = 1 << 10;
+constexpr int clock_shift = 11, era_shift = 32;
+constexpr std::uint32_t clock_limit = 1u << 21;
+
+constexpr Record era_begin(std::uint32_t era) {
+    return Record(era) << era_shift;
+}
+constexpr unsigned lane_of(Record r) {
+    return r & 1023;
+}
+constexpr unsigned warp_of(Record r) {
+    return lane_of(r) / 32;
+}
+constexpr std::uint32_t clock_of(Record r) {
+    return (r >> clock_shift) & (clock_limit - 1);
+}
+
+/// Code addresses as numbers that fit a cell: see site_of.
+using SiteId = std::uint16_t;
+
+/// One byte. Of all lanes that read since the last write, two are kept, of different warps or blocks where there are
+/// such: then every lane that writes meets one that is not ordered before it, if there is any.
+struct Cell {
+    Record write;
+    std::array<Record, 2> reads;
+    SiteId write_site;
+    std::array<SiteId, 2> read_sites;
+    SiteId unused;
+};
+static_assert(sizeof(Cell) == 32);
+
+/// What a lane knows about the order of things.
+struct View {
+    Record now;                          ///< of an access made now
+    Record settled;                      ///< what is below is of kernels that have ended
+    Record block;                        ///< where the block began
+    Record era;                          ///< its last barrier
+    std::array<std::uint32_t, 32> seen;  ///< of each lane of its warp: accesses with a smaller clock came before
+
+    /// Did what `r` records happen before? `earliest`: `settled` for device memory, `block` for shared memory.
+    [[nodiscard]] bool ordered(Record r, Record earliest) const {
+        if (r < earliest) return true;
+        if (r < block) return false;
+        if (r < era || lane_of(r) == lane_of(now)) return true;
+        return warp_of(r) == warp_of(now) && clock_of(r) < seen[lane_of(r) % 32];
+    }
+};
+
+enum class Access { Read, Write, Atomic };
+enum class Verdict { Fine, OutOfBounds, Unwritten, RaceWithWrite, RaceWithRead0, RaceWithRead1 };
+
+/// What the bytes of a kind of memory have in common.
+struct Space {
+    Record earliest;   ///< see View::ordered
+    Record allocated;  ///< a write below this: no memory
+    Record written;    ///< a write below this: nobody wrote it
+};
+
+inline void note_read(Cell& cell, const View& view, Record earliest, SiteId site) {
+    const auto put = [&](int i) {
+        cell.reads[i] = view.now;
+        cell.read_sites[i] = site;
+    };
+    const auto [first, second] = cell.reads;
+    if (first == view.now || view.ordered(first, earliest)) {
+        put(0);
+    } else if (view.ordered(second, earliest)) {
+        put(1);
+    } else if (first >= view.block && second >= view.block && warp_of(first) == warp_of(second)) {
+        put(0);
+    }
+}
+
+/// Checks an access to one byte, and records it if it is fine or reads what nobody wrote.
+template <Access access>
+inline Verdict touch(Cell& cell, const View& view, const Space& space, SiteId site) {
+    const Record write = cell.write;
+    if (write < space.allocated) return Verdict::OutOfBounds;
+    if (!view.ordered(write, space.earliest) && !(access == Access::Atomic && (write & atomic_bit) != 0)) {
+        return Verdict::RaceWithWrite;
+    }
+    if (access == Access::Read) {
+        note_read(cell, view, space.earliest, site);
+        return write < space.written ? Verdict::Unwritten : Verdict::Fine;
+    }
+    if (!view.ordered(cell.reads[0], space.earliest)) return Verdict::RaceWithRead0;
+    if (!view.ordered(cell.reads[1], space.earliest)) return Verdict::RaceWithRead1;
+    cell.write = view.now | (access == Access::Atomic ? atomic_bit : 0);
+    cell.write_site = site;
+    cell.reads = {};
+    return access == Access::Atomic && write < space.written ? Verdict::Unwritten : Verdict::Fine;
+}
+
+/// The number of a code address. Beyond 65535 different ones all are number 0, which stands for no address.
+SiteId site_of(const void* pc);
+const void* pc_of(SiteId site);
+
+}  // namespace simt

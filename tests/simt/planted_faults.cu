@@ -1,0 +1,282 @@
+// Kernels with a fault in how they use shared memory and barriers, each beside its correct form: `bad` chooses.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels.h"
+
+namespace {
+
+constexpr int threads = 64;
+
+template <bool bad>
+__global__ void missing_barrier(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    if constexpr (!bad) __syncthreads();
+    out[i] = tile[threads - 1 - i];
+}
+
+template <bool bad>
+__global__ void missing_second_barrier(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    __syncthreads();
+    const int other = tile[threads - 1 - i];
+    if constexpr (!bad) __syncthreads();
+    tile[i] = other + 1;
+    out[i] = tile[i];
+}
+
+// A warp exchanges through its own half of the tile.
+template <bool bad>
+__global__ void missing_warp_barrier(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    if constexpr (!bad) __syncwarp();
+    out[i] = tile[i ^ 1];
+}
+
+// A shuffle passes values; it orders no memory.
+template <bool bad>
+__global__ void shuffle_is_no_barrier(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    const int sum = __shfl_xor_sync(0xffffffffu, in[i], 1);
+    if constexpr (!bad) __syncwarp();
+    out[i] = tile[i ^ 1] + sum;
+}
+
+// A barrier of a warp says nothing about the others.
+template <bool bad>
+__global__ void warp_barrier_for_block(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    if constexpr (bad) {
+        __syncwarp();
+    } else {
+        __syncthreads();
+    }
+    out[i] = tile[(i + 32) % threads];
+}
+
+// Half a warp waits for itself, and then looks at the other half.
+template <bool bad>
+__global__ void half_warp_barrier(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    __syncwarp((i & 16) != 0 ? 0xffff0000u : 0x0000ffffu);
+    out[i] = tile[bad ? i ^ 16 : i ^ 1];
+}
+
+template <bool bad>
+__global__ void same_value(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int flag;
+    const int i = threadIdx.x;
+    if (bad || i == 0) flag = 1;
+    __syncthreads();
+    out[i] = in[i] + flag;
+}
+
+template <bool bad>
+__global__ void uninitialized(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    if (!bad || i != 5) tile[i] = in[i];
+    __syncthreads();
+    out[i] = tile[threads - 1 - i];
+}
+
+template <bool bad>
+__global__ void shared_bounds(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i + (bad ? 1 : 0)] = in[i];
+    out[i] = tile[i + (bad ? 1 : 0)];
+}
+
+template <bool bad>
+__global__ void dynamic_bounds(const int* __restrict__ in, int* __restrict__ out) {
+    extern __shared__ __align__(16) unsigned char dynamic_shared[];
+    int* tile = reinterpret_cast<int*>(dynamic_shared);
+    const int i = threadIdx.x;
+    tile[i + (bad ? 1 : 0)] = in[i];
+    out[i] = in[i];
+}
+
+template <bool bad>
+__global__ void mixed_atomic(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int sum;
+    const int i = threadIdx.x;
+    if (i == 0) sum = 0;
+    __syncthreads();
+    atomicAdd(&sum, in[i]);
+    if constexpr (!bad) __syncthreads();
+    out[i] = sum;
+}
+
+template <bool bad>
+__global__ void divergent_barrier(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    if (bad && i >= 40) return;
+    __syncthreads();
+    out[i] = in[i];
+}
+
+template <bool bad>
+__global__ void different_barriers(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    if (bad && i >= 32) {
+        out[i] = in[i];
+        __syncthreads();
+    } else {
+        out[i] = in[i] + 1;
+        __syncthreads();
+    }
+}
+
+template <bool bad>
+__global__ void shuffle_in_branch(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    int v = in[i];
+    if (!bad || i % 32 < 31) v = __shfl_down_sync(0xffffffffu, v, 1);
+    out[i] = v;
+}
+
+template <bool bad>
+__global__ void mask_without_self(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = __shfl_sync(bad ? 0x7fffffffu : 0xffffffffu, in[i], 0);
+}
+
+template <bool bad>
+__global__ void source_outside_mask(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = in[i];
+    if (i < 16) out[i] = __shfl_sync(0x0000ffffu, in[i], bad ? 16 : 15);
+}
+
+template <bool bad>
+__global__ void different_collectives(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    int v = in[i];
+    if (bad && i % 32 == 7) {
+        __syncwarp();
+    } else {
+        v = __shfl_xor_sync(bad ? 0xffffffffu : 0xffffffffu, v, 2);
+    }
+    out[i] = v;
+}
+
+template <bool bad>
+__global__ void early_exit(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = in[i];
+    if (bad && i == 63) return;
+    if (__any_sync(0xffffffffu, in[i] > 5) != 0) out[i] = 1;
+}
+
+template <bool bad>
+__global__ void too_large_index(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = in[i + (bad ? 1 : 0)];
+}
+
+template <bool bad>
+__global__ void unwritten_input(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = (bad ? out : in)[i] + 1;
+}
+
+template <bool bad>
+__global__ void all_write_one(const int* __restrict__ in, int* __restrict__ out) {
+    out[bad ? 0 : threadIdx.x] = in[threadIdx.x];
+}
+
+// What another block writes is not there before the next kernel.
+template <bool bad>
+__global__ void between_blocks(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x / 2 + blockIdx.x * (blockDim.x / 2);
+    if (threadIdx.x % 2 == 0) out[i] = in[i];
+    __syncthreads();
+    if (bad && threadIdx.x % 2 == 1) out[i] += out[threads - 1 - i];
+}
+
+template <bool bad>
+__global__ void misaligned(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    if (i < 8) {
+        const int4 v = *reinterpret_cast<const int4*>(in + 4 * i + (bad ? 1 : 0));
+        *reinterpret_cast<int4*>(out + 4 * i) = v;
+    }
+}
+
+template <bool bad>
+__global__ void host_memory(const int* __restrict__ in, int* __restrict__ out) {
+    static int on_the_host = 0;
+    const int i = threadIdx.x;
+    if (bad) on_the_host = in[i];
+    out[i] = bad ? on_the_host : in[i];
+}
+
+template <bool bad>
+__global__ void overflow(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = bad ? in[i] + 0x7fffffff : static_cast<int>(static_cast<unsigned>(in[i]) + 0x7fffffffu);
+}
+
+using Kernel = void (*)(const int*, int*);
+struct Entry {
+    const char* name;
+    Kernel bad, good;
+};
+#define ENTRY(name) \
+    { #name, name < true>, name < false> }
+const Entry entries[] = {
+    ENTRY(missing_barrier),
+    ENTRY(missing_second_barrier),
+    ENTRY(missing_warp_barrier),
+    ENTRY(shuffle_is_no_barrier),
+    ENTRY(warp_barrier_for_block),
+    ENTRY(half_warp_barrier),
+    ENTRY(same_value),
+    ENTRY(uninitialized),
+    ENTRY(shared_bounds),
+    ENTRY(dynamic_bounds),
+    ENTRY(mixed_atomic),
+    ENTRY(divergent_barrier),
+    ENTRY(different_barriers),
+    ENTRY(shuffle_in_branch),
+    ENTRY(mask_without_self),
+    ENTRY(source_outside_mask),
+    ENTRY(different_collectives),
+    ENTRY(early_exit),
+    ENTRY(too_large_index),
+    ENTRY(unwritten_input),
+    ENTRY(all_write_one),
+    ENTRY(between_blocks),
+    ENTRY(misaligned),
+    ENTRY(host_memory),
+    ENTRY(overflow),
+};
+
+}  // namespace
+
+int launch_planted(const char* name, bool bad, const int* in, int* out, cudaStream_t stream) {
+    for (const Entry& entry : entries) {
+        if (std::strcmp(entry.name, name) != 0) continue;
+        cudaLaunchConfig_t config = {};
+        config.blockDim = dim3(threads);
+        config.gridDim = dim3(std::strcmp(name, "between_blocks") == 0 ? 2 : 1);
+        config.dynamicSmemBytes = std::strcmp(name, "dynamic_bounds") == 0 ? threads * sizeof(int) : 0;
+        config.stream = stream;
+        return cudaLaunchKernelEx(&config, bad ? entry.bad : entry.good, in, out);
+    }
+    return -1;
+}

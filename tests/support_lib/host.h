@@ -1,4 +1,4 @@
-// Host-target code, compiled by the system's compiler, loaded and called as a stranger would: through pipe_info alone.
+// Host-target code, compiled by the system's compiler and loaded.
 #pragma once
 
 #include <map>
@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "codegen/host.h"
-#include "reference/interpreter.h"
-#include "runner/pipe_abi.h"
+#include "support_lib/run.h"
 
 namespace pipec::testing {
 
@@ -30,20 +29,7 @@ private:
     void* handle_ = nullptr;
 };
 
-/// How the caller's images lie in memory.
-enum class Layout {
-    Dense,     ///< in the declared order, strides left to the callee
-    Pitched,   ///< in the declared order, every row longer than it need be
-    Sparse,    ///< in the declared order, elements apart
-    Reversed,  ///< dense with the first dimension innermost
-    Rotated,   ///< pitched, with the last dimension outermost
-};
-inline constexpr Layout kLayouts[] = {Layout::Dense, Layout::Pitched, Layout::Sparse, Layout::Reversed,
-                                      Layout::Rotated};
-const char* name(Layout layout);
-
-/// Resolves, checks and launches. Besides the results this verifies, and throws std::runtime_error otherwise: all calls
-/// succeed, inputs are unchanged, nothing is written outside of the outputs' elements and the workspace.
+/// run_library on the host's memory, with guards around every buffer.
 std::map<std::string, reference::Array> run_host(const runner::abi::pipe_info& info,
                                                  const reference::Arguments& arguments, Layout layout = Layout::Dense);
 

@@ -1,7 +1,26 @@
-// The kernels of the emulator's own tests, as their host code sees them. All pointers but strings are device pointers.
+// The kernels of the emulator's own tests, as their host code sees them. All pointers but strings are device pointers;
+// what is returned is a cudaError_t.
 #pragma once
 
 struct CUstream_st;
 
-/// Launches a kernel of planted_faults.cu with 64 threads; `in` and `out` have 64 elements. cudaError_t, or -1.
+// planted_faults.cu
+
+/// Launches a kernel with 64 threads; `in` and `out` have 64 elements. -1: no such kernel.
 int launch_planted(const char* name, bool bad, const int* in, int* out, CUstream_st* stream);
+
+// filters.cu
+
+/// img is [rows + 2, columns + 2], out is [rows, columns].
+int blur_by_warps(const float* img, float* out, int rows, int columns, CUstream_st* stream);
+int blur_by_blocks(const float* img, float* out, int rows, int columns, CUstream_st* stream);
+/// 256 bins.
+int histogram(const unsigned char* img, unsigned* bins, int count, CUstream_st* stream);
+/// `count` is a multiple of 4, `threads` a power of two from 32 on; `values` is aligned to 16 bytes.
+int sum(const float* values, float* result, int count, int threads, CUstream_st* stream);
+/// values[128 + i] = values[64 + i] + 1 = values[i] + 2, by two launches of which the second may start early.
+int increment_twice(int* values, bool wait, CUstream_st* stream);
+/// A launch with so much dynamic shared memory, which does nothing else (it faults if it runs).
+int ask_for_shared(int bytes, bool allow, int* attribute_error, CUstream_st* stream);
+/// What no host code may do.
+float first_on_the_host(const float* device);

@@ -39,7 +39,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$source_dir"/examples/*.pipe "$source_dir"/stdlib/*.pipe "$work"
 if $update; then
-    "$bin/vscode-tmgrammar-snap" --grammar "$grammar" --updateSnapshot "$work/*.pipe" >/dev/null || status=1
+    "$bin/vscode-tmgrammar-snap" --scope source.pipe --grammar "$grammar" --updateSnapshot "$work/*.pipe" >/dev/null || status=1
     rm -f "$tests"/snapshots/*.snap
     mkdir -p "$tests/snapshots"
     cp "$work"/*.snap "$tests/snapshots"
@@ -52,7 +52,7 @@ else
             status=1
         fi
     done
-    "$bin/vscode-tmgrammar-snap" --grammar "$grammar" "$work/*.pipe" || status=1
+    "$bin/vscode-tmgrammar-snap" --scope source.pipe --grammar "$grammar" "$work/*.pipe" || status=1
     [ $status -eq 0 ] || echo "snapshots that differ as they should: tests/editors/textmate.sh --update ."
 fi
 if grep -H 'invalid\.illegal' "$work"/*.snap; then

@@ -91,19 +91,36 @@ std::string who(const Lane& lane, Record record, SiteId site, const char* did) {
     __builtin_unreachable();
 }
 
+// `at` is the number of the first byte in `cells`, `begin` its address.
 template <Access access>
-void check(Cell* cells, const Space& space, std::uintptr_t begin, std::size_t bytes, const void* pc) {
+void check(Cells cells, std::size_t at, const Space& space, std::uintptr_t begin, std::size_t bytes, const void* pc) {
     const SiteId site = site_of(pc);
     const View& view = running.lane->view;
-    for (std::size_t i = 0; i < bytes; ++i) {
-        const Verdict verdict = touch<access>(cells[i], view, space, site);
-        if (verdict == Verdict::Fine) [[likely]]
-            continue;
-        if (verdict != Verdict::Unwritten) refuse(verdict, access, cells[i], begin, bytes, i, pc);
+    const auto look = [&](Cell& cell, std::size_t i) {
+        const Verdict verdict = touch<access>(cell, view, space, site);
+        if (verdict == Verdict::Fine) return;
+        if (verdict != Verdict::Unwritten) refuse(verdict, access, cell, begin, bytes, i, pc);
         if (std::optional<Fault>& noted = running.block->grid->unwritten_read; !noted) {
             noted =
                 fault_of(Kind::Uninitialized, *running.lane,
                          size_text(access, bytes) + " at " + describe(begin + i) + ", which nobody wrote", place(pc));
+        }
+    };
+    for (std::size_t i = 0; i < bytes;) {
+        Cell& word = cells.words[(at + i) / 4];
+        Cell* byte = cells.bytes + at + i;
+        const bool whole = (at + i) % 4 == 0 && bytes - i >= 4;
+        if (whole && word.split == 0) {
+            look(word, i);
+            i += 4;
+        } else if (whole) {
+            for (std::size_t k = 0; k < 4; ++k) look(byte[k], i + k);
+            if (access != Access::Read) word = byte[0];  // one history again: it begins here
+            i += 4;
+        } else {
+            if (word.split == 0) cells.split((at + i) / 4);
+            look(*byte, i);
+            ++i;
         }
     }
 }
@@ -125,17 +142,17 @@ void check_other(std::uintptr_t begin, std::size_t bytes, const void* pc) {
     const auto within = [&](std::uintptr_t from, std::uintptr_t to) { return begin >= from && begin + bytes <= to; };
     if (within(grid.static_begin, grid.static_end)) {
         count<access>(counted().shared_read, counted().shared_written, bytes);
-        check<access>(block.static_cells.data() + (begin - grid.static_begin), shared, begin, bytes, pc);
+        check<access>(block.static_cells.view(), begin - grid.static_begin, shared, begin, bytes, pc);
     } else if (within(dynamic_begin(), dynamic_begin() + grid.dynamic_bytes)) {
         count<access>(counted().shared_read, counted().shared_written, bytes);
-        check<access>(block.dynamic_cells.data() + (begin - dynamic_begin()), shared, begin, bytes, pc);
+        check<access>(block.dynamic_cells.view(), begin - dynamic_begin(), shared, begin, bytes, pc);
     } else if (access == Access::Read &&
                (within(grid.call_begin, grid.call_end) || within(grid.module_begin, grid.module_end))) {
         return;
     } else if (grid.static_end == 0 && find_static(block, grid)) {
         check_other<access>(begin, bytes, pc);
     } else {
-        refuse(Verdict::OutOfBounds, access, Cell{}, begin, bytes, 0, pc);
+        refuse(Verdict::OutOfBounds, access, Cell(), begin, bytes, 0, pc);
     }
 }
 
@@ -144,7 +161,7 @@ void check_other(std::uintptr_t begin, std::size_t bytes, const void* pc) {
 template <Access access>
 void on_access(const void* pointer, std::size_t bytes, const void* pc) {
     const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
-    static DeviceMemory& device = DeviceMemory::get();
+    const DeviceMemory& device = DeviceMemory::get();
     const Lane* lane = running.lane;
     if (lane == nullptr) {
         if (device.contains(begin)) {
@@ -156,7 +173,8 @@ void on_access(const void* pointer, std::size_t bytes, const void* pc) {
     if (begin - lane->stack < Fiber::stack_size) return;
     if (device.contains(begin)) {
         count<access>(counted().global_read, counted().global_written, bytes);
-        check<access>(device.cells(begin), {lane->view.settled, unwritten, written_by_host}, begin, bytes, pc);
+        check<access>(device.cells(), device.offset(begin), {lane->view.settled, unwritten, written_by_host}, begin,
+                      bytes, pc);
     } else {
         check_other<access>(begin, bytes, pc);
     }

@@ -56,6 +56,20 @@ struct Lane {
     int argument = 0, width = 0;
 };
 
+/// The cells of shared memory. What they say of earlier blocks, of whatever kernel, their eras give away.
+class SharedCells {
+public:
+    void reserve(std::size_t bytes) {
+        if (bytes <= bytes_.size()) return;
+        words_.resize((bytes + 3) / 4);
+        bytes_.resize(4 * words_.size());
+    }
+    [[nodiscard]] Cells view() { return {words_.data(), bytes_.data()}; }
+
+private:
+    std::vector<Cell> words_, bytes_;
+};
+
 class Block {
 public:
     /// False: there was a fault, and the block was dropped.
@@ -74,7 +88,7 @@ public:
 
     Grid* grid = nullptr;
     uint3 index{};
-    std::vector<Cell> static_cells, dynamic_cells;  ///< of shared memory
+    SharedCells static_cells, dynamic_cells;
 
 private:
     struct Warp {

@@ -19,12 +19,6 @@ std::size_t pages(std::size_t bytes) {
     return (bytes + page - 1) / page * page;
 }
 
-Cell cell_of_host(Record write) {
-    Cell cell{};
-    cell.write = write;
-    return cell;
-}
-
 void* reserve(std::size_t bytes) {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -36,14 +30,12 @@ void* reserve(std::size_t bytes) {
 
 }  // namespace
 
-DeviceMemory& DeviceMemory::get() {
-    static DeviceMemory memory;
-    return memory;
-}
+DeviceMemory DeviceMemory::memory_;
 
-DeviceMemory::DeviceMemory()
-    : base_(reinterpret_cast<std::uintptr_t>(reserve(size))),
-      cells_(static_cast<Cell*>(reserve(size * sizeof(Cell)))) {}
+DeviceMemory::DeviceMemory() : base_(reinterpret_cast<std::uintptr_t>(reserve(size))) {
+    cells_.words = static_cast<Cell*>(reserve(size / 4 * sizeof(Cell)));
+    cells_.bytes = static_cast<Cell*>(reserve(size * sizeof(Cell)));
+}
 
 void* DeviceMemory::allocate(std::size_t bytes) {
     const std::size_t room = pages(bytes) + gap;
@@ -63,57 +55,63 @@ void* DeviceMemory::allocate(std::size_t bytes) {
     const std::size_t begin = next_ + gap;
     next_ = begin + pages(bytes);
     allocations.emplace(begin, bytes);
-    for (std::size_t i = 0; i < bytes; ++i) cells_[begin + i].write = unwritten;
+    cells_.set(begin, bytes, unwritten);
     return reinterpret_cast<void*>(base_ + begin);
 }
 
 bool DeviceMemory::free(void* pointer) {
-    const auto found = allocations.find(reinterpret_cast<std::uintptr_t>(pointer) - base_);
+    const auto found = allocations.find(offset(pointer));
     if (found == allocations.end()) return false;
     const auto [begin, bytes] = *found;
     // The pages come back as zeros: cells without memory.
     madvise(pointer, pages(bytes), MADV_DONTNEED);
-    madvise(cells_ + begin, pages(bytes * sizeof(Cell)), MADV_DONTNEED);
+    madvise(cells_.words + begin / 4, pages(bytes) / 4 * sizeof(Cell), MADV_DONTNEED);
+    madvise(cells_.bytes + begin, pages(bytes) * sizeof(Cell), MADV_DONTNEED);
     allocations.erase(found);
     return true;
 }
 
 bool DeviceMemory::allocated(const void* pointer, std::size_t bytes) const {
-    const std::size_t offset = reinterpret_cast<std::uintptr_t>(pointer) - base_;
-    const auto after = allocations.upper_bound(offset);
-    if (offset >= size || after == allocations.begin()) return false;
+    const std::size_t first = offset(pointer);
+    const auto after = allocations.upper_bound(first);
+    if (first >= size || after == allocations.begin()) return false;
     const auto [begin, length] = *std::prev(after);
-    return offset - begin <= length && bytes <= length - (offset - begin);
+    return first - begin <= length && bytes <= length - (first - begin);
 }
 
 void DeviceMemory::set_written(void* pointer, std::size_t bytes) {
-    Cell* cell = cells(reinterpret_cast<std::uintptr_t>(pointer));
-    for (std::size_t i = 0; i < bytes; ++i) cell[i] = cell_of_host(written_by_host);
+    cells_.set(offset(pointer), bytes, written_by_host);
 }
 
 void DeviceMemory::copy_written(void* to, const void* from, std::size_t bytes) {
-    Cell* target = cells(reinterpret_cast<std::uintptr_t>(to));
-    const Cell* source = cells(reinterpret_cast<std::uintptr_t>(from));
+    const std::size_t target = offset(to), source = offset(from);
     for (std::size_t i = 0; i < bytes; ++i) {
-        target[i] = cell_of_host(source[i].write == unwritten ? unwritten : written_by_host);
+        cells_.set(target + i, 1, cells_.write(source + i) == unwritten ? unwritten : written_by_host);
     }
 }
 
+std::size_t DeviceMemory::first_unwritten(const void* pointer, std::size_t bytes) const {
+    for (std::size_t i = 0; i < bytes; ++i) {
+        if (cells_.write(offset(pointer) + i) <= unwritten) return i;
+    }
+    return bytes;
+}
+
 std::string DeviceMemory::describe(std::uintptr_t address) const {
-    const std::size_t offset = address - base_;
-    const auto after = allocations.upper_bound(offset);
+    const std::size_t at = offset(address);
+    const auto after = allocations.upper_bound(at);
     const auto text = [](std::size_t distance, const char* where, std::size_t bytes) {
         return std::to_string(distance) + where + std::to_string(bytes) + " bytes";
     };
     if (after != allocations.begin()) {
         const auto [begin, bytes] = *std::prev(after);
-        if (offset < begin + bytes) return "byte " + text(offset - begin, " of an allocation of ", bytes);
-        if (after == allocations.end() || offset - (begin + bytes) <= after->first - offset) {
-            return text(offset - (begin + bytes), " bytes behind an allocation of ", bytes);
+        if (at < begin + bytes) return "byte " + text(at - begin, " of an allocation of ", bytes);
+        if (after == allocations.end() || at - (begin + bytes) <= after->first - at) {
+            return text(at - (begin + bytes), " bytes behind an allocation of ", bytes);
         }
     }
     if (after != allocations.end()) {
-        return text(after->first - offset, " bytes before an allocation of ", after->second);
+        return text(after->first - at, " bytes before an allocation of ", after->second);
     }
     return "device memory that nobody has allocated";
 }

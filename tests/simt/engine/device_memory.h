@@ -11,10 +11,16 @@ namespace simt {
 
 class DeviceMemory {
 public:
-    static DeviceMemory& get();
+    static DeviceMemory& get() { return memory_; }
 
     [[nodiscard]] bool contains(std::uintptr_t address) const { return address - base_ < size; }
-    [[nodiscard]] Cell* cells(std::uintptr_t address) const { return cells_ + (address - base_); }
+    [[nodiscard]] bool contains(const void* pointer) const { return offset(pointer) < size; }
+    [[nodiscard]] Cells cells() const { return cells_; }
+    /// The number of a byte: of its cell.
+    [[nodiscard]] std::size_t offset(std::uintptr_t address) const { return address - base_; }
+    [[nodiscard]] std::size_t offset(const void* pointer) const {
+        return reinterpret_cast<std::uintptr_t>(pointer) - base_;
+    }
 
     /// Null where there is no room. Aligned to 256 bytes, with room around it that belongs to nobody.
     void* allocate(std::size_t bytes);
@@ -24,6 +30,7 @@ public:
     void set_written(void* pointer, std::size_t bytes);
     /// Copies what the cells say about having been written.
     void copy_written(void* to, const void* from, std::size_t bytes);
+    [[nodiscard]] std::size_t first_unwritten(const void* pointer, std::size_t bytes) const;
     /// "byte 400 of an allocation of 400 bytes", for an address in or near one.
     [[nodiscard]] std::string describe(std::uintptr_t address) const;
 
@@ -31,8 +38,9 @@ public:
 
 private:
     DeviceMemory();
+    static DeviceMemory memory_;
     std::uintptr_t base_;
-    Cell* cells_;
+    Cells cells_;
     std::size_t next_ = 0;  ///< where to look for room
 };
 

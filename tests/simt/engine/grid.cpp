@@ -51,8 +51,7 @@ bool find_static(Block& block, Grid& grid) {
     if (module.tls_begin == 0) return false;
     grid.static_begin = module.tls_begin;
     grid.static_end = module.tls_end;
-    const std::size_t bytes = module.tls_end - module.tls_begin;
-    if (block.static_cells.size() < bytes) block.static_cells.resize(bytes);
+    block.static_cells.reserve(module.tls_end - module.tls_begin);
     return true;
 }
 
@@ -63,7 +62,7 @@ bool run_grid(Grid& grid, bool overlaps) {
     grid.previous = overlaps ? previous : grid.begin;
     previous = grid.begin;
     find_static(block, grid);
-    if (block.dynamic_cells.size() < grid.dynamic_bytes) block.dynamic_cells.resize(grid.dynamic_bytes);
+    block.dynamic_cells.reserve(grid.dynamic_bytes);
 
     const std::uint64_t count = std::uint64_t(grid.blocks.x) * grid.blocks.y * grid.blocks.z;
     std::vector<std::uint64_t> shuffled;

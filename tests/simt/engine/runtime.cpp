@@ -29,8 +29,8 @@ DeviceMemory& device() {
 }
 
 bool copy(void* to, const void* from, std::size_t bytes) {
-    const bool to_device = device().contains(reinterpret_cast<std::uintptr_t>(to));
-    const bool from_device = device().contains(reinterpret_cast<std::uintptr_t>(from));
+    const bool to_device = device().contains(to);
+    const bool from_device = device().contains(from);
     std::memmove(to, from, bytes);
     if (to_device && from_device) device().copy_written(to, from, bytes);
     if (to_device && !from_device) device().set_written(to, bytes);
@@ -38,8 +38,8 @@ bool copy(void* to, const void* from, std::size_t bytes) {
 }
 
 cudaError_t check_copy(const void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-    const bool to_device = device().contains(reinterpret_cast<std::uintptr_t>(to));
-    const bool from_device = device().contains(reinterpret_cast<std::uintptr_t>(from));
+    const bool to_device = device().contains(to);
+    const bool from_device = device().contains(from);
     if (kind != cudaMemcpyDefault) {
         if (to_device != (kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice) ||
             from_device != (kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice)) {
@@ -94,11 +94,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Call* c
 }
 
 std::size_t first_unwritten(const void* device_pointer, std::size_t bytes) {
-    const Cell* cells = device().cells(reinterpret_cast<std::uintptr_t>(device_pointer));
-    for (std::size_t i = 0; i < bytes; ++i) {
-        if (cells[i].write <= unwritten) return i;
-    }
-    return bytes;
+    return device().first_unwritten(device_pointer, bytes);
 }
 
 }  // namespace simt

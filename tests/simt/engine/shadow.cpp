@@ -1,20 +1,17 @@
 #include "engine/shadow.h"
 
+#include <algorithm>
+
 namespace simt {
-namespace {
 
-constexpr std::size_t site_count = 1 << 16;
-std::array<const void*, site_count> sites;  // a hash table with open addressing; slot 0 stays empty
-std::size_t sites_used = 0;
+std::array<const void*, site_count> sites;
 
-}  // namespace
-
-SiteId site_of(const void* pc) {
-    std::size_t slot = (reinterpret_cast<std::uintptr_t>(pc) * 0x9e3779b97f4a7c15u) >> 48;
+SiteId find_site(const void* pc, std::size_t slot) {
+    static std::size_t used = 0;
     while (slot == 0 || sites[slot] != pc) {
         if (slot != 0 && sites[slot] == nullptr) {
-            if (sites_used > site_count / 4 * 3) return 0;
-            ++sites_used;
+            if (used > site_count / 4 * 3) return 0;
+            ++used;
             sites[slot] = pc;
             break;
         }
@@ -23,8 +20,24 @@ SiteId site_of(const void* pc) {
     return static_cast<SiteId>(slot);
 }
 
-const void* pc_of(SiteId site) {
-    return sites[site];
+void Cells::split(std::size_t word) {
+    std::fill_n(bytes + 4 * word, 4, words[word]);
+    words[word].split = 1;
+}
+
+void Cells::set(std::size_t at, std::size_t count, Record write) {
+    Cell cell{};
+    cell.write = write;
+    for (const std::size_t end = at + count; at < end;) {
+        const std::size_t word = at / 4;
+        if (at % 4 == 0 && end - at >= 4) {
+            words[word] = cell;
+            at += 4;
+        } else {
+            if (words[word].split == 0) split(word);
+            bytes[at++] = cell;
+        }
+    }
 }
 
 }  // namespace simt

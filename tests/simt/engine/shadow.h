@@ -41,16 +41,30 @@ constexpr std::uint32_t clock_of(Record r) {
 /// Code addresses as numbers that fit a cell: see site_of.
 using SiteId = std::uint16_t;
 
-/// One byte. Of all lanes that read since the last write, two are kept, of different warps or blocks where there are
-/// such: then every lane that writes meets one that is not ordered before it, if there is any.
+/// A byte, or four with one history. Of all lanes that read since the last write, two are kept, of different warps or
+/// blocks where there are such: then every lane that writes meets one that is not ordered before it, if there is any.
 struct Cell {
     Record write;
     std::array<Record, 2> reads;
     SiteId write_site;
     std::array<SiteId, 2> read_sites;
-    SiteId unused;
+    std::uint16_t split;  ///< of a word's cell: its bytes have cells of their own
 };
 static_assert(sizeof(Cell) == 32);
+
+/// The cells of a range of memory, numbered from its begin. Most words are only ever touched as words, and have one
+/// cell.
+struct Cells {
+    Cell* words = nullptr;
+    Cell* bytes = nullptr;
+
+    [[nodiscard]] Record write(std::size_t at) const {
+        return words[at / 4].split != 0 ? bytes[at].write : words[at / 4].write;
+    }
+    /// Begins a new history.
+    void set(std::size_t at, std::size_t count, Record write);
+    void split(std::size_t word);
+};
 
 /// What a lane knows about the order of things.
 struct View {
@@ -114,8 +128,17 @@ inline Verdict touch(Cell& cell, const View& view, const Space& space, SiteId si
     return access == Access::Atomic && write < space.written ? Verdict::Unwritten : Verdict::Fine;
 }
 
-/// The number of a code address. Beyond 65535 different ones all are number 0, which stands for no address.
-SiteId site_of(const void* pc);
-const void* pc_of(SiteId site);
+constexpr std::size_t site_count = 1 << 16;
+extern std::array<const void*, site_count> sites;  ///< a hash table with open addressing; slot 0 stays empty
+SiteId find_site(const void* pc, std::size_t slot);
+
+/// The number of a code address. Where there are too many, it is 0, which stands for no address.
+inline SiteId site_of(const void* pc) {
+    const std::size_t slot = (reinterpret_cast<std::uintptr_t>(pc) * 0x9e3779b97f4a7c15u) >> 48;
+    return sites[slot] == pc ? static_cast<SiteId>(slot) : find_site(pc, slot);
+}
+inline const void* pc_of(SiteId site) {
+    return sites[site];
+}
 
 }  // namespace simt

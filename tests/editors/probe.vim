@@ -1,11 +1,11 @@
 " Run by vim_test.py: does in Vim what a person would, and writes what came of it as JSON.
 " g:work.programs: files whose syntax groups are wanted; .messages: files of pipec's messages; .indent: a program whose
-" indentation is taken away and made anew; .output: where the answer goes.
+" indentation is taken away and made anew, where that of the programs is only made anew; .output: where the answer goes.
 filetype plugin indent on
 syntax on
 set nomore hidden noswapfile
 
-let g:answer = {'groups': {}, 'messages': {}, 'settings': {}}
+let g:answer = {'groups': {}, 'reindented': {}, 'messages': {}, 'settings': {}}
 for s:file in g:work.programs
   execute 'edit' fnameescape(s:file)
   let s:groups = []
@@ -13,6 +13,8 @@ for s:file in g:work.programs
     call add(s:groups, map(range(1, col([s:lnum, '$']) - 1), 'synIDattr(synID(s:lnum, v:val, 1), "name")'))
   endfor
   let g:answer.groups[s:file] = s:groups
+  silent normal! gg=G
+  let g:answer.reindented[s:file] = getline(1, '$')
 endfor
 
 execute 'edit' fnameescape(g:work.indent)

@@ -80,6 +80,11 @@ def check_scopes(path, groups):
     return count
 
 
+def check_lines(path, lines):
+    for number, (found, expected) in enumerate(zip(lines, path.read_text().splitlines()), 1):
+        check(found == expected, f"{path.name}:{number}: indented as `{found}`, not `{expected}`")
+
+
 def check_messages(path, entries):
     expected = [
         [file, int(line), int(column), severity[0], f"{message} [{code}]" if code else message]
@@ -133,10 +138,10 @@ def main():
     for path in programs:
         for number, groups in enumerate(answer["groups"][str(path)], 1):
             check("pipeError" not in groups, f"{path.name}:{number}: is highlighted as an error")
+        check_lines(path, answer["reindented"][str(path)])
         check(any(map(any, answer["groups"][str(path)])), f"{path.name}: nothing is highlighted")
     messages = sum(check_messages(path, answer["messages"][str(path)]) for path in goldens)
-    for number, (found, expected) in enumerate(zip(answer["indented"], (tests / "indent.pipe").read_text().splitlines()), 1):
-        check(found == expected, f"indent.pipe:{number}: `{found}`, not `{expected}`")
+    check_lines(tests / "indent.pipe", answer["indented"])
     settings = answer["settings"]
     check(settings["filetype"] == "pipe", f"the file's type is {settings['filetype']}")
     check(settings["commentstring"] == "// %s", f"a comment is {settings['commentstring']}")

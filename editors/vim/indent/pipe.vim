@@ -1,5 +1,5 @@
-" Indentation of .pipe: one step inside of brackets and for what continues the head of a pipeline, else as the line
-" above, so that what a person has aligned stays aligned.
+" Indentation of .pipe: one step inside of brackets and for what continues the head of a pipeline, else as the statement
+" above. Where a statement goes on in another line, what a person has aligned there stays as it is.
 if exists('b:did_indent')
   finish
 endif
@@ -25,6 +25,13 @@ function s:OpeningIndent(lnum, bracket) abort
   call search('\V' . a:bracket, 'c', a:lnum)
   let l:opening = searchpair(l:pair, '', '\V' . a:bracket, 'bnW', 'synIDattr(synID(line("."), col("."), 1), "name") =~# "Comment\\|String"')
   return l:opening > 0 ? indent(l:opening) : -1
+endfunction
+
+" Whether line `lnum` goes on with what the one above began.
+function s:Continues(lnum) abort
+  let l:above = prevnonblank(a:lnum - 1)
+  return l:above > 0 && (s:Code(a:lnum) =~# '^\s*\%([-+*/%&|^<>=]\|\%(else\|then\|and\|or\|in\)\>\)'
+        \ || s:Code(l:above) =~# '\%([-+*/%&|^<>=,]\|\<\%(else\|then\|and\|or\|not\|in\)\)\s*$')
 endfunction
 
 " Indentation of the head `pipeline name(...)` that line `lnum` still belongs to, or -1.
@@ -55,5 +62,13 @@ function PipeIndent(lnum) abort
       return l:head + (l:first ==# '{' ? 0 : shiftwidth())
     endif
   endif
-  return indent(l:above) + (s:Code(l:above) =~# '[{(\[]\s*$' ? shiftwidth() : 0)
+  let l:start = l:above
+  while s:Continues(l:start)
+    let l:start = prevnonblank(l:start - 1)
+  endwhile
+  let l:step = s:Code(l:above) =~# '[{(\[]\s*$' ? shiftwidth() : 0
+  if s:Continues(a:lnum)
+    return max([l:step + indent(l:start), l:line =~# '\S' ? indent(a:lnum) : indent(l:above)])
+  endif
+  return l:step + indent(l:start)
 endfunction

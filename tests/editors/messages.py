@@ -5,7 +5,7 @@ def expected_messages(text):
     """(file, line, column, severity, message, id) for each line with a place; the id is empty where there is none."""
     result = []
     for line in text.splitlines():
-        # Below a message stand lines of source and carets, which are indented. Without a place: `note: ...`, `pipec: ...`.
+        # Lines of source and carets are indented. `note: ...` and `pipec: ...` have no place.
         if line.startswith((" ", "note: ", "pipec: ")):
             continue
         for severity in ("error", "warning", "note"):

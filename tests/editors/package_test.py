@@ -45,7 +45,8 @@ def check_files(extension, manifest):
         if "node_modules" not in path.parts:
             read_json(path)
     grammar = read_json(extension / manifest["contributes"]["grammars"][0]["path"])
-    check(grammar["scopeName"] == manifest["contributes"]["grammars"][0]["scopeName"], "the grammar's scope name differs")
+    scope = manifest["contributes"]["grammars"][0]["scopeName"]
+    check(grammar["scopeName"] == scope, "the grammar's scope name differs")
     included = set(re.findall(r'"include": "#(\w+)"', json.dumps(grammar)))
     defined = set(grammar["repository"])
     check(included == defined, f"the grammar includes {sorted(included)} and defines {sorted(defined)}")
@@ -79,8 +80,8 @@ def check_matcher(source, manifest):
 
 
 def check_indentation(source, extension, manifest):
-    """The rules must give each line of indent.pipe its place below the one above, but for the heads of pipelines, of which
-    such rules know nothing."""
+    """The rules must give each line of indent.pipe its place below the one above, but for the heads of pipelines, of
+    which such rules know nothing."""
     language = read_json(extension / manifest["contributes"]["languages"][0]["configuration"])
     rules = {name: re.compile(rule) for name, rule in language["indentationRules"].items()}
     above = ""

@@ -2,7 +2,7 @@
 # The TextMate grammar, run as VS Code runs it, against the assertions in scopes/*.pipe, and over every example and the
 # standard library against snapshots/*.snap, where no token may be invalid.
 #
-#   textmate.sh SOURCE_DIR              compare; exit code 77 (skipped) where there is no node or no vscode-tmgrammar-test
+#   textmate.sh SOURCE_DIR              compare; exit code 77 (skipped) without node or vscode-tmgrammar-test
 #   textmate.sh --update SOURCE_DIR     write the snapshots anew, to be read before they are committed
 #
 # vscode-tmgrammar-test comes with `npm ci` in editors/vscode, which is left to a person: no build uses the network.

@@ -23,7 +23,8 @@ function s:OpeningIndent(lnum, bracket) abort
   let l:pair = {'}': '{', ')': '(', ']': '\['}[a:bracket]
   call cursor(a:lnum, 1)
   call search('\V' . a:bracket, 'c', a:lnum)
-  let l:opening = searchpair(l:pair, '', '\V' . a:bracket, 'bnW', 'synIDattr(synID(line("."), col("."), 1), "name") =~# "Comment\\|String"')
+  let l:opening = searchpair(l:pair, '', '\V' . a:bracket, 'bnW',
+        \ 'synIDattr(synID(line("."), col("."), 1), "name") =~# "Comment\\|String"')
   return l:opening > 0 ? indent(l:opening) : -1
 endfunction
 

@@ -58,8 +58,15 @@ public:
     /// The indices of a read or of an update's target.
     std::vector<Text> indices(const std::vector<ir::Expr>& indices);
 
+    /// How a loop differs from the usual one.
+    struct LoopForm {
+        ir::Expr step;                      ///< null: 1
+        std::string_view pragma;            ///< a line before it
+        std::optional<std::int64_t> limit;  ///< the variable stays below this in magnitude
+    };
     /// Opens a loop over a range and binds its variable, until end_loop.
-    void begin_loop(const ir::Range& range);
+    void begin_loop(const ir::Range& range, const LoopForm& form);
+    void begin_loop(const ir::Range& range) { begin_loop(range, LoopForm()); }
     void end_loop();
     /// Opens a block, `head {`, until end_block.
     void begin_block(const std::string& head);
@@ -105,6 +112,7 @@ private:
     std::vector<ir::Expr> certain(const ir::Expr& root);
     [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
     [[nodiscard]] const std::string* known(const ir::Expr& e) const;
+    Text primary(ir::Type type, const Text& text, std::string_view wanted);
     std::string declare(ir::Type type, const Text& text, std::string_view wanted);
 
     const ir::Pipeline& pipeline_;

@@ -92,18 +92,27 @@ Text ExpressionWriter::let(const ir::Let& n) {
 
 // ------------------------------------------------------------------------------------------------------------ loops
 
-void ExpressionWriter::begin_loop(const ir::Range& range) {
+/// `text`, or a constant with its value where it is no name or literal.
+Text ExpressionWriter::primary(Type type, const Text& text, std::string_view wanted) {
+    if (text.precedence == Precedence::Primary && text.text.back() != ')') return text;
+    return {declare(type, text, wanted)};
+}
+
+void ExpressionWriter::begin_loop(const ir::Range& range, const LoopForm& form) {
     const poly::IntRange lo = ranges_.integer(range.lo);
     const poly::IntRange hi = ranges_.integer(range.hi);
+    const std::string name = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
     const Text first = value(range.lo);
-    Text end = value(range.hi);
-    const std::string& wanted = pipeline_.variables.at(static_cast<std::size_t>(range.var)).name;
-    const std::string name = names_.add(wanted);
-    if (end.precedence != Precedence::Primary || end.text.back() == ')') {
-        end = {declare(Type::Int32, end, name + "_end")};
-    }
-    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", name, first.text, end.text));
-    bind(range.var, name, {lo.lo, std::max(lo.lo, hi.hi - 1)});
+    const Text end = primary(Type::Int32, value(range.hi), name + "_end");
+    const bool by_one = !form.step || ir::as_int(form.step) == 1;
+    const Text step = by_one ? Text{} : primary(Type::Int32, value(form.step), name + "_step");
+    if (!form.pragma.empty()) out_->add(std::string(form.pragma));
+    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {3})", name, first.text, end.text,
+                            by_one ? "++" + name : fmt::format("{} += {}", name, step.text)));
+    poly::IntRange values{lo.lo, std::max(lo.lo, hi.hi - 1)};
+    if (form.limit)
+        values = {std::max<poly::Wide>(values.lo, -*form.limit + 1), std::min<poly::Wide>(values.hi, *form.limit - 1)};
+    bind(range.var, name, values);
 }
 
 void ExpressionWriter::end_loop() {

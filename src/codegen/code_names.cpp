@@ -6,13 +6,14 @@
 
 namespace pipec::codegen {
 
-CodeNames code_names(const Unit& unit, const std::string& prefix) {
+CodeNames code_names(const Unit& unit, const std::string& prefix, const std::vector<std::string_view>& reserved) {
     const ir::Pipeline& pipeline = *unit.pipeline;
     CodeNames names;
     names.prefix = prefix;
     names.fields = argument_names(unit);
     for (const std::string_view name : helper_names()) names.taken.reserve(name);
     for (const std::string_view name : runtime_names()) names.taken.reserve(name);
+    for (const std::string_view name : reserved) names.taken.reserve(name);
 
     // Those that the person chose come first and so stay as they are.
     for (std::size_t i = 0; i < buffer_count(pipeline); ++i) {

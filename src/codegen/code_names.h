@@ -22,7 +22,8 @@ struct CodeNames {
     Names taken;                           ///< all of these and those of the fixed part; locals are added to copies
 };
 
-CodeNames code_names(const Unit& unit, const std::string& prefix);
+/// `reserved`: names that are taken besides those of helpers and of the runtime for all targets.
+CodeNames code_names(const Unit& unit, const std::string& prefix, const std::vector<std::string_view>& reserved = {});
 
 /// "`img`" for the buffer that gives a size, "the arguments" where the caller passes it.
 std::string size_origin(const Unit& unit, const poly::SizeSolution& solution);

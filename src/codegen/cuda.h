@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/host.h"
+#include "codegen/kernel_ir.h"
 
 namespace pipec::codegen {
 
@@ -18,6 +19,10 @@ struct CudaOptions {
 /// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.
 std::string cuda_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const CudaOptions& options = {});
+
+/// The same of pipelines that are lowered already.
+std::string cuda_source(std::string_view program, const std::string& header_name,
+                        const std::vector<kernel::Program>& programs);
 
 /// The kernel IR of all pipelines, for `--emit kernel`.
 std::string kernel_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options = {});

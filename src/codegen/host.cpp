@@ -57,14 +57,7 @@ void run_function(Writer& out, const Unit& unit, const CodeNames& names, const R
         out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(args.{2}, plan.{0});", names.buffers[i],
                  names.views[i], names.fields.buffers[i].data);
     }
-    for (std::size_t i = 0; i < pipeline.params.size(); ++i) {
-        const ir::ScalarParameter& param = pipeline.params[i];
-        const std::string field = "args." + names.fields.params[i];
-        out.line("[[maybe_unused]] const {} {} = {};", value_type(param.type), names.params[i],
-                 param.type == ir::Type::Bool      ? field + " != 0"
-                 : param.type == ir::Type::Float16 ? fmt::format("{}({})", helpers.use("half_to_float"), field)
-                                                   : field);
-    }
+    write_parameters(out, pipeline, names, helpers);
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
         if (pipeline.stages[i].output < 0) {
             out.line("const auto {0} = view_of<{1}>(workspace + plan.regions[{2}], plan.{0});", names.stages[i],

@@ -92,9 +92,10 @@ std::string Writer::str() const {
     for (const Line& line : lines_) {
         const auto indent = static_cast<std::size_t>(line.depth * kIndent);
         const bool directive = line.text.substr(0, 1) == "#";
-        if (line.text.empty() || directive) {
+        const bool pragma = line.text.substr(0, 7) == "#pragma";  // belongs to a loop
+        if (line.text.empty() || (directive && !pragma)) {
             out.append(line.text).append("\n");
-        } else if (line.breakable) {
+        } else if (line.breakable && !pragma) {
             write_broken(out, line.text, indent);
         } else {
             out.append(indent, ' ').append(line.text).append("\n");

@@ -32,6 +32,9 @@ void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std:
 /// the workspace's, in bytes.
 void write_launch_checks(Writer& out, const std::string& space, int alignment);
 
+/// Constants for the scalar parameters, as values, from `args`.
+void write_parameters(Writer& out, const ir::Pipeline& pipeline, const CodeNames& names, Helpers& helpers);
+
 /// The head of launch, without an opening brace.
 std::string launch_signature(const CodeNames& names);
 

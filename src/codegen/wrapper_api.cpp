@@ -175,6 +175,17 @@ std::string launch_signature(const CodeNames& names) {
         names.prefix);
 }
 
+void write_parameters(Writer& out, const ir::Pipeline& pipeline, const CodeNames& names, Helpers& helpers) {
+    for (std::size_t i = 0; i < pipeline.params.size(); ++i) {
+        const ir::ScalarParameter& param = pipeline.params[i];
+        const std::string field = "args." + names.fields.params[i];
+        out.line("[[maybe_unused]] const {} {} = {};", value_type(param.type), names.params[i],
+                 param.type == ir::Type::Bool      ? field + " != 0"
+                 : param.type == ir::Type::Float16 ? fmt::format("{}({})", helpers.use("half_to_float"), field)
+                                                   : field);
+    }
+}
+
 void write_launch_checks(Writer& out, const std::string& space, int alignment) {
     out.line("Report report(nullptr, 0);");
     out.line("if (args == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1);");

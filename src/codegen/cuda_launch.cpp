@@ -1,0 +1,250 @@
+// Launching: all over sizes in 64 bits, and nothing but a choice and a call for each step.
+#include "codegen/cuda_launch.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "codegen/c_expr.h"
+#include "codegen/c_types.h"
+#include "codegen/strides.h"
+#include "codegen/wide_expr.h"
+#include "codegen/wrapper.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+using ir::Source;
+using kernel::Layout;
+
+/// The workspace of a device is aligned to this: what cudaMalloc gives.
+constexpr int kWorkspaceAlignment = 256;
+
+const kernel::Kernel* find_variant(const kernel::Step& step, Layout layout) {
+    const auto found = std::find_if(step.variants.begin(), step.variants.end(),
+                                    [&](const kernel::Kernel& kernel) { return kernel.layout == layout; });
+    return found == step.variants.end() ? nullptr : &*found;
+}
+
+Density density_of(const kernel::Step& step, const kernel::Kernel& kernel) {
+    if (kernel.layout == Layout::General) return Density::General;
+    const bool stands_for_both = kernel.layout == Layout::Dense && find_variant(step, Layout::General) == nullptr;
+    return stands_for_both ? Density::Template : Density::Dense;
+}
+
+/// Expressions of a launch, in 64 bits.
+std::string wide(const ir::Expr& e, const CodeNames& names, Helpers& helpers) {
+    const WideLeaf leaf = [&](const ir::Expr& n) {
+        return Text{names.sizes.at(static_cast<std::size_t>(ir::as<ir::SizeRef>(n)->index))};
+    };
+    return wide_text(e, leaf, helpers).text;
+}
+
+/// What the variants of a step use together.
+struct StepInterface {
+    std::set<Source> arrays;
+    std::set<int> params;
+    std::set<int> wide_sizes;  ///< those that grids and arguments are computed from
+};
+
+StepInterface interface_of(const kernel::Program& program, const kernel::Step& step) {
+    StepInterface result;
+    Uses uses;
+    for (const kernel::Kernel& kernel : step.variants) {
+        const KernelParameters parameters = parameters_of(program, kernel);
+        result.arrays.insert(parameters.reads.begin(), parameters.reads.end());
+        result.arrays.insert(parameters.writes.begin(), parameters.writes.end());
+        result.params.insert(parameters.params.begin(), parameters.params.end());
+        for (const ir::Expr& extent : kernel.grid) {
+            if (extent) uses.add(extent);
+        }
+        for (const kernel::Argument& argument : parameters.arguments) uses.add(argument.value);
+    }
+    result.wide_sizes = uses.sizes();
+    return result;
+}
+
+std::string launch_call(const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
+                        const std::string& function, Density density, Helpers& helpers) {
+    const KernelParameters parameters = parameters_of(program, kernel);
+    std::vector<std::string> grid, arguments;
+    for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? wide(extent, names, helpers) : "1");
+    for (const Source source : parameters.reads) {
+        const bool is_input = source.kind == Source::Kind::Input;
+        arguments.push_back(
+            fmt::format("{}{}{}", is_input ? "" : "read_only(", source_name(names, source), is_input ? "" : ")"));
+    }
+    for (const Source source : parameters.writes) arguments.push_back(source_name(names, source));
+    for (const int size : parameters.sizes) {
+        arguments.push_back("plan." + names.sizes[static_cast<std::size_t>(size)]);
+    }
+    for (const int param : parameters.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
+    for (const kernel::Argument& argument : parameters.arguments) {
+        arguments.push_back(fmt::format("Argument{{{}, {}}}", wide(argument.value, names, helpers), argument.least));
+    }
+    return fmt::format("launch(stream, {}{}, {{{}}}, dim3({}){}{})", function,
+                       density == Density::Template ? "<dense>" : "", fmt::join(grid, ", "),
+                       fmt::join(kernel.block, ", "), arguments.empty() ? "" : ", ", fmt::join(arguments, ", "));
+}
+
+std::vector<std::string> alignment_conditions(const kernel::Program& program, const kernel::Kernel& kernel,
+                                              const CodeNames& names) {
+    std::vector<std::string> conditions;
+    for (const auto& [source, bytes] : parameters_of(program, kernel).widest) {
+        if (source.kind == Source::Kind::Local) continue;
+        conditions.push_back(fmt::format("{}.aligned({})", source_name(names, source), bytes));
+    }
+    return conditions;
+}
+
+}  // namespace
+
+std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& names) {
+    std::vector<StepNames> result;
+    for (const kernel::Step& step : program.steps) {
+        StepNames step_names;
+        for (const kernel::Kernel& kernel : step.variants) {
+            const bool taken = names.taken.has(identifier(kernel.name));
+            step_names.kernels.push_back(names.taken.add(taken ? kernel.name + "_kernel" : kernel.name));
+        }
+        step_names.launcher = names.taken.add("launch_" + step.variants.back().name);
+        result.push_back(std::move(step_names));
+    }
+    return result;
+}
+
+void write_view_types(Writer& out, const kernel::Program& program, const CodeNames& names) {
+    const ir::Pipeline& pipeline = program.pipeline;
+    const auto alias = [&](const std::string& name, const std::string& element, bool is_buffer,
+                           const std::vector<std::int64_t>& strides) {
+        std::string arguments = fmt::format("{}, Offset<dense>", element);
+        for (const std::int64_t stride : strides) {
+            arguments += stride == 0 ? ", 0" : fmt::format(", {}{}", is_buffer ? "dense ? " : "", stride);
+            if (stride != 0 && is_buffer) arguments += " : 0";
+        }
+        out.line("template <bool dense>");
+        out.line("using {} = View<{}>;", name, arguments);
+    };
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        const ir::Buffer& buffer = buffer_at(pipeline, i);
+        const std::string_view constness = i < pipeline.inputs.size() ? "const " : "";
+        alias(names.views[i], fmt::format("{}{}", constness, storage_type(buffer.type)), true, known_strides(buffer));
+    }
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (pipeline.stages[i].output >= 0) continue;
+        alias(names.stage_views[i], std::string(storage_type(pipeline.stages[i].type)), false,
+              known_strides(pipeline, program.model, {Source::Kind::Stage, static_cast<int>(i)}));
+    }
+    out.blank();
+}
+
+void write_step(Writer& out, const kernel::Program& program, const kernel::Step& step, const CodeNames& names,
+                const StepNames& functions, Helpers& helpers) {
+    for (std::size_t i = 0; i < step.variants.size(); ++i) {
+        const kernel::Kernel& kernel = step.variants[i];
+        write_kernel(out, program, kernel, names, functions.kernels[i], density_of(step, kernel), helpers);
+    }
+    const auto call = [&](Layout layout) {
+        const kernel::Kernel* kernel = find_variant(step, layout);
+        if (kernel == nullptr) throw std::logic_error("a step without a kernel for every layout of arrays");
+        const auto i = static_cast<std::size_t>(kernel - step.variants.data());
+        return launch_call(program, *kernel, names, functions.kernels[i], density_of(step, *kernel), helpers);
+    };
+
+    const StepInterface interface = interface_of(program, step);
+    std::vector<std::string> parameters{"[[maybe_unused]] const Plan& plan", "CUstream_st* stream"};
+    for (const Source source : interface.arrays) {
+        parameters.push_back(fmt::format("[[maybe_unused]] const {}& {}", view_type(names, source, Density::Template),
+                                         source_name(names, source)));
+    }
+    for (const int param : interface.params) {
+        const auto i = static_cast<std::size_t>(param);
+        parameters.push_back(fmt::format("{} {}", value_type(program.pipeline.params[i].type), names.params[i]));
+    }
+    out.add("template <bool dense>");
+    out.open(fmt::format("pipe_status {}({})", functions.launcher, fmt::join(parameters, ", ")));
+    for (const int size : interface.wide_sizes) {
+        out.line("[[maybe_unused]] const int64_t {0} = plan.{0};", names.sizes[static_cast<std::size_t>(size)]);
+    }
+    const kernel::Kernel* wide = find_variant(step, Layout::Wide);
+    const bool twins = find_variant(step, Layout::General) != nullptr;
+    if (wide != nullptr || twins) {
+        out.open("if constexpr (dense)");
+        if (wide != nullptr) {
+            const std::vector<std::string> conditions = alignment_conditions(program, *wide, names);
+            const std::string condition =
+                conditions.empty() ? "" : fmt::format("if ({}) ", fmt::join(conditions, " && "));
+            out.line("{}return {};", condition, call(Layout::Wide));
+        }
+        if (twins && find_variant(step, Layout::Dense) != nullptr) out.line("return {};", call(Layout::Dense));
+        if (twins) {
+            out.outdent();
+            out.open("} else");
+        } else {
+            out.close();
+        }
+    }
+    out.line("return {};", call(twins ? Layout::General : Layout::Dense));
+    if (twins) out.close();
+    out.close();
+    out.blank();
+}
+
+void write_run(Writer& out, const kernel::Program& program, const CodeNames& names,
+               const std::vector<StepNames>& functions, const Regions& regions, Helpers& helpers) {
+    const ir::Pipeline& pipeline = program.pipeline;
+    out.add("// Launches one kernel after the other. `dense`: arrays are as the views and 32-bit offsets need them.");
+    out.add("template <bool dense>");
+    out.open(
+        fmt::format("pipe_status run(const {}_args& args, const Plan& plan, [[maybe_unused]] const unsigned char* "
+                    "workspace, CUstream_st* stream)",
+                    names.prefix));
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(args.{2}, plan.{0});", names.buffers[i],
+                 names.views[i], names.fields.buffers[i].data);
+    }
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (pipeline.stages[i].output >= 0) continue;
+        out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(workspace + plan.regions[{2}], plan.{0});",
+                 names.stages[i], names.stage_views[i], regions.of_stage[i]);
+    }
+    write_parameters(out, pipeline, names, helpers);
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+        const StepInterface interface = interface_of(program, program.steps[i]);
+        std::vector<std::string> arguments{"plan", "stream"};
+        for (const Source source : interface.arrays) arguments.push_back(source_name(names, source));
+        for (const int param : interface.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
+        out.line("if (const pipe_status status = {}<dense>({})) return status;", functions[i].launcher,
+                 fmt::join(arguments, ", "));
+    }
+    out.line("return PIPE_OK;");
+    out.close();
+    out.blank();
+}
+
+void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const std::string& space) {
+    const ir::Pipeline& pipeline = program.pipeline;
+    out.open(launch_signature(names));
+    write_launch_checks(out, space, kWorkspaceAlignment);
+    std::vector<std::string> dense;
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        dense.push_back(fmt::format("is_dense<{0}::{1}<true>>(plan.{2})", space, names.views[i], names.buffers[i]));
+    }
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (pipeline.stages[i].output >= 0) continue;
+        dense.push_back(fmt::format("is_dense(plan.{}, {})", names.stages[i], pipeline.stages[i].dims.size()));
+    }
+    out.line("const bool dense = {};", fmt::join(dense, " && "));
+    out.line("const unsigned char* const region = static_cast<const unsigned char*>(workspace);");
+    out.line(
+        "return dense ? {0}::run<true>(*args, plan, region, stream) : {0}::run<false>(*args, plan, region, stream);",
+        space);
+    out.close();
+    out.blank();
+}
+
+}  // namespace pipec::codegen

@@ -34,6 +34,7 @@ CatchFaults::CatchFaults() : outer_(catcher) {
 CatchFaults::~CatchFaults() {
     catcher = outer_;
     failed = false;
+    cudaGetLastError();
 }
 
 std::string CatchFaults::text() const {

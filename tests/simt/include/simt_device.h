@@ -14,7 +14,7 @@
 #define __noinline__
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
-#define __constant__ const
+#define __constant__
 // A variable of a block is static and lies where the emulator can tell it from all else: in the thread's own storage.
 #define __shared__ thread_local
 

@@ -71,6 +71,7 @@ TEST(Compile, AtRunTime) {
     using Launch = int (*)(const std::uint8_t*, std::uint16_t*, std::int32_t, cudaStream_t);
     const auto launch = reinterpret_cast<Launch>(dlsym(library, "launch"));
     ASSERT_NE(launch, nullptr);
+    cudaGetLastError();
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         simt::set_order(seed);
         const DeviceArray<std::uint8_t> in(std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6, 7});

@@ -117,8 +117,6 @@ TEST(Runtime, SharedMemoryHasLimits) {
         EXPECT_EQ(attribute, c.attribute) << c.bytes;
         EXPECT_EQ(cudaDeviceSynchronize(), c.launch == cudaSuccess ? cudaErrorLaunchFailure : cudaSuccess);
     }
-    EXPECT_NE(cudaGetLastError(), cudaSuccess);
-    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 void nothing() {}
@@ -148,6 +146,7 @@ TEST(Runtime, CopiesAreChecked) {
     EXPECT_EQ(cudaMemcpy(host.data(), device.data(), 4, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
     EXPECT_EQ(cudaMemset(device.data() + 63, 0, 8), cudaErrorInvalidValue);
     EXPECT_EQ(cudaFree(device.data() + 1), cudaErrorInvalidValue);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
 TEST(Runtime, FreedMemoryIsNobodys) {
@@ -181,6 +180,9 @@ TEST(Runtime, ErrorsHaveNames) {
     EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0), cudaSuccess);
     EXPECT_EQ(value, 227 * 1024);
     EXPECT_EQ(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 1), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaPeekAtLastError(), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
 }  // namespace

@@ -36,7 +36,10 @@ std::vector<std::string> stage_comments(const ir::Stage& stage, const SourceMana
 }
 
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
-    fusion::Inlined inlined = fusion::inline_stages(*unit.pipeline, *unit.model, fusion::cheap_stages(*unit.pipeline));
+    ir::Pipeline pipeline = *unit.pipeline;
+    poly::Model model = *unit.model;
+    widen_narrow_accumulates(pipeline, model);
+    fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::cheap_stages(pipeline));
     kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}};
     for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) {
         const int stage = static_cast<int>(i);

@@ -19,6 +19,21 @@ kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& val
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,
                                            const CudaOptions& options);
 
+/// No atomic operation works on 8 or 16 bits (of integers): an `accumulate` of such a type, whose points share targets,
+/// becomes one of 32 bits in the workspace, and the stage is what that is in its own type. To be done before stages are
+/// computed inside of others.
+void widen_narrow_accumulates(ir::Pipeline& pipeline, poly::Model& model);
+
+/// An update whose result depends on the order of its points: of a float sum or product, where points share targets.
+struct OrderDependent {
+    int stage = -1;
+    SourceRange range;
+};
+std::vector<OrderDependent> order_dependent_updates(const ir::Pipeline& pipeline);
+
+/// True where every point of an update has a target of its own.
+bool has_own_targets(const ir::Update& update);
+
 /// The comment lines of a stage: where and how the program defines it, and what is computed inside of it.
 std::vector<std::string> stage_comments(const ir::Stage& stage, const SourceManager& sources);
 

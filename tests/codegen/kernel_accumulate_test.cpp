@@ -1,0 +1,179 @@
+// The kernels of `accumulate`: golden texts (golden/kernel_*.txt), and which way of sharing targets is taken when.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+
+#include "codegen/lower.h"
+#include "ir/print.h"
+#include "ir/verify.h"
+#include "support_lib/compile.h"
+
+namespace pipec::codegen {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+class Accumulating : public ::testing::Test {
+protected:
+    void compile(const std::string& text) {
+        compiled_ = testing::compile_text(sources_, "test.pipe", text);
+        for (const Diagnostic& d : compiled_.diags.all()) {
+            if (d.severity == Severity::Error) throw std::runtime_error(d.message);
+        }
+    }
+    kernel::Program lowered(const std::string& text, const CudaOptions& options = {}) {
+        compile(text);
+        kernel::Program program = lower({&compiled_.pipelines.front(), &compiled_.models.front()}, sources_, options);
+        EXPECT_EQ(ir::verify(program.pipeline), Strings{});
+        EXPECT_EQ(kernel::verify(program), Strings{});
+        return program;
+    }
+    /// The text of the updates, without the steps before them.
+    std::string updates(const std::string& text, const CudaOptions& options = {}) {
+        kernel::Program program = lowered(text, options);
+        std::erase_if(program.steps, [](const kernel::Step& step) {
+            return step.variants.front().name.find("_update") == std::string::npos;
+        });
+        return kernel::to_string(program);
+    }
+    static void golden(const std::string& name, const std::string& text) {
+        const std::string path = PIPEC_SOURCE_DIR "/tests/codegen/golden/kernel_" + name + ".txt";
+        if (std::getenv("PIPEC_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
+        EXPECT_EQ(text, testing::read_file(path));
+    }
+    static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+    SourceManager sources_;
+    testing::Compiled compiled_;
+};
+
+TEST_F(Accumulating, AHistogramIsCountedInSharedMemory) {
+    golden("histogram", updates(R"(pipeline p(img: uint8[R, C]) -> hist: int32[256] {
+    accumulate hist(b in 0..256): int32 = 0 {
+        for x in 0..R, y in 0..C { hist(img(x, y)) += 1 }
+    }
+}
+)"));
+}
+
+TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedByAtomics) {
+    golden("grid", updates(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 8 + 2, C / 8 + 2, 11] {
+    accumulate grid(gx in 0..R / 8 + 2, gy in 0..C / 8 + 2, z in 0..11): float32 = 0 {
+        for x in 0..R, y in 0..C {
+            let v = clamp(img(x, y), 0, 1)
+            grid((x + 4) / 8, (y + 4) / 8, int32(v * 10 + 0.5)) += v
+        }
+    }
+}
+)"));
+}
+
+TEST_F(Accumulating, ATriangleIsWalkedAlongItsRows) {
+    golden("triangle", updates(R"(pipeline p(img: float32[N, N], level: float32) -> count: int32[2, N] {
+    accumulate count(i in 0..2, x in 0..N): int32 = 0 {
+        for x in 0..N, y in 0..x {
+            if img(x, y) > level { count(if img(y, x) > level then 1 else 0, y) += 1 }
+        }
+    }
+}
+)"));
+}
+
+TEST_F(Accumulating, OneSumIsKeptInRegisters) {
+    golden("total", updates(R"(pipeline p(img: float32[R, C, 3]) -> total: float32[2] {
+    accumulate total(i in 0..2): float32 = 0 {
+        for x in 0..R, y in 0..C, c in 0..3 { total(1) += img(x, y, c) }
+    }
+}
+)"));
+}
+
+TEST_F(Accumulating, TargetsOfTheirOwnNeedNoAtomics) {
+    const std::string text = updates(R"(pipeline p(img: uint8[R, C]) -> out: uint8[2, R + 1, C] {
+    accumulate out(i in 0..2, x in 0..R + 1, y in 0..C): uint8 = 5 {
+        for x in 0..R, y in 0..C { out(1, x + 1, y) += img(x, y) }
+        out(0, 0, 0) *= 3
+    }
+}
+)");
+    EXPECT_TRUE(has(text, "update out(1, x + 1, y) += img(x, y)")) << text;
+    EXPECT_TRUE(has(text, "update out(0, 0, 0) *= uint8(3)")) << text;
+    EXPECT_FALSE(has(text, "atomic")) << text;
+}
+
+constexpr const char* kColumnSums = R"(pipeline p(img: float32[R, C]) -> out: float32[C] {
+    accumulate out(y in 0..C): float32 = 0 {
+        for x in 0..R, y in 0..C { out(y) += img(x, y) }
+    }
+}
+)";
+constexpr const char* kFloatHistogram =
+    R"(pipeline p(img: float32[N], at: uint8[N]) -> out: float32[256], top: float32[256] {
+    accumulate out(i in 0..256): float32 = 0 {
+        for x in 0..N { out(at(x)) += img(x) }
+    }
+    accumulate top(i in 0..256): float32 = 0 {
+        for x in 0..N { top(at(x)) max= img(x) }
+    }
+}
+)";
+
+TEST_F(Accumulating, InOrderAThreadHasAllPointsOfItsTargets) {
+    const std::string text = updates(kColumnSums, {true});
+    EXPECT_TRUE(has(text, "for x in 0..R {")) << text;
+    EXPECT_TRUE(has(text, "update out(y) += img(x, y)")) << text;
+    EXPECT_TRUE(has(updates(kColumnSums), "atomic out(y) += img(x, y)"));
+}
+
+TEST_F(Accumulating, InOrderOneThreadDoesWhatCannotBeShared) {
+    const std::string text = updates(kFloatHistogram, {true});
+    EXPECT_TRUE(has(text, "grid 1, 1, 1\n        block 1, 1, 1\n        for x in 0..N {")) << text;
+    EXPECT_TRUE(has(text, "atomic top_of_block")) << text;
+}
+
+TEST_F(Accumulating, OnlyFloatSumsOfSharedTargetsDependOnTheOrder) {
+    compile(kFloatHistogram);
+    const std::vector<OrderDependent> found = order_dependent_updates(compiled_.pipelines.front());
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].stage, 0);
+    EXPECT_TRUE(found[0].range.valid());
+}
+
+TEST_F(Accumulating, BytesAreCountedInWords) {
+    compile(R"(pipeline p(img: uint8[N]) -> out: uint8[256], after: int16[256] {
+    accumulate out(i in 0..256): uint8 = 200 {
+        for x in 0..N { out(img(x)) max= img(x) }
+        for x in 0..N { out(img(x)) += 3 }
+        for x in 0..N { out(img(x)) min= 250 }
+    }
+    accumulate after(i in 0..256): int16 = out(i) {
+        for x in 0..N { after(img(x)) += 1 }
+    }
+}
+)");
+    ir::Pipeline p = compiled_.pipelines.front();
+    poly::Model model = compiled_.models.front();
+    widen_narrow_accumulates(p, model);
+    EXPECT_EQ(ir::verify(p), Strings{});
+    EXPECT_EQ(model.domains.size(), p.stages.size());
+    EXPECT_EQ(ir::to_string(p), R"(pipeline p(img: uint8[N]) -> out: uint8[256], after: int16[256] {
+  accumulate out.wide(i in 0..256): uint32 = uint32(200) {
+    for x in 0..N { out.wide(int32(img(x))) max= uint32(img(x)) }
+    for x in 0..N { out.wide(int32(img(x))) += uint32(3) }
+  }
+  accumulate out.wide_2(i in 0..256): uint32 = uint32(uint8(out.wide(i))) {
+    for x in 0..N { out.wide_2(int32(img(x))) min= uint32(250) }
+  }
+  out(i in 0..256): uint8 = uint8(out.wide_2(i))
+  accumulate after.wide(i in 0..256): int32 = int32(int16(out(i))) {
+    for x in 0..N { after.wide(int32(img(x))) += 1 }
+  }
+  after(i in 0..256): int16 = int16(after.wide(i))
+}
+)");
+}
+
+}  // namespace
+}  // namespace pipec::codegen

@@ -75,7 +75,7 @@ DeviceLibrary::DeviceLibrary(const std::vector<codegen::Unit>& units, const Sour
     write(base + ".h", codegen::header("generated.pipe", "generated", units));
     write(base + ".cu", codegen::cuda_source("generated.pipe", "generated.h", units, sources, options));
     run_command(fmt::format("{} {}.cu -o {}.o", PIPEC_SIMT_COMPILE, base, base), base + ".log");
-    run_command(fmt::format("{} {}.o -o {}.so -lsimt", PIPEC_SIMT_LINK, base, base), base + ".log");
+    run_command(fmt::format("{} {}.o -o {}.so", PIPEC_SIMT_LINK, base, base), base + ".log");
     handle_ = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) throw std::runtime_error(dlerror());
 }

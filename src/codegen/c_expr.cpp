@@ -117,7 +117,9 @@ void ExpressionWriter::bind(ir::VarId var, std::string name, poly::IntRange rang
 
 void ExpressionWriter::define(ir::VarId var, const ir::Expr& e, std::string_view wanted,
                               std::optional<std::int64_t> index) {
+    exact_ = index.has_value();
     const Text text = value(e);
+    exact_ = false;
     const std::string name = declare(e->type, text, wanted);
     if (index) {
         const poly::IntRange range = ranges_.integer(e);
@@ -214,6 +216,7 @@ Text ExpressionWriter::narrowed(Type type, Text text) {
 
 /// No part of the addition, subtraction, multiplication or negation `e` wraps, as far as ranges can tell.
 bool ExpressionWriter::fits(const ir::Expr& e) {
+    if (exact_ && e->type == Type::Int32) return true;
     const std::vector<ir::Expr> operands = ir::children(e);
     return poly::fits(ranges_.unwrapped(e), e->type) &&
            std::all_of(operands.begin(), operands.end(),

@@ -122,6 +122,7 @@ private:
     Helpers& helpers_;
     Writer* out_;
     poly::ValueRanges ranges_;
+    bool exact_ = false;  ///< in the definition of an index variable, where no integer wraps
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;
     /// Names of shared nodes, by the block that they stand in.

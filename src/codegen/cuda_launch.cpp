@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <stdexcept>
 
@@ -68,15 +69,24 @@ StepInterface interface_of(const kernel::Program& program, const kernel::Step& s
     return result;
 }
 
-std::string launch_call(const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
-                        const std::string& function, Density density, Helpers& helpers) {
+/// "dim3(32, 8)".
+std::string block_text(const std::array<int, 3>& block) {
+    std::size_t rank = 3;
+    while (rank > 1 && block[rank - 1] == 1) --rank;
+    return fmt::format("dim3({})", fmt::join(block.begin(), block.begin() + rank, ", "));
+}
+
+/// Launches one variant and returns what came of it.
+void launch_variant(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
+                    const std::string& function, Density density, Helpers& helpers) {
     const KernelParameters parameters = parameters_of(program, kernel);
     std::vector<std::string> grid, arguments;
     for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? wide(extent, names, helpers) : "1");
+    arguments = {"stream", function + (density == Density::Template ? "<dense>" : ""), "grid",
+                 block_text(kernel.block)};
     for (const Source source : parameters.reads) {
-        const bool is_input = source.kind == Source::Kind::Input;
-        arguments.push_back(
-            fmt::format("{}{}{}", is_input ? "" : "read_only(", source_name(names, source), is_input ? "" : ")"));
+        const std::string& name = source_name(names, source);
+        arguments.push_back(source.kind == Source::Kind::Input ? name : fmt::format("read_only({})", name));
     }
     for (const Source source : parameters.writes) arguments.push_back(source_name(names, source));
     for (const int size : parameters.sizes) {
@@ -84,11 +94,12 @@ std::string launch_call(const kernel::Program& program, const kernel::Kernel& ke
     }
     for (const int param : parameters.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
     for (const kernel::Argument& argument : parameters.arguments) {
-        arguments.push_back(fmt::format("Argument{{{}, {}}}", wide(argument.value, names, helpers), argument.least));
+        const bool any = argument.least <= -kernel::kVariableLimit + 1;
+        arguments.push_back(fmt::format("Argument{{{}{}}}", wide(argument.value, names, helpers),
+                                        any ? "" : fmt::format(", {}", argument.least)));
     }
-    return fmt::format("launch(stream, {}{}, {{{}}}, dim3({}){}{})", function,
-                       density == Density::Template ? "<dense>" : "", fmt::join(grid, ", "),
-                       fmt::join(kernel.block, ", "), arguments.empty() ? "" : ", ", fmt::join(arguments, ", "));
+    out.line("const int64_t grid[] = {{{}}};", fmt::join(grid, ", "));
+    out.line("return launch({});", fmt::join(arguments, ", "));
 }
 
 std::vector<std::string> alignment_conditions(const kernel::Program& program, const kernel::Kernel& kernel,
@@ -148,18 +159,18 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
         const kernel::Kernel& kernel = step.variants[i];
         write_kernel(out, program, kernel, names, functions.kernels[i], density_of(step, kernel), helpers);
     }
-    const auto call = [&](Layout layout) {
+    const auto launch = [&](Layout layout) {
         const kernel::Kernel* kernel = find_variant(step, layout);
         if (kernel == nullptr) throw std::logic_error("a step without a kernel for every layout of arrays");
         const auto i = static_cast<std::size_t>(kernel - step.variants.data());
-        return launch_call(program, *kernel, names, functions.kernels[i], density_of(step, *kernel), helpers);
+        launch_variant(out, program, *kernel, names, functions.kernels[i], density_of(step, *kernel), helpers);
     };
 
     const StepInterface interface = interface_of(program, step);
     std::vector<std::string> parameters{"[[maybe_unused]] const Plan& plan", "CUstream_st* stream"};
     for (const Source source : interface.arrays) {
-        parameters.push_back(fmt::format("[[maybe_unused]] const {}& {}", view_type(names, source, Density::Template),
-                                         source_name(names, source)));
+        parameters.push_back(
+            fmt::format("const {}& {}", view_type(names, source, Density::Template), source_name(names, source)));
     }
     for (const int param : interface.params) {
         const auto i = static_cast<std::size_t>(param);
@@ -176,19 +187,19 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
         out.open("if constexpr (dense)");
         if (wide != nullptr) {
             const std::vector<std::string> conditions = alignment_conditions(program, *wide, names);
-            const std::string condition =
-                conditions.empty() ? "" : fmt::format("if ({}) ", fmt::join(conditions, " && "));
-            out.line("{}return {};", condition, call(Layout::Wide));
+            out.open(conditions.empty() ? "" : fmt::format("if ({})", fmt::join(conditions, " && ")));
+            launch(Layout::Wide);
+            out.close();
         }
-        if (twins && find_variant(step, Layout::Dense) != nullptr) out.line("return {};", call(Layout::Dense));
         if (twins) {
+            launch(Layout::Dense);
             out.outdent();
             out.open("} else");
         } else {
             out.close();
         }
     }
-    out.line("return {};", call(twins ? Layout::General : Layout::Dense));
+    launch(twins ? Layout::General : Layout::Dense);
     if (twins) out.close();
     out.close();
     out.blank();

@@ -183,7 +183,8 @@ constexpr int64_t kernel_limit = (int64_t{1} << 30) + (int64_t{1} << 24);
 
 // An argument that is computed from sizes, of at least `least`.
 struct Argument {
-    int64_t value, least;
+    int64_t value;
+    int64_t least = 1 - kernel_limit;
     operator int32_t() const { return static_cast<int32_t>(value); }
 };
 
@@ -217,7 +218,7 @@ template <class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Element", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "aligned", "at", "extend_reach",
+        "Argument", "Element", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "aligned", "at", "extend_reach", "grid",
         "has_known_strides", "is_dense", "is_valid", "kernel_limit", "launch", "load", "rank", "read_only", "store",
         "unpack", "view_at",
         // What expressions and kernels call.

@@ -46,7 +46,8 @@ inline constexpr std::int64_t kVariableLimit = (std::int64_t{1} << 30) + (std::i
 struct Stmt;
 using Body = std::vector<Stmt>;
 
-/// `index`: an Int32 below kVariableLimit in magnitude, whatever the intervals of its operands say.
+/// `index`: an Int32 below kVariableLimit in magnitude, on the way to which nothing wraps, whatever the intervals of its
+/// operands say.
 struct Define { ir::VarId var; ir::Expr value; bool index = false; };
 struct Variable { ir::VarId var; ir::Expr value; };
 struct Assign { ir::VarId var; ir::Expr value; };

@@ -11,11 +11,12 @@ constexpr std::size_t kColumns = 120;
 constexpr int kIndent = 4;
 
 /// The space at which to break `text` so that the first part has at most `room` columns: of those in the last half of
-/// the room the one inside the fewest parentheses, the rightmost of these. npos where there is none.
+/// the room the one inside the fewest parentheses, of these one behind a comma, of these the rightmost. npos where
+/// there is none.
 std::size_t break_position(std::string_view text, std::size_t room) {
     std::size_t best = std::string_view::npos;
     std::size_t fallback = std::string_view::npos;
-    int best_nesting = 0;
+    std::pair<int, bool> best_cost;  // nesting, not behind a comma
     int nesting = 0;
     bool quoted = false;
     for (std::size_t i = 0; i < text.size() && i <= room; ++i) {
@@ -33,9 +34,10 @@ std::size_t break_position(std::string_view text, std::size_t room) {
         if (text[i - 1] == ' ' || text.substr(i + 1).substr(0, 1) == "{") continue;
         if (i < room / 2) {
             fallback = i;
-        } else if (best == std::string_view::npos || nesting <= best_nesting) {
+        } else if (const std::pair cost{nesting, text[i - 1] != ','};
+                   best == std::string_view::npos || cost <= best_cost) {
             best = i;
-            best_nesting = nesting;
+            best_cost = cost;
         }
     }
     return best != std::string_view::npos ? best : fallback;

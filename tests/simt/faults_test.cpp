@@ -46,7 +46,6 @@ TEST_P(Faults, IsFound) {
         ASSERT_EQ(faults.size(), 1u) << "order " << seed << "\n" << text;
         EXPECT_EQ(faults[0].kind, GetParam().kind) << text;
         EXPECT_EQ(faults[0].kernel, GetParam().name) << text;
-        if (seed == 0) std::fputs(text.c_str(), stdout);
     }
 }
 
@@ -75,7 +74,12 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"too_large_index", Kind::OutOfBounds}, Planted{"unwritten_input", Kind::Uninitialized},
                       Planted{"all_write_one", Kind::Race}, Planted{"between_blocks", Kind::Race},
                       Planted{"misaligned", Kind::Misaligned}, Planted{"host_memory", Kind::OutOfBounds},
-                      Planted{"overflow", Kind::Undefined}),
+                      Planted{"overflow", Kind::Undefined}, Planted{"bytes_of_a_word", Kind::Race},
+                      Planted{"chained_warp_barriers", Kind::Race}, Planted{"early_reader", Kind::Race},
+                      Planted{"barriers_in_loop", Kind::Divergence}, Planted{"global_exchange", Kind::Race},
+                      Planted{"plain_count", Kind::Race}, Planted{"misaligned_atomic", Kind::Misaligned},
+                      Planted{"compare_and_swap", Kind::Race}, Planted{"bad_width", Kind::BadCollective},
+                      Planted{"bad_shift", Kind::Undefined}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

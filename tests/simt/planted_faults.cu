@@ -170,7 +170,7 @@ __global__ void different_collectives(const int* __restrict__ in, int* __restric
     if (bad && i % 32 == 7) {
         __syncwarp();
     } else {
-        v = __shfl_xor_sync(bad ? 0xffffffffu : 0xffffffffu, v, 2);
+        v = __shfl_xor_sync(0xffffffffu, v, 2);
     }
     out[i] = v;
 }
@@ -232,6 +232,113 @@ __global__ void overflow(const int* __restrict__ in, int* __restrict__ out) {
     out[i] = bad ? in[i] + 0x7fffffff : static_cast<int>(static_cast<unsigned>(in[i]) + 0x7fffffffu);
 }
 
+// Four lanes write the bytes of one word: no race, unless two of them write the same byte.
+template <bool bad>
+__global__ void bytes_of_a_word(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ unsigned char tile[threads];
+    const int i = threadIdx.x;
+    tile[bad && i == 6 ? 5 : i] = static_cast<unsigned char>(in[i]);
+    __syncthreads();
+    out[i] = tile[bad && i == 6 ? 5 : i];
+}
+
+// Halves of the warp wait, then even and odd lanes: together everything is ordered.
+template <bool bad>
+__global__ void chained_warp_barriers(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    tile[i] = in[i];
+    if constexpr (!bad) __syncwarp((i & 16) != 0 ? 0xffff0000u : 0x0000ffffu);
+    __syncwarp((i & 1) != 0 ? 0xaaaaaaaau : 0x55555555u);
+    out[i] = tile[i ^ 31];
+}
+
+// Of three lanes that read a value, the one that does not wait is not forgotten.
+template <bool bad>
+__global__ void early_reader(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int value;
+    const int i = threadIdx.x;
+    if (i == 0) value = in[0];
+    __syncthreads();
+    out[i] = value;
+    if (bad) {
+        __syncwarp();
+    } else {
+        __syncthreads();
+    }
+    if (i == 32) value = 7;
+}
+
+template <bool bad>
+__global__ void barriers_in_loop(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    const int count = bad ? in[i] : in[0];
+    for (int k = 0; k < count; ++k) __syncthreads();
+    out[i] = count;
+}
+
+// Device memory is no better than shared memory.
+template <bool bad>
+__global__ void global_exchange(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = in[i];
+    if constexpr (!bad) __syncthreads();
+    const int other = out[threads - 1 - i];
+    __syncthreads();
+    out[i] = other;
+}
+
+template <bool bad>
+__global__ void plain_count(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = 0;
+    __syncthreads();
+    int* bin = &out[in[i] % 4];
+    if constexpr (bad) {
+        *bin += 1;
+    } else {
+        atomicAdd(bin, 1);
+    }
+}
+
+template <bool bad>
+__global__ void misaligned_atomic(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = in[i];
+    __syncthreads();
+    if (i == 0) atomicAdd(reinterpret_cast<unsigned long long*>(out + (bad ? 1 : 0)), 1ull);
+}
+
+// The spelling of a half's atomic maximum.
+template <bool bad>
+__global__ void compare_and_swap(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ unsigned short greatest[2];
+    const int i = threadIdx.x;
+    if (i < 2) greatest[i] = 0;
+    if constexpr (!bad) __syncthreads();
+    const unsigned short mine = static_cast<unsigned short>(in[i]);
+    unsigned short seen = 0;
+    while (seen < mine) {
+        const unsigned short before = atomicCAS(&greatest[i & 1], seen, mine);
+        if (before == seen) break;
+        seen = before;
+    }
+    __syncthreads();
+    out[i] = greatest[i & 1];
+}
+
+template <bool bad>
+__global__ void bad_width(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = __shfl_down_sync(0xffffffffu, in[i], 1, bad ? 12 : 8);
+}
+
+template <bool bad>
+__global__ void bad_shift(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = static_cast<int>(1u << (bad ? in[i] : in[i] & 31));
+}
+
 using Kernel = void (*)(const int*, int*);
 struct Entry {
     const char* name;
@@ -264,6 +371,16 @@ const Entry entries[] = {
     ENTRY(between_blocks),
     ENTRY(misaligned),
     ENTRY(host_memory),
+    ENTRY(bytes_of_a_word),
+    ENTRY(chained_warp_barriers),
+    ENTRY(early_reader),
+    ENTRY(barriers_in_loop),
+    ENTRY(global_exchange),
+    ENTRY(plain_count),
+    ENTRY(misaligned_atomic),
+    ENTRY(compare_and_swap),
+    ENTRY(bad_width),
+    ENTRY(bad_shift),
     ENTRY(overflow),
 };
 

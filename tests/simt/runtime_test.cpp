@@ -1,5 +1,5 @@
 // The runtime around the kernels: queues, graphs, what a launch refuses, and what host code may not do.
-#include <numeric>
+#include <thread>
 
 #include "device_array.h"
 #include "kernels.h"
@@ -171,6 +171,25 @@ TEST(Runtime, WhoeverExpectsNoFaultEnds) {
             cudaDeviceSynchronize();
         },
         ::testing::ExitedWithCode(86), "simt: race: .*missing_barrier");
+}
+
+// Shared memory and lanes belong to the thread that waits.
+TEST(Runtime, AnyThreadMayWait) {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([] {
+            cudaStream_t stream = nullptr;
+            EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+            for (int k = 0; k < 5; ++k) {
+                const DeviceArray<int> in(ones), out(64);
+                EXPECT_EQ(launch_planted("missing_barrier", false, in.data(), out.data(), stream), cudaSuccess);
+                EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+                EXPECT_EQ(out.download(), ones);
+            }
+            EXPECT_EQ(cudaStreamDestroy(stream), cudaSuccess);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Runtime, ErrorsHaveNames) {

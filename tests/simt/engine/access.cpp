@@ -75,18 +75,18 @@ std::string who(const Lane& lane, Record record, SiteId site, const char* did) {
                          std::size_t byte, const void* pc) {
     const Lane& lane = *running.lane;
     const std::string what = size_text(access, bytes) + " at " + describe(begin + byte);
+    const auto race_with = [&](int i) {
+        const char* did = (cell.others[i] & atomic_bit) != 0 ? "changed by an atomic" : "read";
+        lane_fault(Kind::Race, lane, what, place(pc), who(lane, cell.others[i], cell.other_sites[i], did));
+    };
     switch (verdict) {
         case Verdict::Fine:
         case Verdict::Unwritten:
         case Verdict::OutOfBounds: lane_fault(Kind::OutOfBounds, lane, what, place(pc));
         case Verdict::RaceWithWrite:
-            lane_fault(Kind::Race, lane, what, place(pc),
-                       who(lane, cell.write, cell.write_site,
-                           (cell.write & atomic_bit) != 0 ? "changed by an atomic" : "written"));
-        case Verdict::RaceWithRead0:
-            lane_fault(Kind::Race, lane, what, place(pc), who(lane, cell.reads[0], cell.read_sites[0], "read"));
-        case Verdict::RaceWithRead1:
-            lane_fault(Kind::Race, lane, what, place(pc), who(lane, cell.reads[1], cell.read_sites[1], "read"));
+            lane_fault(Kind::Race, lane, what, place(pc), who(lane, cell.write, cell.write_site, "written"));
+        case Verdict::RaceWithOther0: race_with(0); break;
+        case Verdict::RaceWithOther1: race_with(1); break;
     }
     __builtin_unreachable();
 }
@@ -115,7 +115,7 @@ void check(Cells cells, std::size_t at, const Space& space, std::uintptr_t begin
             i += 4;
         } else if (whole) {
             for (std::size_t k = 0; k < 4; ++k) look(byte[k], i + k);
-            if (access != Access::Read) word = byte[0];  // one history again: it begins here
+            if (access == Access::Write) word = byte[0];  // one history again: it begins here
             i += 4;
         } else {
             if (word.split == 0) cells.split((at + i) / 4);

@@ -41,13 +41,14 @@ constexpr std::uint32_t clock_of(Record r) {
 /// Code addresses as numbers that fit a cell: see site_of.
 using SiteId = std::uint16_t;
 
-/// A byte, or four with one history. Of all lanes that read since the last write, two are kept, of different warps or
-/// blocks where there are such: then every lane that writes meets one that is not ordered before it, if there is any.
+/// A byte, or four with one history: its last plain write, and the reads and atomics since then. Of these, two are
+/// kept, of different warps or blocks where there are such: then every lane that writes meets one that is not ordered
+/// before it, if there is any.
 struct Cell {
     Record write;
-    std::array<Record, 2> reads;
+    std::array<Record, 2> others;
     SiteId write_site;
-    std::array<SiteId, 2> read_sites;
+    std::array<SiteId, 2> other_sites;
     std::uint16_t split;  ///< of a word's cell: its bytes have cells of their own
 };
 static_assert(sizeof(Cell) == 32);
@@ -84,7 +85,7 @@ struct View {
 };
 
 enum class Access { Read, Write, Atomic };
-enum class Verdict { Fine, OutOfBounds, Unwritten, RaceWithWrite, RaceWithRead0, RaceWithRead1 };
+enum class Verdict { Fine, OutOfBounds, Unwritten, RaceWithWrite, RaceWithOther0, RaceWithOther1 };
 
 /// What the bytes of a kind of memory have in common.
 struct Space {
@@ -93,15 +94,21 @@ struct Space {
     Record written;    ///< a write below this: nobody wrote it
 };
 
-inline void note_read(Cell& cell, const View& view, Record earliest, SiteId site) {
+/// Keeps a read or an atomic.
+inline void note(Cell& cell, const View& view, Record record, Record earliest, SiteId site) {
     const auto put = [&](int i) {
-        cell.reads[i] = view.now;
-        cell.read_sites[i] = site;
+        cell.others[i] = record;
+        cell.other_sites[i] = site;
     };
-    const auto [first, second] = cell.reads;
-    if (first == view.now || view.ordered(first, earliest)) {
+    const auto [first, second] = cell.others;
+    // Whatever comes after this access and collides with the kept one collides with this one, too. That is not so where
+    // one is atomic and the other is not, and both are recent.
+    const auto superseded = [&](Record kept) {
+        return view.ordered(kept, earliest) && (kept < view.era || ((kept ^ record) & atomic_bit) == 0);
+    };
+    if (superseded(first)) {
         put(0);
-    } else if (view.ordered(second, earliest)) {
+    } else if (superseded(second)) {
         put(1);
     } else if (first >= view.block && second >= view.block && warp_of(first) == warp_of(second)) {
         put(0);
@@ -113,19 +120,21 @@ template <Access access>
 inline Verdict touch(Cell& cell, const View& view, const Space& space, SiteId site) {
     const Record write = cell.write;
     if (write < space.allocated) return Verdict::OutOfBounds;
-    if (!view.ordered(write, space.earliest) && !(access == Access::Atomic && (write & atomic_bit) != 0)) {
-        return Verdict::RaceWithWrite;
+    if (!view.ordered(write, space.earliest)) return Verdict::RaceWithWrite;
+    const auto collides = [&](Record other) {
+        const bool harmless = access != Access::Write && ((other & atomic_bit) != 0) == (access == Access::Atomic);
+        return !harmless && !view.ordered(other, space.earliest);
+    };
+    if (collides(cell.others[0])) return Verdict::RaceWithOther0;
+    if (collides(cell.others[1])) return Verdict::RaceWithOther1;
+    if (access == Access::Write) {
+        cell.write = view.now;
+        cell.write_site = site;
+        cell.others = {};
+        return Verdict::Fine;
     }
-    if (access == Access::Read) {
-        note_read(cell, view, space.earliest, site);
-        return write < space.written ? Verdict::Unwritten : Verdict::Fine;
-    }
-    if (!view.ordered(cell.reads[0], space.earliest)) return Verdict::RaceWithRead0;
-    if (!view.ordered(cell.reads[1], space.earliest)) return Verdict::RaceWithRead1;
-    cell.write = view.now | (access == Access::Atomic ? atomic_bit : 0);
-    cell.write_site = site;
-    cell.reads = {};
-    return access == Access::Atomic && write < space.written ? Verdict::Unwritten : Verdict::Fine;
+    note(cell, view, view.now | (access == Access::Atomic ? atomic_bit : 0), space.earliest, site);
+    return write < space.written ? Verdict::Unwritten : Verdict::Fine;
 }
 
 constexpr std::size_t site_count = 1 << 16;

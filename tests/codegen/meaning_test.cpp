@@ -2,8 +2,11 @@
 // must agree to the bit, in memory dense and strided.
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
+#include "support_lib/device.h"
 #include "support_lib/host.h"
 
 namespace pipec::testing {
@@ -19,30 +22,52 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
     return out << c.name;
 }
 
-class Meaning : public ::testing::TestWithParam<Case> {};
+class Meaning : public ::testing::TestWithParam<Case> {
+protected:
+    using Results = std::map<std::string, reference::Array>;
+    using Run =
+        std::function<Results(const std::string& pipeline, const reference::Arguments& arguments, Layout layout)>;
 
-TEST_P(Meaning, IsThatOfTheInterpreter) {
-    SourceManager sources;
-    const Compiled compiled = compile_text(sources, "case.pipe", GetParam().program);
-    ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
-    std::vector<codegen::Unit> units;
-    for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
-        units.push_back({&compiled.pipelines[i], &compiled.models[i]});
+    Meaning() : compiled_(compile_text(sources_, "case.pipe", GetParam().program)) {
+        if (!compiled_.ok()) throw std::runtime_error(compiled_.diags.all().front().message);
+        for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i) {
+            units_.push_back({&compiled_.pipelines[i], &compiled_.models[i]});
+        }
     }
-    const HostLibrary library(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
-    for (const ir::Pipeline& pipeline : compiled.pipelines) {
-        std::mt19937_64 rng(7);
-        for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {
-            const reference::Arguments arguments = random_arguments(pipeline, GetParam().sizes, fill, rng);
-            const auto expected = reference::run(pipeline, arguments);
-            for (const Layout layout : kLayouts) {
-                const auto actual = run_host(library.info(pipeline.name), arguments, layout);
-                for (const auto& [name, array] : expected) {
-                    EXPECT_EQ(difference(array, actual.at(name)), "") << pipeline.name << "." << name;
+
+    void expect_reference(const Run& run) const {
+        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
+            std::mt19937_64 rng(7);
+            for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {
+                const reference::Arguments arguments = random_arguments(pipeline, GetParam().sizes, fill, rng);
+                const Results expected = reference::run(pipeline, arguments);
+                for (const Layout layout : kLayouts) {
+                    const Results actual = run(pipeline.name, arguments, layout);
+                    for (const auto& [name, array] : expected) {
+                        EXPECT_EQ(difference(array, actual.at(name)), "") << pipeline.name << "." << name;
+                    }
                 }
             }
         }
     }
+
+    SourceManager sources_;
+    Compiled compiled_;
+    std::vector<codegen::Unit> units_;
+};
+
+TEST_P(Meaning, IsThatOfTheInterpreter) {
+    const HostLibrary library(units_, sources_, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    expect_reference([&](const std::string& pipeline, const reference::Arguments& arguments, Layout layout) {
+        return run_host(library.info(pipeline), arguments, layout);
+    });
+}
+
+TEST_P(Meaning, IsThatOfTheInterpreterOnTheDevice) {
+    const DeviceLibrary library(units_, sources_, {.deterministic = true});
+    expect_reference([&](const std::string& pipeline, const reference::Arguments& arguments, Layout layout) {
+        return run_device(library.info(pipeline), arguments, layout);
+    });
 }
 
 const Case kCases[] = {
@@ -154,6 +179,17 @@ const Case kCases[] = {
             wrap_add[0] = View
             args(x, y) = wrap_add[0](x, y)
             std(args_, std_) = args(args_, std_) - int(args_, std_)
+        })"},
+    {"names_of_cuda", R"(
+        pipeline launch(threadIdx: float32[R, C], load: uint8[R, C], dim3: float32 = 2) -> max: float32[R, C], store: uint8[R, C] {
+            float4(x, y) = threadIdx(x, y) + dim3
+            expf(x, y) = exp(float4(x, y) / 8) + float32(load(x, y))
+            sqrtf(grid) = sum(block in 0..C) expf(grid, block)
+            max(x, y) = min(expf(x, y), sqrtf(x))
+            accumulate atomicAdd(warpSize in 0..256): int32 = 0 {
+                for x in 0..R, y in 0..C { atomicAdd(load(x, y)) += 1 }
+            }
+            store(x, y) = saturate<uint8>(atomicAdd(load(x, y)))
         })"},
     {"empty_domains",
      R"(

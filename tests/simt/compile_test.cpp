@@ -38,6 +38,7 @@ private:
 constexpr const char* program = R"(
 #include <cuda_runtime.h>
 #include <stdint.h>
+#include <atomic>
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 namespace {
 __constant__ const int weights[4] = {1, 10, 100, 1000};
@@ -51,6 +52,8 @@ __global__ void kernel(const uint8_t* __restrict__ in, uint16_t* __restrict__ ou
 }
 }
 extern "C" int launch(const uint8_t* in, uint16_t* out, int32_t n, struct CUstream_st* stream) {
+    static std::atomic<unsigned> launches{cudaGetLastError() == cudaSuccess ? 0u : 1u};
+    ++launches;
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3((unsigned)(n + 31) / 32);
     config.blockDim = dim3(32);
@@ -84,7 +87,7 @@ TEST(Compile, AtRunTime) {
         EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
         ASSERT_EQ(caught.faults().size(), 1u);
         EXPECT_EQ(caught.faults()[0].kind, simt::Kind::OutOfBounds);
-        EXPECT_NE(caught.text().find("x.cu:13"), std::string::npos) << caught.text();
+        EXPECT_NE(caught.text().find("x.cu:14"), std::string::npos) << caught.text();
     }
     dlclose(library);
 }

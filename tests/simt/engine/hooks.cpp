@@ -1,6 +1,5 @@
 // What instrumented code calls: the interface of g++'s thread sanitizer, without its library, for every access to
 // memory; and that of the undefined-behaviour sanitizer for what it finds.
-#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -52,6 +51,40 @@ void __tsan_read_range(void* pointer, std::size_t bytes) {
 void __tsan_write_range(void* pointer, std::size_t bytes) {
     simt::on_access<Access::Write>(pointer, bytes, __builtin_return_address(0));
 }
+// C++'s own atomics: of host code only, the guards of its static variables among them.
+#define SIMT_FETCH(bits, T, operation)                                   \
+    T __tsan_atomic##bits##_fetch_##operation(volatile T* p, T v, int) { \
+        return __atomic_fetch_##operation(p, v, __ATOMIC_SEQ_CST);       \
+    }
+#define SIMT_COMPARE(bits, T, strength, weak)                                                          \
+    int __tsan_atomic##bits##_compare_exchange_##strength(volatile T* p, T* e, T v, int, int) {        \
+        return __atomic_compare_exchange_n(p, e, v, weak, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ? 1 : 0; \
+    }
+#define SIMT_HOST_ATOMICS(bits, T)                              \
+    T __tsan_atomic##bits##_load(const volatile T* p, int) {    \
+        return __atomic_load_n(p, __ATOMIC_SEQ_CST);            \
+    }                                                           \
+    void __tsan_atomic##bits##_store(volatile T* p, T v, int) { \
+        __atomic_store_n(p, v, __ATOMIC_SEQ_CST);               \
+    }                                                           \
+    T __tsan_atomic##bits##_exchange(volatile T* p, T v, int) { \
+        return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);     \
+    }                                                           \
+    SIMT_FETCH(bits, T, add)                                    \
+    SIMT_FETCH(bits, T, sub)                                    \
+    SIMT_FETCH(bits, T, and)                                    \
+    SIMT_FETCH(bits, T, or)                                     \
+    SIMT_FETCH(bits, T, xor)                                    \
+    SIMT_COMPARE(bits, T, strong, false)                        \
+    SIMT_COMPARE(bits, T, weak, true)
+SIMT_HOST_ATOMICS(8, std::uint8_t)
+SIMT_HOST_ATOMICS(16, std::uint16_t)
+SIMT_HOST_ATOMICS(32, std::uint32_t)
+SIMT_HOST_ATOMICS(64, std::uint64_t)
+void __tsan_atomic_thread_fence(int) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
 void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}

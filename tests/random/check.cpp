@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "support/render.h"
+#include "support_lib/device.h"
 #include "support_lib/host.h"
 
 namespace pipec::testing {
@@ -16,8 +17,9 @@ std::vector<std::map<std::string, std::int64_t>> legal_sizes(const ir::Pipeline&
     std::vector<std::map<std::string, std::int64_t>> result;
     for (int attempt = 0; attempt < 20 && result.size() < 2; ++attempt) {
         std::map<std::string, std::int64_t> sizes;
+        // One tiny, one with an interior.
         for (const ir::SizeParameter& size : pipeline.sizes)
-            sizes[size.name] = 1 + static_cast<std::int64_t>(rng() % 9);
+            sizes[size.name] = 1 + static_cast<std::int64_t>(rng() % (result.empty() ? 9 : 24));
         if (sizes_are_legal(pipeline, sizes)) result.push_back(sizes);
     }
     return result;
@@ -46,21 +48,36 @@ void interpret(Subject& subject) {
     }
 }
 
-void compare(Subject& subject, const HostLibrary& library) {
-    const runner::abi::pipe_info& info = library.info(subject.name);
+/// `run` takes arguments, a layout, and the number of the run.
+template <class Run>
+void compare(Subject& subject, const char* target, const Run& run_target) {
     std::size_t next_layout = subject.text.size();
     for (const Subject::Run& run : subject.runs) {
         for (const Layout layout : {Layout::Dense, kLayouts[next_layout++ % std::size(kLayouts)]}) {
-            const auto actual = run_host(info, run.arguments, layout);
+            const auto actual = run_target(run.arguments, layout, next_layout);
             for (const auto& [output, array] : run.expected) {
                 const std::string differs = difference(array, actual.at(output));
                 if (differs.empty()) continue;
-                subject.failure = fmt::format("host and interpreter differ with{}, {} images: `{}`: {}",
+                subject.failure = fmt::format("{} and interpreter differ with{}, {} images: `{}`: {}", target,
                                               describe(run.arguments), name(layout), output, differs);
                 return;
             }
         }
     }
+}
+
+void compare(Subject& subject, const HostLibrary& library) {
+    const runner::abi::pipe_info& info = library.info(subject.name);
+    compare(subject, "host", [&](const reference::Arguments& arguments, Layout layout, std::size_t) {
+        return run_host(info, arguments, layout);
+    });
+}
+
+void compare(Subject& subject, const DeviceLibrary& library) {
+    const runner::abi::pipe_info& info = library.info(subject.name);
+    compare(subject, "device", [&](const reference::Arguments& arguments, Layout layout, std::size_t run) {
+        return run_device(info, arguments, layout, run);
+    });
 }
 
 std::vector<codegen::Unit> units_of(const std::vector<Subject*>& subjects) {
@@ -92,15 +109,17 @@ std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string
     return subject;
 }
 
-void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources) {
+namespace {
+
+/// `make` compiles a batch.
+template <class Make>
+void check_batch(const std::vector<Subject*>& subjects, const Make& make) {
     if (subjects.empty()) return;
     try {
-        // For instance -fsanitize=undefined.
-        const char* flags = std::getenv("PIPEC_RANDOM_FLAGS");
-        const HostLibrary library(units_of(subjects), sources, flags == nullptr ? "" : flags);
+        const auto library = make(units_of(subjects));
         for (Subject* subject : subjects) {
             try {
-                compare(*subject, library);
+                compare(*subject, *library);
             } catch (const std::exception& error) {
                 subject->failure = error.what();
             }
@@ -112,9 +131,25 @@ void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& s
             return;
         }
         const auto middle = subjects.begin() + static_cast<std::ptrdiff_t>(subjects.size() / 2);
-        check_on_host({subjects.begin(), middle}, sources);
-        check_on_host({middle, subjects.end()}, sources);
+        check_batch({subjects.begin(), middle}, make);
+        check_batch({middle, subjects.end()}, make);
     }
+}
+
+}  // namespace
+
+void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources) {
+    check_batch(subjects, [&](const std::vector<codegen::Unit>& units) {
+        // For instance -fsanitize=undefined.
+        const char* flags = std::getenv("PIPEC_RANDOM_FLAGS");
+        return std::make_unique<HostLibrary>(units, sources, flags == nullptr ? "" : flags);
+    });
+}
+
+void check_on_device(const std::vector<Subject*>& subjects, const SourceManager& sources) {
+    check_batch(subjects, [&](const std::vector<codegen::Unit>& units) {
+        return std::make_unique<DeviceLibrary>(units, sources, codegen::CudaOptions{.deterministic = true});
+    });
 }
 
 }  // namespace pipec::testing

@@ -35,4 +35,7 @@ std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string
 /// Compiles the accepted ones together for the host and runs them; sets `failure` where results differ.
 void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources);
 
+/// The same for the CUDA target, in the SIMT emulator.
+void check_on_device(const std::vector<Subject*>& subjects, const SourceManager& sources);
+
 }  // namespace pipec::testing

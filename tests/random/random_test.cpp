@@ -1,5 +1,5 @@
-// Random programs: the compiler accepts or rejects them, and where it accepts, the host target computes what the
-// interpreter computes, and nothing is read out of bounds.
+// Random programs: the compiler accepts or rejects them, and where it accepts, both targets compute what the
+// interpreter computes (the CUDA target in the SIMT emulator), and nothing is read out of bounds.
 //
 // A failure prints a program made as small as possible; keep it in regressions/, where it is tested from then on.
 #include <fmt/format.h>
@@ -42,11 +42,12 @@ Tape random_tape(std::mt19937_64& rng) {
     return tape;
 }
 
-/// The failure of one program alone, by the interpreter and on the host; empty where there is none.
+/// The failure of one program alone, by the interpreter, on the host and on the device; empty where there is none.
 std::string failure_of(const std::string& text) {
     SourceManager sources;
     const auto subject = check_program(sources, "p", text);
     if (subject->accepted()) check_on_host({subject.get()}, sources);
+    if (subject->accepted()) check_on_device({subject.get()}, sources);
     return subject->failure;
 }
 
@@ -74,7 +75,7 @@ Tape shrink(Tape tape) {
     return tape;
 }
 
-TEST(Random, HostEqualsReference) {
+TEST(Random, CodeEqualsReference) {
     constexpr int kBatch = 32;  // programs in one run of the system's compiler
     std::mt19937_64 rng(static_cast<std::uint64_t>(seed()));
     int accepted = 0, failures = 0;
@@ -91,6 +92,8 @@ TEST(Random, HostEqualsReference) {
         }
         accepted += static_cast<int>(legal.size());
         check_on_host(legal, sources);
+        std::erase_if(legal, [](const Subject* s) { return !s->failure.empty(); });
+        check_on_device(legal, sources);
         for (std::size_t i = 0; i < subjects.size() && failures < 3; ++i) {
             if (subjects[i]->failure.empty()) continue;
             ++failures;
@@ -223,6 +226,7 @@ TEST_P(Regressions, StayFixed) {
     const bool legal = std::filesystem::path(GetParam()).filename().string().rfind("rejected_", 0) != 0;
     EXPECT_EQ(subject->accepted(), legal) << render_text(subject->compiled.diags, sources);
     if (subject->accepted()) check_on_host({subject.get()}, sources);
+    if (subject->accepted()) check_on_device({subject.get()}, sources);
     EXPECT_EQ(subject->failure, "");
 }
 

@@ -185,7 +185,6 @@ constexpr int64_t kernel_limit = (int64_t{1} << 30) + (int64_t{1} << 24);
 struct Argument {
     int64_t value;
     int64_t least = 1 - kernel_limit;
-    operator int32_t() const { return static_cast<int32_t>(value); }
 };
 
 template <class T>
@@ -194,6 +193,15 @@ bool is_valid(const T&) {
 }
 [[maybe_unused]] bool is_valid(const Argument& argument) {
     return argument.value >= argument.least && argument.value < kernel_limit;
+}
+
+// What the kernel is given for an argument.
+template <class T>
+const T& kernel_value(const T& argument) {
+    return argument;
+}
+[[maybe_unused]] int32_t kernel_value(const Argument& argument) {
+    return static_cast<int32_t>(argument.value);
 }
 
 // Puts a kernel into the stream, unless its grid is empty.
@@ -207,7 +215,7 @@ template <class... Parameters, class... Arguments>
     config.gridDim = dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]));
     config.blockDim = block;
     config.stream = stream;
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(arguments)...);
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...);
     return error == cudaSuccess ? PIPE_OK : PIPE_ERROR_DEVICE;
 }
 )text";
@@ -219,7 +227,7 @@ const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
         "Argument", "Element", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "aligned", "at", "extend_reach", "grid",
-        "has_known_strides", "is_dense", "is_valid", "kernel_limit", "launch", "load", "rank", "read_only", "store",
+        "has_known_strides", "is_dense", "is_valid", "kernel_limit", "kernel_value", "launch", "load", "rank", "read_only", "store",
         "unpack", "view_at",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "codegen/cuda.h"
 #include "codegen/host.h"
 #include "support_lib/compile.h"
 
@@ -17,7 +18,9 @@ struct GeneratedText {
     std::string header, source;
 };
 
-inline GeneratedText generate(const std::string& stem, const std::string& text) {
+/// `write` makes the source of checked pipelines.
+template <class Write>
+GeneratedText generate_with(const std::string& stem, const std::string& text, const Write& write) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, stem + ".pipe", text);
     if (!compiled.ok()) throw std::runtime_error(compiled.diags.all().front().message);
@@ -25,8 +28,20 @@ inline GeneratedText generate(const std::string& stem, const std::string& text) 
     for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
         units.push_back({&compiled.pipelines[i], &compiled.models[i]});
     }
-    return {codegen::header(stem + ".pipe", stem, units),
-            codegen::host_source(stem + ".pipe", stem + ".h", units, sources)};
+    return {codegen::header(stem + ".pipe", stem, units), write(units, sources)};
+}
+
+inline GeneratedText generate(const std::string& stem, const std::string& text) {
+    return generate_with(stem, text, [&](const std::vector<codegen::Unit>& units, const SourceManager& sources) {
+        return codegen::host_source(stem + ".pipe", stem + ".h", units, sources);
+    });
+}
+
+/// The same with CUDA source.
+inline GeneratedText generate_cuda(const std::string& stem, const std::string& text) {
+    return generate_with(stem, text, [&](const std::vector<codegen::Unit>& units, const SourceManager& sources) {
+        return codegen::cuda_source(stem + ".pipe", stem + ".h", units, sources);
+    });
 }
 
 /// A directory that goes with the object.

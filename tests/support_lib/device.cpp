@@ -67,13 +67,17 @@ private:
 }  // namespace
 
 DeviceLibrary::DeviceLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                             const codegen::CudaOptions& options) {
+                             const codegen::CudaOptions& options)
+    : DeviceLibrary(codegen::header("generated.pipe", "generated", units), "generated.h",
+                    codegen::cuda_source("generated.pipe", "generated.h", units, sources, options)) {}
+
+DeviceLibrary::DeviceLibrary(const std::string& header, const std::string& header_name, const std::string& source) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pipec-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
     directory_ = pattern;
     const std::string base = directory_ + "/generated";
-    write(base + ".h", codegen::header("generated.pipe", "generated", units));
-    write(base + ".cu", codegen::cuda_source("generated.pipe", "generated.h", units, sources, options));
+    write(directory_ + "/" + header_name, header);
+    write(base + ".cu", source);
     run_command(fmt::format("{} {}.cu -o {}.o", PIPEC_SIMT_COMPILE, base, base), base + ".log");
     run_command(fmt::format("{} {}.o -o {}.so", PIPEC_SIMT_LINK, base, base), base + ".log");
     handle_ = dlopen((base + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);

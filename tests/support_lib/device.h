@@ -18,6 +18,8 @@ public:
     /// messages where it refuses.
     DeviceLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
                   const codegen::CudaOptions& options = {});
+    /// Of a text that is generated already.
+    DeviceLibrary(const std::string& header, const std::string& header_name, const std::string& source);
     ~DeviceLibrary();
     DeviceLibrary(const DeviceLibrary&) = delete;
     DeviceLibrary& operator=(const DeviceLibrary&) = delete;

@@ -1,0 +1,265 @@
+// CUDA text: what it looks like (golden/blur.cu, without the fixed part), what kernels can say that lowering does not
+// need yet, and that nvcc takes all of it where there is nvcc.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <functional>
+
+#include "codegen/generated.h"
+#include "codegen/lower.h"
+#include "ir/build.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+
+namespace pipec::testing {
+namespace {
+
+using codegen::kernel::Barrier;
+using codegen::kernel::Kernel;
+using codegen::kernel::Program;
+using ir::BinaryOp;
+using ir::Source;
+using ir::Type;
+
+constexpr Type kTypes[] = {Type::Bool,   Type::Int8,   Type::Int16,  Type::Int32,   Type::Int64,   Type::UInt8,
+                           Type::UInt16, Type::UInt32, Type::UInt64, Type::Float16, Type::Float32, Type::Float64};
+
+std::string nvcc() {
+    for (const char* path : {"/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"}) {
+        if (std::filesystem::exists(path)) return path;
+    }
+    return "";
+}
+
+/// A .cu and its header, through nvcc without a warning.
+void expect_nvcc_accepts(const std::string& header, const std::string& source) {
+    if (nvcc().empty()) return;
+    const Directory directory;
+    directory.write("p.h", header);
+    directory.write("p.cu", source);
+    std::string output;
+    const int status = directory.run(
+        nvcc() + " -std=c++17 -arch=sm_80 -Werror all-warnings -Xcompiler -Wall,-Wextra -c $D/p.cu -o $D/p.o", &output);
+    EXPECT_EQ(status, 0) << output;
+}
+
+/// Pipelines, of which each gets one hand-made step instead of those that lowering makes.
+class Programs {
+public:
+    using Make = std::function<Kernel(Program&)>;
+
+    explicit Programs(const std::string& text) : compiled_(compile_text(sources_, "p.pipe", text)) {
+        if (!compiled_.ok()) throw std::runtime_error(compiled_.diags.all().front().message);
+    }
+    /// Replaces the steps of the next pipeline by one of this kernel, which needs aligned arrays, and of what lowering
+    /// makes for others.
+    void add(const Make& make) {
+        const std::size_t i = programs_.size();
+        Program program = codegen::lower({&compiled_.pipelines.at(i), &compiled_.models.at(i)}, sources_);
+        ASSERT_EQ(program.steps.size(), 1u);
+        std::vector<Kernel>& variants = program.steps.front().variants;
+        Kernel dense = variants.back();
+        variants = {make(program), std::move(dense)};
+        variants.front().name = "by_hand";
+        EXPECT_EQ(codegen::kernel::verify(program), std::vector<std::string>());
+        programs_.push_back(std::move(program));
+    }
+    void expect_reference() {
+        std::vector<codegen::Unit> units;
+        for (const Program& program : programs_) units.push_back({&program.pipeline, &program.model});
+        const std::string header = codegen::header("p.pipe", "p", units);
+        const std::string source = codegen::cuda_source("p.pipe", "p.h", programs_);
+        expect_nvcc_accepts(header, source);
+        const DeviceLibrary library(header, "p.h", source);
+        std::mt19937_64 rng(3);
+        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
+            const reference::Arguments arguments = random_arguments(pipeline, {}, Fill::Extreme, rng);
+            const auto expected = reference::run(pipeline, arguments);
+            for (const Layout layout : {Layout::Dense, Layout::Sparse}) {
+                const auto actual = run_device(library.info(pipeline.name), arguments, layout, 5);
+                EXPECT_EQ(difference(expected.at("o"), actual.at("o")), "") << pipeline.name;
+            }
+        }
+    }
+
+private:
+    SourceManager sources_;
+    Compiled compiled_;
+    std::vector<Program> programs_;
+};
+
+const Source kInput{Source::Kind::Input, 0};
+const Source kOutput{Source::Kind::Stage, 0};
+const Source kTile{Source::Kind::Local, 0};
+
+ir::Expr number(std::int64_t value) {
+    return ir::int_constant(Type::Int32, value);
+}
+ir::Expr plus(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(BinaryOp::Add, a, b);
+}
+ir::Expr times(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(BinaryOp::Mul, a, b);
+}
+
+/// A kernel of one warp; `lane` becomes its thread's number.
+Kernel warp_kernel(Program& program, ir::Expr& lane) {
+    Kernel kernel;
+    kernel.layout = codegen::kernel::Layout::Wide;
+    kernel.block = {32, 1, 1};
+    const ir::VarId var = ir::new_variable(program.pipeline, "lane");
+    kernel.specials.push_back({var, codegen::kernel::Special::Id::ThreadX});
+    lane = ir::variable(var, Type::Int32);
+    return kernel;
+}
+
+TEST(CudaText, Golden) {
+    const std::string text = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/blur.pipe");
+    const std::string source = generate_cuda("blur", text).source;
+    const std::string part = source.substr(source.find("// ---- blur"));
+    const std::string path = PIPEC_SOURCE_DIR "/tests/codegen/golden/blur.cu";
+    if (std::getenv("PIPEC_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << part;
+    EXPECT_EQ(part, read_file(path));
+    EXPECT_EQ(source, generate_cuda("blur", text).source);
+}
+
+TEST(CudaText, OfEveryOperatorIsForNvcc) {
+    const std::string text = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/operators.pipe");
+    const GeneratedText generated = generate_cuda("p", text);
+    expect_nvcc_accepts(generated.header, generated.source);
+}
+
+// A value of the lane three before.
+TEST(CudaKernels, ShufflesOfEveryType) {
+    std::string text;
+    for (const Type type : kTypes) {
+        text += fmt::format("pipeline {0}_(a: {0}[32]) -> o: {0}[32] {{ o(x) = a(if x < 3 then x else x - 3) }}\n",
+                            ir::name(type));
+    }
+    Programs programs(text);
+    for (const Type type : kTypes) {
+        programs.add([&](Program& program) {
+            ir::Expr lane;
+            Kernel kernel = warp_kernel(program, lane);
+            const ir::VarId own = ir::new_variable(program.pipeline, "own", type);
+            const ir::VarId other = ir::new_variable(program.pipeline, "other", type);
+            kernel.body.push_back({codegen::kernel::Define{own, ir::read(kInput, type, {lane})}});
+            kernel.body.push_back({codegen::kernel::Shuffle{other, ir::variable(own, type),
+                                                            codegen::kernel::Shuffle::From::Up, number(3)}});
+            kernel.body.push_back({codegen::kernel::Store{kOutput, {lane}, {ir::variable(other, type)}, nullptr}});
+            return kernel;
+        });
+    }
+    programs.expect_reference();
+}
+
+// Packs of 16 bytes go from global memory into shared memory, and from there back, those of the last lane first.
+TEST(CudaKernels, PacksOfEveryTypeThroughSharedMemory) {
+    std::string text;
+    for (const Type type : kTypes) {
+        const int n = 16 / ir::bytes(type);
+        text +=
+            fmt::format("pipeline {0}_(a: {0}[{1}]) -> o: {0}[{1}] {{ o(x) = a((31 - x / {2}) * {2} + x % {2}) }}\n",
+                        ir::name(type), 32 * n, n);
+    }
+    Programs programs(text);
+    for (const Type type : kTypes) {
+        const int n = 16 / ir::bytes(type);
+        programs.add([&](Program& program) {
+            ir::Expr lane;
+            Kernel kernel = warp_kernel(program, lane);
+            kernel.shared.push_back({"tile", type, {32, n}});
+            const auto load = [&](Source source, std::vector<ir::Expr> at) {
+                codegen::kernel::Load pack{{}, source, std::move(at)};
+                std::vector<ir::Expr> values;
+                for (int i = 0; i < n; ++i) {
+                    pack.vars.push_back(ir::new_variable(program.pipeline, "v", type));
+                    values.push_back(ir::variable(pack.vars.back(), type));
+                }
+                kernel.body.push_back({std::move(pack)});
+                return values;
+            };
+            const ir::Expr first = times(lane, number(n));
+            const std::vector<ir::Expr> in = load(kInput, {first});
+            kernel.body.push_back({codegen::kernel::Store{kTile, {lane, number(0)}, in, nullptr}});
+            kernel.body.push_back({Barrier{Barrier::Scope::Warp}});
+            const ir::Expr mirrored = ir::binary(BinaryOp::Sub, number(31), lane);
+            const std::vector<ir::Expr> out = load(kTile, {mirrored, number(0)});
+            kernel.body.push_back({codegen::kernel::Store{kOutput, {first}, out, nullptr}});
+            return kernel;
+        });
+    }
+    programs.expect_reference();
+}
+
+// One node, whose value changes with the variable that it reads: it must not keep a name over a change, neither to a
+// later statement, nor out of a branch, nor around a loop.
+TEST(CudaKernels, NamesDoNotOutliveChanges) {
+    Programs programs(R"(
+        fn step(v) = v * v + v
+        fn often(v) = step(step(step(v)))
+        pipeline p(a: int32[32]) -> o: int32[32] {
+            o(x) = let v = often(step(a(x))), w = if x % 2 == 0 then step(v) else v in step(w) + w
+        })");
+    programs.add([&](Program& program) {
+        ir::Expr lane;
+        Kernel kernel = warp_kernel(program, lane);
+        const ir::VarId var = ir::new_variable(program.pipeline, "v");
+        const ir::VarId k = ir::new_variable(program.pipeline, "k");
+        const ir::Expr v = ir::variable(var, Type::Int32);
+        const ir::Expr step = plus(times(v, v), v);
+        const codegen::kernel::Stmt assign{codegen::kernel::Assign{var, step}};
+        const ir::Expr even = ir::binary(BinaryOp::Eq, ir::binary(BinaryOp::Mod, lane, number(2)), number(0));
+        kernel.body.push_back({codegen::kernel::Variable{var, ir::read(kInput, Type::Int32, {lane})}});
+        kernel.body.push_back(assign);
+        kernel.body.push_back({codegen::kernel::For{k, number(0), number(6), number(2), false, {assign}}});
+        kernel.body.push_back({codegen::kernel::If{even, {assign}, {}}});
+        kernel.body.push_back({codegen::kernel::Store{kOutput, {lane}, {plus(step, v)}, nullptr}});
+        return kernel;
+    });
+    programs.expect_reference();
+}
+
+// Updates whose order does not matter, so that they can be compared: in global memory, and in that of a block.
+TEST(CudaKernels, AtomicsOfEveryType) {
+    std::string text;
+    for (const char* type : {"int32", "uint32", "int64", "uint64", "float16", "float32", "float64"}) {
+        for (const char* cells : {"N", "16"}) {
+            // Sums and products of small powers of two are exact in every order.
+            text += fmt::format(R"(
+                pipeline {0}_{1}(u: uint8[200], f: {0}[200], size: int32[N]) -> s: {0}[{1}], p: {0}[{1}], lo: {0}[{1}], hi: {0}[{1}]
+                    where N >= 16 {{
+                    one(x): {0} = {0}(if u(x) > 200 then 2 else 1)
+                    accumulate s(i in 0..{1}): {0} = {0}(0) {{ for x in 0..200 {{ s(u(x) % 16) += one(x) }} }}
+                    accumulate p(i in 0..{1}): {0} = {0}(1) {{ for x in 0..200 {{ p(u(x) % 16) *= one(x) }} }}
+                    accumulate lo(i in 0..{1}): {0} = {0}(50) {{ for x in 0..200 {{ lo(u(x) % 16) min= f(x) }} }}
+                    accumulate hi(i in 0..{1}): {0} = {0}(50) {{ for x in 0..200 {{ hi(u(x) % 16) max= f(x) }} }}
+                }})",
+                                type, cells);
+        }
+    }
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", text);
+    ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+    std::vector<codegen::Unit> units;
+    for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
+        units.push_back({&compiled.pipelines[i], &compiled.models[i]});
+    }
+    const std::string header = codegen::header("p.pipe", "p", units);
+    const std::string source = codegen::cuda_source("p.pipe", "p.h", units, sources);
+    EXPECT_NE(source.find("atomic_update(&"), std::string::npos) << "none in shared memory";
+    expect_nvcc_accepts(header, source);
+    const DeviceLibrary library(header, "p.h", source);
+    std::mt19937_64 rng(3);
+    for (const ir::Pipeline& pipeline : compiled.pipelines) {
+        const reference::Arguments arguments = random_arguments(pipeline, {{"N", 20}}, Fill::Extreme, rng);
+        const auto expected = reference::run(pipeline, arguments);
+        const auto actual = run_device(library.info(pipeline.name), arguments, Layout::Dense, 5);
+        for (const auto& [name, array] : expected) {
+            EXPECT_EQ(difference(array, actual.at(name)), "") << pipeline.name << "." << name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pipec::testing

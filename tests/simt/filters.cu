@@ -141,17 +141,20 @@ int sum(const float* values, float* result, int count, int threads, cudaStream_t
     return cudaLaunchKernelEx(&config, sum_kernel, reinterpret_cast<const float4*>(values), result, quads);
 }
 
-int increment_twice(int* values, bool wait, cudaStream_t stream) {
+int increment_often(int* values, int times, const bool* wait, cudaStream_t stream) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = configuration(dim3(2), dim3(32), stream);
     config.attrs = &early;
     config.numAttrs = 1;
-    const auto kernel = wait ? increment_early<true> : increment_early<false>;
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<const int*>(values), values + 64);
-    if (error != cudaSuccess) return error;
-    return cudaLaunchKernelEx(&config, kernel, static_cast<const int*>(values + 64), values + 128);
+    for (int i = 0; i < times; ++i) {
+        const auto kernel = wait[i] ? increment_early<true> : increment_early<false>;
+        const int* in = values + 64 * i;
+        const cudaError_t error = cudaLaunchKernelEx(&config, kernel, in, values + 64 * (i + 1));
+        if (error != cudaSuccess) return error;
+    }
+    return cudaSuccess;
 }
 
 int ask_for_shared(int bytes, bool allow, int* attribute_error, cudaStream_t stream) {

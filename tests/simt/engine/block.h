@@ -26,7 +26,9 @@ struct Grid {
     std::uintptr_t module_begin = 0, module_end = 0;  ///< code and constants of the kernel's shared object
     std::uintptr_t static_begin = 0, static_end = 0;  ///< its __shared__ variables
     Record begin = 0;                                 ///< its first era
-    Record previous = 0;  ///< what a lane that has not waited for the previous kernel knows to be over
+    Record previous = 0;              ///< what a lane that has not waited for the previous kernel knows to be over
+    bool waited = false;              ///< some lane has waited for the previous kernel
+    bool wait_is_not_enough = false;  ///< the previous kernel has not waited for the one before it
     /// A read of what nobody had written. It is a race if another lane writes it later and nothing orders the two, so
     /// it is reported when that, or another fault, or the end of the launch decides.
     std::optional<Fault> unwritten_read;
@@ -134,8 +136,14 @@ Record next_era();
 
 /// Finds the kernel's __shared__ variables. They may not exist before the first access to one: then it is false.
 bool find_static(Block& block, Grid& grid);
+
+/// What a stream has last done, for kernels that may start before it is over.
+struct LastKernel {
+    Record begin = 0;             ///< 0: it was no kernel
+    bool all_before_over = true;  ///< when it ends, so have the kernels before it
+};
 /// Runs a whole grid on this thread. `overlaps`: with the kernel before, until a lane waits for it. False: there was a
 /// fault.
-bool run_grid(Grid& grid, bool overlaps);
+bool run_grid(Grid& grid, bool overlaps, LastKernel& last);
 
 }  // namespace simt

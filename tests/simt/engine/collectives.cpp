@@ -163,8 +163,15 @@ unsigned vote(Vote kind, unsigned mask, bool predicate, Site site) {
 unsigned active_mask() {
     return running.block->active(*running.lane);
 }
-void wait_for_previous_kernel() {
-    running.lane->view.settled = running.block->grid->begin;
+void wait_for_previous_kernel(Site site) {
+    Grid& grid = *running.block->grid;
+    if (grid.wait_is_not_enough) {
+        lane_fault(Kind::Race, *running.lane,
+                   "the previous kernel started early and has not waited itself: those before it may still run",
+                   text(site));
+    }
+    grid.waited = true;
+    running.lane->view.settled = grid.begin;
 }
 
 uint3 thread_index() {

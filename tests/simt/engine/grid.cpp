@@ -1,5 +1,7 @@
 // A launch: all blocks of its grid, one after the other.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <numeric>
 
 #include "engine/block.h"
@@ -17,7 +19,12 @@ Statistics counts;
 }  // namespace
 
 Record next_era() {
-    return era_begin(++eras);
+    if (++eras == 0) {
+        std::fputs("simt: four thousand million blocks and barriers are more than one process can tell apart\n",
+                   stderr);
+        std::abort();
+    }
+    return era_begin(eras);
 }
 Order order() {
     return chosen;
@@ -55,12 +62,12 @@ bool find_static(Block& block, Grid& grid) {
     return true;
 }
 
-bool run_grid(Grid& grid, bool overlaps) {
+bool run_grid(Grid& grid, bool overlaps, LastKernel& last) {
     static thread_local Block block;
-    static Record previous = 0;
+    overlaps = overlaps && last.begin != 0;
     grid.begin = next_era();
-    grid.previous = overlaps ? previous : grid.begin;
-    previous = grid.begin;
+    grid.previous = overlaps ? last.begin : grid.begin;
+    grid.wait_is_not_enough = overlaps && !last.all_before_over;
     find_static(block, grid);
     block.dynamic_cells.reserve(grid.dynamic_bytes);
 
@@ -83,6 +90,7 @@ bool run_grid(Grid& grid, bool overlaps) {
         counts.lanes += grid.threads.x * grid.threads.y * grid.threads.z;
         if (!block.run(grid, index)) return false;
     }
+    last = {grid.begin, !overlaps || grid.waited};
     if (grid.unwritten_read) keep(*grid.unwritten_read);
     return !grid.unwritten_read;
 }

@@ -28,13 +28,12 @@ DeviceMemory& device() {
     return DeviceMemory::get();
 }
 
-bool copy(void* to, const void* from, std::size_t bytes) {
+void copy(void* to, const void* from, std::size_t bytes) {
     const bool to_device = device().contains(to);
     const bool from_device = device().contains(from);
     std::memmove(to, from, bytes);
     if (to_device && from_device) device().copy_written(to, from, bytes);
     if (to_device && !from_device) device().set_written(to, bytes);
-    return true;
 }
 
 cudaError_t check_copy(const void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
@@ -87,9 +86,9 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Call* c
     grid.dynamic_bytes = config.dynamicSmemBytes;
     grid.call_begin = reinterpret_cast<std::uintptr_t>(call);
     grid.call_end = grid.call_begin + call->size();
-    return enqueue(config.stream, [owned, grid, overlaps]() {
-        Grid running_grid = grid;
-        return run_grid(running_grid, overlaps);
+    return enqueue(config.stream, [owned, grid, overlaps](LastKernel& last) {
+        Grid now = grid;
+        return run_grid(now, overlaps, last);
     });
 }
 
@@ -125,7 +124,8 @@ cudaError_t cudaFree(void* pointer) {
 cudaError_t cudaMemsetAsync(void* pointer, int value, std::size_t bytes, cudaStream_t stream) {
     const Lock lock(runtime_lock());
     if (!device().allocated(pointer, bytes)) return result(cudaErrorInvalidValue);
-    return enqueue(stream, [=]() {
+    return enqueue(stream, [=](LastKernel& last) {
+        last = {};
         std::memset(pointer, value, bytes);
         device().set_written(pointer, bytes);
         return true;
@@ -141,7 +141,11 @@ cudaError_t cudaMemset(void* pointer, int value, std::size_t bytes) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     const Lock lock(runtime_lock());
     if (const cudaError_t error = check_copy(to, from, bytes, kind); error != cudaSuccess) return error;
-    return enqueue(stream, [=]() { return copy(to, from, bytes); });
+    return enqueue(stream, [=](LastKernel& last) {
+        last = {};
+        copy(to, from, bytes);
+        return true;
+    });
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {

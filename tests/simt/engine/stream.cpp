@@ -12,6 +12,7 @@ struct Pending {
     cudaStream_t stream;
     SimtOperation operation;
 };
+LastKernel last_of_null_stream;
 std::vector<Pending> pending;  // of all streams, in the order of the calls
 std::vector<std::unique_ptr<CUstream_st>> streams;
 std::vector<std::unique_ptr<CUgraph_st>> graphs;
@@ -36,7 +37,8 @@ cudaError_t run(const std::vector<bool>& chosen) {
     for (std::size_t i = 0; i < pending.size(); ++i) (chosen[i] ? now : later).push_back(std::move(pending[i]));
     pending = std::move(later);
     for (const Pending& item : now) {
-        if (device_failed() || !item.operation()) {
+        LastKernel& last = item.stream == nullptr ? last_of_null_stream : item.stream->last;
+        if (device_failed() || !item.operation(last)) {
             pending.clear();
             return result(cudaErrorLaunchFailure);
         }

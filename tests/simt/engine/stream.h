@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "cuda_runtime.h"
+#include "engine/block.h"
 
 /// False: there was a fault.
-using SimtOperation = std::function<bool()>;
+using SimtOperation = std::function<bool(simt::LastKernel&)>;
 
 struct CUgraph_st {
     std::vector<SimtOperation> operations;
@@ -18,6 +19,7 @@ struct CUgraphExec_st {
     std::vector<SimtOperation> operations;
 };
 struct CUstream_st {
+    simt::LastKernel last{};
     bool blocking = true;  ///< waits for the null stream, and it for this one
     CUgraph_st* capture = nullptr;
     bool capture_invalid = false;

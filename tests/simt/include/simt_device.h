@@ -39,7 +39,7 @@ void sync_warp(unsigned mask, Site site);
 std::uint64_t shuffle(Shuffle kind, unsigned mask, std::uint64_t bits, int argument, int width, Site site);
 unsigned vote(Vote kind, unsigned mask, bool predicate, Site site);
 unsigned active_mask();
-void wait_for_previous_kernel();
+void wait_for_previous_kernel(Site site);
 
 }  // namespace simt
 
@@ -84,6 +84,9 @@ inline int __any_sync(unsigned mask, int predicate, SIMT_HERE) {
 }
 inline int __all_sync(unsigned mask, int predicate, SIMT_HERE) {
     return static_cast<int>(simt::vote(simt::Vote::All, mask, predicate != 0, {file, line}));
+}
+inline void cudaGridDependencySynchronize(SIMT_HERE) {
+    simt::wait_for_previous_kernel({file, line});
 }
 inline unsigned __activemask() {
     return simt::active_mask();
@@ -153,9 +156,6 @@ unsigned short atomicCAS(unsigned short* address, unsigned short expected, unsig
 
 inline void __threadfence() {}
 inline void __threadfence_block() {}
-inline void cudaGridDependencySynchronize() {
-    simt::wait_for_previous_kernel();
-}
 inline void cudaTriggerProgrammaticLaunchCompletion() {}
 
 #define SIMT_LOAD(name)               \

@@ -10,7 +10,6 @@
 #include <unordered_map>
 
 #include "ir/build.h"
-#include "ir/print.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen::kernel {
@@ -181,7 +180,7 @@ private:
             const Same claimed = s.uniform == If::Uniform::Block ? Same::Block : Same::Warp;
             if (of(s.condition) > claimed)
                 problems_.push_back(fmt::format("the condition `{}` is not the same in the whole {}",
-                                                ir::to_string(pipeline_, s.condition, local_names()), name(claimed)));
+                                                expression_text(pipeline_, s.condition, local_names()), name(claimed)));
             inside = join(control, claimed);
         }
         walk(s.then, inside);

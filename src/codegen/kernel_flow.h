@@ -29,4 +29,7 @@ void for_each_stmt(const Body& body, const F& f) {
 /// The expressions that a statement evaluates itself (not those of statements inside of it), in order; none is null.
 std::vector<ir::Expr> expressions(const Stmt& stmt);
 
+/// An expression as text, no longer than its graph; `locals` are the names of the kernel's arrays.
+std::string expression_text(ir::Pipeline pipeline, const ir::Expr& e, const std::vector<std::string>& locals);
+
 }  // namespace pipec::codegen::kernel

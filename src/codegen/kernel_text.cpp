@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <map>
+#include <algorithm>
+#include <functional>
 #include <set>
+#include <unordered_map>
 
 #include "codegen/kernel_flow.h"
 #include "codegen/kernel_ir.h"
@@ -42,6 +44,88 @@ std::string_view assignment(ir::ReduceOp op) {
         case ir::ReduceOp::Min: return "min=";
         default: return "max=";
     }
+}
+
+/// Expressions of more nodes, written out as trees, get names for what occurs in them more than once: otherwise their
+/// text could be longer than anyone's memory.
+constexpr std::int64_t kLargeTree = 200;
+/// What has fewer nodes is written again.
+constexpr std::int64_t kSmallTree = 5;
+
+/// Makes shared nodes of an expression into lets; those that use the variable of a loop stand in its body.
+class Sharing {
+public:
+    using Name = std::function<ir::VarId(ir::Type)>;
+    explicit Sharing(Name name) : name_(std::move(name)) {}
+
+    ir::Expr with_lets(const ir::Expr& e) { return tree_size(e) > kLargeTree ? level(e) : e; }
+
+private:
+    /// What a loop's body, or the whole expression, knows.
+    struct Level {
+        std::unordered_map<const ir::Node*, ir::Expr> done;
+        std::unordered_map<const ir::Node*, int> uses;
+        std::unordered_map<const ir::Node*, bool> fixed;  ///< uses no variable that is bound further inside
+        std::set<ir::VarId> inner;
+        std::vector<std::pair<ir::VarId, ir::Expr>> lets;
+    };
+
+    std::int64_t tree_size(const ir::Expr& e) {
+        if (const auto found = sizes_.find(e.get()); found != sizes_.end()) return found->second;
+        std::int64_t size = 1;
+        for (const ir::Expr& child : ir::children(e)) size = std::min(size + tree_size(child), kLargeTree + 1);
+        sizes_.emplace(e.get(), size);
+        return size;
+    }
+
+    static bool is_fixed(Level& level, const ir::Expr& e) {
+        if (const auto found = level.fixed.find(e.get()); found != level.fixed.end()) return found->second;
+        const auto* var = ir::as<ir::Variable>(e);
+        bool fixed = var == nullptr || !level.inner.contains(var->id);
+        for (const ir::Expr& child : ir::children(e)) fixed = is_fixed(level, child) && fixed;
+        level.fixed.emplace(e.get(), fixed);
+        return fixed;
+    }
+
+    ir::Expr level(const ir::Expr& e) {
+        Level level;
+        ir::for_each_node(e, [&](const ir::Expr& n) {
+            for (const ir::Expr& child : ir::children(n)) ++level.uses[child.get()];
+            if (const auto* let = ir::as<ir::Let>(n)) level.inner.insert(let->var);
+            if (const auto* reduce = ir::as<ir::Reduce>(n)) {
+                for (const ir::Range& range : reduce->ranges) level.inner.insert(range.var);
+            }
+        });
+        ir::Expr result = rewrite(level, e);
+        for (auto let = level.lets.rbegin(); let != level.lets.rend(); ++let)
+            result = ir::let(let->first, let->second, result);
+        return result;
+    }
+
+    ir::Expr rewrite(Level& level, const ir::Expr& e) {
+        if (const auto found = level.done.find(e.get()); found != level.done.end()) return found->second;
+        const bool binds = ir::as<ir::Reduce>(e) != nullptr || ir::as<ir::Let>(e) != nullptr;
+        const ir::Expr body = binds ? ir::children(e).back() : nullptr;
+        ir::Expr result = ir::map_children(
+            e, [&](const ir::Expr& child) { return child == body ? this->level(child) : rewrite(level, child); });
+        if (level.uses[e.get()] > 1 && tree_size(e) >= kSmallTree && is_fixed(level, e)) {
+            const ir::VarId var = name_(e->type);
+            level.lets.emplace_back(var, result);
+            result = ir::variable(var, e->type);
+        }
+        level.done.emplace(e.get(), result);
+        return result;
+    }
+
+    Name name_;
+    std::unordered_map<const ir::Node*, std::int64_t> sizes_;
+};
+
+/// Adds the lets' variables to the pipeline.
+std::string text_with_lets(ir::Pipeline& pipeline, const ir::Expr& e, const std::vector<std::string>& locals) {
+    int number = 0;
+    Sharing sharing([&](ir::Type type) { return ir::new_variable(pipeline, fmt::format("${}", ++number), type); });
+    return ir::to_string(pipeline, sharing.with_lets(e), locals);
 }
 
 class Printer {
@@ -114,7 +198,7 @@ private:
         return source.kind == ir::Source::Kind::Local ? locals_.at(i) : pipeline_.stages.at(i).name;
     }
 
-    std::string text(const ir::Expr& e) { return ir::to_string(pipeline_, e, locals_); }
+    std::string text(const ir::Expr& e) { return text_with_lets(pipeline_, e, locals_); }
 
     std::string list(const std::vector<ir::Expr>& exprs) {
         std::vector<std::string> texts;
@@ -186,6 +270,10 @@ private:
 };
 
 }  // namespace
+
+std::string expression_text(ir::Pipeline pipeline, const ir::Expr& e, const std::vector<std::string>& locals) {
+    return text_with_lets(pipeline, e, locals);
+}
 
 std::string to_string(const Program& program) {
     std::string text = fmt::format("program {}\n", program.pipeline.name);

@@ -449,5 +449,22 @@ step 0
 )");
 }
 
+TEST_F(KernelIr, TextIsAsLongAsTheGraphNotTheTree) {
+    const auto doubled = [](ir::Expr e) {
+        for (int i = 0; i < 40; ++i) e = ir::binary(BinaryOp::Max, e, e + real(i));
+        return e;
+    };
+    const ir::VarId k = variable("k");
+    const ir::Expr outside = doubled(img(thread_x_));
+    const ir::Expr inside = doubled(img(use(k)) + outside);
+    const ir::Expr loop = ir::reduce(ir::ReduceOp::Sum, {{k, number(0), number(9)}}, inside);
+    EXPECT_EQ(problems({store(thread_x_, loop + outside)}), Strings{});
+    const std::string text = to_string(program_);
+    EXPECT_LT(text.size(), 6000u);
+    EXPECT_NE(text.find("let $1 = max(img(thread_x), img(thread_x) + 0.0) in let $2 = max($1, $1 + 1.0)"),
+              std::string::npos)
+        << text;
+}
+
 }  // namespace
 }  // namespace pipec::codegen::kernel

@@ -66,7 +66,7 @@ void write_pipeline(Writer& out, const kernel::Program& program, const std::stri
     const Unit unit{&program.pipeline, &program.model};
     CodeNames names = code_names(unit, prefix, device_names());
     const std::vector<StepNames> functions = step_names(program, names);
-    const Regions regions = assign_regions(program.pipeline);
+    const Regions regions = assign_regions(program);
     const std::string space = prefix + "_code";
 
     out.line("// ---- {}", program.pipeline.name);
@@ -87,7 +87,7 @@ void write_pipeline(Writer& out, const kernel::Program& program, const std::stri
     out.add("extern \"C\" {");
     out.blank();
     write_api(out, unit, names, space, "cuda");
-    write_launch(out, program, names, space);
+    write_launch(out, program, names, regions, space);
     out.add("}  // extern \"C\"");
     out.blank();
 }

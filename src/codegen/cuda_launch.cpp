@@ -219,7 +219,7 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
                  names.views[i], names.fields.buffers[i].data);
     }
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-        if (pipeline.stages[i].output >= 0) continue;
+        if (regions.of_stage[i] < 0) continue;
         out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(workspace + plan.regions[{2}], plan.{0});",
                  names.stages[i], names.stage_views[i], regions.of_stage[i]);
     }
@@ -237,7 +237,8 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
     out.blank();
 }
 
-void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const std::string& space) {
+void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
+                  const std::string& space) {
     const ir::Pipeline& pipeline = program.pipeline;
     out.open(launch_signature(names));
     write_launch_checks(out, space, kWorkspaceAlignment);
@@ -246,7 +247,7 @@ void write_launch(Writer& out, const kernel::Program& program, const CodeNames& 
         dense.push_back(fmt::format("is_dense<{0}::{1}<true>>(plan.{2})", space, names.views[i], names.buffers[i]));
     }
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-        if (pipeline.stages[i].output >= 0) continue;
+        if (regions.of_stage[i] < 0) continue;
         dense.push_back(fmt::format("is_dense(plan.{}, {})", names.stages[i], pipeline.stages[i].dims.size()));
     }
     out.line("const bool dense = {};", fmt::join(dense, " && "));

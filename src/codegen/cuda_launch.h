@@ -33,6 +33,7 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
                const std::vector<StepNames>& functions, const Regions& regions, Helpers& helpers);
 
 /// The public function.
-void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const std::string& space);
+void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
+                  const std::string& space);
 
 }  // namespace pipec::codegen

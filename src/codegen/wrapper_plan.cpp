@@ -88,7 +88,7 @@ void PlanWriter::plan_struct() {
     if (!names_.buffers.empty()) out_.line("Array {};", fmt::join(names_.buffers, ", "));
     std::vector<std::string> spaces;
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
-        if (pipeline_.stages[i].output < 0) spaces.push_back(names_.stages[i]);
+        if (regions_.of_stage[i] >= 0) spaces.push_back(names_.stages[i]);
     }
     if (!spaces.empty()) out_.line("Space {};", fmt::join(spaces, ", "));
     if (regions_.count > 0) out_.line("size_t regions[{}];  // offsets in the workspace", regions_.count);
@@ -217,7 +217,7 @@ void PlanWriter::place_stages() {
     }
     std::set<int> sizes;
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
-        if (pipeline_.stages[i].output >= 0) continue;
+        if (regions_.of_stage[i] < 0) continue;
         for (const poly::Interval& interval : unit_.model->domains.at(i).box) {
             sizes.merge(sizes_in(interval.lo));
             sizes.merge(sizes_in(interval.hi));
@@ -226,7 +226,7 @@ void PlanWriter::place_stages() {
     declare_sizes(sizes, "int64_t");
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
         const ir::Stage& stage = pipeline_.stages[i];
-        if (stage.output >= 0) continue;
+        if (regions_.of_stage[i] < 0) continue;
         std::vector<std::string> box;
         for (const poly::Interval& interval : unit_.model->domains[i].box) {
             box.push_back(fmt::format("{{{}, {}}}", wide(interval.lo), wide(interval.hi)));

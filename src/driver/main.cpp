@@ -2,13 +2,18 @@
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <sstream>
 
 #include "driver/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
+#include "driver/nvcc.h"
+#include "driver/object.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
 #include "driver/run.h"
+#include "driver/run_process.h"
+#include "driver/temporary_directory.h"
 #include "driver/warnings.h"
 #include "support/big_stack.h"
 #include "support/render.h"
@@ -28,6 +33,30 @@ void print_diagnostics(const Options& options, const Diagnostics& diags, const S
               << std::flush;
 }
 
+/// A message that may have many lines; each is printed with its control characters made visible.
+void print_lines(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) std::cerr << printable(line) << "\n";
+}
+
+/// -###: the command, without the directory that does not exist yet.
+int print_command(const Options& options, const OutputPaths& paths) {
+    const NativeCompiler compiler = object_compiler(options.target, options.object);
+    print_lines(
+        object_command(compiler, object_source_name(options, paths), options.object, TemporaryDirectory::pattern()));
+    return kExitSuccess;
+}
+
+/// The object as a file to be written. What the compiler had to say is shown, unless it would spoil a document.
+OutputFile object_file(const Options& options, const OutputPaths& paths, const Compilation& compilation,
+                       const SourceManager& sources) {
+    const NativeCompiler compiler = object_compiler(options.target, options.object);
+    const NativeSource source = object_source(options, paths, compilation, sources);
+    ObjectBytes object = make_object(compiler, source, options.object);
+    if (options.diagnostics_format == DiagnosticsFormat::Text) print_lines(object.output);
+    return {paths.main, std::move(object.bytes)};
+}
+
 int run_compiler(const Options& options) {
     Diagnostics diags(options.warnings);
     for (const std::string& flag : options.unknown_warnings) {
@@ -35,19 +64,21 @@ int run_compiler(const Options& options) {
         if (const auto close = closest_warning_flag(flag)) report.note("did you mean `-W" + *close + "`?");
     }
     const OutputPaths paths = plan_outputs(options);
+    if (options.object.print_only) return print_command(options, paths);
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
     const CompileOptions compile_options{options.include_dirs, options.analysis, last_phase(options.emit)};
     const Compilation compilation = compile(sources, main, compile_options, diags);
-    const bool code = options.emit == Emit::Code || options.emit == Emit::Host || options.emit == Emit::Header;
-    if (code && compilation.pipelines.empty() && !diags.has_errors()) {
+    if (writes_code(options.emit) && compilation.pipelines.empty() && !diags.has_errors()) {
         diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))
             .note("`-fsyntax-only` checks a file of functions");
     }
     print_diagnostics(options, diags, sources);
     if (diags.has_errors()) return kExitProgramError;
     protect_inputs(paths, options, compilation.program);
-    write_files(make_outputs(options, paths, compilation, sources));
+    std::vector<OutputFile> files = make_outputs(options, paths, compilation, sources);
+    if (options.emit == Emit::Object) files.push_back(object_file(options, paths, compilation, sources));
+    write_files(files);
     return kExitSuccess;
 }
 
@@ -66,7 +97,8 @@ int run_main(int argc, char** argv) {
 }
 
 int fail(int exit_code, const char* what) {
-    std::cerr << "pipec: error: " << pipec::printable(what) << "\n";
+    std::cerr << "pipec: error: ";
+    print_lines(what);
     return exit_code;
 }
 
@@ -83,6 +115,12 @@ int main(int argc, char** argv) {
         return fail(kExitFile, e.what());
     } catch (const BadPaths& e) {
         return fail(kExitUsage, e.what());
+    } catch (const BadArchitecture& e) {
+        return fail(kExitUsage, e.what());
+    } catch (const ToolError& e) {
+        return fail(kExitTool, e.what());
+    } catch (const Interrupted& e) {
+        die_of(e.signal);
     } catch (const std::exception& e) {
         std::cerr << "pipec: internal error: " << e.what()
                   << "\npipec: this is a defect of the compiler; please report it with the program\n";

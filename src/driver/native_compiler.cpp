@@ -2,65 +2,19 @@
 #include "driver/native_compiler.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
-#include <sstream>
-#include <system_error>
 
 #include "driver/cache_digest.h"
 #include "driver/files.h"
-#include "driver/run_process.h"
 
 namespace fs = std::filesystem;
 
 namespace pipec::driver {
 
 namespace {
-
-constexpr std::chrono::milliseconds kNoticeable{400};
-constexpr std::size_t kShownLines = 30;
-
-std::vector<std::string> words(const std::string& text) {
-    std::istringstream stream(text);
-    std::vector<std::string> result;
-    for (std::string word; stream >> word;) result.push_back(word);
-    return result;
-}
-
-ProcessResult run_compiler(const std::vector<std::string>& command, const std::function<void()>& when_slow = {}) {
-    try {
-        return run_process(command, kNoticeable, when_slow);
-    } catch (const std::system_error& error) {
-        throw NativeCompilerError(fmt::format(
-            "cannot start the C++ compiler `{}`: {}\n  note: `--cxx COMMAND` or the environment variable CXX "
-            "names another one",
-            command.front(), error.code().message()));
-    }
-}
-
-/// The first lines of what a compiler printed, each indented.
-std::string excerpt(const std::string& output) {
-    std::istringstream stream(output);
-    std::string result;
-    std::size_t count = 0;
-    for (std::string line; std::getline(stream, line); ++count) {
-        if (count < kShownLines) result += "\n    " + line;
-    }
-    if (count > kShownLines) result += fmt::format("\n    ... and {} lines more", count - kShownLines);
-    return result;
-}
-
-NativeCompilerError failed(const std::vector<std::string>& command, const ProcessResult& result, const char* doing) {
-    const std::string how = result.signal != 0
-                                ? fmt::format("was killed by signal {} ({})", result.signal, strsignal(result.signal))
-                                : fmt::format("failed with exit code {}", result.exit_code);
-    return NativeCompilerError(
-        fmt::format("the C++ compiler `{}` {} {}{}", command.front(), how, doing, excerpt(result.output)));
-}
 
 /// Two processors whose lines here are equal run the same -march=native code.
 std::string processor() {
@@ -77,39 +31,38 @@ std::string processor() {
 
 }  // namespace
 
-NativeCompiler find_native_compiler(const NativeOptions& options) {
+Tool cxx_tool(const std::string& command) {
     const char* environment = std::getenv("CXX");
-    std::string command = options.command;
-    if (command.empty() && environment != nullptr) command = environment;
-    NativeCompiler result{words(command), {}, {}};
-    if (result.command.empty()) result.command = {"c++"};
+    Tool tool{"the C++ compiler", command_words(command),
+              "`--cxx COMMAND` or the environment variable CXX names another one"};
+    if (tool.command.empty() && environment != nullptr) tool.command = command_words(environment);
+    if (tool.command.empty()) tool.command = {"c++"};
+    return tool;
+}
+
+std::vector<std::string> cxx_flags(int optimize) {
     // Results do not depend on these flags: no contraction to fused multiply-add, no fast-math. errno and the
     // floating-point exception flags are the only things that the -fno- flags give up, and nobody reads them.
-    result.flags = {"-std=c++17",
-                    fmt::format("-O{}", options.optimize),
-                    "-march=native",
-                    "-fopenmp",
-                    "-ffp-contract=off",
-                    "-fno-math-errno",
-                    "-fno-trapping-math",
-                    "-fPIC",
-                    "-shared"};
-    for (const std::string& flag : words(options.extra_flags)) result.flags.push_back(flag);
+    return {"-std=c++17",      fmt::format("-O{}", optimize), "-fopenmp", "-ffp-contract=off",
+            "-fno-math-errno", "-fno-trapping-math"};
+}
 
-    std::vector<std::string> version = result.command;
-    version.emplace_back("--version");
-    const ProcessResult answer = run_compiler(version);
-    if (!answer.ok()) throw failed(version, answer, "when it was asked for its version");
+NativeCompiler find_native_compiler(const NativeOptions& options) {
+    NativeCompiler result{cxx_tool(options.command), cxx_flags(options.optimize)};
+    for (const char* flag : {"-march=native", "-fPIC", "-shared"}) result.flags.emplace_back(flag);
+    for (const std::string& flag : command_words(options.extra_flags)) result.flags.push_back(flag);
+
+    const std::string version = run_tool(result.tool, {"--version"}, "when it was asked for its version");
     const bool native = std::any_of(result.flags.begin(), result.flags.end(),
                                     [](const std::string& flag) { return flag.find("native") != std::string::npos; });
-    result.identity = answer.output + (native ? processor() : "");
+    result.identity = version + (native ? processor() : "");
     return result;
 }
 
 std::string object_key(const NativeCompiler& compiler, const NativeSource& source) {
     std::string text = "object 1\n";
     const auto add = [&](const std::string& part) { text += fmt::format("{}:{}\n", part.size(), part); };
-    for (const std::string& word : compiler.command) add(word);
+    for (const std::string& word : compiler.tool.command) add(word);
     for (const std::string& flag : compiler.flags) add(flag);
     add(compiler.identity);
     add(source.source_name);
@@ -119,18 +72,20 @@ std::string object_key(const NativeCompiler& compiler, const NativeSource& sourc
     return sha256(text);
 }
 
-fs::path compile_object(const NativeCompiler& compiler, const NativeSource& source, const fs::path& directory,
-                        const std::function<void()>& when_slow) {
-    const fs::path object = directory / "object.so", text = directory / source.source_name;
+std::vector<std::string> compile_arguments(const NativeCompiler& compiler, const fs::path& source,
+                                           const fs::path& object) {
+    std::vector<std::string> result = compiler.flags;
+    result.insert(result.end(), {"-o", object.string(), source.string()});
+    return result;
+}
+
+NativeObject compile_object(const NativeCompiler& compiler, const NativeSource& source, const fs::path& directory,
+                            const std::string& object_name, const std::function<void()>& when_slow) {
+    const fs::path object = directory / object_name, text = directory / source.source_name;
     write_files({{text.string(), source.source}, {(directory / source.header_name).string(), source.header}});
-    std::vector<std::string> command = compiler.command;
-    command.insert(command.end(), compiler.flags.begin(), compiler.flags.end());
-    command.insert(command.end(), {"-o", object.string(), text.string()});
-    const ProcessResult result = run_compiler(command, when_slow);
-    if (!result.ok()) {
-        throw failed(compiler.command, result, "on the code that pipec generated");
-    }
-    return object;
+    std::string output = run_tool(compiler.tool, compile_arguments(compiler, text, object),
+                                  "on the code that pipec generated", when_slow);
+    return {object, std::move(output)};
 }
 
 }  // namespace pipec::driver

@@ -1,16 +1,19 @@
 #include "driver/options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 
+#include "driver/command_line.h"
+#include "driver/response_files.h"
 #include "driver/warnings.h"
 #include "support/diagnostic_registry.h"
 #include "support/unicode.h"
@@ -18,108 +21,19 @@
 namespace pipec::driver {
 namespace {
 
-// CLI11 knows `-x` and `--long`. The classic spellings of compilers are rewritten to long options before it parses and
-// written back in the help.
-struct Classic {
-    std::string_view classic, cli;
-    bool takes_value;
-};
-constexpr std::array kClassic{Classic{"-fsyntax-only", "--fsyntax-only", false},
-                              Classic{"-MMD", "--MMD", false},
-                              Classic{"-MD", "--MD", false},
-                              Classic{"-MP", "--MP", false},
-                              Classic{"-MF", "--MF", true},
-                              Classic{"-MT", "--MT", true}};
-
-/// Arguments as CLI11 gets them, and those behind `--`, which are files whatever they look like.
-struct Arguments {
-    std::vector<std::string> options;
-    std::vector<std::string> files;
-};
-
-/// `-MFx.d` and `-MF x.d` become `--MF=x.d` and `--MF x.d`, `-Wall` becomes `--warning=all`.
-Arguments rewrite_classic(const std::vector<std::string>& arguments) {
-    Arguments result;
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const std::string& argument = arguments[i];
-        if (argument == "--") {
-            result.files.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
-            break;
-        }
-        const auto classic = std::find_if(kClassic.begin(), kClassic.end(), [&](const Classic& c) {
-            return argument == c.classic || (c.takes_value && argument.starts_with(c.classic));
-        });
-        if (classic != kClassic.end()) {
-            const std::string value = argument.substr(classic->classic.size());
-            result.options.push_back(std::string(classic->cli) + (value.empty() ? "" : "=" + value));
-        } else if (argument.starts_with("-W") && argument.size() > 2) {
-            result.options.push_back("--warning=" + argument.substr(2));
-        } else {
-            result.options.push_back(argument);
-        }
-    }
-    return result;
-}
-
-constexpr std::size_t kNameWidth = 32;
-constexpr std::size_t kDescriptionWidth = 64;
-
-/// CLI11's help with the classic spellings.
-class Formatter : public CLI::Formatter {
-public:
-    std::string make_option_name(const CLI::Option* option, bool is_positional) const override {
-        std::string name = CLI::Formatter::make_option_name(option, is_positional);
-        for (const Classic& c : kClassic) {
-            if (name == c.cli) return std::string(c.classic);
-        }
-        return name == "--warning" ? "-W<flag>" : name;
-    }
-    /// Broken into lines; the base class indents them.
-    std::string make_option_desc(const CLI::Option* option) const override {
-        std::string text = CLI::Formatter::make_option_desc(option);
-        std::size_t line = 0;
-        for (std::size_t blank = text.find(' '); blank != std::string::npos; blank = text.find(' ', blank + 1)) {
-            const std::size_t next = std::min(text.find(' ', blank + 1), text.size());
-            if (next - line > kDescriptionWidth) {
-                text[blank] = '\n';
-                line = blank + 1;
-            }
-        }
-        return text;
-    }
-    std::string make_option_opts(const CLI::Option* option) const override {
-        return option->get_type_name().empty() ? "" : " " + option->get_type_name();
-    }
-    std::string make_usage(const CLI::App*, std::string) const override {
-        return "Usage: pipec [options] file.pipe\n       pipec run [options] file.pipe\n";
-    }
-};
-
-constexpr std::string_view kFooter = R"(
-Warnings are on unless switched off: -W<id> and -Wno-<id> switch one, -w all of them;
--Werror and -Werror=<id> make errors of them, -Wno-error and -Wno-error=<id> undo that.
-Every message ends with its id in brackets; `pipec --list-diagnostics` prints all of them.
-
-Exit codes: 0 success, 1 the program has errors, 2 wrong command line, 3 a file could not be
-read or written, 4 a defect of the compiler. Where it is not 0, no output file is changed.
-
-Examples:
-  pipec blur.pipe                        write blur.cpp and blur.h into this directory
-  pipec blur.pipe -o build/blur.cpp      the same into build/
-  pipec -fsyntax-only blur.pipe          check only
-  pipec --emit domains blur.pipe         show where each stage is computed
-  pipec -MMD -MF blur.d blur.pipe        also write a rule for make with the files imported
-  pipec run blur.pipe --in img=a.png --out out=b.png
-                                         compile and run on images (see `pipec run --help`))";
-
 /// The values of an option that is one of a few words.
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
-const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},   {"pipeline", Emit::Pipeline},
-                          {"domains", Emit::Domains}, {"host", Emit::Host}, {"header", Emit::Header}};
+const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},       {"pipeline", Emit::Pipeline},
+                          {"domains", Emit::Domains}, {"kernel", Emit::Kernel}, {"host", Emit::Host},
+                          {"cuda", Emit::Cuda},       {"header", Emit::Header}};
+const Choices<Target> kTarget{{"cuda", Target::Cuda}, {"host", Target::Host}};
+const Choices<int> kOptimize{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
 const Choices<Color> kColor{{"auto", Color::Auto}, {"always", Color::Always}, {"never", Color::Never}};
 const Choices<DiagnosticsFormat> kFormat{{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}};
+
+constexpr Target kDefaultTarget = Target::Cuda;
 
 /// Thrown with the message for the person while the command line is read.
 struct BadOption : std::runtime_error {
@@ -161,11 +75,7 @@ Finished refuse(std::string_view message) {
 std::vector<std::string> option_names(const CLI::App& app) {
     std::vector<std::string> names;
     for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames()) {
-            const auto classic =
-                std::find_if(kClassic.begin(), kClassic.end(), [&](const Classic& c) { return c.cli == "--" + name; });
-            names.push_back(classic == kClassic.end() ? "--" + name : std::string(classic->classic));
-        }
+        for (const std::string& name : option->get_lnames()) names.push_back(classic_name("--" + name));
     }
     return names;
 }
@@ -177,11 +87,94 @@ Finished refuse_unknown_option(const std::string& option, const CLI::App& app) {
 }
 
 /// `--MF: 1 required FILE missing` with the spelling that the person used.
-std::string with_classic_names(std::string message) {
-    for (const Classic& c : kClassic) {
-        if (message.starts_with(std::string(c.cli) + ":")) message.replace(0, c.cli.size(), c.classic);
+std::string with_classic_names(const std::string& message) {
+    const std::size_t colon = std::min(message.find(':'), message.size());
+    return classic_name(message.substr(0, colon)) + message.substr(colon);
+}
+
+/// sm_90, compute_90, sm_90a.
+bool is_architecture(std::string_view name) {
+    const std::size_t prefix = name.starts_with("sm_") ? 3 : name.starts_with("compute_") ? 8 : 0;
+    name.remove_prefix(prefix);
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    const std::string_view variant = name.substr(digits);
+    return prefix > 0 && digits > 0 && digits < 5 && (variant.empty() || variant == "a" || variant == "f");
+}
+
+std::vector<std::string> architectures(const std::string& list) {
+    std::vector<std::string> result;
+    for (std::size_t begin = 0; begin <= list.size();) {
+        const std::size_t end = std::min(list.find(',', begin), list.size());
+        result.push_back(list.substr(begin, end - begin));
+        begin = end + 1;
     }
-    return message;
+    const auto is_set = [](const std::string& name) {
+        return std::find(kArchitectureSets.begin(), kArchitectureSets.end(), name) != kArchitectureSets.end();
+    };
+    for (const std::string& name : result) {
+        if (is_set(name) ? result.size() == 1 : is_architecture(name)) continue;
+        throw BadOption(fmt::format("`{}` is no value of `-arch`; it is {}, or a list like sm_80,sm_90", list,
+                                    fmt::join(kArchitectureSets, ", ")));
+    }
+    return result;
+}
+
+/// The target that the name of the code's file says, if it says one.
+std::optional<Target> target_of_name(const std::string& path) {
+    const std::string extension = std::filesystem::path(path).extension().string();
+    if (extension == ".cu") return Target::Cuda;
+    if (extension == ".cpp" || extension == ".cc" || extension == ".cxx") return Target::Host;
+    return std::nullopt;
+}
+
+/// What --target, --emit and the name of the output say, which must not contradict each other.
+Target choose_target(const Options& o, const std::string& named) {
+    std::optional<Target> result;
+    if (!named.empty()) result = choose(kTarget, "--target", named);
+    const auto require = [&](Target target, const std::string& what) {
+        if (result && *result != target) throw BadOption(fmt::format("`--target {}` contradicts `{}`", named, what));
+        result = target;
+    };
+    if (o.emit == Emit::Host) require(Target::Host, "--emit host");
+    if (o.emit == Emit::Cuda) require(Target::Cuda, "--emit cuda");
+    if (o.emit == Emit::Kernel) require(Target::Cuda, "--emit kernel");
+    if (o.emit == Emit::Code && o.output) {
+        if (const auto target = target_of_name(*o.output)) require(*target, "-o " + *o.output);
+    }
+    return result.value_or(kDefaultTarget);
+}
+
+/// Options about objects, where there is one.
+void check_object(const Options& o) {
+    const ObjectOptions& object = o.object;
+    if (o.emit == Emit::Code && o.output) {
+        const std::string extension = std::filesystem::path(*o.output).extension().string();
+        if (extension == ".o") throw BadOption(fmt::format("`{}` is the name of an object: `-c` makes one", *o.output));
+        if (extension == ".so") {
+            throw BadOption(fmt::format("`{}` is the name of a shared object: `-shared` makes one", *o.output));
+        }
+    }
+    const auto refuse_where = [&](bool wrong, const char* what) {
+        const std::pair<bool, const char*> given[] = {{!object.architectures.empty(), "-arch"},
+                                                      {!object.nvcc.empty(), "--nvcc"},
+                                                      {!object.nvcc_flags.empty(), "-Xnvcc"}};
+        for (const auto& [is_given, name] : given) {
+            if (wrong && is_given) throw BadOption(fmt::format("`{}` is for {}", name, what));
+        }
+    };
+    if (o.emit != Emit::Object) {
+        refuse_where(true, "objects: it needs `-c` or `-shared`");
+        if (!object.cxx.empty() || !object.cxx_flags.empty() || object.keep || object.print_only || object.verbose) {
+            throw BadOption("`--cxx`, `-Xcxx`, `--keep`, `-v` and `-###` are for objects: they need `-c` or `-shared`");
+        }
+        return;
+    }
+    refuse_where(o.target == Target::Host, "the target cuda");
+    if (o.output == "-") throw BadOption("an object is not written to standard output");
+    if (o.output && target_of_name(*o.output)) {
+        throw BadOption(fmt::format("`{}` is the name of code; with `{}` an object is written", *o.output,
+                                    object.shared ? "-shared" : "-c"));
+    }
 }
 
 /// Options that make no sense together.
@@ -194,15 +187,17 @@ void check_consistency(const Options& o, const std::vector<std::string>& files) 
          {o.input, o.output.value_or("x"), o.header.value_or("x"), o.dependencies.file.value_or("x")}) {
         if (name.empty()) throw BadOption("a file name is empty");
     }
-    if (o.header && o.emit != Emit::Code) throw BadOption("`--header` is for compilations that write code");
+    const bool code = o.emit == Emit::Code || o.emit == Emit::Object;
+    if (o.header && !code) throw BadOption("`--header` is for compilations that write code");
     if (o.output && o.emit == Emit::Nothing) throw BadOption("`-o` and `-fsyntax-only` exclude each other");
-    if (o.emit == Emit::Code && o.input == "-" && !o.output) {
-        throw BadOption("the program comes from standard input: `-o` must say where the code goes");
+    if (code && o.input == "-" && !o.output) {
+        throw BadOption("the program comes from standard input: `-o` must say where the result goes");
     }
     const DependencyOptions& d = o.dependencies;
     if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
         throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
     }
+    check_object(o);
 }
 
 }  // namespace
@@ -212,7 +207,12 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     std::vector<std::string> files;
     std::vector<std::string> warning_flags;
     std::string emit;
-    std::string target = "host";
+    std::string target;
+    std::string architecture_list;
+    std::string optimize = "3";
+    bool object = false;
+    bool pic = false;
+    bool no_pic = false;
     std::string color = "auto";
     std::string format = "text";
     std::string max_operations = std::to_string(options.analysis.max_operations);
@@ -221,10 +221,8 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     bool list = false;
     bool version = false;
 
-    CLI::App app("pipec compiles image-processing pipelines to C++.", "pipec");
-    app.formatter(std::make_shared<Formatter>());
-    app.get_formatter()->column_width(kNameWidth);
-    app.footer(std::string(kFooter));
+    CLI::App app("pipec compiles image-processing pipelines to CUDA and C++.", "pipec");
+    app.formatter(std::make_shared<HelpFormatter>());
     app.allow_extras();
     app.add_option("file.pipe", files, "The program; `-` is standard input")->type_name("");
     app.set_help_flag("-h,--help", "Print this help");
@@ -234,23 +232,58 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     const auto one = [](CLI::Option* option) { return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); };
     const std::string output_group = "Output";
     one(app.add_option("-o,--output", options.output,
-                       "Where the code goes; `-` is standard output. Default: the program's name with .cpp, in the "
-                       "current directory"))
+                       "Where the result goes; `-` is standard output. Default: the program's name with .cu, .cpp, .o "
+                       "or .so, in the current directory"))
         ->type_name("FILE")
         ->group(output_group);
     one(app.add_option("--header", options.header,
-                       "Where the header goes. Default: the code's name with .h; with `-o -` none"))
+                       "Where the header goes. Default: the result's name with .h; with `-o -` none"))
         ->type_name("FILE")
         ->group(output_group);
-    one(app.add_option("--target", target, "What the code runs on: host (C++ with OpenMP), the only one in this build"))
+    one(app.add_option("--target", target, "What the code runs on: cuda, or host (C++ with OpenMP)"))
         ->type_name("NAME")
         ->group(output_group);
     app.add_flag("--fsyntax-only", syntax_only, "Check the program and write nothing")->group(output_group);
     one(app.add_option("--emit", emit,
                        "Write one step instead of the code and the header, to standard output unless -o is given: "
-                       "tokens, ast, pipeline (checked and typed), domains, host (the code), header"))
+                       "tokens, ast, pipeline (checked and typed), domains, kernel, host (the code), cuda (the code), "
+                       "header"))
         ->type_name("STEP")
         ->group(output_group);
+    app.add_flag("--deterministic", options.deterministic,
+                 "Equal inputs give equal bits also where that makes a pipeline slow; the host's code is always so")
+        ->group(output_group);
+
+    const std::string object_group = "Objects";
+    ObjectOptions& o = options.object;
+    app.add_flag("-c", object, "Compile the code with nvcc or, for the host, the C++ compiler")->group(object_group);
+    app.add_flag("--shared", o.shared, "The same, to a shared object")->group(object_group);
+    one(app.add_option("--arch", architecture_list,
+                       "Which GPUs: sm_N or compute_N, several with commas between, native, all or all-major. Default: "
+                       "the GPUs that are here, otherwise sm_75,sm_80,sm_90"))
+        ->type_name("LIST")
+        ->group(object_group);
+    one(app.add_option("-O", optimize, "Optimisation of the compiler that is called, 0 to 3; default 3"))
+        ->type_name("N")
+        ->group(object_group);
+    app.add_flag("-g", o.debug, "Information for debuggers and profilers")->group(object_group);
+    app.add_flag("--fPIC", pic, "Code that may stand in a shared object; the default")->group(object_group);
+    app.add_flag("--fno-PIC", no_pic, "Code for a program only")->group(object_group);
+    one(app.add_option("--nvcc", o.nvcc, "The CUDA compiler"))->type_name("COMMAND")->group(object_group);
+    one(app.add_option("--cxx", o.cxx, "The C++ compiler; for cuda the one that nvcc calls"))
+        ->type_name("COMMAND")
+        ->group(object_group);
+    app.add_option("--Xnvcc", o.nvcc_flags, "An argument for nvcc, after pipec's; may be repeated")
+        ->type_name("ARG")
+        ->allow_extra_args(false)
+        ->group(object_group);
+    app.add_option("--Xcxx", o.cxx_flags, "An argument for the C++ compiler, after pipec's; may be repeated")
+        ->type_name("ARG")
+        ->allow_extra_args(false)
+        ->group(object_group);
+    app.add_flag("--keep,--save-temps", o.keep, "Keep the code, beside the object")->group(object_group);
+    app.add_flag("-v", o.verbose, "Print the command before it runs")->group(object_group);
+    app.add_flag("--###", o.print_only, "Print the command and run nothing")->group(object_group);
 
     const std::string input_group = "Imports and analysis";
     app.add_option("-I", options.include_dirs,
@@ -292,7 +325,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     app.add_flag("--MP", d.phony_targets, "Add an empty rule for each import, so that one may be deleted")
         ->group(dependency_group);
 
-    Arguments arguments = rewrite_classic({argv + 1, argv + argc});
+    Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
     std::reverse(arguments.options.begin(), arguments.options.end());  // CLI11 takes them from the back
     try {
         app.parse(std::move(arguments.options));
@@ -309,11 +342,18 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     if (version) return Finished{kExitSuccess, "pipec " PIPEC_VERSION "\n"};
     if (list) return Finished{kExitSuccess, list_diagnostics()};
     try {
-        if (target == "cuda") throw BadOption("this build has no CUDA back end yet; `--target host` makes C++");
-        choose(Choices<int>{{"host", 0}}, "--target", target);
         if (!emit.empty() && syntax_only) throw BadOption("`--emit` and `-fsyntax-only` exclude each other");
         if (!emit.empty()) options.emit = choose(kEmit, "--emit", emit);
         if (syntax_only) options.emit = Emit::Nothing;
+        if (object && o.shared) throw BadOption("`-c` and `-shared` exclude each other");
+        if (object || o.shared) {
+            if (options.emit != Emit::Code) throw BadOption("an object is the result of a whole compilation");
+            options.emit = Emit::Object;
+        }
+        o.pic = pic || !no_pic;
+        o.optimize = choose(kOptimize, "-O", optimize);
+        if (!architecture_list.empty()) o.architectures = architectures(architecture_list);
+        options.target = choose_target(options, target);
         options.color = choose(kColor, "--color", color);
         options.diagnostics_format = choose(kFormat, "--diagnostics-format", format);
         options.analysis.max_operations = positive_integer("--max-analysis-operations", max_operations);

@@ -1,8 +1,10 @@
 // The command line of `pipec` as data.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -11,8 +13,12 @@
 
 namespace pipec::driver {
 
-/// What is written. Nothing: the program is only checked.
-enum class Emit { Code, Nothing, Tokens, Ast, Pipeline, Domains, Host, Header };
+/// What is written. Code: for the target, with its header. Object: that, compiled. Nothing: the program is only
+/// checked.
+enum class Emit { Code, Object, Nothing, Tokens, Ast, Pipeline, Domains, Kernel, Host, Cuda, Header };
+
+/// What the code runs on.
+enum class Target { Host, Cuda };
 
 enum class Color { Auto, Always, Never };
 enum class DiagnosticsFormat { Text, Json };
@@ -28,11 +34,32 @@ struct DependencyOptions {
     std::vector<std::string> targets;  ///< -MT; where empty, the files written
 };
 
+/// -c, -shared: the code is compiled by nvcc or the system's C++ compiler.
+struct ObjectOptions {
+    bool shared = false;
+    bool pic = true;
+    bool debug = false;                      ///< -g
+    int optimize = 3;                        ///< -O
+    std::vector<std::string> architectures;  ///< -arch: sm_N and compute_N, or one of kArchitectureSets; empty: default
+    std::string nvcc, cxx;                   ///< --nvcc, --cxx; empty: found
+    std::vector<std::string> nvcc_flags;     ///< -Xnvcc
+    std::vector<std::string> cxx_flags;      ///< -Xcxx
+    bool keep = false;                       ///< the code stays, beside the object
+    bool print_only = false;                 ///< -###
+    bool verbose = false;                    ///< -v
+};
+
+/// Architectures that nvcc chooses itself.
+inline constexpr std::array<std::string_view, 3> kArchitectureSets{"native", "all", "all-major"};
+
 struct Options {
     std::string input;                  ///< a path, or "-" for standard input
     std::optional<std::string> output;  ///< -o
     std::optional<std::string> header;  ///< --header
     Emit emit = Emit::Code;
+    Target target = Target::Cuda;
+    bool deterministic = false;  ///< sums in the program's order also where that is slow
+    ObjectOptions object;
     std::vector<std::string> include_dirs;
     WarningOptions warnings;
     std::vector<std::string> unknown_warnings;  ///< X of every -WX that names no warning
@@ -48,7 +75,7 @@ struct Finished {
     std::string text;  ///< for standard output where exit_code is 0, else for standard error
 };
 
-/// Reads the arguments of a compilation (argv[0] is the program).
+/// Reads the arguments of a compilation (argv[0] is the program). Throws FileError for response files.
 std::variant<Options, Finished> parse_options(int argc, const char* const* argv);
 
 /// Exit codes of `pipec`.
@@ -57,5 +84,6 @@ inline constexpr int kExitProgramError = 1;  ///< the program was refused
 inline constexpr int kExitUsage = 2;         ///< the command line was refused
 inline constexpr int kExitFile = 3;          ///< a file could not be read or written
 inline constexpr int kExitInternal = 4;      ///< a defect of the compiler
+inline constexpr int kExitTool = 5;          ///< nvcc or the C++ compiler is missing or failed
 
 }  // namespace pipec::driver

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "codegen/cuda.h"
 #include "codegen/host.h"
 #include "frontend/parse.h"
 #include "ir/print.h"
@@ -52,12 +53,26 @@ std::string joined(const std::vector<Piece>& pieces, ToText to_text) {
     return result;
 }
 
-std::string main_text(Emit emit, const OutputPaths& paths, const std::string& stem, const Compilation& compilation,
+const char* code_extension(Target target) {
+    return target == Target::Cuda ? ".cu" : ".cpp";
+}
+
+std::string code_text(const Options& options, const std::string& include_name, const Compilation& compilation,
                       const SourceManager& sources) {
+    const std::string_view program = sources.name(compilation.program.main.id);
+    if (options.target == Target::Host) {
+        return codegen::host_source(program, include_name, units_of(compilation), sources);
+    }
+    return codegen::cuda_source(program, include_name, units_of(compilation), sources, {options.deterministic});
+}
+
+std::string main_text(const Options& options, const OutputPaths& paths, const std::string& stem,
+                      const Compilation& compilation, const SourceManager& sources) {
     const auto& pipelines = compilation.pipelines;
     const std::string_view program = sources.name(compilation.program.main.id);
-    switch (emit) {
-        case Emit::Nothing: return {};
+    switch (options.emit) {
+        case Emit::Nothing:
+        case Emit::Object: return {};
         case Emit::Tokens: return dump_tokens(sources, compilation.program.main.id);
         case Emit::Ast: return ast::to_string(compilation.program.main, sources);
         case Emit::Pipeline: return joined(pipelines, [&](std::size_t i) { return ir::to_string(pipelines[i]); });
@@ -65,10 +80,22 @@ std::string main_text(Emit emit, const OutputPaths& paths, const std::string& st
             return joined(pipelines,
                           [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
         case Emit::Header: return codegen::header(program, stem, units_of(compilation));
+        case Emit::Kernel: return codegen::kernel_text(units_of(compilation), sources, {options.deterministic});
         case Emit::Host:
-        case Emit::Code: return codegen::host_source(program, paths.include_name, units_of(compilation), sources);
+        case Emit::Cuda:
+        case Emit::Code: return code_text(options, paths.include_name, compilation, sources);
     }
     return {};
+}
+
+/// `path` in a string literal of C.
+std::string literal(const std::string& path) {
+    std::string result = "\"";
+    for (const char c : path) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result + "\"";
 }
 
 /// A file name as make reads it.
@@ -89,16 +116,24 @@ std::string escaped_for_make(const std::string& path) {
 
 }  // namespace
 
+bool writes_code(Emit emit) {
+    return emit == Emit::Code || emit == Emit::Object || emit == Emit::Host || emit == Emit::Cuda ||
+           emit == Emit::Header;
+}
+
 OutputPaths plan_outputs(const Options& options) {
     OutputPaths paths;
     const std::string stem = stem_of(options.input);
-    if (options.emit == Emit::Code) {
-        paths.main = options.output.value_or(stem + ".cpp");
+    const char* code = code_extension(options.target);
+    if (options.emit == Emit::Code || options.emit == Emit::Object) {
+        const char* object = options.object.shared ? ".so" : ".o";
+        paths.main = options.output.value_or(stem + (options.emit == Emit::Code ? code : object));
         paths.header = options.header.value_or(paths.main == "-" ? "" : with_extension(paths.main, ".h"));
+        if (options.emit == Emit::Object && options.object.keep) paths.kept_code = with_extension(paths.main, code);
     } else if (options.emit != Emit::Nothing) {
         paths.main = options.output.value_or("-");
     }
-    if (options.emit == Emit::Code || options.emit == Emit::Host) {
+    if (writes_code(options.emit) && options.emit != Emit::Header) {
         const std::string beside = paths.main == "-" ? stem + ".h" : with_extension(paths.main, ".h");
         const bool named = !paths.header.empty() && paths.header != "-";
         paths.include_name = include_name(paths.main, named ? paths.header : beside);
@@ -112,7 +147,7 @@ OutputPaths plan_outputs(const Options& options) {
         paths.dependencies = options.dependencies.file.value_or(has_file ? with_extension(paths.main, ".d") : "");
     }
 
-    const std::vector<std::string> all{paths.main, paths.header, paths.dependencies};
+    const std::vector<std::string> all{paths.main, paths.header, paths.kept_code, paths.dependencies};
     for (std::size_t i = 0; i < all.size(); ++i) {
         for (std::size_t j = 0; j < i; ++j) {
             if (!all[i].empty() && !all[j].empty() && same_file(all[i], all[j])) {
@@ -126,7 +161,7 @@ OutputPaths plan_outputs(const Options& options) {
 void protect_inputs(const OutputPaths& paths, const Options& options, const Program& program) {
     std::vector<std::string> read = program.dependencies;
     if (options.input != "-") read.push_back(options.input);
-    for (const std::string& result : {paths.main, paths.header, paths.dependencies}) {
+    for (const std::string& result : {paths.main, paths.header, paths.kept_code, paths.dependencies}) {
         if (result.empty() || result == "-") continue;
         for (const std::string& file : read) {
             if (same_file(result, file)) throw BadPaths(fmt::format("`{}` would be overwritten", printable(file)));
@@ -143,22 +178,42 @@ Phase last_phase(Emit emit) {
     }
 }
 
+std::string object_source_name(const Options& options, const OutputPaths& paths) {
+    return fs::path(paths.main).stem().string() + code_extension(options.target);
+}
+
+NativeSource object_source(const Options& options, const OutputPaths& paths, const Compilation& compilation,
+                           const SourceManager& sources) {
+    const std::string stem = fs::path(paths.main).stem().string();
+    NativeSource result{object_source_name(options, paths), {}, stem + ".h", {}};
+    result.source = code_text(options, result.header_name, compilation, sources);
+    result.header = codegen::header(sources.name(compilation.program.main.id), stem, units_of(compilation));
+    if (!paths.kept_code.empty()) {
+        const std::string kept = fs::absolute(paths.kept_code).lexically_normal().string();
+        result.source = fmt::format("#line 1 {}\n{}", literal(kept), result.source);
+    }
+    return result;
+}
+
 std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
                                      const SourceManager& sources) {
     const std::string stem = stem_of(options.input);
     std::vector<OutputFile> files;
-    if (!paths.main.empty()) {
-        files.push_back({paths.main, main_text(options.emit, paths, stem, compilation, sources)});
+    if (!paths.main.empty() && options.emit != Emit::Object) {
+        files.push_back({paths.main, main_text(options, paths, stem, compilation, sources)});
     }
     if (!paths.header.empty()) {
         const std::string base = paths.header == "-" ? stem : stem_of(paths.header);
         files.push_back(
             {paths.header, codegen::header(sources.name(compilation.program.main.id), base, units_of(compilation))});
     }
+    if (!paths.kept_code.empty()) {
+        files.push_back({paths.kept_code, code_text(options, paths.include_name, compilation, sources)});
+    }
     if (!paths.dependencies.empty()) {
         std::vector<std::string> targets = options.dependencies.targets;
         if (targets.empty()) {
-            for (const std::string& path : {paths.main, paths.header}) {
+            for (const std::string& path : {paths.main, paths.header, paths.kept_code}) {
                 if (!path.empty() && path != "-") targets.push_back(escaped_for_make(path));
             }
         }

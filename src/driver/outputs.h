@@ -6,14 +6,16 @@
 
 #include "driver/compile.h"
 #include "driver/files.h"
+#include "driver/native_compiler.h"
 #include "driver/options.h"
 
 namespace pipec::driver {
 
 /// Where results go; "-" is standard output, an empty path means that this one is not written.
 struct OutputPaths {
-    std::string main;  ///< the code, or the step that --emit asks for
+    std::string main;  ///< the code, the object, or the step that --emit asks for
     std::string header;
+    std::string kept_code;     ///< the code of an object, where it stays
     std::string include_name;  ///< how the code names its header: relative to where the code is
     std::string dependencies;
 };
@@ -32,7 +34,18 @@ void protect_inputs(const OutputPaths& paths, const Options& options, const Prog
 /// The last pass that the options need.
 Phase last_phase(Emit emit);
 
-/// All files of a compilation without errors.
+/// Whether the result is for callers, who need something to call.
+bool writes_code(Emit emit);
+
+/// The name of the code that becomes an object.
+std::string object_source_name(const Options& options, const OutputPaths& paths);
+
+/// What an object is made of: the code and a header beside it, under names that the object's has chosen. Where the code
+/// is kept, it says so, and debuggers find it.
+NativeSource object_source(const Options& options, const OutputPaths& paths, const Compilation& compilation,
+                           const SourceManager& sources);
+
+/// All files of a compilation without errors, but for an object.
 std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
                                      const SourceManager& sources);
 

@@ -21,6 +21,8 @@
 #include "driver/native_compiler.h"
 #include "driver/options.h"
 #include "driver/run_process.h"
+#include "driver/temporary_directory.h"
+#include "driver/tool.h"
 #include "runner/options.h"
 #include "support/render.h"
 #include "support/unicode.h"
@@ -135,15 +137,9 @@ std::string find_runner() {
     const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
     std::vector<fs::path> candidates;
     if (!error) candidates = {here / "pipec-run", here / ".." / "libexec" / "pipec" / "pipec-run"};
-    const char* path = std::getenv("PATH");
-    const std::string directories = path == nullptr ? "" : path;
-    for (std::size_t begin = 0; begin < directories.size();) {
-        const std::size_t end = std::min(directories.find(':', begin), directories.size());
-        if (end > begin) candidates.push_back(fs::path(directories.substr(begin, end - begin)) / "pipec-run");
-        begin = end + 1;
-    }
+    if (const auto on_path = find_on_path("pipec-run")) candidates.push_back(*on_path);
     for (const fs::path& candidate : candidates) {
-        if (fs::is_regular_file(candidate, error) && access(candidate.c_str(), X_OK) == 0) return candidate.string();
+        if (is_executable(candidate)) return candidate.string();
     }
     throw RunError(kExitFile,
                    fmt::format("there is no pipec-run: not in {}, not in libexec/pipec beside it, and not on PATH\n"
@@ -170,30 +166,6 @@ std::size_t choose_pipeline(const RunOptions& options, const std::vector<ir::Pip
     throw RunError(kExitUsage, fmt::format("{} has no pipeline `{}`; {}", options.input, options.pipeline,
                                            close ? fmt::format("did you mean `{}`?", *close) : "it has " + list));
 }
-
-/// A directory that is removed with what is in it.
-class TemporaryDirectory {
-public:
-    TemporaryDirectory() {
-        std::error_code error;
-        const fs::path parent = fs::temp_directory_path(error);
-        std::string name = ((error ? fs::path("/tmp") : parent) / "pipec-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) {
-            throw FileError(fmt::format("cannot make a directory {}: {}", name, std::strerror(errno)));
-        }
-        path_ = name;
-    }
-    TemporaryDirectory(const TemporaryDirectory&) = delete;
-    TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-    ~TemporaryDirectory() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    [[nodiscard]] const fs::path& path() const { return path_; }
-
-private:
-    fs::path path_;
-};
 
 /// Says that something takes long, where a person watches.
 class Progress {
@@ -232,7 +204,8 @@ OpenFile get_object(const RunOptions& options, const NativeSource& source) {
     }
     const TemporaryDirectory directory;
     Progress progress("compiling " + printable(options.input), options.run.quiet);
-    const fs::path object = compile_object(compiler, source, directory.path(), [&] { progress.show(); });
+    const fs::path object =
+        compile_object(compiler, source, directory.path(), "object.so", [&] { progress.show(); }).path;
     if (cache) {
         try {
             return cache->store(key, object);
@@ -284,7 +257,7 @@ int run_command(int argc, char** argv) {
         return run_pipeline(parsed.options);
     } catch (const RunError& error) {
         return fail(error.exit_code, error.what());
-    } catch (const NativeCompilerError& error) {
+    } catch (const ToolError& error) {
         return fail(kExitProgramError, error.what());
     } catch (const std::system_error& error) {
         return fail(kExitFile, error.what());

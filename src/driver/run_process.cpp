@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +28,46 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     throw std::system_error(error, std::generic_category(), what);
 }
 
+// What a signal handler may know: the process that runs, and the first signal that arrived. One process runs at a time.
+volatile sig_atomic_t running_process = 0;
+volatile sig_atomic_t arrived_signal = 0;
+
+void pass_on(int signal) {
+    const int saved = errno;
+    if (arrived_signal == 0) arrived_signal = signal;
+    if (running_process > 0) kill(running_process, signal);
+    errno = saved;
+}
+
+/// While it lives, signals that would end this process are passed on instead.
+class SignalGuard {
+public:
+    SignalGuard() {
+        arrived_signal = 0;
+        for (std::size_t i = 0; i < kSignals.size(); ++i) {
+            sigaction(kSignals[i], nullptr, &old_[i]);
+            if (old_[i].sa_handler == SIG_IGN) continue;  // nohup's children stay
+            struct sigaction action {};
+            action.sa_handler = pass_on;
+            sigaction(kSignals[i], &action, nullptr);
+        }
+    }
+    SignalGuard(const SignalGuard&) = delete;
+    SignalGuard& operator=(const SignalGuard&) = delete;
+    ~SignalGuard() {
+        running_process = 0;
+        for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_[i], nullptr);
+    }
+    static void watch(pid_t process) {
+        running_process = process;
+        if (arrived_signal != 0) kill(process, arrived_signal);
+    }
+
+private:
+    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+    std::array<struct sigaction, kSignals.size()> old_{};
+};
+
 /// Everything from the pipe until its writers are gone.
 std::string read_until_end(int descriptor, std::chrono::milliseconds patience, const std::function<void()>& when_slow) {
     std::string output;
@@ -42,6 +83,7 @@ std::string read_until_end(int descriptor, std::chrono::milliseconds patience, c
         }
         pollfd poll_one{descriptor, POLLIN, 0};
         const int ready = poll(&poll_one, 1, timeout);
+        if (ready < 0 && errno == EINTR) continue;
         if (ready == 0) {
             waiting = false;
             when_slow();
@@ -65,6 +107,7 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    const SignalGuard guard;
     pid_t process = 0;
     const int error =
         posix_spawnp(&process, command.front().c_str(), &actions, nullptr, pointers(command).data(), environ);
@@ -74,6 +117,7 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
         close(ends[0]);
         fail(error, command.front());
     }
+    SignalGuard::watch(process);
     ProcessResult result;
     result.output = read_until_end(ends[0], patience, when_slow);
     close(ends[0]);
@@ -85,7 +129,14 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
     } else {
         result.exit_code = WEXITSTATUS(status);
     }
+    if (arrived_signal != 0) throw Interrupted{arrived_signal};
     return result;
+}
+
+void die_of(int signal) {
+    ::signal(signal, SIG_DFL);
+    raise(signal);
+    _exit(128 + signal);
 }
 
 void become(const std::string& program, const std::vector<std::string>& command) {

@@ -14,7 +14,7 @@ cd "$directory"
 block() { awk -v fence="\`\`\`$1" '$0 == fence && !done { on = 1; next } /^```/ && on { on = 0; done = 1 } on' "$readme"; }
 
 block pipe >blur.pipe
-"$pipec" blur.pipe
+"$pipec" --target host blur.pipe
 "$cxx" -O1 -c blur.cpp -o blur.o
 {
     printf '#include <stdio.h>\n#include <stdlib.h>\n'

@@ -8,8 +8,8 @@ printf 'import "half"\nfn quarter(x) = half(half(x))\n' >lib/quarter.pipe
 printf 'import "quarter"\nimport "stencil"\npipeline p(img: float32[R]) -> out: float32[R] { out(x) = quarter(img(x)) }\n' >p.pipe
 rule() { cat <<<"$1" >.expected; check "the rule in $2" diff .expected "$2"; }
 
-run -I lib -MMD p.pipe; exits 0; exists p.cpp p.h p.d
-rule 'p.cpp p.h: \
+run -I lib -MMD p.pipe; exits 0; exists p.cu p.h p.d
+rule 'p.cu p.h: \
   p.pipe \
   lib/quarter.pipe \
   lib/half.pipe' p.d
@@ -35,7 +35,7 @@ run -I lib -MMD - -o p.cpp <p.pipe; exits 0; check "standard input is no file" [
 
 # Not for a program with errors.
 printf 'import "half"\npipeline p(img: float32[R]) -> out: float32[R] { out(x) = hlf(img(x)) }\n' >bad.pipe
-run -I lib -MMD bad.pipe; exits 1; absent bad.d bad.cpp
+run -I lib -MMD bad.pipe; exits 1; absent bad.d bad.cu
 
 # make understands the rule, whatever the names.
 if command -v make >/dev/null; then

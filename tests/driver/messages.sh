@@ -14,7 +14,7 @@ run -fsyntax-only -Werror -Wno-error odd.pipe; exits 0; says "warning:"
 run -fsyntax-only -Werror -Wno-error=unused-stage odd.pipe; exits 0; says "warning:"
 run -fsyntax-only -Wno-error=unused-stage -Werror odd.pipe; exits 0; says "warning:"
 run -fsyntax-only -Werror -Wno-unused-stage odd.pipe; exits 0; is_silent
-run -Werror odd.pipe; exits 1; absent odd.cpp odd.h
+run -Werror odd.pipe; exits 1; absent odd.cu odd.h
 run -fsyntax-only -Wunused-stag odd.pipe; exits 0; says "unknown warning option \`-Wunused-stag\`"; says "did you mean \`-Wunused-stage\`?"
 run -fsyntax-only -Wno-sense good.pipe; exits 0; says "[unknown-warning-option]"
 run -fsyntax-only -Wno-sense -Wno-unknown-warning-option good.pipe; exits 0; is_silent

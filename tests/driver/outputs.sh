@@ -5,9 +5,12 @@ source "$(dirname "$0")/lib.sh" "$1"
 # Defaults: beside where the compiler was called, like a C compiler.
 mkdir sub
 good_program sub/blur.pipe
-run sub/blur.pipe; exits 0; is_silent; exists blur.cpp blur.h
+run sub/blur.pipe; exits 0; is_silent; exists blur.cu blur.h; absent blur.cpp
+check "the code includes its header" grep -qxF '#include "blur.h"' blur.cu
+fresh; mkdir sub; good_program sub/blur.pipe
+run --target host sub/blur.pipe; exits 0; is_silent; exists blur.cpp blur.h; absent blur.cu
 check "the code includes its header" grep -qxF '#include "blur.h"' blur.cpp
-check "one run is as the next" bash -c "cp blur.cpp 1; cp blur.h 2; '$pipec' sub/blur.pipe && cmp blur.cpp 1 && cmp blur.h 2"
+check "one run is as the next" bash -c "cp blur.cpp 1; cp blur.h 2; '$pipec' --target host sub/blur.pipe && cmp blur.cpp 1 && cmp blur.h 2"
 
 fresh; good_program blur.pipe; mkdir -p out include
 run blur.pipe -o out/code.cpp; exits 0; only blur.pipe out include out/code.cpp out/code.h
@@ -19,7 +22,9 @@ run blur.pipe -o "$PWD/out/a.cpp" --header include/a.h; exits 0
 check "also with an absolute path" grep -qxF '#include "../include/a.h"' out/a.cpp
 
 fresh; good_program
-run good.pipe -o -; exits 0; only good.pipe; prints '#include "good.h"'
+run good.pipe -o -; exits 0; only good.pipe; prints '#include "good.h"'; prints "__global__"
+run --target host good.pipe -o -; exits 0; only good.pipe; prints '#include "good.h"'
+check "the target decides what is printed" [ "$(grep -c __global__ .out)" -eq 0 ]
 run good.pipe -o - --header h.h; exits 0; only good.pipe h.h; prints '#include "h.h"'
 run good.pipe -o code.cpp --header -; exits 0; only good.pipe h.h code.cpp; prints blur_launch
 run - -o x.cpp <good.pipe; exits 0; exists x.cpp x.h
@@ -27,7 +32,7 @@ run -fsyntax-only - <good.pipe; exits 0
 
 # Steps.
 fresh; good_program; bad_program
-for step in tokens ast pipeline domains host header; do
+for step in tokens ast pipeline domains kernel host cuda header; do
     run --emit $step good.pipe; exits 0; is_silent; only good.pipe bad.pipe
     check "$step prints something" [ -s .out ]
     cp .out first
@@ -42,16 +47,24 @@ done
 run --emit ast bad.pipe; exits 0
 run --emit pipeline bad.pipe; exits 1; check "no step of a bad program" [ ! -s .out ]
 
+# The name of the code says the target.
+fresh; good_program
+for extension in cpp cc cxx cu; do run good.pipe -o x.$extension; exits 0; done
+check "C++ for the host" bash -c "cmp x.cpp x.cc && cmp x.cpp x.cxx && ! grep -q __global__ x.cpp"
+check "CUDA for the GPU" grep -q __global__ x.cu
+run --target host good.pipe -o x.inc; exits 0; check "the option says it too" cmp x.cpp x.inc
+run good.pipe -o x.inc; exits 0; check "the default is CUDA" cmp x.cu x.inc
+
 # After an error everything is as it was.
 fresh; bad_program x.pipe; echo old >x.cpp
-run x.pipe; exits 1; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
+run --target host x.pipe; exits 1; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
 good_program x.pipe
-run x.pipe --header nowhere/x.h; exits 3; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
-run x.pipe --header /dev/full; exits 3; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
+run --target host x.pipe --header nowhere/x.h; exits 3; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
+run --target host x.pipe --header /dev/full; exits 3; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
 check "the device is still one" [ -c /dev/full ]
 if command -v prlimit >/dev/null; then
     # A file that may not grow beyond 1 KiB stands for a disk that fills up halfway.
-    (trap '' XFSZ; exec prlimit --fsize=1024 "$pipec" x.pipe) >.out 2>.err; status=$?; command="pipec with a size limit"
+    (trap '' XFSZ; exec prlimit --fsize=1024 "$pipec" --target host x.pipe) >.out 2>.err; status=$?; command="pipec with a size limit"
     exits 3; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp
 fi
 
@@ -73,6 +86,7 @@ fresh; good_program; cp good.pipe copy; ln good.pipe other
 run good.pipe -o good.pipe; exits 2; says "would be overwritten"
 run good.pipe -o ./other; exits 2; says "would be overwritten"
 run good.pipe --header good.pipe; exits 2
+cp good.pipe good.cu; run good.cu; exits 2; says "would be overwritten"
 check "the program is untouched" cmp -s good.pipe copy
 run good.pipe -o x.h; exits 2; says "two results"
 run good.pipe -o x.cpp --header ./x.cpp; exits 2; says "two results"
@@ -84,9 +98,9 @@ check "the import is untouched" grep -q "fn half" half.pipe
 
 # Odd names.
 fresh; good_program "my blur.pipe"; good_program ./-dash.pipe; good_program plain
-run "my blur.pipe"; exits 0; exists "my blur.cpp" "my blur.h"
-run -- -dash.pipe; exits 0; exists ./-dash.cpp
-run plain; exits 0; exists plain.cpp plain.h
+run "my blur.pipe"; exits 0; exists "my blur.cu" "my blur.h"
+run -- -dash.pipe; exits 0; exists ./-dash.cu
+run plain; exits 0; exists plain.cu plain.h
 good_program "$(printf 'a\nb\xff.pipe')"
 run "$(printf 'a\nb\xff.pipe')"; exits 0
 finish

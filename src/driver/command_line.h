@@ -1,0 +1,37 @@
+// How `pipec`'s command line is spelt: options as compilers have them, and the help.
+//
+// CLI11 knows `-x` and `--long`. The classic spellings of compilers are rewritten to long options before it parses, and
+// written back in messages and in the help.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace pipec::driver {
+
+/// Arguments as CLI11 gets them, and those behind `--`, which are files whatever they look like.
+struct Arguments {
+    std::vector<std::string> options;
+    std::vector<std::string> files;
+};
+
+/// `-MFx.d` and `-MF x.d` become `--MF=x.d`, `-Wall` becomes `--warning=all`.
+Arguments rewrite_classic(const std::vector<std::string>& arguments);
+
+/// A long option of CLI11's, as a person writes it.
+std::string classic_name(const std::string& cli);
+
+/// CLI11's help with the classic spellings.
+class HelpFormatter : public CLI::Formatter {
+public:
+    HelpFormatter();
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
+    /// Broken into lines; the base class indents them.
+    std::string make_option_desc(const CLI::Option* option) const override;
+    std::string make_option_opts(const CLI::Option* option) const override;
+    std::string make_usage(const CLI::App* app, std::string name) const override;
+    std::string make_footer(const CLI::App* app) const override;
+};
+
+}  // namespace pipec::driver

@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"barriers_in_loop", Kind::Divergence}, Planted{"global_exchange", Kind::Race},
                       Planted{"plain_count", Kind::Race}, Planted{"misaligned_atomic", Kind::Misaligned},
                       Planted{"compare_and_swap", Kind::Race}, Planted{"bad_width", Kind::BadCollective},
-                      Planted{"bad_shift", Kind::Undefined}),
+                      Planted{"bad_shift", Kind::Undefined}, Planted{"beyond_the_array", Kind::OutOfBounds}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

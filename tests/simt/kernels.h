@@ -9,6 +9,9 @@ struct CUstream_st;
 /// Launches a kernel with 64 threads; `in` and `out` have 64 elements. -1: no such kernel.
 int launch_planted(const char* name, bool bad, const int* in, int* out, CUstream_st* stream);
 
+/// A kernel with 40 KB of shared memory of its own.
+int launch_large_shared(int dynamic_bytes, const int* in, int* out, CUstream_st* stream);
+
 // filters.cu
 
 /// img is [rows + 2, columns + 2], out is [rows, columns].

@@ -339,6 +339,26 @@ __global__ void bad_shift(const int* __restrict__ in, int* __restrict__ out) {
     out[i] = static_cast<int>(1u << (bad ? in[i] : in[i] & 31));
 }
 
+// A pointer hides the array's length; behind it lies an array of another kernel.
+template <bool bad>
+__global__ void beyond_the_array(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[threads];
+    const int i = threadIdx.x;
+    int* cell = &tile[0] + (bad && i == 63 ? in[i] : i);
+    *cell = in[i];
+    __syncthreads();
+    out[i] = *cell;
+}
+
+// 40 KB, which is legal alone.
+__global__ void large_shared(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int tile[10 * 1024];
+    const int i = threadIdx.x;
+    tile[i * 160] = in[i];
+    __syncthreads();
+    out[i] = tile[(threads - 1 - i) * 160];
+}
+
 using Kernel = void (*)(const int*, int*);
 struct Entry {
     const char* name;
@@ -381,6 +401,7 @@ const Entry entries[] = {
     ENTRY(compare_and_swap),
     ENTRY(bad_width),
     ENTRY(bad_shift),
+    ENTRY(beyond_the_array),
     ENTRY(overflow),
 };
 
@@ -397,4 +418,13 @@ int launch_planted(const char* name, bool bad, const int* in, int* out, cudaStre
         return cudaLaunchKernelEx(&config, bad ? entry.bad : entry.good, in, out);
     }
     return -1;
+}
+
+int launch_large_shared(int dynamic_bytes, const int* in, int* out, cudaStream_t stream) {
+    cudaLaunchConfig_t config = {};
+    config.blockDim = dim3(threads);
+    config.gridDim = dim3(1);
+    config.dynamicSmemBytes = static_cast<size_t>(dynamic_bytes);
+    config.stream = stream;
+    return cudaLaunchKernelEx(&config, large_shared, in, out);
 }

@@ -119,6 +119,13 @@ TEST(Runtime, SharedMemoryHasLimits) {
     }
 }
 
+TEST(Runtime, SharedMemoryIsStaticAndDynamicTogether) {
+    const DeviceArray<int> in(ones), out(64);
+    EXPECT_EQ(launch_large_shared(8 * 1024, in.data(), out.data(), nullptr), cudaSuccess);
+    EXPECT_EQ(launch_large_shared(8 * 1024 + 1, in.data(), out.data(), nullptr), cudaErrorInvalidValue);
+    EXPECT_EQ(out.download(), ones);
+}
+
 void nothing() {}
 
 TEST(Runtime, LaunchesAreChecked) {

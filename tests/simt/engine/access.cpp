@@ -138,14 +138,15 @@ void check_other(std::uintptr_t begin, std::size_t bytes, const void* pc) {
     Block& block = *running.block;
     Grid& grid = *block.grid;
     const View& view = running.lane->view;
-    const Space shared{view.block, 0, view.block};
+    const Space shared{view.block, unwritten, view.block};
+    const Space dynamic{view.block, unallocated, view.block};
     const auto within = [&](std::uintptr_t from, std::uintptr_t to) { return begin >= from && begin + bytes <= to; };
     if (within(grid.static_begin, grid.static_end)) {
         count<access>(counted().shared_read, counted().shared_written, bytes);
         check<access>(block.static_cells.view(), begin - grid.static_begin, shared, begin, bytes, pc);
     } else if (within(dynamic_begin(), dynamic_begin() + grid.dynamic_bytes)) {
         count<access>(counted().shared_read, counted().shared_written, bytes);
-        check<access>(block.dynamic_cells.view(), begin - dynamic_begin(), shared, begin, bytes, pc);
+        check<access>(block.dynamic_cells.view(), begin - dynamic_begin(), dynamic, begin, bytes, pc);
     } else if (access == Access::Read &&
                (within(grid.call_begin, grid.call_end) || within(grid.module_begin, grid.module_end))) {
         return;

@@ -51,6 +51,16 @@ void reset_statistics() {
     counts = {};
 }
 
+namespace {
+
+// Only the kernel's own variables are memory to it.
+void mark_static(Block& block, const Grid& grid, Record write) {
+    if (grid.static_end == 0) return;
+    for (const auto& [begin, bytes] : shared_variables(grid.kernel)) block.static_cells.view().set(begin, bytes, write);
+}
+
+}  // namespace
+
 bool find_static(Block& block, Grid& grid) {
     const Module module = module_of(grid.kernel);
     grid.module_begin = module.begin;
@@ -59,8 +69,34 @@ bool find_static(Block& block, Grid& grid) {
     grid.static_begin = module.tls_begin;
     grid.static_end = module.tls_end;
     block.static_cells.reserve(module.tls_end - module.tls_begin);
+    mark_static(block, grid, unwritten);
     return true;
 }
+
+namespace {
+
+// The blocks' numbers in the order in which they run.
+std::vector<std::uint64_t> block_order(std::uint64_t count) {
+    std::vector<std::uint64_t> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), std::uint64_t(0));
+    if (chosen.mode == Order::Mode::Backward) std::reverse(numbers.begin(), numbers.end());
+    if (chosen.mode == Order::Mode::Random) std::shuffle(numbers.begin(), numbers.end(), source);
+    return numbers;
+}
+
+bool run_blocks(Block& block, Grid& grid) {
+    const auto [x, y, z] = grid.blocks;
+    for (const std::uint64_t number : block_order(std::uint64_t(x) * y * z)) {
+        ++counts.blocks;
+        counts.lanes += grid.threads.x * grid.threads.y * grid.threads.z;
+        const uint3 index{static_cast<unsigned>(number % x), static_cast<unsigned>(number / x % y),
+                          static_cast<unsigned>(number / x / y)};
+        if (!block.run(grid, index)) return false;
+    }
+    return true;
+}
+
+}  // namespace
 
 bool run_grid(Grid& grid, bool overlaps, LastKernel& last) {
     static thread_local Block block;
@@ -70,29 +106,12 @@ bool run_grid(Grid& grid, bool overlaps, LastKernel& last) {
     grid.wait_is_not_enough = overlaps && !last.all_before_over;
     find_static(block, grid);
     block.dynamic_cells.reserve(grid.dynamic_bytes);
-
-    const std::uint64_t count = std::uint64_t(grid.blocks.x) * grid.blocks.y * grid.blocks.z;
-    std::vector<std::uint64_t> shuffled;
-    if (chosen.mode == Order::Mode::Random) {
-        shuffled.resize(count);
-        std::iota(shuffled.begin(), shuffled.end(), 0u);
-        std::shuffle(shuffled.begin(), shuffled.end(), source);
-    }
     ++counts.launches;
-    for (std::uint64_t i = 0; i < count; ++i) {
-        std::uint64_t number = i;
-        if (chosen.mode == Order::Mode::Backward) number = count - 1 - i;
-        if (chosen.mode == Order::Mode::Random) number = shuffled[i];
-        const auto [x, y, z] = grid.blocks;
-        const uint3 index{static_cast<unsigned>(number % x), static_cast<unsigned>(number / x % y),
-                          static_cast<unsigned>(number / x / y)};
-        ++counts.blocks;
-        counts.lanes += grid.threads.x * grid.threads.y * grid.threads.z;
-        if (!block.run(grid, index)) return false;
-    }
+    const bool completed = run_blocks(block, grid);
+    mark_static(block, grid, unallocated);
     last = {grid.begin, !overlaps || grid.waited};
-    if (grid.unwritten_read) keep(*grid.unwritten_read);
-    return !grid.unwritten_read;
+    if (completed && grid.unwritten_read) keep(*grid.unwritten_read);
+    return completed && !grid.unwritten_read;
 }
 
 }  // namespace simt

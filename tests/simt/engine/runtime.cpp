@@ -10,6 +10,7 @@
 #include "engine/device_memory.h"
 #include "engine/report.h"
 #include "engine/stream.h"
+#include "engine/symbols.h"
 #include "simt.h"
 
 using namespace simt;
@@ -19,10 +20,17 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
-constexpr int shared_limit = 48 * 1024;         // of a block, without being asked for
-constexpr int shared_optin_limit = 227 * 1024;  // and with
+constexpr std::size_t shared_limit = 48 * 1024;         // of a block, without being asked for
+constexpr std::size_t shared_optin_limit = 227 * 1024;  // and with
 
-std::map<const void*, int> dynamic_limits;  // of kernels, as set by cudaFuncSetAttribute
+std::map<const void*, std::size_t> dynamic_limits;  // of kernels, as set by cudaFuncSetAttribute
+
+// Bytes of a kernel's own __shared__ variables.
+std::size_t static_shared(const void* kernel) {
+    std::size_t bytes = 0;
+    for (const SharedVariable& variable : shared_variables(kernel)) bytes += variable.bytes;
+    return bytes;
+}
 
 DeviceMemory& device() {
     return DeviceMemory::get();
@@ -69,10 +77,11 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Call* c
         b.x > 1024 || b.y > 1024 || b.z > 64 || threads == 0 || threads > 1024) {
         return result(cudaErrorInvalidConfiguration);
     }
-    const auto limit = dynamic_limits.find(kernel);
-    if (config.dynamicSmemBytes > std::size_t(limit == dynamic_limits.end() ? shared_limit : limit->second)) {
-        return result(cudaErrorInvalidValue);
-    }
+    const std::size_t own = static_shared(kernel);
+    if (own > shared_limit) return result(cudaErrorInvalidDeviceFunction);  // nvcc would not have compiled it
+    const auto raised = dynamic_limits.find(kernel);
+    const std::size_t limit = raised == dynamic_limits.end() ? shared_limit - own : raised->second;
+    if (config.dynamicSmemBytes > limit) return result(cudaErrorInvalidValue);
     bool overlaps = false;
     for (unsigned i = 0; i < config.numAttrs; ++i) {
         overlaps = overlaps || (config.attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
@@ -101,8 +110,9 @@ std::size_t first_unwritten(const void* device_pointer, std::size_t bytes) {
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value) {
     const Lock lock(runtime_lock());
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-    if (value < 0 || value > shared_optin_limit) return result(cudaErrorInvalidValue);
-    dynamic_limits[kernel] = value;
+    if (value < 0 || static_cast<std::size_t>(value) + static_shared(kernel) > shared_optin_limit)
+        return result(cudaErrorInvalidValue);
+    dynamic_limits[kernel] = static_cast<std::size_t>(value);
     return cudaSuccess;
 }
 
@@ -179,7 +189,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     if (device != 0) return result(cudaErrorInvalidDevice);
     switch (attribute) {
         case cudaDevAttrMaxThreadsPerBlock: *value = 1024; return cudaSuccess;
-        case cudaDevAttrMaxSharedMemoryPerBlock: *value = shared_limit; return cudaSuccess;
+        case cudaDevAttrMaxSharedMemoryPerBlock: *value = static_cast<int>(shared_limit); return cudaSuccess;
         case cudaDevAttrWarpSize: *value = 32; return cudaSuccess;
         case cudaDevAttrMaxRegistersPerBlock: *value = 65536; return cudaSuccess;
         case cudaDevAttrMultiProcessorCount: *value = 132; return cudaSuccess;
@@ -188,7 +198,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
         case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
         case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 228 * 1024; return cudaSuccess;
-        case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = shared_optin_limit; return cudaSuccess;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(shared_optin_limit); return cudaSuccess;
     }
     return result(cudaErrorInvalidValue);
 }

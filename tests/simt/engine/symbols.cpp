@@ -9,14 +9,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <functional>
-#include <iterator>
+#include <map>
 #include <memory>
 #include <vector>
 
 namespace simt {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Search {
     std::uintptr_t address;
@@ -46,29 +48,64 @@ int visit(dl_phdr_info* info, std::size_t, void* data) {
     return 1;
 }
 
-// Calls f(symbol, name) for every symbol of an ELF file that has its table.
-void for_symbols(const std::string& path, const std::function<void(const ElfW(Sym) &, const char*)>& f) {
+struct Symbol {
+    std::string name;
+    std::size_t value, bytes;
+};
+
+struct Symbols {
+    fs::file_time_type time{};  // of the file that they are from
+    std::map<std::size_t, std::string> functions;
+    std::vector<Symbol> shared;
+};
+
+// What an ELF file's symbol table has, if it has one.
+Symbols read_symbols(const std::string& path) {
+    Symbols result;
     std::ifstream in(path, std::ios::binary);
-    const std::vector<char> file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    ElfW(Ehdr) header;
-    if (file.size() < sizeof header) return;
-    std::memcpy(&header, file.data(), sizeof header);
-    const auto section = [&](std::size_t i) {
-        ElfW(Shdr) result{};
-        const std::size_t at = header.e_shoff + i * sizeof result;
-        if (at + sizeof result <= file.size()) std::memcpy(&result, file.data() + at, sizeof result);
-        return result;
+    const auto read = [&](std::size_t at, auto* to, std::size_t count) {
+        in.seekg(static_cast<std::streamoff>(at));
+        in.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count * sizeof *to));
     };
-    for (std::size_t i = 0; i < header.e_shnum; ++i) {
-        const ElfW(Shdr) table = section(i);
-        if (table.sh_type != SHT_SYMTAB) continue;
-        const ElfW(Shdr) names = section(table.sh_link);
-        for (std::size_t at = 0; at + sizeof(ElfW(Sym)) <= table.sh_size; at += sizeof(ElfW(Sym))) {
-            ElfW(Sym) symbol;
-            std::memcpy(&symbol, file.data() + table.sh_offset + at, sizeof symbol);
-            f(symbol, file.data() + names.sh_offset + symbol.st_name);
+    ElfW(Ehdr) header{};
+    read(0, &header, 1);
+    std::vector<ElfW(Shdr)> sections(header.e_shnum);
+    read(header.e_shoff, sections.data(), sections.size());
+    for (const ElfW(Shdr) & section : sections) {
+        if (!in || section.sh_type != SHT_SYMTAB) continue;
+        std::vector<ElfW(Sym)> symbols(section.sh_size / sizeof(ElfW(Sym)));
+        read(section.sh_offset, symbols.data(), symbols.size());
+        const ElfW(Shdr)& strings = sections.at(section.sh_link);
+        std::vector<char> names(strings.sh_size + 1);
+        read(strings.sh_offset, names.data(), strings.sh_size);
+        for (const ElfW(Sym) & symbol : symbols) {
+            const char* name = names.data() + std::min<std::size_t>(symbol.st_name, strings.sh_size);
+            const int type = ELF64_ST_TYPE(symbol.st_info);
+            if (type == STT_FUNC) result.functions.emplace(symbol.st_value, name);
+            if (type == STT_TLS) result.shared.push_back({name, symbol.st_value, symbol.st_size});
         }
     }
+    return result;
+}
+
+// Read once, unless the file changes.
+const Symbols& symbols_of(const Module& module) {
+    static std::map<std::string, Symbols> all;
+    std::error_code error;
+    const fs::file_time_type time = fs::last_write_time(module.path, error);
+    Symbols& known = all[module.path];
+    if (known.time != time) {
+        known = read_symbols(module.path);
+        known.time = time;
+    }
+    return known;
+}
+
+// The mangled name of a function, by its first instruction.
+std::string function_at(const Module& module, const void* code) {
+    const auto& functions = symbols_of(module).functions;
+    const auto found = functions.find(reinterpret_cast<std::uintptr_t>(code) - module.base);
+    return found == functions.end() ? "?" : found->second;
 }
 
 std::string demangled(const std::string& name) {
@@ -114,27 +151,31 @@ std::string place(const void* return_address) {
 }
 
 std::string kernel_name(const void* kernel) {
-    const Module module = module_of(kernel);
-    const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(kernel) - module.base;
-    std::string name = "?";
-    for_symbols(module.path, [&](const ElfW(Sym) & symbol, const char* text) {
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_value == offset) name = demangled(text);
-    });
+    std::string name = demangled(function_at(module_of(kernel), kernel));
     name = name.substr(0, name.find_first_of("<("));
     return name.substr(name.find_last_of(" :") + 1);
 }
 
+std::vector<SharedVariable> shared_variables(const void* kernel) {
+    const Module module = module_of(kernel);
+    // A variable of a function _Z... is _ZZ...E<name>.
+    const std::string prefix = "_Z" + function_at(module, kernel).substr(1) + "E";
+    std::vector<SharedVariable> result;
+    for (const Symbol& symbol : symbols_of(module).shared) {
+        if (symbol.name.compare(0, prefix.size(), prefix) == 0) result.push_back({symbol.value, symbol.bytes});
+    }
+    return result;
+}
+
 std::string shared_name(const Module& module, std::uintptr_t address) {
     const std::uintptr_t offset = address - module.tls_begin;
-    std::string result = "shared memory";
-    for_symbols(module.path, [&](const ElfW(Sym) & symbol, const char* text) {
-        if (ELF64_ST_TYPE(symbol.st_info) != STT_TLS || offset - symbol.st_value >= symbol.st_size) return;
-        std::string name = demangled(text);
-        name = name.substr(name.find_last_of(" :") + 1);
-        result = "byte " + std::to_string(offset - symbol.st_value) + " of shared `" + name + "` of " +
-                 std::to_string(symbol.st_size) + " bytes";
-    });
-    return result;
+    for (const Symbol& symbol : symbols_of(module).shared) {
+        if (offset - symbol.value >= symbol.bytes) continue;
+        const std::string name = demangled(symbol.name);
+        return "byte " + std::to_string(offset - symbol.value) + " of shared `" +
+               name.substr(name.find_last_of(" :") + 1) + "` of " + std::to_string(symbol.bytes) + " bytes";
+    }
+    return "shared memory that is no variable's";
 }
 
 }  // namespace simt

@@ -1,9 +1,10 @@
-// Names for addresses: looked up when there is something to report, never before.
+// Names and variables, by address: from the symbols that the linker has left in a shared object.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace simt {
 
@@ -20,6 +21,13 @@ Module module_of(const void* address);
 std::string place(const void* return_address);
 /// The name of a kernel without namespaces, template arguments and parameters.
 std::string kernel_name(const void* kernel);
+/// A __shared__ variable, placed from the begin of its module's thread-local storage.
+struct SharedVariable {
+    std::size_t begin, bytes;
+};
+/// Those that a kernel declares.
+std::vector<SharedVariable> shared_variables(const void* kernel);
+
 /// The __shared__ variable at an address, and the byte in it: "byte 12 of `tile`, which has 256".
 std::string shared_name(const Module& module, std::uintptr_t address);
 

@@ -1,12 +1,14 @@
 // The CUDA target: kernels and the functions that launch them, in one self-contained `.cu`. The header is the host's.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "codegen/host.h"
 #include "codegen/kernel_ir.h"
+#include "fusion/schedule.h"
 
 namespace pipec::codegen {
 
@@ -14,9 +16,12 @@ struct CudaOptions {
     /// Float sums and products of an `accumulate` in the program's order, whatever it costs: equal inputs then give
     /// equal bits. Without it atomics add in any order.
     bool deterministic = false;
+    /// By pipeline; those that are not here run stage after stage.
+    std::map<std::string, fusion::Schedule> schedules;
 };
 
 /// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.
+/// Throws fusion::ScheduleError.
 std::string cuda_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const CudaOptions& options = {});
 

@@ -5,7 +5,10 @@
 #include <algorithm>
 
 #include "codegen/text.h"
+#include "codegen/tile_kernel.h"
 #include "fusion/inline.h"
+#include "poly/dependences.h"
+#include "poly/group.h"
 
 namespace pipec::codegen {
 
@@ -35,21 +38,56 @@ std::vector<std::string> stage_comments(const ir::Stage& stage, const SourceMana
     return lines;
 }
 
+namespace {
+
+/// The steps of a stage by itself.
+void add_stage(kernel::Program& program, int stage, const SourceManager& sources, const CudaOptions& options) {
+    // A copy: steps add to the pipeline.
+    const auto definition = program.pipeline.stages[static_cast<std::size_t>(stage)].definition;
+    if (const auto* pure = std::get_if<ir::Pure>(&definition)) {
+        program.steps.push_back(stage_step(program, stage, pure->value, sources));
+        return;
+    }
+    for (kernel::Step& step : accumulate_steps(program, stage, sources, options)) {
+        program.steps.push_back(std::move(step));
+    }
+}
+
+void add_group(kernel::Program& program, const std::vector<int>& stages, const fusion::GroupSchedule& schedule,
+               const std::vector<poly::Dependence>& dependences, const SourceManager& sources) {
+    const auto refuse = [&](const std::string& reason) {
+        return fusion::ScheduleError(fmt::format("`{}` is impossible for the group of `{}`: {}",
+                                                 name(schedule.strategy), schedule.stages.front(), reason));
+    };
+    const auto group = poly::make_group(program.pipeline, program.model, dependences, stages);
+    if (const auto* illegal = std::get_if<poly::Illegal>(&group)) throw refuse(illegal->reason);
+    const TileShape shape{schedule.strategy == fusion::Strategy::Otpw, schedule.block, schedule.tile};
+    auto step = tile_step(program, std::get<poly::Group>(group), shape, sources);
+    if (const auto* reason = std::get_if<std::string>(&step)) throw refuse(*reason);
+    program.steps.push_back(std::move(std::get<kernel::Step>(step)));
+}
+
+}  // namespace
+
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
     ir::Pipeline pipeline = *unit.pipeline;
     poly::Model model = *unit.model;
     widen_narrow_accumulates(pipeline, model);
-    fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::cheap_stages(pipeline));
+    const auto given = options.schedules.find(pipeline.name);
+    const fusion::Schedule schedule =
+        given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
+    fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
     kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}};
-    for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) {
-        const int stage = static_cast<int>(i);
-        const auto definition = program.pipeline.stages[i].definition;  // steps add to the pipeline
-        if (const auto* pure = std::get_if<ir::Pure>(&definition)) {
-            program.steps.push_back(stage_step(program, stage, pure->value, sources));
-            continue;
-        }
-        for (kernel::Step& step : accumulate_steps(program, stage, sources, options)) {
-            program.steps.push_back(std::move(step));
+    const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
+    std::vector<poly::Dependence> dependences;
+    if (!schedule.groups.empty()) dependences = poly::find_dependences(program.pipeline, program.model);
+    for (std::size_t g = 0; g < groups.stages.size(); ++g) {
+        const int number = groups.number[g];
+        if (number < 0 || schedule.groups[static_cast<std::size_t>(number)].strategy == fusion::Strategy::Stage) {
+            for (const int stage : groups.stages[g]) add_stage(program, stage, sources, options);
+        } else {
+            add_group(program, groups.stages[g], schedule.groups[static_cast<std::size_t>(number)], dependences,
+                      sources);
         }
     }
     return program;

@@ -1,0 +1,118 @@
+#include "fusion/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "fusion/inline.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+int index_of(const ir::Pipeline& pipeline, const std::string& name) {
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (pipeline.stages[i].name == name) return static_cast<int>(i);
+    }
+    throw ScheduleError(fmt::format("`{}` has no stage `{}` to be scheduled", pipeline.name, name));
+}
+
+std::set<int> stages_read_by(const ir::Stage& stage) {
+    std::set<int> result;
+    for (const ir::Expr& root : ir::expressions(stage)) {
+        ir::for_each_node(root, [&](const ir::Expr& e) {
+            const auto* read = ir::as<ir::Read>(e);
+            if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) result.insert(read->source.index);
+        });
+    }
+    return result;
+}
+
+}  // namespace
+
+std::string_view name(Strategy strategy) {
+    switch (strategy) {
+        case Strategy::Stage: return "stage";
+        case Strategy::Otptb: return "otptb";
+        case Strategy::Otpw: break;
+    }
+    return "otpw";
+}
+
+Schedule stage_schedule(const ir::Pipeline& pipeline) {
+    Schedule schedule;
+    for (const int stage : cheap_stages(pipeline)) {
+        schedule.inlined.push_back(pipeline.stages[static_cast<std::size_t>(stage)].name);
+    }
+    return schedule;
+}
+
+std::vector<int> inlined_stages(const ir::Pipeline& pipeline, const Schedule& schedule) {
+    std::vector<int> result;
+    for (const std::string& name : schedule.inlined) {
+        const int index = index_of(pipeline, name);
+        const ir::Stage& stage = pipeline.stages[static_cast<std::size_t>(index)];
+        if (stage.output >= 0) throw ScheduleError(fmt::format("`{}` is an output and cannot be inlined", name));
+        if (!std::holds_alternative<ir::Pure>(stage.definition)) {
+            throw ScheduleError(fmt::format("`{}` accumulates and cannot be inlined", name));
+        }
+        result.push_back(index);
+    }
+    return result;
+}
+
+OrderedGroups order_groups(const ir::Pipeline& pipeline, const Schedule& schedule) {
+    const std::size_t count = pipeline.stages.size();
+    std::vector<int> group_of(count, -1);
+    std::vector<std::vector<int>> groups;
+    std::vector<int> number;
+    for (std::size_t g = 0; g < schedule.groups.size(); ++g) {
+        std::set<int> members;
+        for (const std::string& stage : schedule.groups[g].stages) {
+            const int index = index_of(pipeline, stage);
+            if (group_of[static_cast<std::size_t>(index)] >= 0) {
+                throw ScheduleError(fmt::format("`{}` is in two groups", stage));
+            }
+            group_of[static_cast<std::size_t>(index)] = static_cast<int>(groups.size());
+            members.insert(index);
+        }
+        if (members.empty()) continue;
+        groups.emplace_back(members.begin(), members.end());
+        number.push_back(static_cast<int>(g));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (group_of[i] >= 0) continue;
+        group_of[i] = static_cast<int>(groups.size());
+        groups.push_back({static_cast<int>(i)});
+        number.push_back(-1);
+    }
+    // A group runs when all that its members read is there.
+    OrderedGroups result;
+    std::vector<bool> done(groups.size(), false);
+    const auto is_ready = [&](std::size_t g) {
+        return std::all_of(groups[g].begin(), groups[g].end(), [&](int stage) {
+            const std::set<int> reads = stages_read_by(pipeline.stages[static_cast<std::size_t>(stage)]);
+            return std::all_of(reads.begin(), reads.end(), [&](int read) {
+                const auto of = static_cast<std::size_t>(group_of[static_cast<std::size_t>(read)]);
+                return of == g || done[of];
+            });
+        });
+    };
+    while (result.stages.size() < groups.size()) {
+        // The ready group with the first stage, so that the program's order is kept where it can be.
+        std::size_t next = groups.size();
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            if (!done[g] && (next == groups.size() || groups[g].front() < groups[next].front()) && is_ready(g))
+                next = g;
+        }
+        if (next == groups.size()) throw ScheduleError("the groups of the schedule would have to wait for each other");
+        done[next] = true;
+        result.stages.push_back(groups[next]);
+        result.number.push_back(number[next]);
+    }
+    return result;
+}
+
+}  // namespace pipec::fusion

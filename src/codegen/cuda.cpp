@@ -76,7 +76,7 @@ void write_pipeline(Writer& out, const kernel::Program& program, const std::stri
     out.blank();
     write_tables(out, unit, names);
     write_plan(out, unit, names, regions, helpers);
-    write_view_types(out, program, names);
+    write_view_types(out, program, names, regions);
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
         write_step(out, program, program.steps[i], names, functions[i], helpers);
     }

@@ -189,7 +189,7 @@ void KernelWriter::declare_specials() {
         if (!uses_.variable(special.var)) continue;
         const auto id = static_cast<std::size_t>(special.id);
         const std::string name = local(special.var);
-        out_.line("const int32_t {} = static_cast<int32_t>({});", name, kNames[id]);
+        out_.line("const int32_t {} = int32_t({});", name, kNames[id]);
         const std::int64_t blocks = id % 3 == 0 ? kernel::kVariableLimit - 1 : 65535;
         const bool is_thread = special.id <= Id::ThreadZ;
         expressions_.bind(special.var, name,

@@ -82,7 +82,7 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     const KernelParameters parameters = parameters_of(program, kernel);
     std::vector<std::string> grid, arguments;
     for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? wide(extent, names, helpers) : "1");
-    arguments = {"stream", function + (density == Density::Template ? "<dense>" : ""), "grid",
+    arguments = {"stream", function + (density == Density::Template ? "<dense>" : ""), "launch_grid",
                  block_text(kernel.block)};
     for (const Source source : parameters.reads) {
         const std::string& name = source_name(names, source);
@@ -98,7 +98,7 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
         arguments.push_back(fmt::format("Argument{{{}{}}}", wide(argument.value, names, helpers),
                                         any ? "" : fmt::format(", {}", argument.least)));
     }
-    out.line("const int64_t grid[] = {{{}}};", fmt::join(grid, ", "));
+    out.line("const int64_t launch_grid[] = {{{}}};", fmt::join(grid, ", "));
     out.line("return launch({});", fmt::join(arguments, ", "));
 }
 
@@ -128,7 +128,7 @@ std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& nam
     return result;
 }
 
-void write_view_types(Writer& out, const kernel::Program& program, const CodeNames& names) {
+void write_view_types(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions) {
     const ir::Pipeline& pipeline = program.pipeline;
     const auto alias = [&](const std::string& name, const std::string& element, bool is_buffer,
                            const std::vector<std::int64_t>& strides) {
@@ -146,7 +146,7 @@ void write_view_types(Writer& out, const kernel::Program& program, const CodeNam
         alias(names.views[i], fmt::format("{}{}", constness, storage_type(buffer.type)), true, known_strides(buffer));
     }
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-        if (pipeline.stages[i].output >= 0) continue;
+        if (regions.of_stage[i] < 0) continue;
         alias(names.stage_views[i], std::string(storage_type(pipeline.stages[i].type)), false,
               known_strides(pipeline, program.model, {Source::Kind::Stage, static_cast<int>(i)}));
     }

@@ -22,7 +22,7 @@ struct StepNames {
 std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& names);
 
 /// `template <bool dense> using NAME_view = View<...>` for every array.
-void write_view_types(Writer& out, const kernel::Program& program, const CodeNames& names);
+void write_view_types(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions);
 
 /// A step's kernels, and the function that launches the first of them whose needs hold.
 void write_step(Writer& out, const kernel::Program& program, const kernel::Step& step, const CodeNames& names,

@@ -226,9 +226,8 @@ template <class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Element", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "aligned", "at", "extend_reach", "grid",
-        "has_known_strides", "is_dense", "is_valid", "kernel_limit", "kernel_value", "launch", "load", "rank", "read_only", "store",
-        "unpack", "view_at",
+        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "extend_reach", "is_dense", "is_valid",
+        "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "read_only", "store", "unpack", "view_at",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -1,8 +1,11 @@
 // CUDA text: what it looks like (golden/blur.cu, without the fixed part), what kernels can say that lowering does not
 // need yet, and that nvcc takes all of it where there is nvcc.
+#include <cuda_runtime.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 
 #include "codegen/generated.h"
@@ -259,6 +262,100 @@ TEST(CudaKernels, AtomicsOfEveryType) {
             EXPECT_EQ(difference(array, actual.at(name)), "") << pipeline.name << "." << name;
         }
     }
+}
+
+// ------------------------------------------------------------------------------------------------------------- launch
+
+runner::abi::pipe_status code(runner::abi::pipe_status status) {
+    return status & 0xff;
+}
+
+DeviceLibrary library_of(const std::string& text) {
+    const GeneratedText generated = generate_cuda("p", text);
+    return {generated.header, "p.h", generated.source};
+}
+
+/// The arguments of one launch, as bytes; the buffers are set by number.
+struct Arguments {
+    explicit Arguments(const runner::abi::pipe_info& table) : info(table), bytes(table.args_size) {
+        info.defaults(bytes.data());
+    }
+    void extents(int buffer, const std::vector<std::int64_t>& values) {
+        std::memcpy(bytes.data() + info.buffers[buffer].extent_offset, values.data(), values.size() * 8);
+    }
+    void data(int buffer, const void* pointer) {
+        std::memcpy(bytes.data() + info.buffers[buffer].data_offset, &pointer, sizeof pointer);
+    }
+    runner::abi::pipe_status launch(void* workspace, std::size_t size, CUstream_st* stream = nullptr) const {
+        return code(info.launch(bytes.data(), workspace, size, stream));
+    }
+    const runner::abi::pipe_info& info;
+    std::vector<std::byte> bytes;
+};
+
+constexpr const char* kTwoSteps = R"(pipeline p(a: float32[R, C]) -> o: float32[R, C] {
+    rows(x): float32 = sum(y in 0..C) a(x, y)
+    o(x, y) = a(x, y) - rows(x)
+})";
+
+TEST(CudaLaunch, ChecksTheWorkspace) {
+    const DeviceLibrary library = library_of(kTwoSteps);
+    Arguments arguments(library.info("p"));
+    arguments.extents(0, {100, 300});
+    const std::size_t bytes = arguments.info.workspace_size(arguments.bytes.data());
+    char* const memory = reinterpret_cast<char*>(std::uintptr_t{1} << 30);  // nothing is touched
+    arguments.data(0, memory);
+    arguments.data(1, memory + (1 << 20));
+    EXPECT_GE(bytes, 400u);
+    EXPECT_EQ(arguments.launch(nullptr, bytes), 1);
+    EXPECT_EQ(arguments.launch(memory - 4096 + 128, bytes), 4);
+    EXPECT_EQ(arguments.launch(memory - 4096, bytes - 1), 9);
+}
+
+TEST(CudaLaunch, RefusesGridsThatAreTooLarge) {
+    const DeviceLibrary library = library_of("pipeline p(n: int32) -> o: uint8[R, C] { o(x, y) = uint8(x + n) }");
+    Arguments arguments(library.info("p"));
+    arguments.extents(0, {1 << 25, 1 << 29});
+    arguments.data(0, reinterpret_cast<void*>(std::uintptr_t{1} << 30));
+    EXPECT_EQ(arguments.launch(nullptr, 0), 7);
+}
+
+TEST(CudaLaunch, CanBeCaptured) {
+    const DeviceLibrary library = library_of(kTwoSteps);
+    Arguments arguments(library.info("p"));
+    arguments.extents(0, {5, 70});
+    const std::size_t bytes = arguments.info.workspace_size(arguments.bytes.data());
+    float *a = nullptr, *o = nullptr;
+    void* workspace = nullptr;
+    std::vector<float> values(5 * 70, 1.0f);
+    ASSERT_EQ(cudaMalloc(&a, values.size() * 4), cudaSuccess);
+    ASSERT_EQ(cudaMalloc(&o, values.size() * 4), cudaSuccess);
+    ASSERT_EQ(cudaMalloc(&workspace, bytes), cudaSuccess);
+    arguments.data(0, a);
+    arguments.data(1, o);
+
+    cudaStream_t stream = nullptr;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t executable = nullptr;
+    ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
+    ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+    EXPECT_EQ(arguments.launch(workspace, bytes, stream), 0);
+    ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
+    ASSERT_EQ(cudaGraphInstantiate(&executable, graph, 0), cudaSuccess);
+    // The arguments may go: the graph has its own.
+    std::fill(arguments.bytes.begin(), arguments.bytes.end(), std::byte{0});
+    for (const float value : {1.0f, 2.0f}) {
+        std::fill(values.begin(), values.end(), value);
+        ASSERT_EQ(cudaMemcpy(a, values.data(), values.size() * 4, cudaMemcpyHostToDevice), cudaSuccess);
+        ASSERT_EQ(cudaGraphLaunch(executable, stream), cudaSuccess);
+        ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
+        ASSERT_EQ(cudaMemcpy(values.data(), o, values.size() * 4, cudaMemcpyDeviceToHost), cudaSuccess);
+        EXPECT_EQ(values, std::vector<float>(values.size(), value - 70 * value));
+    }
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+    cudaStreamDestroy(stream);
+    for (void* pointer : {static_cast<void*>(a), static_cast<void*>(o), workspace}) cudaFree(pointer);
 }
 
 }  // namespace

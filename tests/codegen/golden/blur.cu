@@ -98,9 +98,9 @@ using blurx_view = View<float, Offset<dense>, 0, 0, 1>;
 // blur.pipe:2: blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
 __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view<true> blurx, int32_t y_tiles,
     int32_t x_tiles, int32_t x_inner_end, int32_t y_inner_end) {
-    const int32_t block = static_cast<int32_t>(blockIdx.x);
-    const int32_t thread_x = static_cast<int32_t>(threadIdx.x);
-    const int32_t thread_y = static_cast<int32_t>(threadIdx.y);
+    const int32_t block = int32_t(blockIdx.x);
+    const int32_t thread_x = int32_t(threadIdx.x);
+    const int32_t thread_y = int32_t(threadIdx.y);
     const int32_t y = (block % y_tiles * 32 + thread_x) * 4;
     const int32_t tile = block / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
@@ -126,9 +126,9 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
 template <bool dense>
 __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_view<dense> blurx, int32_t y_tiles,
     int32_t x_tiles, int32_t x_end, int32_t y_end) {
-    const int32_t block = static_cast<int32_t>(blockIdx.x);
-    const int32_t thread_x = static_cast<int32_t>(threadIdx.x);
-    const int32_t thread_y = static_cast<int32_t>(threadIdx.y);
+    const int32_t block = int32_t(blockIdx.x);
+    const int32_t thread_x = int32_t(threadIdx.x);
+    const int32_t thread_y = int32_t(threadIdx.y);
     const int32_t y = block % y_tiles * 32 + thread_x;
     const int32_t tile = block / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
@@ -145,13 +145,13 @@ pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream,
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (img.aligned(16) && blurx.aligned(16)) {
-            const int64_t grid[] = {((C + 2 + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, blurx_wide, grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
+            const int64_t launch_grid[] = {((C + 2 + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
+            return launch(stream, blurx_wide, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
                 Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
         }
     }
-    const int64_t grid[] = {((C + 2 + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, blurx_kernel<dense>, grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
+    const int64_t launch_grid[] = {((C + 2 + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
+    return launch(stream, blurx_kernel<dense>, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
         Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
 }
 
@@ -159,9 +159,9 @@ pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream,
 //   with blur.pipe:3: blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
 __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx, out_view<true> out, int32_t R,
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
-    const int32_t block = static_cast<int32_t>(blockIdx.x);
-    const int32_t thread_x = static_cast<int32_t>(threadIdx.x);
-    const int32_t thread_y = static_cast<int32_t>(threadIdx.y);
+    const int32_t block = int32_t(blockIdx.x);
+    const int32_t thread_x = int32_t(threadIdx.x);
+    const int32_t thread_y = int32_t(threadIdx.y);
     const int32_t y = (block % y_tiles * 32 + thread_x) * 4;
     const int32_t tile = block / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y;
@@ -188,9 +188,9 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
 template <bool dense>
 __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> blurx, out_view<dense> out, int32_t R,
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
-    const int32_t block = static_cast<int32_t>(blockIdx.x);
-    const int32_t thread_x = static_cast<int32_t>(threadIdx.x);
-    const int32_t thread_y = static_cast<int32_t>(threadIdx.y);
+    const int32_t block = int32_t(blockIdx.x);
+    const int32_t thread_x = int32_t(threadIdx.x);
+    const int32_t thread_y = int32_t(threadIdx.y);
     const int32_t y = block % y_tiles * 32 + thread_x;
     const int32_t tile = block / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y;
@@ -207,13 +207,13 @@ pipe_status launch_out([[maybe_unused]] const Plan& plan, CUstream_st* stream, c
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (blurx.aligned(16) && out.aligned(16)) {
-            const int64_t grid[] = {((C + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, out_wide, grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+            const int64_t launch_grid[] = {((C + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
+            return launch(stream, out_wide, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
                 Argument{(C + 127) >> 7, 1}, Argument{(R + 7) >> 3, 1});
         }
     }
-    const int64_t grid[] = {((C + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, out_kernel<dense>, grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+    const int64_t launch_grid[] = {((C + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
+    return launch(stream, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
         Argument{(C + 31) >> 5, 1}, Argument{(R + 7) >> 3, 1});
 }
 

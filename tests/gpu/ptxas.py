@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""Reads what nvcc -Xptxas -v says. `ptxas.py LOG...` prints a Markdown table of all kernels; exit code 1 where one
+spills registers, or needs more shared memory than a block may have without asking. With --summary: "KERNELS REGISTERS
+SPILLED_BYTES SHARED_BYTES", the greatest of all."""
+import re
+import sys
+
+SHARED_LIMIT = 48 * 1024
+
+
+def kernels(text):
+    """(name, registers, bytes spilled, bytes of shared memory) of every kernel."""
+    name, spilled = None, 0
+    for line in text.splitlines():
+        if match := re.search(r"Compiling entry function '([^']+)'", line):
+            name, spilled = match[1], 0
+        elif match := re.search(r"(\d+) bytes spill stores", line):
+            spilled = int(match[1])
+        elif name and (match := re.search(r"Used (\d+) registers", line)):
+            shared = re.search(r"(\d+) bytes smem", line)
+            yield name, int(match[1]), spilled, int(shared[1]) if shared else 0
+            name = None
+
+
+def main(arguments):
+    summary = "--summary" in arguments
+    rows = []
+    for file in (a for a in arguments if a != "--summary"):
+        with open(file, encoding="utf-8", errors="replace") as log:
+            rows += [(file.rsplit("/", 1)[-1], *kernel) for kernel in kernels(log.read())]
+    if not rows:
+        sys.exit("ptxas.py: error: no kernel in " + " ".join(arguments))
+    if summary:
+        print(len(rows), *(max(row[i] for row in rows) for i in (2, 3, 4)))
+        return 0
+    print("| log | kernel | registers | spilled bytes | shared bytes |\n| --- | --- | --- | --- | --- |")
+    for row in rows:
+        print("| " + " | ".join(map(str, row)) + " |")
+    bad = [row for row in rows if row[3] > 0 or row[4] > SHARED_LIMIT]
+    for log, name, _, spilled, shared in bad:
+        print(f"FAIL {log}: {name} spills {spilled} bytes, shares {shared}", file=sys.stderr)
+    return 1 if bad else 0
+
+
+sys.exit(main(sys.argv[1:]))

@@ -70,5 +70,32 @@ TEST_F(Clients, ThreadsLaunchAtTheSameTime) {
                    "threads.cpp -o $D/client && $D/client");
 }
 
+/// The CUDA code, with calls in C99 and C++.
+class DeviceClients : public ::testing::Test {
+protected:
+    DeviceClients() {
+        const GeneratedText text = generate_cuda("blur", kBlurText);
+        directory_.write("blur.h", text.header);
+        directory_.write("blur.cu", text.source);
+    }
+    void expect_success(const std::string& command) {
+        std::string output;
+        EXPECT_EQ(directory_.run(command, &output), 0) << command << "\n" << output;
+        EXPECT_EQ(output, "");
+    }
+    Directory directory_;
+};
+
+TEST_F(DeviceClients, LayoutsStreamsGraphsAndRefusals) {
+    expect_success(PIPEC_SIMT_COMPILE " $D/blur.cu -o $D/blur.o && " PIPEC_SIMT_LINK
+                                      " $D/blur.o -o $D/libblur.so && " PIPEC_HOST_CC
+                                      " -std=c99 -pedantic -Wall -Wextra -Werror -I$D -c " +
+                   kClients + "device_call.c -o $D/call.o && " +
+                   PIPEC_HOST_CXX " -std=c++17 -Wall -Wextra -Werror -I" PIPEC_SOURCE_DIR "/tests/simt/include -I$D " +
+                   kClients +
+                   "device.cpp $D/call.o $D/libblur.so " PIPEC_BINARY_DIR
+                   "/tests/simt/libsimt.so -Wl,-rpath,$D:" PIPEC_BINARY_DIR "/tests/simt -o $D/client && $D/client");
+}
+
 }  // namespace
 }  // namespace pipec::testing

@@ -16,7 +16,7 @@ fails() { # EXIT-CODE TEXT COMMAND...
 }
 "$pipec" --target host "$here/../../examples/blur.pipe" -o blur.cpp
 build blur
-sed 's/3\.0f/3.001f/g; s/\b3 *)/3)/g' blur.cpp >wrong.cpp
+sed 's/3\.0f/3.001f/g' blur.cpp >wrong.cpp
 ! cmp -s blur.cpp wrong.cpp || { echo "FAIL: nothing to make wrong"; exit 1; }
 build wrong
 

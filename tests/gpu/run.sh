@@ -27,11 +27,13 @@ case $tools in none) tool_names=() ;; all) tool_names=(memcheck racecheck initch
 
 PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 command -v nvcc >/dev/null || { echo "skipped: there is no nvcc"; exit 77; }
+pipec=$(realpath -m "$pipec") # seen from the output's folder
+[ -z "$generated" ] || generated=$(realpath "$generated") || exit 2
 mkdir -p "$out" && cd "$out" || exit 2
-[ ${#tool_names[@]} -eq 0 ] || command -v compute-sanitizer >/dev/null ||
-    { echo "run.sh: error: there is no compute-sanitizer (--tools none does without)" >&2; exit 2; }
 nvcc -std=c++20 -O2 -I"$source_directory/src" "$here"/{check,call,cases,image,device_cuda}.cpp -o check -ldl || exit 2
 gpu=$(./check --describe) || { echo "skipped: there is no GPU"; exit 77; }
+[ ${#tool_names[@]} -eq 0 ] || command -v compute-sanitizer >/dev/null ||
+    { echo "run.sh: error: there is no compute-sanitizer (--tools none does without)" >&2; exit 2; }
 cases=$here/cases.txt
 ./check --list "$cases" >list || exit 2
 if [ ${#examples[@]} -eq 0 ]; then mapfile -t examples < <(cut -d' ' -f1 list | uniq); fi

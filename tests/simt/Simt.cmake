@@ -2,18 +2,23 @@
 # Programs that link it link `simt` too, for the test's side of it (simt.h) and the CUDA runtime.
 #
 # The flags instrument every access to memory. They are no options of a target, and the object is linked by hand,
-# because the sanitizers' own libraries must stay away: the emulator takes their place.
+# because the sanitizers' own libraries must stay away: the emulator takes their place. What the compiler would do to
+# accesses before it instruments them is off: moving a load out of a loop that may not run, copying without a call.
 set(SIMT_DIR ${CMAKE_CURRENT_LIST_DIR})
 set(SIMT_FLAGS -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas
     -fsanitize=thread --param tsan-instrument-func-entry-exit=0
-    -fsanitize=bounds,alignment,shift,signed-integer-overflow,integer-divide-by-zero
+    -fsanitize=bounds,alignment,shift,signed-integer-overflow,integer-divide-by-zero,float-cast-overflow
+    -fno-tree-loop-im -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
     -I ${SIMT_DIR}/include)
 if(PIPEC_WERROR)
   list(APPEND SIMT_FLAGS -Werror)
 endif()
+# Calls of these are accesses, too.
+set(SIMT_LINK_FLAGS -Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset)
 # One command, for tests that compile at run time: SIMT_COMPILE x.cu -o x.o; SIMT_LINK x.o -o x.so
 string(JOIN " " SIMT_COMPILE ${CMAKE_CXX_COMPILER} ${SIMT_FLAGS} -c)
-set(SIMT_LINK "${CMAKE_CXX_COMPILER} -shared ${PROJECT_BINARY_DIR}/tests/simt/libsimt.so -Wl,-rpath,${PROJECT_BINARY_DIR}/tests/simt")
+string(JOIN " " SIMT_LINK ${CMAKE_CXX_COMPILER} -shared ${SIMT_LINK_FLAGS} ${PROJECT_BINARY_DIR}/tests/simt/libsimt.so
+       -Wl,-rpath,${PROJECT_BINARY_DIR}/tests/simt)
 
 function(simt_library target source)
   get_filename_component(source ${source} ABSOLUTE)
@@ -24,7 +29,7 @@ function(simt_library target source)
             -MD -MF ${object}.d -c ${source} -o ${object}
     DEPENDS ${source} DEPFILE ${object}.d VERBATIM COMMENT "SIMT ${source}")
   add_custom_command(OUTPUT ${library}
-    COMMAND ${CMAKE_CXX_COMPILER} -shared ${object} -o ${library} $<TARGET_FILE:simt>
+    COMMAND ${CMAKE_CXX_COMPILER} -shared ${SIMT_LINK_FLAGS} ${object} -o ${library} $<TARGET_FILE:simt>
             -Wl,-rpath,$<TARGET_FILE_DIR:simt> -Wl,-z,defs
     DEPENDS ${object} simt VERBATIM)
   add_custom_target(${target}_library DEPENDS ${library})

@@ -79,7 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"barriers_in_loop", Kind::Divergence}, Planted{"global_exchange", Kind::Race},
                       Planted{"plain_count", Kind::Race}, Planted{"misaligned_atomic", Kind::Misaligned},
                       Planted{"compare_and_swap", Kind::Race}, Planted{"bad_width", Kind::BadCollective},
-                      Planted{"bad_shift", Kind::Undefined}, Planted{"beyond_the_array", Kind::OutOfBounds}),
+                      Planted{"bad_shift", Kind::Undefined}, Planted{"bad_conversion", Kind::Undefined},
+                      Planted{"beyond_the_array", Kind::OutOfBounds}, Planted{"wide_copy", Kind::OutOfBounds},
+                      Planted{"copy_by_function", Kind::OutOfBounds}, Planted{"read_in_loop", Kind::Uninitialized}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -350,6 +350,45 @@ __global__ void beyond_the_array(const int* __restrict__ in, int* __restrict__ o
     out[i] = *cell;
 }
 
+template <bool bad>
+__global__ void bad_conversion(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = static_cast<int>(static_cast<float>(in[i]) * (bad ? 1e9f : 1e6f));
+}
+
+struct Wide {
+    int v[5];
+};
+
+// Too many bytes for one access.
+template <bool bad>
+__global__ void wide_copy(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = 0;
+    __syncthreads();
+    if (i < 12) *reinterpret_cast<Wide*>(out + 5 * i + (bad ? 5 : 0)) = *reinterpret_cast<const Wide*>(in + 5 * i);
+}
+
+template <bool bad>
+__global__ void copy_by_function(const int* __restrict__ in, int* __restrict__ out) {
+    const int i = threadIdx.x;
+    out[i] = 0;
+    __syncthreads();
+    if (i < 12) memcpy(out + 5 * i, in + 5 * i + (bad ? 5 : 0), 5 * sizeof(int));
+}
+
+// Nobody asks for the value where the loop does not run.
+template <bool bad>
+__global__ void read_in_loop(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int weight[2];
+    const int i = threadIdx.x;
+    if (i == 0) weight[0] = in[0];
+    __syncthreads();
+    int sum = 0;
+    for (int k = in[0]; k < (bad ? 3 : 1); ++k) sum += weight[1] * k;
+    out[i] = sum + weight[0];
+}
+
 // 40 KB, which is legal alone.
 __global__ void large_shared(const int* __restrict__ in, int* __restrict__ out) {
     __shared__ int tile[10 * 1024];
@@ -402,6 +441,10 @@ const Entry entries[] = {
     ENTRY(bad_width),
     ENTRY(bad_shift),
     ENTRY(beyond_the_array),
+    ENTRY(bad_conversion),
+    ENTRY(wide_copy),
+    ENTRY(copy_by_function),
+    ENTRY(read_in_loop),
     ENTRY(overflow),
 };
 

@@ -1,6 +1,7 @@
 // What instrumented code calls: the interface of g++'s thread sanitizer, without its library, for every access to
 // memory; and that of the undefined-behaviour sanitizer for what it finds.
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include "engine/access.h"
@@ -51,6 +52,22 @@ void __tsan_read_range(void* pointer, std::size_t bytes) {
 void __tsan_write_range(void* pointer, std::size_t bytes) {
     simt::on_access<Access::Write>(pointer, bytes, __builtin_return_address(0));
 }
+// The linker sends calls of these functions here: see Simt.cmake.
+void* __wrap_memcpy(void* to, const void* from, std::size_t bytes) {
+    simt::on_access<Access::Read>(from, bytes, __builtin_return_address(0));
+    simt::on_access<Access::Write>(to, bytes, __builtin_return_address(0));
+    return std::memcpy(to, from, bytes);
+}
+void* __wrap_memmove(void* to, const void* from, std::size_t bytes) {
+    simt::on_access<Access::Read>(from, bytes, __builtin_return_address(0));
+    simt::on_access<Access::Write>(to, bytes, __builtin_return_address(0));
+    return std::memmove(to, from, bytes);
+}
+void* __wrap_memset(void* to, int value, std::size_t bytes) {
+    simt::on_access<Access::Write>(to, bytes, __builtin_return_address(0));
+    return std::memset(to, value, bytes);
+}
+
 // C++'s own atomics: of host code only, the guards of its static variables among them.
 #define SIMT_FETCH(bits, T, operation)                                   \
     T __tsan_atomic##bits##_fetch_##operation(volatile T* p, T v, int) { \

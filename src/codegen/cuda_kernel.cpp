@@ -22,6 +22,8 @@ using ir::Source;
 using ir::Type;
 
 constexpr std::string_view kAllLanes = "0xffffffffu";
+/// Columns that fit into a line at any usual depth.
+constexpr std::size_t kShortLine = 100;
 
 Uses uses_of(const kernel::Body& body) {
     Uses uses;
@@ -106,6 +108,7 @@ private:
     std::string element(Source source, const std::vector<Text>& indices);
     std::string address(Source source, const std::vector<Text>& indices);
     std::string shared_element(std::size_t array, const std::vector<Text>& indices);
+    void store_pack(const std::string& address, const std::vector<std::string>& values);
     /// Between values and what memory holds of them.
     std::string stored(Type type, const Text& value);
     Text loaded(Type type, const std::string& element);
@@ -314,12 +317,26 @@ void KernelWriter::stmt(const kernel::Store& n) {
     const Type type = type_of(n.array);
     std::vector<std::string> values;
     for (const ir::Expr& value : n.values) values.push_back(stored(type, expressions_.value(value)));
-    if (values.size() == 1) {
+    if (values.size() == 1)
         out_.line("{} = {};", element(n.array, indices), values.front());
-    } else {
-        out_.line("store<{}>({}, {{{}}});", values.size(), address(n.array, indices), fmt::join(values, ", "));
-    }
+    else
+        store_pack(address(n.array, indices), values);
     if (n.guard) expressions_.end_block();
+}
+
+/// In one line where that is short, else a line for each value.
+void KernelWriter::store_pack(const std::string& address, const std::vector<std::string>& values) {
+    const std::string head = fmt::format("store<{}>({}, {{", values.size(), address);
+    const std::string list = fmt::format("{}", fmt::join(values, ", "));
+    if (head.size() + list.size() < kShortLine) {
+        out_.line("{}{}}});", head, list);
+        return;
+    }
+    out_.add(head);
+    out_.indent();
+    for (const std::string& value : values) out_.line("{},", value);
+    out_.outdent();
+    out_.add("});");
 }
 
 void KernelWriter::stmt(const kernel::Atomic& n) {

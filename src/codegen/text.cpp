@@ -10,13 +10,28 @@ namespace {
 constexpr std::size_t kColumns = 120;
 constexpr int kIndent = 4;
 
+/// How tightly a comma or the operator that ends with this character binds what stands around it.
+int tightness(char c) {
+    switch (c) {
+        case ',': return 0;
+        case '=':
+        case '?':
+        case ':':
+        case '|':
+        case '&': return 1;
+        case '+':
+        case '-': return 2;
+        default: return 3;
+    }
+}
+
 /// The space at which to break `text` so that the first part has at most `room` columns: of those in the last half of
-/// the room the one inside the fewest parentheses, of these one behind a comma, of these the rightmost. npos where
-/// there is none.
+/// the room the one inside the fewest parentheses, of these one behind what binds least, of these the
+/// rightmost. npos where there is none.
 std::size_t break_position(std::string_view text, std::size_t room) {
     std::size_t best = std::string_view::npos;
     std::size_t fallback = std::string_view::npos;
-    std::pair<int, bool> best_cost;  // nesting, not behind a comma
+    std::pair<int, int> best_cost;  // nesting, how tightly what stands before it binds
     int nesting = 0;
     bool quoted = false;
     for (std::size_t i = 0; i < text.size() && i <= room; ++i) {
@@ -34,7 +49,7 @@ std::size_t break_position(std::string_view text, std::size_t room) {
         if (text[i - 1] == ' ' || text.substr(i + 1).substr(0, 1) == "{") continue;
         if (i < room / 2) {
             fallback = i;
-        } else if (const std::pair cost{nesting, text[i - 1] != ','};
+        } else if (const std::pair cost{nesting, tightness(text[i - 1])};
                    best == std::string_view::npos || cost <= best_cost) {
             best = i;
             best_cost = cost;

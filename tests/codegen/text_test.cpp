@@ -12,12 +12,7 @@
 namespace pipec::testing {
 namespace {
 
-constexpr const char* kBlurText = R"(pipeline blur(img: float32[3, R + 2, C + 2]) -> out: float32[3, R, C] {
-    blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
-    blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
-    out(c, x, y)   = blury(c, x + 1, y + 1)
-}
-)";
+const std::string kBlurText = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/blur.pipe");
 
 TEST(Text, IsTheSameEveryTime) {
     const GeneratedText first = generate("blur", kBlurText);

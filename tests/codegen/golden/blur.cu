@@ -109,8 +109,12 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
         const auto img_2 = load<4>(img.at(c, x - 1, y));
         const auto img_3 = load<4>(img.at(c, x, y));
         const auto img_4 = load<4>(img.at(c, x + 1, y));
-        store<4>(blurx.at(c, x, y), {(img_2[0] + img_3[0] + img_4[0]) / 3.0f, (img_2[1] + img_3[1] + img_4[1]) / 3.0f,
-            (img_2[2] + img_3[2] + img_4[2]) / 3.0f, (img_2[3] + img_3[3] + img_4[3]) / 3.0f});
+        store<4>(blurx.at(c, x, y), {
+            (img_2[0] + img_3[0] + img_4[0]) / 3.0f,
+            (img_2[1] + img_3[1] + img_4[1]) / 3.0f,
+            (img_2[2] + img_3[2] + img_4[2]) / 3.0f,
+            (img_2[3] + img_3[3] + img_4[3]) / 3.0f,
+        });
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
@@ -169,9 +173,12 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
     if (x < R && y + 3 < C) {
         const auto blurx_2 = load<4>(blurx.at(c, x + 1, y));
         const auto blurx_3 = load<2>(blurx.at(c, x + 1, y + 4));
-        store<4>(out.at(c, x, y), {(blurx_2[0] + blurx_2[1] + blurx_2[2]) / 3.0f,
-            (blurx_2[1] + blurx_2[2] + blurx_2[3]) / 3.0f, (blurx_2[2] + blurx_2[3] + blurx_3[0]) / 3.0f,
-            (blurx_2[3] + blurx_3[0] + blurx_3[1]) / 3.0f});
+        store<4>(out.at(c, x, y), {
+            (blurx_2[0] + blurx_2[1] + blurx_2[2]) / 3.0f,
+            (blurx_2[1] + blurx_2[2] + blurx_2[3]) / 3.0f,
+            (blurx_2[2] + blurx_2[3] + blurx_3[0]) / 3.0f,
+            (blurx_2[3] + blurx_3[0] + blurx_3[1]) / 3.0f,
+        });
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {

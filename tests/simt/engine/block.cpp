@@ -147,6 +147,7 @@ void Block::make_ready(Lane& lane) {
     ready_.push_back(&lane);
 }
 
+// A barrier of the block: what was before it is before all that comes, for every lane.
 void Block::new_era() {
     const Record begin = next_era();
     Record settled = 0;
@@ -180,7 +181,8 @@ void Block::sync_threads(Lane& lane, Site site) {
     if (order().mode == Order::Mode::Backward) std::reverse(ready_.begin() + std::ptrdiff_t(first), ready_.end());
 }
 
-// True: all lanes are there. False: this one was the last neither, has waited, and goes on.
+// True: this lane is the last of those that are named; it does the work for all, and they wait meanwhile. False: it has
+// waited, and the work is done.
 bool Block::arrive(Lane& lane, Collective collective) {
     const unsigned self = 1u << (lane.index % 32);
     Warp& warp = warps_[lane.index / 32];

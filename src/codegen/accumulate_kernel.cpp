@@ -1,4 +1,5 @@
-// The updates of an `accumulate`: one kernel for each, whose threads share out the points of its domain.
+// The updates of an `accumulate`: one kernel for each, whose threads share out the points of its domain. Updates with
+// the same operator and domain, one after the other, are one kernel if their points share targets anyway.
 //
 // A tile of points has the innermost range across the threads' x and the next one across y; tiles are numbered in the
 // grid, outer ranges point by point. A range whose bounds depend on other ranges is a loop of the thread, or of the row
@@ -19,6 +20,7 @@
 #include "codegen/kernel_build.h"
 #include "codegen/lower.h"
 #include "codegen/rewrite.h"
+#include "codegen/update_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -53,47 +55,10 @@ ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
     return a ? ir::binary(BinaryOp::And, a, b) : b;
 }
 
-bool uses_any(const ir::Expr& e, const std::set<ir::VarId>& variables) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& n) {
-        const auto* var = ir::as<ir::Variable>(n);
-        found = found || (var != nullptr && variables.count(var->id) > 0);
-    });
-    return found;
-}
-
-bool reads_data(const ir::Expr& e) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& n) { found = found || ir::as<ir::Read>(n) != nullptr; });
-    return found;
-}
-
-/// The range variables that stand alone, or with a constant added, in a dimension of the target: points that differ in
-/// one of them have different targets.
-std::set<ir::VarId> owners(const ir::Update& update) {
-    std::set<ir::VarId> result;
-    for (const ir::Expr& index : update.indices) {
-        const ir::Expr* atom = &index;
-        if (const auto* n = ir::as<ir::Binary>(index);
-            n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub)) {
-            if (ir::as_int(n->b)) atom = &n->a;
-            if (ir::as_int(n->a) && n->op == BinaryOp::Add) atom = &n->b;
-        }
-        const auto* var = ir::as<ir::Variable>(*atom);
-        const auto is_var = [&](const ir::Range& range) { return var != nullptr && range.var == var->id; };
-        if (std::any_of(update.domain.begin(), update.domain.end(), is_var)) result.insert(var->id);
-    }
-    return result;
-}
-
-bool depends_on_order(const ir::Update& update) {
-    const bool rounds = update.op == ir::ReduceOp::Sum || update.op == ir::ReduceOp::Prod;
-    return rounds && ir::is_float(update.value->type) && !has_own_targets(update);
-}
-
 class UpdateKernel {
 public:
-    UpdateKernel(kernel::Program& program, int stage, const ir::Update& update, bool in_order);
+    /// Of several updates all have the first one's domain and operator, and need atomics.
+    UpdateKernel(kernel::Program& program, int stage, std::vector<ir::Update> updates, bool in_order);
     kernel::Kernel build();
 
 private:
@@ -142,7 +107,8 @@ private:
     kernel::Program& program_;
     ir::Source target_;
     const ir::Stage stage_;  // copies: adding variables must not move them
-    const ir::Update update_;
+    const std::vector<ir::Update> updates_;
+    const ir::Update& update_;  ///< the first of them
     const std::vector<poly::Interval> box_;
     Rewriter rewriter_;
     KernelBuilder builder_;
@@ -161,16 +127,17 @@ private:
     std::vector<std::pair<ir::Expr, ir::Expr>> strip_bounds_;
 };
 
-UpdateKernel::UpdateKernel(kernel::Program& program, int stage, const ir::Update& update, bool in_order)
+UpdateKernel::UpdateKernel(kernel::Program& program, int stage, std::vector<ir::Update> updates, bool in_order)
     : program_(program),
       target_{ir::Source::Kind::Stage, stage},
       stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
-      update_(update),
+      updates_(std::move(updates)),
+      update_(updates_.front()),
       box_(program.model.domains.at(static_cast<std::size_t>(stage)).box),
       rewriter_(program.pipeline),
       builder_(program.pipeline, rewriter_),
       in_order_(in_order),
-      identity_(ir::identity(update.op, stage_.type)) {
+      identity_(ir::identity(update_.op, stage_.type)) {
     choose_target();
     assign_roles();
     shape_block();
@@ -181,11 +148,7 @@ UpdateKernel::UpdateKernel(kernel::Program& program, int stage, const ir::Update
 void UpdateKernel::choose_target() {
     exclusive_ = in_order_ || has_own_targets(update_);
     if (exclusive_) return;
-    std::set<ir::VarId> ranges;
-    for (const ir::Range& range : update_.domain) ranges.insert(range.var);
-    // An index that reads data may do so only where the guard holds.
-    register_ = std::none_of(update_.indices.begin(), update_.indices.end(),
-                             [&](const ir::Expr& index) { return uses_any(index, ranges) || reads_data(index); });
+    register_ = has_one_target(update_);
     cells_ = 1;
     for (const poly::Interval& interval : box_) {
         const auto extent = constant_extent(interval.lo, interval.hi);
@@ -360,16 +323,18 @@ kernel::Atomic UpdateKernel::atomic(const std::vector<ir::Expr>& indices, const 
 }
 
 void UpdateKernel::point(kernel::Body& body) {
-    kernel::Body& inner = KernelBuilder::guarded(body, update_.guard ? bound(update_.guard) : nullptr);
-    const ir::Expr value = bound(update_.value);
-    if (register_) {
-        const ir::VarId var = ir::as<ir::Variable>(register_value_)->id;
-        add(inner, kernel::Assign{var, ir::binary(ir::fold_op(update_.op), register_value_, value)});
-        return;
+    for (const ir::Update& update : updates_) {
+        kernel::Body& inner = KernelBuilder::guarded(body, update.guard ? bound(update.guard) : nullptr);
+        const ir::Expr value = bound(update.value);
+        if (register_) {
+            const ir::VarId var = ir::as<ir::Variable>(register_value_)->id;
+            add(inner, kernel::Assign{var, ir::binary(ir::fold_op(update.op), register_value_, value)});
+            continue;
+        }
+        std::vector<ir::Expr> indices;
+        for (const ir::Expr& index : update.indices) indices.push_back(bound(index));
+        add(inner, atomic(indices, value));
     }
-    std::vector<ir::Expr> indices;
-    for (const ir::Expr& index : update_.indices) indices.push_back(bound(index));
-    add(inner, atomic(indices, value));
 }
 
 void UpdateKernel::zero_shared() {
@@ -444,33 +409,37 @@ std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, 
                                            const CudaOptions& options) {
     const auto accumulate =
         std::get<ir::Accumulate>(program.pipeline.stages.at(static_cast<std::size_t>(stage)).definition);
+    const std::vector<ir::Update>& updates = accumulate.updates;
     std::vector<kernel::Step> steps{stage_step(program, stage, accumulate.init, sources)};
-    for (const ir::Update& update : accumulate.updates) {
+    const auto needs_atomics = [&](const ir::Update& update) {
         const bool in_order = options.deterministic && depends_on_order(update);
-        kernel::Kernel kernel = UpdateKernel(program, stage, update, in_order).build();
+        return !in_order && !has_own_targets(update) && !has_one_target(update);
+    };
+    for (std::size_t i = 0; i < updates.size();) {
+        std::vector<ir::Update> group{updates[i]};
         ir::Stage described = program.pipeline.stages[static_cast<std::size_t>(stage)];
+        std::vector<std::string> comments;
+        const auto describe = [&](const ir::Update& update) {
+            described.range = update.range;
+            const std::vector<std::string> lines = stage_comments(described, sources);
+            comments.insert(comments.end(), lines.begin(), lines.end());
+        };
+        describe(updates[i]);
+        while (++i < updates.size()) {
+            if (updates[i].op != group.front().op || !needs_atomics(updates[i]) || !needs_atomics(group.front())) break;
+            auto next = with_domain_of(group.front(), updates[i]);
+            if (!next) break;
+            describe(*next);
+            group.push_back(std::move(*next));
+        }
+        const bool in_order = options.deterministic && depends_on_order(group.front());
+        kernel::Kernel kernel = UpdateKernel(program, stage, std::move(group), in_order).build();
         kernel.name = described.name + "_update";
-        described.range = update.range;
-        kernel.comments = stage_comments(described, sources);
+        if (steps.size() > 1 || i < updates.size()) kernel.name += fmt::format("_{}", steps.size());
+        kernel.comments = std::move(comments);
         steps.push_back({{std::move(kernel)}});
     }
     return steps;
-}
-
-bool has_own_targets(const ir::Update& update) {
-    return owners(update).size() == update.domain.size();
-}
-
-std::vector<OrderDependent> order_dependent_updates(const ir::Pipeline& pipeline) {
-    std::vector<OrderDependent> result;
-    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-        const auto* accumulate = std::get_if<ir::Accumulate>(&pipeline.stages[i].definition);
-        if (accumulate == nullptr) continue;
-        for (const ir::Update& update : accumulate->updates) {
-            if (depends_on_order(update)) result.push_back({static_cast<int>(i), update.range});
-        }
-    }
-    return result;
 }
 
 }  // namespace pipec::codegen

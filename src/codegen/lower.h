@@ -31,9 +31,6 @@ struct OrderDependent {
 };
 std::vector<OrderDependent> order_dependent_updates(const ir::Pipeline& pipeline);
 
-/// True where every point of an update has a target of its own.
-bool has_own_targets(const ir::Update& update);
-
 /// The comment lines of a stage: where and how the program defines it, and what is computed inside of it.
 std::vector<std::string> stage_comments(const ir::Stage& stage, const SourceManager& sources);
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "codegen/lower.h"
+#include "codegen/update_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 

@@ -43,6 +43,11 @@ protected:
         if (std::getenv("PIPEC_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
         EXPECT_EQ(text, testing::read_file(path));
     }
+    static CudaOptions in_order() {
+        CudaOptions options;
+        options.deterministic = true;
+        return options;
+    }
     static bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
     SourceManager sources_;
@@ -120,15 +125,31 @@ constexpr const char* kFloatHistogram =
 }
 )";
 
+TEST_F(Accumulating, UpdatesOfOneLoopAreOneKernel) {
+    const std::string text = updates(R"(pipeline p(img: uint8[R, C]) -> out: int32[R, 256] {
+    accumulate out(x in 0..R, b in 0..256): int32 = 0 {
+        for x in 0..R, y in 0..C {
+            out(x, img(x, y)) += 1
+            if y > 3 { out(x, 0) += y }
+        }
+        for x in 0..R, y in 0..C { out(x, img(x, y)) max= 7 }
+        for x in 0..R, y in 1..C { out(x, img(x, y)) max= 8 }
+    }
+}
+)");
+    EXPECT_TRUE(has(text, "atomic out(x, int32(img(x, y))) += 1\n            if y > 3 {\n")) << text;
+    EXPECT_TRUE(has(text, "kernel out_update_3") && !has(text, "kernel out_update_4")) << text;
+}
+
 TEST_F(Accumulating, InOrderAThreadHasAllPointsOfItsTargets) {
-    const std::string text = updates(kColumnSums, {true});
+    const std::string text = updates(kColumnSums, in_order());
     EXPECT_TRUE(has(text, "for x in 0..R {")) << text;
     EXPECT_TRUE(has(text, "update out(y) += img(x, y)")) << text;
     EXPECT_TRUE(has(updates(kColumnSums), "atomic out(y) += img(x, y)"));
 }
 
 TEST_F(Accumulating, InOrderOneThreadDoesWhatCannotBeShared) {
-    const std::string text = updates(kFloatHistogram, {true});
+    const std::string text = updates(kFloatHistogram, in_order());
     EXPECT_TRUE(has(text, "grid 1, 1, 1\n        block 1, 1, 1\n        for x in 0..N {")) << text;
     EXPECT_TRUE(has(text, "atomic top_of_block")) << text;
 }

@@ -27,7 +27,9 @@ TEST_P(AccumulateRuns, LikeTheInterpreter) {
     for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
     const ir::Pipeline& pipeline = compiled.pipelines.front();
     for (const bool deterministic : {false, true}) {
-        const DeviceLibrary library({{&pipeline, &compiled.models.front()}}, sources, {.deterministic = deterministic});
+        codegen::CudaOptions options;
+        options.deterministic = deterministic;
+        const DeviceLibrary library({{&pipeline, &compiled.models.front()}}, sources, options);
         std::mt19937_64 rng(11);
         std::uint64_t order = 0;
         for (const auto& [r, c] : {std::pair{1, 1}, {3, 5}, {2, 300}, {150, 2}, {71, 45}}) {
@@ -47,7 +49,7 @@ TEST_P(AccumulateRuns, LikeTheInterpreter) {
 
 const Case kCases[] = {
     {"shared_memory", R"(
-        pipeline p(u: uint8[R, C], f: float32[R, C]) -> hist: int32[256], top: float32[16, 17], far: uint64[5], mean: float32[16] {
+        pipeline p(u: uint8[R, C], f: float32[R, C]) -> hist: int32[256], top: float32[16, 17], far: uint64[5], mean: float32[16], several: int32[40] {
             accumulate hist(b in 0..256): int32 = b {
                 for x in 0..R, y in 0..C { if f(x, y) > 0.25 { hist(u(x, y)) += x - y } }
                 for x in 0..R, y in 0..C { hist(u(x, y) / 2) max= y }
@@ -55,6 +57,14 @@ const Case kCases[] = {
             accumulate top(i in 0..16, j in 0..17): float32 = -5 {
                 for x in 0..R, y in 0..C { top(u(x, y) / 16, u(x, y) % 16 + 1) max= f(x, y) }
                 for x in 0..R, y in 0..C { top(u(x, y) % 16, u(x, y) / 16) min= f(x, y) }
+            }
+            accumulate several(i in 0..40): int32 = 0 {
+                for x in 0..R, y in 0..C {
+                    several(u(x, y) % 40) += x
+                    if u(x, y) > 100 { several(39 - u(x, y) % 40) += int32(u(x, y)) }
+                    several(y % 40) min= x
+                    several(x % 40) min= y - 5
+                }
             }
             accumulate mean(i in 0..16): float32 = i {
                 for x in 0..R, y in 0..C { mean(u(x, y) % 16) += float32(u(x, y)) }

@@ -63,8 +63,8 @@ std::optional<std::int64_t> typical(const ir::Expr& e) {
 
 class Finder {
 public:
-    Finder(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain)
-        : rewriter_(rewriter), stage_(stage), domain_(domain), limits_(stage.dims.size()) {}
+    Finder(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain, const std::vector<bool>& splits)
+        : rewriter_(rewriter), stage_(stage), domain_(domain), splits_(splits), limits_(stage.dims.size()) {}
 
     Interior find(const ir::Expr& value, const ir::Expr& guard);
 
@@ -87,6 +87,7 @@ private:
     Rewriter& rewriter_;
     const ir::Stage& stage_;
     const poly::Domain& domain_;
+    const std::vector<bool>& splits_;
     std::vector<Limits> limits_;
 };
 
@@ -136,7 +137,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
         if (!dim) return false;
         factor = term.second;
     }
-    if (!dim) return false;
+    if (!dim || !splits_.at(*dim)) return false;
     // factor * v + rest >= 0:  v >= ceil(-rest / factor), or v < floor(rest / -factor) + 1
     Bound bound;
     bound.divisor = std::abs(factor);
@@ -203,8 +204,8 @@ Interior Finder::find(const ir::Expr& value, const ir::Expr& guard) {
 }  // namespace
 
 Interior find_interior(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain, const ir::Expr& value,
-                       const ir::Expr& guard) {
-    return Finder(rewriter, stage, domain).find(value, guard);
+                       const ir::Expr& guard, const std::vector<bool>& splits) {
+    return Finder(rewriter, stage, domain, splits).find(value, guard);
 }
 
 }  // namespace pipec::codegen

@@ -18,8 +18,9 @@ struct Interior {
     bool simpler = false;             ///< `value` or `guard` is another expression than outside
 };
 
-/// `value` and `guard` (may be null) are instances of `rewriter`, over the dimensions' own variables.
+/// `value` and `guard` (may be null) are instances of `rewriter`, over the dimensions' own variables. `splits` says
+/// which dimensions may be restricted; the box of the others stays the domain's.
 Interior find_interior(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain, const ir::Expr& value,
-                       const ir::Expr& guard);
+                       const ir::Expr& guard, const std::vector<bool>& splits);
 
 }  // namespace pipec::codegen

@@ -76,8 +76,11 @@ public:
         }
         value_ = rewriter_.instance(value, {});
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-        interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_);
         arrange();
+        // All points of the inner dimensions belong to one thread, whatever they are.
+        std::vector<bool> splits;
+        for (const Axis& axis : axes_) splits.push_back(axis.role != Role::Inner);
+        interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.

@@ -180,7 +180,9 @@ void TileKernel::add_member(int stage) {
     }
     m.value = rewriter_.instance(std::get<ir::Pure>(m.definition.definition).value, {});
     if (m.domain.guard) m.guard = rewriter_.instance(m.domain.guard, {});
-    m.interior = find_interior(rewriter_, m.definition, m.domain, m.value, m.guard);
+    std::vector<bool> splits;  // a whole dimension belongs to one tile
+    for (const poly::Alignment& a : group_.alignment[group_.position(stage)]) splits.push_back(a.dim >= 0);
+    m.interior = find_interior(rewriter_, m.definition, m.domain, m.value, m.guard, splits);
     m.live = std::find(group_.live_outs.begin(), group_.live_outs.end(), stage) != group_.live_outs.end();
     const std::size_t position = group_.position(stage);
     kernel::SharedArray array{m.definition.name + "_tile", m.definition.type, {}};
@@ -190,11 +192,6 @@ void TileKernel::add_member(int stage) {
         if (a.dim < 0) {
             const std::int64_t lo = *ir::as_int(m.domain.box[d].lo), hi = *ir::as_int(m.domain.box[d].hi);
             m.extent.push_back({lo, hi - lo});
-            // Conditions on such a dimension split no tiles.
-            if (!ir::structurally_equal(m.interior.box[d].lo, m.domain.box[d].lo) ||
-                !ir::structurally_equal(m.interior.box[d].hi, m.domain.box[d].hi)) {
-                m.interior = {m.domain.box, m.value, m.guard, false};
-            }
         } else {
             const auto g = static_cast<std::size_t>(a.dim);
             const poly::Distance& reach = group_.reach[position][g];
@@ -391,6 +388,14 @@ void TileKernel::stage(kernel::Body& outer, const Member& m, bool interior) {
         offset[d] = rewriter_.unique(i);
     }
     ir::Expr owned, inside;
+    // Tiles along a dimension that a live-out has not would all write the same: the first one does.
+    for (std::size_t g = 0; m.live && g < dims_.size(); ++g) {
+        const auto& alignments = alignment(m);
+        const bool has = std::any_of(alignments.begin(), alignments.end(),
+                                     [&](const poly::Alignment& a) { return a.dim == static_cast<int>(g); });
+        if (has) continue;
+        owned = both(owned, ir::binary(BinaryOp::Eq, dims_[g].tile, build_.argument("first", dims_[g].first)));
+    }
     std::vector<ir::Expr> indices, local;
     if (teams_ > 1) local.push_back(team_);
     for (std::size_t d = 0; d < dims.size(); ++d) {

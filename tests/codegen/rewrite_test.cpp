@@ -38,7 +38,8 @@ protected:
         const ir::Stage s = stage("out");
         const poly::Domain domain =
             compiled_.models.front().domains.at(static_cast<std::size_t>(&stage("out") - p_.stages.data()));
-        return find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr);
+        return find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr,
+                             std::vector<bool>(s.dims.size(), true));
     }
     std::string box(const Interior& interior) {
         std::vector<std::string> intervals;
@@ -86,7 +87,8 @@ TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
         const poly::Domain domain{{{ir::int_constant(ir::Type::Int32, 0), ir::size_ref(0)},
                                    {ir::int_constant(ir::Type::Int32, 0), ir::size_ref(1)}},
                                   nullptr};
-        in = find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr);
+        in = find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr,
+                           std::vector<bool>(s.dims.size(), true));
     }
     EXPECT_EQ(text(in.value), "img(x, y - 2) + img(x, y + 3)");
 }

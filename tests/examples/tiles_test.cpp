@@ -9,7 +9,7 @@
 #include <set>
 
 #include "cases.h"
-#include "codegen/lower.h"
+#include "codegen/tile_kernel.h"
 #include "fusion/inline.h"
 #include "poly/group.h"
 #include "support/render.h"
@@ -67,10 +67,17 @@ private:
     bool fits(const std::set<int>& members, GroupSchedule& group) {
         group.stages.clear();
         for (const int s : members) group.stages.push_back(inlined_.pipeline.stages[static_cast<std::size_t>(s)].name);
+        const auto aligned =
+            poly::make_group(inlined_.pipeline, inlined_.model, dependences_, {members.begin(), members.end()});
+        if (!std::holds_alternative<poly::Group>(aligned)) return false;
+        codegen::kernel::Program program{inlined_.pipeline, inlined_.model, {}};
+        const codegen::TileShape shape{group.strategy == Strategy::Otpw, group.block, group.tile};
+        const auto step = codegen::tile_step(program, std::get<poly::Group>(aligned), shape, sources_);
+        if (!std::holds_alternative<codegen::kernel::Step>(step)) return false;
         Schedule trial = schedule_;
         trial.groups.push_back(group);
         try {
-            codegen::lower(unit_, sources_, {.deterministic = true, .schedules = {{unit_.pipeline->name, trial}}});
+            fusion::order_groups(inlined_.pipeline, trial);
             return true;
         } catch (const fusion::ScheduleError&) {
             return false;

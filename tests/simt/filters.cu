@@ -100,6 +100,33 @@ __global__ void increment_early(const int* __restrict__ in, int* __restrict__ ou
     out[i] = in[i] + 1;
 }
 
+// In which order lanes come by.
+__global__ void tickets_kernel(int* __restrict__ counter, int* __restrict__ ticket) {
+    ticket[blockIdx.x * blockDim.x + threadIdx.x] = atomicAdd(counter, 1);
+}
+
+// Of each kind of shuffle, with segments of 8 lanes and of 32: the number of the lane whose value came.
+__global__ void shuffles_kernel(int* __restrict__ sources) {
+    constexpr unsigned all = 0xffffffffu;
+    const int lane = static_cast<int>(threadIdx.x);
+    sources[lane] = __shfl_sync(all, lane, 37);
+    sources[32 + lane] = static_cast<int>(__shfl_sync(all, static_cast<long long>(lane) << 40, 5, 8) >> 40);
+    sources[64 + lane] = static_cast<int>(__shfl_up_sync(all, static_cast<float>(lane), 3));
+    sources[96 + lane] = static_cast<int>(__shfl_up_sync(all, static_cast<double>(lane), 3, 8));
+    sources[128 + lane] = static_cast<int>(__shfl_down_sync(all, static_cast<unsigned>(lane), 3));
+    sources[160 + lane] = static_cast<int>(__shfl_down_sync(all, static_cast<unsigned long long>(lane), 3, 8));
+    sources[192 + lane] = __shfl_xor_sync(all, lane, 9);
+    sources[224 + lane] = __shfl_xor_sync(all, lane, 9, 8);
+}
+
+// In a warp that is not full, the lanes that are not there are not waited for; but they have no values either.
+__global__ void partial_warp_kernel(int* __restrict__ out, int source) {
+    const unsigned ballot = __ballot_sync(0xffffffffu, threadIdx.x % 2 == 0);
+    __syncwarp();
+    const int all = __all_sync(0xffffffffu, threadIdx.x < 32) + __any_sync(0xffffffffu, threadIdx.x > 100);
+    out[threadIdx.x] = static_cast<int>(ballot) + all + __shfl_sync(0xffffffffu, 0, source);
+}
+
 cudaLaunchConfig_t configuration(dim3 grid, dim3 block, cudaStream_t stream) {
     cudaLaunchConfig_t config = {};
     config.gridDim = grid;
@@ -168,4 +195,19 @@ int ask_for_shared(int bytes, bool allow, int* attribute_error, cudaStream_t str
 
 float first_on_the_host(const float* device) {
     return device[0];
+}
+
+int tickets(int* counter, int* ticket, cudaStream_t stream) {
+    const cudaLaunchConfig_t config = configuration(dim3(3), dim3(64), stream);
+    return cudaLaunchKernelEx(&config, tickets_kernel, counter, ticket);
+}
+
+int shuffles(int* sources, cudaStream_t stream) {
+    const cudaLaunchConfig_t config = configuration(dim3(1), dim3(32), stream);
+    return cudaLaunchKernelEx(&config, shuffles_kernel, sources);
+}
+
+int partial_warp(int* out, int source, cudaStream_t stream) {
+    const cudaLaunchConfig_t config = configuration(dim3(1), dim3(20), stream);
+    return cudaLaunchKernelEx(&config, partial_warp_kernel, out, source);
 }

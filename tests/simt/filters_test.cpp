@@ -1,4 +1,5 @@
 // Correct kernels give the right results, in every order of lanes and blocks, and no fault.
+#include <algorithm>
 #include <numeric>
 #include <random>
 
@@ -131,6 +132,60 @@ TEST(Filters, AKernelThatDoesNotWaitLeavesItsSuccessorsInDoubt) {
     ASSERT_EQ(increment_often(a.data() + 64, 1, &first, nullptr), cudaSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
     EXPECT_TRUE(contains(caught.text(), "has not waited itself"));
+}
+
+TEST(Filters, OrdersDiffer) {
+    std::vector<std::vector<int>> seen;
+    for (std::uint64_t seed = 0; seed < orders; ++seed) {
+        simt::set_order(seed);
+        const DeviceArray<int> counter(std::vector<int>{0}), ticket(3 * 64);
+        ASSERT_EQ(tickets(counter.data(), ticket.data(), nullptr), cudaSuccess);
+        const std::vector<int> order = ticket.download();
+        EXPECT_EQ(std::find(seen.begin(), seen.end(), order), seen.end());
+        seen.push_back(order);
+    }
+    std::vector<int> expected(3 * 64);
+    std::iota(expected.begin(), expected.end(), 0);
+    EXPECT_EQ(seen[0], expected);
+    EXPECT_EQ(seen[1], std::vector<int>(expected.rbegin(), expected.rend()));
+    for (std::vector<int>& order : seen) {
+        std::sort(order.begin(), order.end());
+        EXPECT_EQ(order, expected);
+    }
+}
+
+TEST(Filters, Shuffles) {
+    std::vector<int> expected(8 * 32);
+    for (int lane = 0; lane < 32; ++lane) {
+        const int first = lane / 8 * 8, last = first + 7;
+        expected[lane] = 5;
+        expected[32 + lane] = first + 5;
+        expected[64 + lane] = lane >= 3 ? lane - 3 : lane;
+        expected[96 + lane] = lane - 3 >= first ? lane - 3 : lane;
+        expected[128 + lane] = lane + 3 < 32 ? lane + 3 : lane;
+        expected[160 + lane] = lane + 3 <= last ? lane + 3 : lane;
+        expected[192 + lane] = lane ^ 9;
+        expected[224 + lane] = (lane ^ 9) <= last ? lane ^ 9 : lane;
+    }
+    for (std::uint64_t seed = 0; seed < orders; ++seed) {
+        simt::set_order(seed);
+        const DeviceArray<int> sources(8 * 32);
+        ASSERT_EQ(shuffles(sources.data(), nullptr), cudaSuccess);
+        EXPECT_EQ(sources.download(), expected);
+    }
+}
+
+TEST(Filters, PartialWarps) {
+    for (std::uint64_t seed = 0; seed < orders; ++seed) {
+        simt::set_order(seed);
+        const DeviceArray<int> out(20);
+        ASSERT_EQ(partial_warp(out.data(), 19, nullptr), cudaSuccess);
+        EXPECT_EQ(out.download(), std::vector<int>(20, 0x55556));
+        const simt::CatchFaults caught;
+        ASSERT_EQ(partial_warp(out.data(), 20, nullptr), cudaSuccess);
+        EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
+        EXPECT_TRUE(contains(caught.text(), "value of lane 20 of the warp, which does not exist"));
+    }
 }
 
 TEST(Filters, WhatIsCounted) {

@@ -25,5 +25,11 @@ int sum(const float* values, float* result, int count, int threads, CUstream_st*
 int increment_often(int* values, int times, const bool* wait, CUstream_st* stream);
 /// A launch with so much dynamic shared memory, which does nothing else (it faults if it runs).
 int ask_for_shared(int bytes, bool allow, int* attribute_error, CUstream_st* stream);
+/// ticket[i]: how many of the 3 x 64 lanes have come before.
+int tickets(int* counter, int* ticket, CUstream_st* stream);
+/// Of 8 kinds of shuffles, for 32 lanes each: where the value came from.
+int shuffles(int* sources, CUstream_st* stream);
+/// 20 lanes, out[i] = 0x55556; `source` is a lane that a shuffle asks.
+int partial_warp(int* out, int source, CUstream_st* stream);
 /// What no host code may do.
 float first_on_the_host(const float* device);

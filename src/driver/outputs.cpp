@@ -57,13 +57,19 @@ const char* code_extension(Target target) {
     return target == Target::Cuda ? ".cu" : ".cpp";
 }
 
+codegen::CudaOptions cuda_options(const Options& options) {
+    codegen::CudaOptions result;
+    result.deterministic = options.deterministic;
+    return result;
+}
+
 std::string code_text(const Options& options, const std::string& include_name, const Compilation& compilation,
                       const SourceManager& sources) {
     const std::string_view program = sources.name(compilation.program.main.id);
     if (options.target == Target::Host) {
         return codegen::host_source(program, include_name, units_of(compilation), sources);
     }
-    return codegen::cuda_source(program, include_name, units_of(compilation), sources, {options.deterministic});
+    return codegen::cuda_source(program, include_name, units_of(compilation), sources, cuda_options(options));
 }
 
 std::string main_text(const Options& options, const OutputPaths& paths, const std::string& stem,
@@ -80,7 +86,7 @@ std::string main_text(const Options& options, const OutputPaths& paths, const st
             return joined(pipelines,
                           [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
         case Emit::Header: return codegen::header(program, stem, units_of(compilation));
-        case Emit::Kernel: return codegen::kernel_text(units_of(compilation), sources, {options.deterministic});
+        case Emit::Kernel: return codegen::kernel_text(units_of(compilation), sources, cuda_options(options));
         case Emit::Host:
         case Emit::Cuda:
         case Emit::Code: return code_text(options, paths.include_name, compilation, sources);

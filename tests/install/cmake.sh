@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# find_package(pipec) and pipec_add_library() on the example project: cmake.sh BUILD_DIRECTORY
+source "$(dirname "$0")/lib.sh"
+
+cp -r "$prefix/share/pipec/examples/cmake_project" project
+# configure DIRECTORY FLAGS...
+configure() { cmake -S project -B "$1" -Dpipec_ROOT="$prefix" -DCMAKE_BUILD_TYPE=Debug "${@:2}" >log 2>&1 || { cat log; fail "configuring $1"; }; }
+build() { cmake --build "$1" >log 2>&1 || { cat log; fail "building $1"; }; }
+results() { ./"$1"/application | tr '\n' ' '; }
+# Time stamps of file systems and make are as coarse as a second.
+touched() { touch -d '2 seconds' "$1"; }
+
+generators=("Unix Makefiles")
+if command -v ninja >/dev/null; then generators+=(Ninja); fi
+for generator in "${generators[@]}"; do
+    rm -rf host
+    configure host -G "$generator" -DTARGET=host
+    build host
+    [ "$(results host)" = "0.250 0 0.250 0 0.083 0 0.917 255 0.750 255 0.750 255 " ] || fail "$generator: $(results host)"
+    build host
+    grep -q "Compiling the pipelines" log && fail "$generator: what is done is done again"
+
+    # An import changes: its importer is compiled again, and only that.
+    sed -i 's|(a + b + c) / 3|b|' project/lib/average.pipe
+    touched project/lib/average.pipe
+    build host
+    grep -q "pipelines of sharpen.pipe" log || fail "$generator: a changed import is not noticed"
+    grep -q "pipelines of threshold.pipe" log && fail "$generator: too much is compiled"
+    [ "$(results host)" = "0.250 0 0.250 0 0.250 0 0.750 255 0.750 255 0.750 255 " ] || fail "$generator: $(results host)"
+    sed -i 's|= b$|= (a + b + c) / 3|' project/lib/average.pipe
+
+    # A program with errors stops the build.
+    echo oops >>project/threshold.pipe; touched project/threshold.pipe
+    cmake --build host >log 2>&1 && fail "$generator: an error is no error"
+    grep -q "threshold.pipe" log || fail "$generator: the message is lost"
+    sed -i '/^oops$/d' project/threshold.pipe
+done
+
+# The function's own errors.
+sed -i 's/TARGET \${TARGET}/TARGET z80/' project/CMakeLists.txt
+cmake -S project -B wrong -Dpipec_ROOT="$prefix" >log 2>&1 && fail "a wrong target is accepted"
+grep -q 'TARGET is cuda or host' log || fail "a wrong target is not explained"
+sed -i 's/TARGET z80/TARGET ${TARGET}/' project/CMakeLists.txt
+
+if home=$(cuda_home); then
+    export NVCC=$home/bin/nvcc
+    configure cuda -DTARGET=cuda -DARCH=sm_80 -DCUDAToolkit_ROOT="$home"
+    build cuda
+    sed -i 's/LANGUAGES CXX/LANGUAGES CXX CUDA/' project/CMakeLists.txt
+    configure language -DTARGET=cuda -DARCH="sm_80;sm_90" -DCMAKE_CUDA_COMPILER="$NVCC"
+    build language
+    for tree in cuda language; do
+        ldd $tree/application | grep -q libcudart || fail "$tree: the application does not link cudart"
+        nm $tree/application | grep -q sharpen_launch || fail "$tree: the application has no pipeline"
+    done
+fi

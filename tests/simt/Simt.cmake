@@ -10,11 +10,8 @@ set(SIMT_FLAGS -x c++ -std=c++17 -O1 -g1 -fPIC -ffp-contract=off -Wall -Wextra -
     -fsanitize=bounds,alignment,shift,signed-integer-overflow,integer-divide-by-zero,float-cast-overflow
     -fno-tree-loop-im -fno-builtin-memcpy -fno-builtin-memmove -fno-builtin-memset
     -I ${SIMT_DIR}/include)
-if(PIPEC_WERROR)
-  list(APPEND SIMT_FLAGS -Werror)
-endif()
 # Calls of these are accesses, too.
-set(SIMT_LINK_FLAGS -Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset)
+set(SIMT_LINK_FLAGS -Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset -Wl,-z,defs -Wl,--no-as-needed)
 # One command, for tests that compile at run time: SIMT_COMPILE x.cu -o x.o; SIMT_LINK x.o -o x.so
 string(JOIN " " SIMT_COMPILE ${CMAKE_CXX_COMPILER} ${SIMT_FLAGS} -c)
 string(JOIN " " SIMT_LINK ${CMAKE_CXX_COMPILER} -shared ${SIMT_LINK_FLAGS} ${PROJECT_BINARY_DIR}/tests/simt/libsimt.so
@@ -22,15 +19,19 @@ string(JOIN " " SIMT_LINK ${CMAKE_CXX_COMPILER} -shared ${SIMT_LINK_FLAGS} ${PRO
 
 function(simt_library target source)
   get_filename_component(source ${source} ABSOLUTE)
+  set(warnings)
+  if(PIPEC_WERROR)
+    set(warnings -Werror)
+  endif()
   set(object ${CMAKE_CURRENT_BINARY_DIR}/${target}.cu.o)
   set(library ${CMAKE_CURRENT_BINARY_DIR}/lib${target}.so)
   add_custom_command(OUTPUT ${object}
-    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${SIMT_FLAGS}
+    COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER} ${SIMT_FLAGS} ${warnings}
             -MD -MF ${object}.d -c ${source} -o ${object}
     DEPENDS ${source} DEPFILE ${object}.d VERBATIM COMMENT "SIMT ${source}")
   add_custom_command(OUTPUT ${library}
     COMMAND ${CMAKE_CXX_COMPILER} -shared ${SIMT_LINK_FLAGS} ${object} -o ${library} $<TARGET_FILE:simt>
-            -Wl,-rpath,$<TARGET_FILE_DIR:simt> -Wl,-z,defs
+            -Wl,-rpath,$<TARGET_FILE_DIR:simt>
     DEPENDS ${object} simt VERBATIM)
   add_custom_target(${target}_library DEPENDS ${library})
   add_library(${target} SHARED IMPORTED GLOBAL)

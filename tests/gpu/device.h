@@ -23,7 +23,8 @@ public:
     [[nodiscard]] std::byte* data() const { return data_; }
     [[nodiscard]] std::size_t bytes() const { return bytes_; }
     void upload(const std::byte* from) const;
-    void download(std::byte* to) const;
+    /// The bytes from `first` on.
+    void download(std::byte* to, std::size_t first = 0) const;
     void fill(std::size_t first, std::size_t bytes, std::byte value) const;
 
 private:

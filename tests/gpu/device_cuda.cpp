@@ -40,8 +40,8 @@ Block::~Block() {
 void Block::upload(const std::byte* from) const {
     require(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), "copying to the device");
 }
-void Block::download(std::byte* to) const {
-    require(cudaMemcpy(to, data_, bytes_, cudaMemcpyDeviceToHost), "copying from the device");
+void Block::download(std::byte* to, std::size_t first) const {
+    require(cudaMemcpy(to, data_ + first, bytes_ - first, cudaMemcpyDeviceToHost), "copying from the device");
 }
 void Block::fill(std::size_t first, std::size_t bytes, std::byte value) const {
     require(cudaMemset(data_ + first, std::to_integer<int>(value), bytes), "filling device memory");

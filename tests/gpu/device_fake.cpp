@@ -18,8 +18,8 @@ Block::~Block() {
 void Block::upload(const std::byte* from) const {
     std::memcpy(data_, from, bytes_);
 }
-void Block::download(std::byte* to) const {
-    std::memcpy(to, data_, bytes_);
+void Block::download(std::byte* to, std::size_t first) const {
+    std::memcpy(to, data_ + first, bytes_ - first);
 }
 void Block::fill(std::size_t first, std::size_t bytes, std::byte value) const {
     std::memset(data_ + first, std::to_integer<int>(value), bytes);

@@ -71,13 +71,13 @@ std::string who(const Lane& lane, Record record, SiteId site, const char* did) {
     return result + ", at " + place(pc_of(site));
 }
 
-[[noreturn]] void refuse(Verdict verdict, Access access, const Cell& cell, std::uintptr_t begin, std::size_t bytes,
-                         std::size_t byte, const void* pc) {
+[[noreturn]] void refuse(Verdict verdict, Access access, const Cell& cell, const Space& space, std::uintptr_t begin,
+                         std::size_t bytes, std::size_t byte, const void* pc) {
     const Lane& lane = *running.lane;
     const std::string what = size_text(access, bytes) + " at " + describe(begin + byte);
-    const auto race_with = [&](int i) {
-        const char* did = (cell.others[i] & atomic_bit) != 0 ? "changed by an atomic" : "read";
-        lane_fault(Kind::Race, lane, what, place(pc), who(lane, cell.others[i], cell.other_sites[i], did));
+    const auto race = [&](const std::array<Record, 2>& kept, const std::array<SiteId, 2>& sites, const char* did) {
+        const int i = lane.view.ordered(kept[0], space.earliest) ? 1 : 0;
+        lane_fault(Kind::Race, lane, what, place(pc), who(lane, kept[i], sites[i], did));
     };
     switch (verdict) {
         case Verdict::Fine:
@@ -85,8 +85,8 @@ std::string who(const Lane& lane, Record record, SiteId site, const char* did) {
         case Verdict::OutOfBounds: lane_fault(Kind::OutOfBounds, lane, what, place(pc));
         case Verdict::RaceWithWrite:
             lane_fault(Kind::Race, lane, what, place(pc), who(lane, cell.write, cell.write_site, "written"));
-        case Verdict::RaceWithOther0: race_with(0); break;
-        case Verdict::RaceWithOther1: race_with(1); break;
+        case Verdict::RaceWithRead: race(cell.reads, cell.read_sites, "read"); break;
+        case Verdict::RaceWithAtomic: race(cell.atomics, cell.atomic_sites, "changed by an atomic"); break;
     }
     __builtin_unreachable();
 }
@@ -99,7 +99,7 @@ void check(Cells cells, std::size_t at, const Space& space, std::uintptr_t begin
     const auto look = [&](Cell& cell, std::size_t i) {
         const Verdict verdict = touch<access>(cell, view, space, site);
         if (verdict == Verdict::Fine) return;
-        if (verdict != Verdict::Unwritten) refuse(verdict, access, cell, begin, bytes, i, pc);
+        if (verdict != Verdict::Unwritten) refuse(verdict, access, cell, space, begin, bytes, i, pc);
         if (std::optional<Fault>& noted = running.block->grid->unwritten_read; !noted) {
             noted =
                 fault_of(Kind::Uninitialized, *running.lane,
@@ -153,7 +153,7 @@ void check_other(std::uintptr_t begin, std::size_t bytes, const void* pc) {
     } else if (grid.static_end == 0 && find_static(block, grid)) {
         check_other<access>(begin, bytes, pc);
     } else {
-        refuse(Verdict::OutOfBounds, access, Cell(), begin, bytes, 0, pc);
+        refuse(Verdict::OutOfBounds, access, Cell(), Space(), begin, bytes, 0, pc);
     }
 }
 

@@ -47,7 +47,7 @@ void Block::order_warp(unsigned first, unsigned mask) {
 void Block::sync_warp(Lane& lane, unsigned mask, Site site) {
     if (!arrive(lane, {Collective::Kind::WarpBarrier, mask, site})) return;
     if (lane.clock + 2 >= clock_limit) {
-        lane_fault(Kind::Divergence, lane, "more than two million warp barriers with no barrier of the block between",
+        lane_fault(Kind::Divergence, lane, "more than four million warp barriers with no barrier of the block between",
                    text(site));
     }
     const unsigned first = lane.index / 32 * 32, expected = mask & warps_[lane.index / 32].present;

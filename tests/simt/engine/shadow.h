@@ -3,8 +3,7 @@
 // An access is recorded as one number, a Record:
 //
 //   bits 32..63  era     counts, over the life of the process, the blocks that were started and their barriers
-//   bits 11..31  clock   the warp barriers that the lane has passed in this era
-//   bit  10      atomic
+//   bits 10..31  clock   the warp barriers that the lane has passed in this era
 //   bits  0..9   lane    its number in the block
 //
 // Blocks run one after the other, so the era alone says whether a record is of an earlier kernel, of another block of
@@ -21,9 +20,8 @@ using Record = std::uint64_t;
 
 constexpr Record unallocated = 0, unwritten = 1;  // of a byte's write
 constexpr Record written_by_host = Record(1) << 32;
-constexpr Record atomic_bit = 1 << 10;
-constexpr int clock_shift = 11, era_shift = 32;
-constexpr std::uint32_t clock_limit = 1u << 21;
+constexpr int clock_shift = 10, era_shift = 32;
+constexpr std::uint32_t clock_limit = 1u << 22;
 
 constexpr Record era_begin(std::uint32_t era) {
     return Record(era) << era_shift;
@@ -41,17 +39,18 @@ constexpr std::uint32_t clock_of(Record r) {
 /// Code addresses as numbers that fit a cell: see site_of.
 using SiteId = std::uint16_t;
 
-/// A byte, or four with one history: its last plain write, and the reads and atomics since then. Of these, two are
-/// kept, of different warps or blocks where there are such: then every lane that writes meets one that is not ordered
-/// before it, if there is any.
+/// A byte, or four with one history: its last plain write, and the reads and atomics since then. Of these, two each are
+/// kept, of different warps or blocks where there are such. Then every lane that comes later meets one that is not
+/// ordered before it, if there is any (but for three lanes of a warp of which two wait for each other, with a mask of
+/// their own).
 struct Cell {
     Record write;
-    std::array<Record, 2> others;
+    std::array<Record, 2> reads, atomics;
     SiteId write_site;
-    std::array<SiteId, 2> other_sites;
+    std::array<SiteId, 2> read_sites, atomic_sites;
     std::uint16_t split;  ///< of a word's cell: its bytes have cells of their own
 };
-static_assert(sizeof(Cell) == 32);
+static_assert(sizeof(Cell) == 56);
 
 /// The cells of a range of memory, numbered from its begin. Most words are only ever touched as words, and have one
 /// cell.
@@ -85,7 +84,7 @@ struct View {
 };
 
 enum class Access { Read, Write, Atomic };
-enum class Verdict { Fine, OutOfBounds, Unwritten, RaceWithWrite, RaceWithOther0, RaceWithOther1 };
+enum class Verdict { Fine, OutOfBounds, Unwritten, RaceWithWrite, RaceWithRead, RaceWithAtomic };
 
 /// What the bytes of a kind of memory have in common.
 struct Space {
@@ -94,46 +93,46 @@ struct Space {
     Record written;    ///< a write below this: nobody wrote it
 };
 
-/// Keeps a read or an atomic.
-inline void note(Cell& cell, const View& view, Record record, Record earliest, SiteId site) {
-    const auto put = [&](int i) {
-        cell.others[i] = record;
-        cell.other_sites[i] = site;
-    };
-    const auto [first, second] = cell.others;
-    // Whatever comes after this access and collides with the kept one collides with this one, too. That is not so where
-    // one is atomic and the other is not, and both are recent.
-    const auto superseded = [&](Record kept) {
-        return view.ordered(kept, earliest) && (kept < view.era || ((kept ^ record) & atomic_bit) == 0);
-    };
-    if (superseded(first)) {
-        put(0);
-    } else if (superseded(second)) {
-        put(1);
-    } else if (first >= view.block && second >= view.block && warp_of(first) == warp_of(second)) {
-        put(0);
+/// Keeps a read, or an atomic.
+inline void note(std::array<Record, 2>& kept, std::array<SiteId, 2>& sites, const View& view, Record earliest,
+                 SiteId site) {
+    const auto [first, second] = kept;
+    int i = 0;
+    // What comes after this access, and not after an earlier one, is not after this one either.
+    if (!view.ordered(first, earliest)) {
+        const bool one_warp = first >= view.block && second >= view.block && warp_of(first) == warp_of(second);
+        if (view.ordered(second, earliest)) {
+            i = 1;
+        } else if (!one_warp) {
+            return;
+        }
     }
+    kept[i] = view.now;
+    sites[i] = site;
 }
 
 /// Checks an access to one byte, and records it if it is fine or reads what nobody wrote.
 template <Access access>
 inline Verdict touch(Cell& cell, const View& view, const Space& space, SiteId site) {
     const Record write = cell.write;
+    const auto collides = [&](const std::array<Record, 2>& kept) {
+        return !view.ordered(kept[0], space.earliest) || !view.ordered(kept[1], space.earliest);
+    };
     if (write < space.allocated) return Verdict::OutOfBounds;
     if (!view.ordered(write, space.earliest)) return Verdict::RaceWithWrite;
-    const auto collides = [&](Record other) {
-        const bool harmless = access != Access::Write && ((other & atomic_bit) != 0) == (access == Access::Atomic);
-        return !harmless && !view.ordered(other, space.earliest);
-    };
-    if (collides(cell.others[0])) return Verdict::RaceWithOther0;
-    if (collides(cell.others[1])) return Verdict::RaceWithOther1;
+    if (access != Access::Read && collides(cell.reads)) return Verdict::RaceWithRead;
+    if (access != Access::Atomic && collides(cell.atomics)) return Verdict::RaceWithAtomic;
     if (access == Access::Write) {
         cell.write = view.now;
         cell.write_site = site;
-        cell.others = {};
+        cell.reads = cell.atomics = {};
         return Verdict::Fine;
     }
-    note(cell, view, view.now | (access == Access::Atomic ? atomic_bit : 0), space.earliest, site);
+    if (access == Access::Read) {
+        note(cell.reads, cell.read_sites, view, space.earliest, site);
+    } else {
+        note(cell.atomics, cell.atomic_sites, view, space.earliest, site);
+    }
     return write < space.written ? Verdict::Unwritten : Verdict::Fine;
 }
 

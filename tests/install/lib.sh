@@ -15,9 +15,14 @@ fail() {
     echo "FAILED: $*" >&2
     exit 1
 }
-# The CUDA toolkit's directory, where there is one: only then CUDA is tried.
+# The CUDA toolkit's directory, where there is a whole one: only then CUDA is tried.
 cuda_home() {
-    local nvcc
-    nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null) || return 1
-    dirname "$(dirname "$nvcc")"
+    local home
+    for home in "$(dirname "$(dirname "$(command -v nvcc)")")" /usr/local/cuda; do
+        if [ -x "$home/bin/nvcc" ] && [ -e "$home/lib64/libcudart.so" ]; then
+            echo "$home"
+            return
+        fi
+    done
+    return 1
 }

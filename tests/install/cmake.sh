@@ -50,7 +50,7 @@ if home=$(cuda_home); then
     configure language -DTARGET=cuda -DARCH="sm_80;sm_90" -DCMAKE_CUDA_COMPILER="$NVCC"
     build language
     for tree in cuda language; do
-        ldd $tree/application | grep -q libcudart || fail "$tree: the application does not link cudart"
-        nm $tree/application | grep -q sharpen_launch || fail "$tree: the application has no pipeline"
+        grep -q libcudart <<<"$(ldd $tree/application)" || fail "$tree: the application does not link cudart"
+        grep -q sharpen_launch <<<"$(nm $tree/application)" || fail "$tree: the application has no pipeline"
     done
 fi

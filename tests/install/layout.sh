@@ -9,7 +9,7 @@ for file in bin/pipec lib*/cmake/pipec/pipec-config.cmake lib*/cmake/pipec/pipec
     compgen -G "$prefix/$file" >/dev/null || compgen -G "$prefix/${file/lib\*/lib/*}" >/dev/null || fail "$file is missing"
 done
 find "$prefix" -name '*.o' -o -name 'CMakeCache.txt' -o -name '*.tmp' | grep . && fail "things that were built are installed"
-"$pipec" --version | grep -q '^pipec ' || fail "the installed pipec does not run"
+grep -q '^pipec ' <<<"$("$pipec" --version)" || fail "the installed pipec does not run"
 
 # Every option of --help stands in the manual page as bold text, and none that does not exist.
 manual=$(sed 's/\\-/-/g' "$prefix/share/man/man1/pipec.1")

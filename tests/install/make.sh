@@ -14,5 +14,5 @@ build host "$work/host/blur.cu" && [ -s "$work/host/blur.cu" ] || fail "there is
 
 if home=$(cuda_home); then
     build cuda CUDA_HOME="$home" PIPECFLAGS="-arch=sm_80 --nvcc $home/bin/nvcc" "$work/cuda/blur" || fail "make for cuda"
-    ldd "$work/cuda/blur" | grep -q libcudart || fail "the program for cuda does not link cudart"
+    grep -q libcudart <<<"$(ldd "$work/cuda/blur")" || fail "the program for cuda does not link cudart"
 fi

@@ -1,5 +1,5 @@
-// `pipec run`: the passes of the compiler, the system's C++ compiler (or the cache), then pipec-run in place of this
-// process. The compiler links no image library; pipec-run links no compiler.
+// `pipec run`: the passes of the compiler, nvcc or the system's C++ compiler (or the cache), then pipec-run in place of
+// this process. The compiler links no image library; pipec-run links no compiler.
 #include "driver/run.h"
 
 #include <fmt/format.h>
@@ -14,12 +14,15 @@
 #include <sstream>
 #include <system_error>
 
+#include "codegen/cuda.h"
 #include "codegen/host.h"
 #include "driver/cache.h"
 #include "driver/compile.h"
 #include "driver/files.h"
 #include "driver/native_compiler.h"
+#include "driver/object.h"
 #include "driver/options.h"
+#include "driver/run_device.h"
 #include "driver/run_process.h"
 #include "driver/temporary_directory.h"
 #include "driver/tool.h"
@@ -38,6 +41,7 @@ struct RunOptions {
     std::string pipeline;  ///< empty: the only one
     std::vector<std::string> include_dirs;
     NativeOptions native;
+    std::string nvcc;  ///< --nvcc; empty: found
     bool no_cache = false;
     bool no_warnings = false;
     bool color = false;
@@ -51,16 +55,19 @@ struct RunError : std::runtime_error {
 };
 
 constexpr const char* kFooter = R"(
-The pipeline is compiled for this machine by $CXX or c++, and the result is kept in
+The pipeline runs on the first GPU where there are a GPU, NVIDIA's driver and nvcc, otherwise on
+the CPU; --device chooses. It is compiled for this machine, and the result is kept in
 $XDG_CACHE_HOME/pipec or ~/.cache/pipec. Options are explained in docs/run.md.
 
-Exit codes: 0 success, 1 the program has errors, the C++ compiler failed or the pipeline refused
-its inputs, 2 wrong command line, 3 a file could not be read or written or does not fit.
+Exit codes: 0 success, 1 the program has errors, a compiler or the GPU is missing or failed, or
+the pipeline refused its inputs, 2 wrong command line, 3 a file could not be read or written or
+does not fit.
 
 Examples:
   pipec run blur.pipe --in img=photo.png --out out=blurred.png
   pipec run harris.pipe --in img=photo.png --gray img --set k=0.05 --out response=corners.tif
-  pipec run harris.pipe --in img=photo.png --gray img --repeat 20)";
+  pipec run harris.pipe --in img=photo.png --gray img --repeat 20
+  pipec run harris.pipe --in img=photo.png --gray img --device cpu)";
 
 struct Parsed {
     RunOptions options;
@@ -96,14 +103,17 @@ Parsed parse_run_options(int argc, char** argv) {
         ->allow_extra_args(false)
         ->option_text("DIR ...")
         ->group(compile_group);
-    app.add_option("-O", options.native.optimize, "Optimisation of the C++ compiler, 0 to 3; default 3")
+    app.add_option("-O", options.native.optimize, "Optimisation, 0 to 3; default 3")
         ->check(CLI::Range(0, 3))
         ->option_text("N")
         ->group(compile_group);
     app.add_option("--cxx", options.native.command, "The C++ compiler; default $CXX, or c++")
         ->option_text("COMMAND")
         ->group(compile_group);
-    app.add_option("--cxxflags", options.native.extra_flags, "More flags for it, after ours: --cxxflags='-g -O1'")
+    app.add_option("--nvcc", options.nvcc, "The CUDA compiler; default $NVCC, or where CUDA is installed")
+        ->option_text("COMMAND")
+        ->group(compile_group);
+    app.add_option("--cxxflags", options.native.extra_flags, "More flags for the C++ compiler: --cxxflags='-g -O1'")
         ->option_text("FLAGS")
         ->group(compile_group);
     app.add_flag("--no-cache", options.no_cache, "Compile anew and keep nothing")->group(compile_group);
@@ -191,9 +201,23 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// nvcc for the architecture of one GPU.
+NativeCompiler cuda_compiler(const RunOptions& options, const Gpu& gpu) {
+    ObjectOptions object;
+    object.shared = true;
+    object.optimize = options.native.optimize;
+    object.architectures = {gpu.architecture};
+    object.nvcc = options.nvcc;
+    object.cxx = options.native.command;
+    object.cxx_flags = command_words(options.native.extra_flags);
+    object.nvcc_flags = {"-cudart=static"};  // it shares the driver with pipec-run, and needs no library of CUDA's
+    NativeCompiler result = object_compiler(Target::Cuda, object);
+    result.identity = run_tool(result.tool, {"--version"}, "when it was asked for its version");
+    return result;
+}
+
 /// The compiled object, from the cache or made now.
-OpenFile get_object(const RunOptions& options, const NativeSource& source) {
-    const NativeCompiler compiler = find_native_compiler(options.native);
+OpenFile get_object(const RunOptions& options, const NativeCompiler& compiler, const NativeSource& source) {
     std::optional<ObjectCache> cache;
     if (!options.no_cache) {
         if (const auto directory = ObjectCache::default_directory()) cache.emplace(*directory);
@@ -231,11 +255,17 @@ int run_pipeline(const RunOptions& options) {
     const ir::Pipeline& pipeline = compilation.pipelines[index];
     const std::vector<codegen::Unit> unit = {{&pipeline, &compilation.models.at(index)}};
     const std::string_view program = sources.name(main);
-    const NativeSource source = {"pipeline.cpp", codegen::host_source(program, "pipeline.h", unit, sources),
+    const std::optional<Gpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
+    const NativeSource source = {gpu ? "pipeline.cu" : "pipeline.cpp",
+                                 gpu ? codegen::cuda_source(program, "pipeline.h", unit, sources)
+                                     : codegen::host_source(program, "pipeline.h", unit, sources),
                                  "pipeline.h", codegen::header(program, "pipeline", unit)};
-    const OpenFile object = get_object(options, source);
+    const OpenFile object =
+        get_object(options, gpu ? cuda_compiler(options, *gpu) : find_native_compiler(options.native), source);
+    runner::Options run = options.run;
+    run.device = gpu ? std::to_string(gpu->number) : "cpu";
     std::vector<std::string> command = {"pipec-run", object.inherited_path(), "--pipeline", pipeline.name};
-    const std::vector<std::string> arguments = runner::to_arguments(options.run);
+    const std::vector<std::string> arguments = runner::to_arguments(run);
     command.insert(command.end(), arguments.begin(), arguments.end());
     become(runner, command);
 }

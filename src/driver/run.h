@@ -1,4 +1,4 @@
-// `pipec run`: compile for the host and run on images.
+// `pipec run`: compile for a device of this machine and run on images.
 #pragma once
 
 namespace pipec::driver {

@@ -12,6 +12,7 @@
 
 #include "runner/binding.h"
 #include "runner/convert.h"
+#include "runner/device.h"
 #include "runner/error.h"
 #include "runner/files.h"
 #include "runner/scalar.h"
@@ -280,7 +281,6 @@ LoadedInput load_input(const Buffer& buffer, const FileBinding& binding, const A
         result.memory = Memory(converted.array.data.size());
         copy_strided(buffer.type, extents, converted.array.data.data(), dense, result.memory.data(), strides);
     }
-    args.set_data(buffer, result.memory.data());
     args.set_extents(buffer, extents);
     report.extents = extents;
     report.milliseconds = milliseconds_since(start);
@@ -373,10 +373,6 @@ void check_distinct(const std::vector<Buffer>& outputs, std::map<std::string, Fi
 
 Report execute(const Library& library, const Options& options) {
     const abi::pipe_info& info = library.info();
-    if (std::string_view(info.target) != "host") {
-        throw run_error(
-            fmt::format("`{}` is compiled for `{}`; this program runs pipelines for `host`", info.name, info.target));
-    }
     const std::vector<Buffer> inputs = select(library, false), outputs = select(library, true);
     std::map<std::string, FileBinding> files = bindings(library, options);
     check_distinct(outputs, files);
@@ -386,8 +382,9 @@ Report execute(const Library& library, const Options& options) {
     const Arguments args(info);
     set_scalars(library, options, args);
     set_sizes(library, options, args);
+    const std::unique_ptr<Device> device = open_device(options.device, info);
 
-    Report report{info.name, info.target, {}, {}, 0};
+    Report report{info.name, info.target, device->name(), {}, {}, 0};
     for (const Buffer& buffer : library.buffers()) {
         report.buffers.push_back(
             {buffer.name, buffer.is_output, buffer.type, {}, files[buffer.name].path, buffer.type, 0});
@@ -399,25 +396,28 @@ Report execute(const Library& library, const Options& options) {
 
     // resolve() does not look at memory; check(), which words its errors, looks at shapes first.
     std::vector<Memory> memory(outputs.size());
+    std::vector<void*> rooms(outputs.size());
     if (info.resolve(args.get()) != abi::PIPE_OK) throw refused(library, args, loaded);
+    for (std::size_t i = 0; i < inputs.size(); ++i) args.set_data(inputs[i], device->copy_in(loaded[i].memory));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         memory[i] = Memory(span_bytes(outputs[i].type, args.extents(outputs[i]), args.strides(outputs[i])));
-        args.set_data(outputs[i], memory[i].data());
+        rooms[i] = device->room_for(memory[i]);
+        args.set_data(outputs[i], rooms[i]);
         report.buffers[inputs.size() + i].extents = args.extents(outputs[i]);
     }
     report.workspace_bytes = workspace_size(library, args, loaded);
-    const Memory workspace(report.workspace_bytes);
+    void* const workspace = device->scratch(report.workspace_bytes);
     for (int i = 0; i < options.repeat; ++i) {
-        const auto start = Clock::now();
-        const abi::pipe_status status = info.launch(args.get(), workspace.data(), report.workspace_bytes, nullptr);
+        const auto [status, milliseconds] = device->launch(info, args.get(), workspace, report.workspace_bytes);
         if (status != abi::PIPE_OK) throw refused(library, args, loaded);
-        report.run_milliseconds.push_back(milliseconds_since(start));
+        report.run_milliseconds.push_back(milliseconds);
     }
 
     std::vector<PendingFile> pending;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const FileBinding& binding = files[outputs[i].name];
         if (binding.path.empty()) continue;
+        device->copy_out(memory[i], rooms[i]);
         pending.push_back(save_output(outputs[i], binding, args, memory[i], report.buffers[inputs.size() + i]));
     }
     for (PendingFile& file : pending) file.commit();

@@ -23,6 +23,7 @@ struct BufferReport {
 struct Report {
     std::string pipeline;
     std::string target;
+    std::string device;  ///< "the CPU", "NVIDIA H200 (GPU 0)"
     std::vector<BufferReport> buffers;
     std::vector<double> run_milliseconds;  ///< one for each launch, in order
     std::size_t workspace_bytes = 0;

@@ -5,6 +5,7 @@
 #include <new>
 #include <sstream>
 
+#include "runner/device.h"
 #include "runner/error.h"
 #include "runner/execute.h"
 #include "runner/library.h"
@@ -29,23 +30,29 @@ int main(int argc, char** argv) {
     app.footer("`pipec run` compiles a .pipe file and calls this program; see docs/run.md.");
     std::string object, pipeline;
     pipec::runner::Options options;
+    app.add_flag_callback(
+        "--list-gpus",
+        [] {
+            std::fputs(pipec::runner::list_gpus().c_str(), stdout);
+            throw CLI::Success();
+        },
+        "Print number, architecture and name of each GPU that CUDA sees");
     app.add_option("OBJECT", object, "The shared object that holds the pipeline")->required();
     app.add_option("--pipeline", pipeline, "The pipeline's name")->required()->option_text("NAME");
     pipec::runner::add_options(app, options);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
-    }
-    try {
         const pipec::runner::Library library(object, pipeline);
         const pipec::runner::Report report = pipec::runner::execute(library, options);
         const std::string text = options.json    ? pipec::runner::json(report)
                                  : options.quiet ? std::string()
                                                  : pipec::runner::text(report);
         std::fputs(text.c_str(), stdout);
+        if (!options.quiet) std::fprintf(stderr, "ran on %s\n", pipec::printable(report.device).c_str());
         if (std::fflush(stdout) != 0) return fail(ExitCode::Io, "cannot write the report to standard output");
         return 0;
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
     } catch (const pipec::runner::Error& error) {
         return fail(error.code(), error.what());
     } catch (const std::bad_alloc&) {

@@ -47,10 +47,18 @@ void add_options(CLI::App& app, Options& options) {
     add_names(app, "--gray", "Turn the image file of an input into one channel (Rec. 709 luma)", options.gray);
     add_names(app, "--raw", "Take the numbers as they are: no scaling between integers and 0..1", options.raw);
     add_named(app, "--depth", "8|16|half|float", "Bits of a channel in the image file of an output", options.depths);
+    app.add_option("--device", options.device, "Where it runs: auto (a GPU if it can), cpu, gpu, or a GPU's number")
+        ->option_text("WHERE")
+        ->check([](const std::string& text) {
+            const bool number =
+                !text.empty() && text.size() <= 4 && text.find_first_not_of("0123456789") == std::string::npos;
+            const bool known = number || text == "auto" || text == "cpu" || text == "gpu";
+            return known ? std::string() : "`" + text + "` is none of auto, cpu, gpu, and no number of a GPU";
+        });
     app.add_option("--repeat", options.repeat, "Run the pipeline N times and report the least and the median time")
         ->option_text("N")
         ->check(CLI::Range(1, 1'000'000));
-    app.add_flag("-q,--quiet", options.quiet, "Print no report");
+    app.add_flag("-q,--quiet", options.quiet, "Print no report, and not which device it was");
     app.add_flag("--json", options.json, "Print the report as JSON");
 }
 
@@ -77,6 +85,7 @@ std::vector<std::string> to_arguments(const Options& options) {
     names("--gray", options.gray);
     names("--raw", options.raw);
     named("--depth", options.depths);
+    result.insert(result.end(), {"--device", options.device});
     result.emplace_back("--repeat");
     result.push_back(std::to_string(options.repeat));
     if (options.quiet) result.emplace_back("--quiet");

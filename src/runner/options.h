@@ -27,6 +27,7 @@ struct Options {
     std::vector<NamedValue> depths;    ///< --depth NAME=8|16|half|float
     std::vector<std::string> gray;     ///< --gray NAME
     std::vector<std::string> raw;      ///< --raw NAME
+    std::string device = "auto";       ///< --device auto|cpu|gpu|N
     int repeat = 1;
     bool quiet = false;
     bool json = false;

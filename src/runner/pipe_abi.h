@@ -9,7 +9,9 @@ namespace pipec::runner::abi {
 
 using pipe_status = std::int32_t;
 inline constexpr pipe_status PIPE_OK = 0;
-inline constexpr pipe_status PIPE_ERROR_EXTENT = 2;  ///< in the low 8 bits
+// In the low 8 bits:
+inline constexpr pipe_status PIPE_ERROR_EXTENT = 2;
+inline constexpr pipe_status PIPE_ERROR_DEVICE = 10;
 
 /// The order is that of ir::Type.
 enum pipe_type : unsigned {

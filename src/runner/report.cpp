@@ -58,8 +58,9 @@ std::string text(const Report& report) {
     };
     rows(false);
     const std::vector<double>& runs = report.run_milliseconds;
-    result += fmt::format("{:<5}{:<{}}  {:9.2f} ms", "run", report.pipeline, name_width + 2 + type_width, least(runs));
-    if (runs.size() > 1) result += fmt::format("  least of {}; median {:.2f} ms", runs.size(), median(runs));
+    result += fmt::format("{:<5}{:<{}}  {:9.2f} ms  on {}", "run", report.pipeline, name_width + 2 + type_width,
+                          least(runs), report.device);
+    if (runs.size() > 1) result += fmt::format("; least of {}, median {:.2f} ms", runs.size(), median(runs));
     result += '\n';
     rows(true);
     return result;
@@ -68,6 +69,7 @@ std::string text(const Report& report) {
 std::string json(const Report& report) {
     nlohmann::json result = {{"pipeline", report.pipeline},
                              {"target", report.target},
+                             {"device", report.device},
                              {"inputs", nlohmann::json::array()},
                              {"outputs", nlohmann::json::array()},
                              {"run_ms", report.run_milliseconds},

@@ -10,7 +10,7 @@ namespace pipec::runner {
 /// A small table, ending in a newline.
 std::string text(const Report& report);
 
-/// {"pipeline", "target", "inputs": [...], "outputs": [...], "run_ms": [...], "min_ms", "median_ms",
+/// {"pipeline", "target", "device", "inputs": [...], "outputs": [...], "run_ms": [...], "min_ms", "median_ms",
 /// "workspace_bytes"}.
 std::string json(const Report& report);
 

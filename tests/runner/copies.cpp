@@ -150,3 +150,12 @@ extern "C" const pipe_info* from_the_future_info() {
 extern "C" const pipe_info* on_cuda_info() {
     return Copy<PIPE_UINT8, 1, 0, 5>::info("on_cuda", "cuda");
 }
+extern "C" const pipe_info* on_toaster_info() {
+    return Copy<PIPE_UINT8, 1, 0, 5>::info("on_toaster", "toaster");
+}
+/// CUDA refuses its kernel.
+extern "C" const pipe_info* refused_by_cuda_info() {
+    static pipe_info result = *Copy<PIPE_UINT8, 1, 0, 0>::info("refused_by_cuda", "cuda");
+    result.launch = [](const void*, void*, std::size_t, void*) { return PIPE_ERROR_DEVICE; };
+    return &result;
+}

@@ -76,8 +76,8 @@ TEST_F(Errors, ShapesThatThePipelineRefuses) {
     write_bytes("empty.npy", npy<std::uint8_t>("|u1", "(0, 2)", {}));
     expect_error(1, "uint8_gray", "--in in=empty.npy", "`in` has a wrong extent\n  note: empty.npy is 0 x 2 uint8");
     expect_error(3, "uint8_gray", "--in in=in.npy", "in.npy is 2 x 2 x 2 uint8; `in` needs 2 dimensions: uint8[P, Q]");
-    expect_error(1, "on_cuda", "--in in=in.npy",
-                 "`on_cuda` is compiled for `cuda`; this program runs pipelines for `host`");
+    expect_error(1, "on_toaster", "--in in=in.npy",
+                 "`on_toaster` is compiled for `toaster`, which this program does not know");
     expect_error(2, "from_the_future", "--in in=in.npy",
                  "`from_the_future` was generated for version 2 of the interface; this program knows version 1: "
                  "generate it again");
@@ -172,6 +172,7 @@ TEST_F(Errors, TheReportCanBeReadByPrograms) {
     const nlohmann::json report = nlohmann::json::parse(result.out);
     EXPECT_EQ(report.at("pipeline"), "planar");
     EXPECT_EQ(report.at("target"), "host");
+    EXPECT_EQ(report.at("device"), "the CPU");
     EXPECT_EQ(report.at("run_ms").size(), 3U);
     EXPECT_LE(report.at("min_ms"), report.at("median_ms"));
     EXPECT_EQ(report.at("inputs").at(0).at("extents"), nlohmann::json({3, 2, 2}));

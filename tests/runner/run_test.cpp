@@ -21,7 +21,7 @@ protected:
         unsetenv("XDG_CACHE_HOME");
         InDirectory::TearDown();
     }
-    static Outcome run(const std::string& options) { return shell(PIPEC " run -O0 " + options); }
+    static Outcome run(const std::string& options) { return shell(PIPEC " run -O0 --device cpu " + options); }
     static std::vector<std::string> entries() {
         std::vector<std::string> result;
         std::error_code error;
@@ -40,7 +40,7 @@ TEST_F(Run, FromTextToPicture) {
     )");
     const Outcome result = run("diff.pipe --in img=in.pgm --out out=out.npy");
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(result.err, "");
+    EXPECT_EQ(result.err, "ran on the CPU\n");
     EXPECT_NE(result.out.find("out.npy"), std::string::npos);
     EXPECT_EQ(npy_values<std::int32_t>(read_bytes("out.npy")), std::vector<std::int32_t>(16, 10));
 }
@@ -55,9 +55,9 @@ TEST_F(Run, TheSecondRunComesFromTheCache) {
     write_bytes("version", version);
     write_bytes("c++", "#!/bin/sh\ncase \"$*\" in *--version*) cat version; exit 0;; esac\nexit 9\n");
     fs::permissions("c++", fs::perms::owner_all);
-    EXPECT_EQ(shell("PATH=.:$PATH " PIPEC " run -O0 " + command).exit_code, 0);
-    EXPECT_EQ(shell("PATH=.:$PATH " PIPEC " run -O0 --no-cache " + command).exit_code, 1);
-    EXPECT_EQ(shell("PATH=.:$PATH " PIPEC " run -O1 " + command).exit_code, 1);
+    EXPECT_EQ(shell("PATH=.:$PATH " PIPEC " run -O0 --device cpu " + command).exit_code, 0);
+    EXPECT_EQ(shell("PATH=.:$PATH " PIPEC " run -O0 --device cpu --no-cache " + command).exit_code, 1);
+    EXPECT_EQ(shell("PATH=.:$PATH " PIPEC " run -O1 --device cpu " + command).exit_code, 1);
     EXPECT_EQ(read_bytes("out.pgm"), pnm(4, 5, 1, ramp(20, 20)));
 
     // Damaged, it is compiled again.
@@ -71,7 +71,8 @@ TEST_F(Run, ConcurrentRunsShareTheCache) {
     write_bytes("twice.pipe", kTwice);
     std::string line;
     for (const char* name : {"a", "b", "c"}) {
-        line += std::string(PIPEC) + " run -O0 twice.pipe -q --in img=in.pgm --out out=" + name + ".pgm & ";
+        line +=
+            std::string(PIPEC) + " run -O0 --device cpu twice.pipe -q --in img=in.pgm --out out=" + name + ".pgm & ";
     }
     EXPECT_EQ(shell(line + "wait").err, "");
     for (const char* name : {"a.pgm", "b.pgm", "c.pgm"})

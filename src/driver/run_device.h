@@ -1,0 +1,19 @@
+// Which device `pipec run` compiles for.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace pipec::driver {
+
+struct Gpu {
+    int number = 0;            ///< among those that CUDA sees
+    std::string architecture;  ///< "sm_90"
+};
+
+/// The GPU that `wish` ("auto", "cpu", "gpu" or a number) means, none for the CPU. GPUs are what `runner` lists, and
+/// nvcc (`nvcc` as a person named it, or empty) must compile for it. Where something is missing, "auto" is the CPU, and
+/// anything else throws ToolError, which says what.
+std::optional<Gpu> choose_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc);
+
+}  // namespace pipec::driver

@@ -1,0 +1,156 @@
+// A GPU as a device, through CUDA's driver API.
+//
+// The compiled pipeline has the CUDA runtime inside, which works in whatever context is current, so the device's
+// primary context is all that the two share.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "runner/cuda_driver.h"
+#include "runner/device.h"
+
+namespace pipec::runner {
+
+namespace {
+
+int count_gpus(const cuda::Driver& driver) {
+    int count = 0;
+    driver.check(driver.device_count(&count), "cuDeviceGetCount");
+    if (count == 0) throw run_error("there is no GPU: the CUDA driver sees none");
+    return count;
+}
+
+cuda::DeviceNumber find_gpu(const cuda::Driver& driver, int ordinal) {
+    const int count = count_gpus(driver);
+    if (ordinal >= count) {
+        throw run_error(count == 1 ? fmt::format("there is no GPU {}: there is one, number 0", ordinal)
+                                   : fmt::format("there is no GPU {}: there are {}, from 0", ordinal, count));
+    }
+    cuda::DeviceNumber device = 0;
+    driver.check(driver.device(&device, ordinal), fmt::format("cuDeviceGet of GPU {}", ordinal));
+    return device;
+}
+
+std::string gpu_name(const cuda::Driver& driver, cuda::DeviceNumber device) {
+    std::array<char, 256> text{};
+    driver.check(driver.device_name(text.data(), static_cast<int>(text.size()), device), "cuDeviceGetName");
+    return text.data();
+}
+
+class Gpu : public Device {
+public:
+    explicit Gpu(int ordinal)
+        : driver_(cuda::load_driver()),
+          device_(find_gpu(driver_, ordinal)),
+          name_(fmt::format("{} (GPU {})", gpu_name(driver_, device_), ordinal)) {
+        try {
+            cuda::Context context = nullptr;
+            check(driver_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
+            retained_ = true;
+            check(driver_.set_context(context), "cuCtxSetCurrent");
+            check(driver_.create_stream(&stream_, 0), "cuStreamCreate");
+            for (cuda::Event& event : events_) check(driver_.create_event(&event, 0), "cuEventCreate");
+        } catch (...) {
+            release();
+            throw;
+        }
+    }
+    Gpu(const Gpu&) = delete;
+    Gpu& operator=(const Gpu&) = delete;
+    ~Gpu() override { release(); }
+
+    [[nodiscard]] std::string name() const override { return name_; }
+
+    void* copy_in(const Memory& host) override {
+        void* const copy = scratch(host.size());
+        check(driver_.copy_to_device(address(copy), host.data(), host.size()),
+              fmt::format("cuMemcpyHtoD of {} bytes", host.size()));
+        return copy;
+    }
+    void* room_for(const Memory& host) override { return scratch(host.size()); }
+    void copy_out(const Memory& host, const void* room) override {
+        check(driver_.copy_to_host(host.data(), address(room), host.size()),
+              fmt::format("cuMemcpyDtoH of {} bytes", host.size()));
+    }
+    void* scratch(std::size_t bytes) override {
+        if (bytes == 0) return nullptr;
+        cuda::Address block = 0;
+        check(driver_.allocate(&block, bytes), fmt::format("cuMemAlloc of {} bytes", bytes));
+        blocks_.push_back(block);
+        return reinterpret_cast<void*>(block);
+    }
+
+    Launched launch(const abi::pipe_info& info, const void* args, void* workspace, std::size_t bytes) override {
+        check(driver_.record_event(events_[0], stream_), "cuEventRecord");
+        const abi::pipe_status status = info.launch(args, workspace, bytes, stream_);
+        if ((status & 0xFF) == abi::PIPE_ERROR_DEVICE) throw refused(info);
+        if (status != abi::PIPE_OK) return {status, 0};
+        check(driver_.record_event(events_[1], stream_), "cuEventRecord");
+        check(driver_.synchronize_stream(stream_), fmt::format("`{}`: cuStreamSynchronize", info.name));
+        float milliseconds = 0;
+        check(driver_.elapsed_time(&milliseconds, events_[0], events_[1]), "cuEventElapsedTime");
+        return {status, static_cast<double>(milliseconds)};
+    }
+
+private:
+    static cuda::Address address(const void* pointer) { return reinterpret_cast<cuda::Address>(pointer); }
+
+    void check(cuda::Result result, const std::string& call) const {
+        driver_.check(result, fmt::format("{}: {}", name_, call));
+    }
+
+    /// The launch itself was refused. The runtime inside of the pipeline has the reason; the driver knows it only where
+    /// an earlier kernel broke the context.
+    [[nodiscard]] Error refused(const abi::pipe_info& info) const {
+        const cuda::Result result = driver_.synchronize_context();
+        std::string message = fmt::format("{}: `{}` could not be launched", name_, info.name);
+        if (result != 0) return run_error(fmt::format("{}: cuCtxSynchronize: {}", message, driver_.text(result)));
+        int version = 0;
+        driver_.check(driver_.driver_version(&version), "cuDriverGetVersion");
+        return run_error(fmt::format(
+            "{}: CUDA refused a kernel\n  note: it must be compiled for this GPU's architecture, by an nvcc no "
+            "newer than the driver, which is for CUDA {}.{}",
+            message, version / 1000, version % 1000 / 10));
+    }
+
+    /// After a failed kernel these calls fail, too; that was reported.
+    void release() {
+        for (const cuda::Address block : blocks_) driver_.free(block);
+        for (cuda::Event event : events_) {
+            if (event != nullptr) driver_.destroy_event(event);
+        }
+        if (stream_ != nullptr) driver_.destroy_stream(stream_);
+        if (retained_) driver_.release_context(device_);
+    }
+
+    cuda::Driver driver_;
+    cuda::DeviceNumber device_;
+    std::string name_;
+    bool retained_ = false;
+    cuda::Stream stream_ = nullptr;
+    std::array<cuda::Event, 2> events_{};  ///< before and after a launch
+    std::vector<cuda::Address> blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_gpu(int ordinal) {
+    return std::make_unique<Gpu>(ordinal);
+}
+
+std::string list_gpus() {
+    const cuda::Driver driver = cuda::load_driver();
+    std::string result;
+    for (int ordinal = 0, count = count_gpus(driver); ordinal < count; ++ordinal) {
+        const cuda::DeviceNumber device = find_gpu(driver, ordinal);
+        int major = 0, minor = 0;
+        for (const auto& [value, attribute] :
+             {std::pair{&major, cuda::kComputeCapabilityMajor}, std::pair{&minor, cuda::kComputeCapabilityMinor}}) {
+            driver.check(driver.device_attribute(value, attribute, device), "cuDeviceGetAttribute");
+        }
+        result += fmt::format("{} sm_{}{} {}\n", ordinal, major, minor, gpu_name(driver, device));
+    }
+    return result;
+}
+
+}  // namespace pipec::runner

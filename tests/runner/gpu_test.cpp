@@ -1,0 +1,239 @@
+// Runs on a GPU, without one: libcuda.so.1 is fake_cuda.cpp, nvcc is a script that compiles for the SIMT emulator.
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "simt.h"
+
+namespace pipec::testing {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kBlur = R"(
+pipeline blur(img: uint8[R, C + 2]) -> out: int32[R, C] {
+    row(x, y) = int32(img(x, y)) + img(x, y + 1) + img(x, y + 2)
+    out(x, y) = row(x, y) * row(x, y)
+}
+)";
+
+constexpr const char* kNothingLeft = "contexts 0, blocks 0, streams 0, events 0\n";
+
+class Gpu : public InDirectory {
+protected:
+    void SetUp() override {
+        InDirectory::SetUp();
+        setenv("XDG_CACHE_HOME", (fs::current_path() / "cache").c_str(), 1);
+        setenv("FAKE_CUDA_LOG", (fs::current_path() / "left").c_str(), 1);
+        setenv("LD_LIBRARY_PATH", PIPEC_FAKE_CUDA, 1);
+        setenv("NVCC", (fs::current_path() / "nvcc").c_str(), 1);
+        unsetenv("CXX");
+        // It notes each call, and looks at nothing but the names of the files.
+        write_script("nvcc", R"(#!/bin/sh
+echo "$*" >>calls
+case "$*" in
+    *--list-gpu-code*) echo sm_75; echo sm_90; exit;;
+    *--version*) echo nvcc of the emulator; exit;;
+esac
+while [ $# -gt 1 ]; do [ "$1" = -o ] && object=$2; shift; done
+)" SIMT_COMPILE R"( "$1" -o "$object.o" && )" SIMT_LINK R"( "$object.o" -o "$object"
+)");
+        write_bytes("blur.pipe", kBlur);
+        write_bytes("in.pgm", pnm(9, 40, 1, ramp(360, 7)));
+    }
+    void TearDown() override {
+        for (const char* name : {"XDG_CACHE_HOME", "FAKE_CUDA_LOG", "LD_LIBRARY_PATH", "NVCC"}) unsetenv(name);
+        InDirectory::TearDown();
+    }
+    static void write_script(const char* name, const std::string& text) {
+        write_bytes(name, text);
+        fs::permissions(name, fs::perms::owner_all);
+    }
+    static Outcome run(const std::string& options, const std::string& environment = "") {
+        return shell(environment + " " PIPEC " run -O1 " + options);
+    }
+    /// The file that a run of `options` on a device writes.
+    static std::string result_on(const std::string& device, const std::string& options, const std::string& file) {
+        fs::remove(file);
+        const Outcome outcome = run(options + " --device " + device);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, device == "cpu" ? "ran on the CPU\n" : "ran on Fake A (GPU 0)\n");
+        return fs::exists(file) ? read_bytes(file) : "";
+    }
+    /// No nvcc will be asked again: the object for a later call is in the cache.
+    static void warm_up() { ASSERT_EQ(run("blur.pipe -q --in img=in.pgm --device gpu").exit_code, 0); }
+};
+
+constexpr const char* kBlurFiles = "blur.pipe --in img=in.pgm --out out=out.npy ";
+
+TEST_F(Gpu, ExamplesGiveWhatTheCpuGives) {
+    write_bytes("color.ppm", pnm(24, 30, 3, ramp(24 * 30 * 3, 5)));
+    write_bytes("gray.pgm", pnm(24, 30, 1, ramp(24 * 30, 11)));
+    const std::string examples = PIPEC_EXAMPLES "/";
+    for (const std::string options :
+         {"blur.pipe --in img=color.ppm --out out=out.npy", "detail.pipe --in img=color.ppm --out out=out.npy",
+          "harris.pipe --in img=gray.pgm --out response=out.npy"}) {
+        const std::string cpu = result_on("cpu", examples + options, "out.npy");
+        EXPECT_EQ(result_on("gpu", examples + options, "out.npy"), cpu) << options;
+        EXPECT_EQ(read_bytes("left"), kNothingLeft) << options;
+    }
+}
+
+TEST_F(Gpu, ReportsNameTheDevice) {
+    const Outcome text = run(std::string(kBlurFiles) + "--repeat 3");
+    ASSERT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_EQ(text.err, "ran on Fake A (GPU 0)\n") << "a GPU is there, so it is used";
+    EXPECT_NE(text.out.find(" 2.50 ms  on Fake A (GPU 0); least of 3, median 2.50 ms\n"), std::string::npos)
+        << text.out;
+    EXPECT_EQ(read_bytes("left"), kNothingLeft);
+
+    const Outcome json = run(std::string(kBlurFiles) + "--json --device 1", "FAKE_CUDA_DEVICES=2");
+    ASSERT_EQ(json.exit_code, 0) << json.err;
+    EXPECT_EQ(json.err, "ran on Fake B (GPU 1)\n");
+    const auto report = nlohmann::json::parse(json.out);
+    EXPECT_EQ(report.at("device"), "Fake B (GPU 1)");
+    EXPECT_EQ(report.at("target"), "cuda");
+
+    const Outcome quiet = run(std::string(kBlurFiles) + "-q");
+    EXPECT_EQ(quiet.err + quiet.out, "");
+}
+
+TEST_F(Gpu, NvccCompilesOnceForThisGpu) {
+    warm_up();
+    const std::string calls = read_bytes("calls");
+    for (const char* flag : {"-gencode=arch=compute_90,code=sm_90", "-shared", "-Xcompiler=-fPIC", "-cudart=static",
+                             "-O1", "--fmad=false"}) {
+        EXPECT_NE(calls.find(flag), std::string::npos) << flag << " in " << calls;
+    }
+    fs::remove("calls");
+    warm_up();
+    EXPECT_EQ(read_bytes("calls").find(" -o "), std::string::npos);
+}
+
+TEST_F(Gpu, WithoutAGpuTheCpuRuns) {
+    const auto falls_back = [&](const std::string& environment) {
+        const Outcome outcome = run(kBlurFiles, environment);
+        EXPECT_EQ(outcome.exit_code, 0) << environment << outcome.err;
+        EXPECT_EQ(outcome.err, "ran on the CPU\n") << environment;
+    };
+    falls_back("FAKE_CUDA_DEVICES=0");
+    falls_back("FAKE_CUDA_FAIL=cuInit=100");
+    write_bytes("libcuda.so.1", "this is no library");
+    falls_back("LD_LIBRARY_PATH=.");
+    write_script("nvcc", "#!/bin/sh\necho sm_75\n");  // an nvcc that is older than the GPU
+    falls_back("");
+}
+
+TEST_F(Gpu, WhatIsMissingIsNamedWhereAGpuIsWanted) {
+    const std::string advice = "\n  note: `--device cpu` needs neither a GPU nor nvcc\n";
+    const auto fails = [&](const std::string& wish, const std::string& environment, const std::string& message) {
+        const Outcome outcome = run(kBlurFiles + ("--device " + wish), environment);
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.err, "pipec: error: --device " + wish + ": " + message + advice);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_FALSE(fs::exists("out.npy"));
+    };
+    fails("gpu", "FAKE_CUDA_DEVICES=0", "there is no GPU: the CUDA driver sees none");
+    fails("1", "", "there is no GPU 1: there is one, number 0");
+    fails("7", "FAKE_CUDA_DEVICES=3", "there is no GPU 7: there are 3, from 0");
+    fails("gpu", "FAKE_CUDA_FAIL=cuInit=3", "cuInit failed: bad (CUDA_ERROR_NOT_INITIALIZED)");
+    write_bytes("libcuda.so.1", "this is no library");
+    fails("gpu", "LD_LIBRARY_PATH=.",
+          "there is no CUDA driver: ./libcuda.so.1: file too short\n  note: libcuda.so.1 comes with NVIDIA's driver");
+    write_script("nvcc", "#!/bin/sh\necho sm_75\n");
+    fails("gpu", "",
+          "`sm_90` is no GPU that `" + fs::current_path().string() + "/nvcc` compiles for; there are: sm_75");
+    const Outcome missing = run(std::string(kBlurFiles) + "--device gpu --nvcc ./none");
+    EXPECT_EQ(missing.exit_code, 1);
+    EXPECT_EQ(missing.err.find("pipec: error: --device gpu: cannot start the CUDA compiler `./none`"), 0U)
+        << missing.err;
+
+    for (const std::string wish : {"cuda", "-1", "1.5"}) {
+        const Outcome outcome = run(kBlurFiles + ("--device='" + wish + "'"));
+        EXPECT_EQ(outcome.exit_code, 2) << wish;
+        EXPECT_NE(outcome.err.find("`" + wish + "` is none of auto, cpu, gpu, and no number of a GPU"),
+                  std::string::npos)
+            << outcome.err;
+    }
+}
+
+TEST_F(Gpu, NvccFails) {
+    write_script("nvcc",
+                 "#!/bin/sh\ncase $* in *--list*) echo sm_90; exit;; *--version*) exit;; esac\n"
+                 "echo 'x.cu: no' >&2; exit 3\n");
+    const Outcome outcome = run(kBlurFiles);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("failed with exit code 3 on the code that pipec generated\n    x.cu: no\n"),
+              std::string::npos)
+        << outcome.err;
+    EXPECT_FALSE(fs::exists("out.npy"));
+}
+
+// Every call of the driver that a run makes, failing: a message that names it, exit code 1, no output, and all that
+// could be given back is.
+TEST_F(Gpu, EveryCallThatFailsIsNamed) {
+    warm_up();
+    struct Case {
+        const char *plan, *message;
+    };
+    for (const auto& [plan, message] : std::vector<Case>{
+             {"cuDevicePrimaryCtxRetain=2", "Fake A (GPU 0): cuDevicePrimaryCtxRetain failed: out of memory"},
+             {"cuCtxSetCurrent=201", "Fake A (GPU 0): cuCtxSetCurrent failed: bad (CUDA_ERROR_INVALID_CONTEXT)"},
+             {"cuStreamCreate=2", "Fake A (GPU 0): cuStreamCreate failed: out of memory"},
+             {"cuEventCreate=2", "Fake A (GPU 0): cuEventCreate failed: out of memory"},
+             {"cuEventCreate=2@2", "Fake A (GPU 0): cuEventCreate failed: out of memory"},
+             {"cuMemAlloc_v2=2",
+              "Fake A (GPU 0): cuMemAlloc of 360 bytes failed: out of memory (CUDA_ERROR_OUT_OF_MEMORY)"},
+             {"cuMemAlloc_v2=2@2", "Fake A (GPU 0): cuMemAlloc of 1368 bytes failed: out of memory"},
+             {"cuMemcpyHtoD_v2=1", "Fake A (GPU 0): cuMemcpyHtoD of 360 bytes failed: bad (CUDA_ERROR_INVALID_VALUE)"},
+             {"cuEventRecord=1", "Fake A (GPU 0): cuEventRecord failed: bad"},
+             {"cuEventRecord=1@2", "Fake A (GPU 0): cuEventRecord failed: bad"},
+             {"cuStreamSynchronize=719",
+              "Fake A (GPU 0): `blur`: cuStreamSynchronize failed: unspecified launch failure "
+              "(CUDA_ERROR_LAUNCH_FAILED)"},
+             {"cuEventElapsedTime=12345", "Fake A (GPU 0): cuEventElapsedTime failed: error 12345"},
+             {"cuMemcpyDtoH_v2=1",
+              "Fake A (GPU 0): cuMemcpyDtoH of 1368 bytes failed: bad (CUDA_ERROR_INVALID_VALUE)"}}) {
+        const Outcome outcome = run(kBlurFiles, std::string("FAKE_CUDA_FAIL=") + plan);
+        EXPECT_EQ(outcome.exit_code, 1) << plan;
+        EXPECT_EQ(outcome.err.find(std::string("pipec-run: error: ") + message), 0U) << plan << ": " << outcome.err;
+        EXPECT_EQ(outcome.out, "") << plan;
+        EXPECT_FALSE(fs::exists("out.npy")) << plan;
+        EXPECT_EQ(read_bytes("left"), kNothingLeft) << plan;
+    }
+}
+
+TEST_F(Gpu, ObjectsRunWhereTheyAreCompiledFor) {
+    write_bytes("in.npy", npy<std::uint8_t>("|u1", "(3,)", {1, 2, 3}));
+    const auto fails = [&](int exit_code, const std::string& options, const std::string& environment,
+                           const std::string& message) {
+        const Outcome outcome = shell(environment + " " PIPEC_RUN " " PIPEC_COPIES " --in in=in.npy " + options);
+        EXPECT_EQ(outcome.exit_code, exit_code);
+        EXPECT_EQ(outcome.err, "pipec-run: error: " + message + "\n");
+    };
+    fails(2, "--pipeline on_cuda --device cpu", "", "--device cpu: `on_cuda` is compiled for a GPU (target `cuda`)");
+    fails(2, "--pipeline row --device gpu", "", "--device gpu: `row` is compiled for the CPU (target `host`)");
+    fails(2, "--pipeline row --device 0", "", "--device 0: `row` is compiled for the CPU (target `host`)");
+    fails(1, "--pipeline on_cuda", "FAKE_CUDA_DEVICES=0", "there is no GPU: the CUDA driver sees none");
+    fails(1, "--pipeline on_cuda --device 1", "", "there is no GPU 1: there is one, number 0");
+    // The pipeline says that CUDA refused its kernel.
+    fails(1, "--pipeline refused_by_cuda", "",
+          "Fake A (GPU 0): `refused_by_cuda` could not be launched: CUDA refused a kernel\n"
+          "  note: it must be compiled for this GPU's architecture, by an nvcc no newer than the driver, which is for "
+          "CUDA "
+          "12.4");
+    fails(1, "--pipeline refused_by_cuda", "FAKE_CUDA_FAIL=cuCtxSynchronize=719",
+          "Fake A (GPU 0): `refused_by_cuda` could not be launched: cuCtxSynchronize: unspecified launch failure "
+          "(CUDA_ERROR_LAUNCH_FAILED)");
+    EXPECT_EQ(read_bytes("left"), kNothingLeft);
+}
+
+TEST_F(Gpu, TheListOfGpus) {
+    const Outcome outcome = shell("FAKE_CUDA_DEVICES=2 " PIPEC_RUN " --list-gpus");
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.out, "0 sm_90 Fake A\n1 sm_90 Fake B\n");
+    EXPECT_EQ(outcome.err, "");
+}
+
+}  // namespace
+}  // namespace pipec::testing

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <ostream>
 #include <vector>
 
 #include "kernels.h"
@@ -14,6 +15,11 @@ struct Planted {
     const char* name;
     simt::Kind kind;
 };
+
+// For the names of the tests.
+void PrintTo(const Planted& planted, std::ostream* out) {
+    *out << simt::kind_name(planted.kind);
+}
 
 class Faults : public ::testing::TestWithParam<Planted> {};
 

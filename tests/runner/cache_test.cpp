@@ -125,7 +125,7 @@ TEST_F(Cache, ADirectoryThatCannotBeMadeIsAnError) {
 }
 
 TEST_F(Cache, TheKeyDependsOnEverythingThatMatters) {
-    const driver::NativeCompiler compiler{{"c++"}, {"-O3"}, "version 1"};
+    const driver::NativeCompiler compiler{{"the C++ compiler", {"c++"}, ""}, {"-O3"}, "version 1"};
     const driver::NativeSource source{"a.cpp", "text", "a.h", "header"};
     const std::string key = driver::object_key(compiler, source);
     EXPECT_EQ(driver::object_key(compiler, source), key);
@@ -136,7 +136,7 @@ TEST_F(Cache, TheKeyDependsOnEverythingThatMatters) {
     other.identity = "version 2";
     EXPECT_NE(driver::object_key(other, source), key);
     other = compiler;
-    other.command = {"g++"};
+    other.tool.command = {"g++"};
     EXPECT_NE(driver::object_key(other, source), key);
     auto changed = source;
     changed.source = "text2";
@@ -157,8 +157,8 @@ std::string failure(const std::string& command) {
     fs::create_directory("work");
     try {
         const driver::NativeCompiler compiler = driver::find_native_compiler({command, 3, ""});
-        driver::compile_object(compiler, {"a.cpp", "text", "a.h", "header"}, "work", {});
-    } catch (const driver::NativeCompilerError& error) {
+        driver::compile_object(compiler, {"a.cpp", "text", "a.h", "header"}, "work", "object.so");
+    } catch (const driver::ToolError& error) {
         fs::remove_all("work");
         return error.what();
     }

@@ -48,8 +48,8 @@ int main(int argc, char** argv) {
                                  : options.quiet ? std::string()
                                                  : pipec::runner::text(report);
         std::fputs(text.c_str(), stdout);
-        if (!options.quiet) std::fprintf(stderr, "ran on %s\n", pipec::printable(report.device).c_str());
         if (std::fflush(stdout) != 0) return fail(ExitCode::Io, "cannot write the report to standard output");
+        if (!options.quiet) std::fprintf(stderr, "ran on %s\n", pipec::printable(report.device).c_str());
         return 0;
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::Usage);

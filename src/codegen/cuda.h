@@ -17,7 +17,7 @@ struct CudaOptions {
     /// equal bits. Without it atomics add in any order.
     bool deterministic = false;
     /// By pipeline; those that are not here run stage after stage.
-    std::map<std::string, fusion::Schedule> schedules;
+    std::map<std::string, fusion::Schedule> schedules{};
 };
 
 /// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.

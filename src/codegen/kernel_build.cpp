@@ -54,8 +54,8 @@ ir::VarId KernelBuilder::variable(const std::string& name, ir::Type type) {
     return ir::new_variable(pipeline_, name, type);
 }
 
-ir::Expr KernelBuilder::index(ir::VarId var, std::int64_t least) {
-    rewriter_.index(var, 1, least);
+ir::Expr KernelBuilder::index(ir::VarId var, std::int64_t least, std::int64_t multiple) {
+    rewriter_.index(var, multiple, least);
     return rewriter_.unique(ir::variable(var, Type::Int32));
 }
 
@@ -83,10 +83,11 @@ ir::Expr KernelBuilder::special(kernel::Special::Id id) {
     return index(var, 0);
 }
 
-ir::Expr KernelBuilder::define(kernel::Body& body, const std::string& name, const ir::Expr& value, std::int64_t least) {
+ir::Expr KernelBuilder::define(kernel::Body& body, const std::string& name, const ir::Expr& value, std::int64_t least,
+                               std::int64_t multiple) {
     const ir::VarId var = variable(name, Type::Int32);
     add(body, kernel::Define{var, value, true});
-    return index(var, least);
+    return index(var, least, multiple);
 }
 
 kernel::Body& KernelBuilder::loop(kernel::Body& body, const std::string& name, const ir::Expr& lo, const ir::Expr& hi,

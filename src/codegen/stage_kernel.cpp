@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "codegen/interior.h"
+#include "codegen/kernel_build.h"
 #include "codegen/lower.h"
 #include "codegen/pack.h"
 #include "codegen/rewrite.h"
@@ -50,9 +51,6 @@ ir::Expr product(const ir::Expr& a, const ir::Expr& b) {
 ir::Expr floor_div(const ir::Expr& a, std::int64_t b) {
     return b == 1 ? a : ir::binary(BinaryOp::Div, a, constant(b));
 }
-ir::Expr ceil_div(const ir::Expr& a, std::int64_t b) {
-    return b == 1 ? a : floor_div(sum(a, constant(b - 1)), b);
-}
 ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
     return !a ? b : !b ? a : ir::binary(BinaryOp::And, a, b);
 }
@@ -70,7 +68,8 @@ public:
           stage_index_(stage),
           stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
           domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
-          rewriter_(program.pipeline) {
+          rewriter_(program.pipeline),
+          build_(program.pipeline, rewriter_) {
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, 1, ir::as_int(domain_.box[d].lo).value_or(-kernel::kVariableLimit));
         }
@@ -100,16 +99,10 @@ private:
 
     void arrange();
     void shape_block(std::int64_t width);
-    ir::VarId variable(std::string name, Type type = Type::Int32) {
-        return ir::new_variable(program_.pipeline, std::move(name), type);
-    }
+    kernel::Kernel& kernel() { return build_.kernel; }
     [[nodiscard]] std::string name(std::size_t dim) const {
         return program_.pipeline.variables.at(static_cast<std::size_t>(stage_.dims[dim].var)).name;
     }
-    ir::Expr host_value(const std::string& name, const ir::Expr& value, std::int64_t least = INT32_MIN);
-    ir::Expr special(const std::string& name, kernel::Special::Id id);
-    ir::Expr define(kernel::Body& body, const std::string& name, const ir::Expr& value, std::int64_t multiple = 1);
-
     ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
     void place_thread(kernel::Body& body);
     [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole_lane);
@@ -130,7 +123,7 @@ private:
     std::optional<std::size_t> lane_, row_;
 
     // Of the kernel that is being built:
-    kernel::Kernel kernel_;
+    KernelBuilder build_;
     std::int64_t width_ = 1;
     std::vector<ir::Expr> at_;  ///< where the thread is, by dimension; the first column for the lane dimension
     bool has_packs_ = false;
@@ -196,35 +189,7 @@ void StageKernel::shape_block(std::int64_t width) {
     std::int64_t y = row_ ? kThreads / x : 1;
     if (row_ && axes_[*row_].extent) y = std::min(y, power(*axes_[*row_].extent));
     if (row_ && x == kWarp && x * y < kThreads && !axes_[*lane_].extent) x = kThreads / y;
-    kernel_.block = {static_cast<int>(x), static_cast<int>(y), 1};
-}
-
-ir::Expr StageKernel::host_value(const std::string& name, const ir::Expr& value, std::int64_t least) {
-    if (ir::as_int(value)) return value;
-    for (const kernel::Argument& argument : kernel_.arguments) {
-        if (ir::structurally_equal(argument.value, value)) return ir::variable(argument.var, Type::Int32);
-    }
-    // A size is a parameter of the kernel already.
-    if (ir::as<ir::SizeRef>(value) != nullptr && least == INT32_MIN) return value;
-    const ir::VarId var = variable(name);
-    rewriter_.index(var);
-    kernel_.arguments.push_back({var, value, std::max(least, -kernel::kVariableLimit + 1)});
-    return ir::variable(var, Type::Int32);
-}
-
-ir::Expr StageKernel::special(const std::string& name, kernel::Special::Id id) {
-    const ir::VarId var = variable(name);
-    rewriter_.index(var);
-    kernel_.specials.push_back({var, id});
-    return ir::variable(var, Type::Int32);
-}
-
-ir::Expr StageKernel::define(kernel::Body& body, const std::string& name, const ir::Expr& value,
-                             std::int64_t multiple) {
-    const ir::VarId var = variable(name);
-    rewriter_.index(var, multiple);
-    body.push_back({kernel::Define{var, value, true}});
-    return rewriter_.unique(ir::variable(var, Type::Int32));
+    kernel().block = {static_cast<int>(x), static_cast<int>(y), 1};
 }
 
 /// max(0, hi - lo), over sizes.
@@ -252,15 +217,15 @@ void StageKernel::place_thread(kernel::Body& body) {
         const bool is_lane = dim == *lane_, is_row = row_ && dim == *row_;
         const poly::Interval& box = domain_.box[dim];
         const ir::Expr first = is_lane && width_ > 1 ? product(floor_div(box.lo, width_), constant(width_)) : box.lo;
-        const std::int64_t points = is_lane ? kernel_.block[0] * width_ : is_row ? kernel_.block[1] : 1;
+        const std::int64_t points = is_lane ? kernel().block[0] * width_ : is_row ? kernel().block[1] : 1;
         tiles.push_back({dim, points, first, ceil_div(length(first, box.hi), points)});
     }
     ir::Expr blocks = constant(1);
-    for (const Tiles& t : tiles) blocks = product(blocks, t.count);
-    kernel_.grid[0] = blocks;
+    for (const Tiles& t : tiles) blocks = count_product(blocks, t.count);
+    kernel().grid[0] = blocks;
 
     const bool one_block = ir::as_int(blocks).value_or(0) == 1;
-    ir::Expr rest = one_block ? constant(0) : special("block", Id::BlockX);
+    ir::Expr rest = one_block ? constant(0) : build_.special(Id::BlockX);
     at_.assign(stage_.dims.size(), nullptr);
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const Tiles& t = tiles[i];
@@ -268,22 +233,22 @@ void StageKernel::place_thread(kernel::Body& body) {
         if (ir::as_int(t.count).value_or(0) == 1) {
             tile = constant(0);
         } else if (i + 1 < tiles.size()) {
-            const ir::Expr count = host_value(name(t.dim) + "_tiles", t.count, 1);
-            if (ir::as<ir::Variable>(rest) == nullptr) rest = define(body, "tile", rest);
+            const ir::Expr count = build_.argument(name(t.dim) + "_tiles", t.count, 1);
+            if (ir::as<ir::Variable>(rest) == nullptr) rest = build_.define(body, "tile", rest, 0);
             tile = ir::binary(BinaryOp::Mod, rest, count);
             rest = ir::binary(BinaryOp::Div, rest, count);
         }
         const bool is_lane = t.dim == *lane_, is_row = row_ && t.dim == *row_;
         ir::Expr place = tile;
         if (is_lane || is_row) {
-            const int threads = kernel_.block[is_lane ? 0 : 1];
+            const int threads = kernel().block[is_lane ? 0 : 1];
             place = product(place, constant(threads));
-            if (threads > 1)
-                place = sum(place, is_lane ? special("thread_x", Id::ThreadX) : special("thread_y", Id::ThreadY));
+            if (threads > 1) place = sum(place, is_lane ? build_.special(Id::ThreadX) : build_.special(Id::ThreadY));
         }
         if (is_lane) place = product(place, constant(width_));
-        const ir::Expr first = host_value(name(t.dim) + "_first", t.first);
-        at_[t.dim] = define(body, name(t.dim), sum(place, first), is_lane ? width_ : 1);
+        const ir::Expr first = build_.argument(name(t.dim) + "_first", t.first);
+        at_[t.dim] =
+            build_.define(body, name(t.dim), sum(place, first), -kernel::kVariableLimit + 1, is_lane ? width_ : 1);
     }
 }
 
@@ -305,16 +270,16 @@ ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole_
         const bool starts_exactly = unit == 1 || (first && *first % unit == 0);
         const bool same_lo = (lo && first && *lo <= *first) || ir::structurally_equal(box[dim].lo, domain_.box[dim].lo);
         if (!(same_lo && starts_exactly)) {
-            result = both(result, ir::binary(BinaryOp::Ge, at_[dim], host_value(prefix + "begin", box[dim].lo)));
+            result = both(result, ir::binary(BinaryOp::Ge, at_[dim], build_.argument(prefix + "begin", box[dim].lo)));
         }
         // Dimensions that are tiled by single points end exactly.
         const bool tiled = is_lane || (row_ && dim == *row_);
-        const std::int64_t points = is_lane ? kernel_.block[0] * width_ : tiled ? kernel_.block[1] : 1;
+        const std::int64_t points = is_lane ? kernel().block[0] * width_ : tiled ? kernel().block[1] : 1;
         const bool ends_exactly = points == 1 || (first && end && starts_exactly && (*end - *first) % points == 0);
         const bool same_hi = (hi && end && *hi >= *end) || ir::structurally_equal(box[dim].hi, domain_.box[dim].hi);
         if (!(same_hi && ends_exactly)) {
             const ir::Expr last = is_lane && whole_lane ? sum(at_[dim], constant(width_ - 1)) : at_[dim];
-            result = both(result, ir::binary(BinaryOp::Lt, last, host_value(prefix + "end", box[dim].hi)));
+            result = both(result, ir::binary(BinaryOp::Lt, last, build_.argument(prefix + "end", box[dim].hi)));
         }
     }
     return result;
@@ -358,7 +323,7 @@ kernel::Body StageKernel::interior_body() {
         for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
         targets.push_back({self(), std::move(indices)});
     }
-    const bool packs = kernel_.layout == kernel::Layout::Wide;
+    const bool packs = kernel().layout == kernel::Layout::Wide;
     const std::vector<ir::Expr> reads = packs ? certain_reads(values) : std::vector<ir::Expr>{};
     std::vector<Element> sources;
     for (const ir::Expr& e : reads) sources.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
@@ -372,7 +337,7 @@ kernel::Body StageKernel::interior_body() {
         const std::string& array =
             is_input ? program_.pipeline.inputs[index].name : program_.pipeline.stages[index].name;
         for (const std::size_t element : pack) {
-            const ir::VarId var = variable(array, reads[element]->type);
+            const ir::VarId var = build_.variable(array, reads[element]->type);
             load.vars.push_back(var);
             loaded[reads[element].get()] = ir::variable(var, reads[element]->type);
         }
@@ -410,17 +375,11 @@ kernel::Body StageKernel::point_body() {
         point[stage_.dims[dim].var] = indices[dim];
     };
     const auto loop = [&](const std::string& name, std::int64_t lo, std::int64_t hi) {
-        const ir::VarId var = variable(name);
-        rewriter_.index(var);
-        inner->push_back({kernel::For{var, constant(lo), constant(hi), constant(1), false, {}}});
-        inner = &std::get<kernel::For>(inner->back().value).body;
-        return rewriter_.unique(ir::variable(var, Type::Int32));
+        ir::Expr at;
+        inner = &build_.loop(*inner, name, constant(lo), constant(hi), constant(1), at);
+        return at;
     };
-    const auto guarded = [&](const ir::Expr& condition) {
-        if (!condition) return;
-        inner->push_back({kernel::If{condition, {}, {}, kernel::If::Uniform::Lane}});
-        inner = &std::get<kernel::If>(inner->back().value).then;
-    };
+    const auto guarded = [&](const ir::Expr& condition) { inner = &KernelBuilder::guarded(*inner, condition); };
     for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
         if (axes_[dim].role != Role::Inner && dim != *lane_) set(dim, at_[dim]);
     }
@@ -428,7 +387,7 @@ kernel::Body StageKernel::point_body() {
         if (width_ > 1) {
             const ir::Expr i = loop("i", 0, width_);
             const std::vector<ir::Expr> thread = at_;
-            at_[*lane_] = define(*inner, name(*lane_) + "_i", sum(at_[*lane_], i));
+            at_[*lane_] = build_.define(*inner, name(*lane_) + "_i", sum(at_[*lane_], i));
             guarded(inside(domain_.box, false));
             set(*lane_, at_[*lane_]);
             at_ = thread;
@@ -449,32 +408,32 @@ kernel::Body StageKernel::point_body() {
 }
 
 kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
-    kernel_ = {};
-    kernel_.name = stage_.name + (layout == kernel::Layout::Wide ? "_wide" : "");
-    kernel_.layout = layout;
+    build_.kernel = {};
+    kernel().name = stage_.name + (layout == kernel::Layout::Wide ? "_wide" : "");
+    kernel().layout = layout;
     width_ = width;
     shape_block(width);
     if (!lane_) {
-        kernel_.grid[0] = constant(1);
-        kernel_.body = point_body();
-        return kernel_;
+        kernel().grid[0] = constant(1);
+        kernel().body = point_body();
+        return kernel();
     }
-    place_thread(kernel_.body);
+    place_thread(kernel().body);
     // A guard that stays is evaluated for each point, so nothing is gained by a second version of the code.
     const bool split = (layout == kernel::Layout::Wide || interior_.simpler) && !interior_.guard;
     if (!split) {
         kernel::Body points = point_body();
-        kernel_.body.insert(kernel_.body.end(), points.begin(), points.end());
-        return kernel_;
+        kernel().body.insert(kernel().body.end(), points.begin(), points.end());
+        return kernel();
     }
     const ir::Expr condition = inside(interior_.box, true);
     kernel::Body fast = interior_body();
     if (!condition) {
-        kernel_.body.insert(kernel_.body.end(), fast.begin(), fast.end());
-        return kernel_;
+        kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
+        return kernel();
     }
-    kernel_.body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane}});
-    return kernel_;
+    kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane}});
+    return kernel();
 }
 
 }  // namespace

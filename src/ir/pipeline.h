@@ -88,7 +88,7 @@ struct Stage {
     /// Calls of stage functions that made this stage, innermost first: each the range of a call.
     std::vector<SourceRange> made_by;
     /// Definitions of other stages that are computed inside of this one (after inlining).
-    std::vector<SourceRange> includes;
+    std::vector<SourceRange> includes{};
 };
 
 struct Output {

@@ -98,11 +98,11 @@ using blurx_view = View<float, Offset<dense>, 0, 0, 1>;
 // blur.pipe:2: blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
 __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view<true> blurx, int32_t y_tiles,
     int32_t x_tiles, int32_t x_inner_end, int32_t y_inner_end) {
-    const int32_t block = int32_t(blockIdx.x);
+    const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
-    const int32_t y = (block % y_tiles * 32 + thread_x) * 4;
-    const int32_t tile = block / y_tiles;
+    const int32_t y = (block_x % y_tiles * 32 + thread_x) * 4;
+    const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
     const int32_t c = tile / x_tiles;
     if (x < x_inner_end && y + 3 < y_inner_end) {
@@ -130,11 +130,11 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
 template <bool dense>
 __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_view<dense> blurx, int32_t y_tiles,
     int32_t x_tiles, int32_t x_end, int32_t y_end) {
-    const int32_t block = int32_t(blockIdx.x);
+    const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
-    const int32_t y = block % y_tiles * 32 + thread_x;
-    const int32_t tile = block / y_tiles;
+    const int32_t y = block_x % y_tiles * 32 + thread_x;
+    const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
     const int32_t c = tile / x_tiles;
     if (x < x_end && y < y_end) {
@@ -163,11 +163,11 @@ pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream,
 //   with blur.pipe:3: blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
 __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx, out_view<true> out, int32_t R,
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
-    const int32_t block = int32_t(blockIdx.x);
+    const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
-    const int32_t y = (block % y_tiles * 32 + thread_x) * 4;
-    const int32_t tile = block / y_tiles;
+    const int32_t y = (block_x % y_tiles * 32 + thread_x) * 4;
+    const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y;
     const int32_t c = tile / x_tiles;
     if (x < R && y + 3 < C) {
@@ -195,11 +195,11 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
 template <bool dense>
 __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> blurx, out_view<dense> out, int32_t R,
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
-    const int32_t block = int32_t(blockIdx.x);
+    const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
-    const int32_t y = block % y_tiles * 32 + thread_x;
-    const int32_t tile = block / y_tiles;
+    const int32_t y = block_x % y_tiles * 32 + thread_x;
+    const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y;
     const int32_t c = tile / x_tiles;
     if (x < R && y < C) {

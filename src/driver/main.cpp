@@ -4,6 +4,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "codegen/lower.h"
 #include "driver/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/files.h"
@@ -57,6 +58,17 @@ OutputFile object_file(const Options& options, const OutputPaths& paths, const C
     return {paths.main, std::move(object.bytes)};
 }
 
+/// Floats that atomics add: equal inputs need not give equal bits.
+void warn_of_order(const Compilation& compilation, Diagnostics& diags) {
+    for (const ir::Pipeline& pipeline : compilation.pipelines) {
+        for (const codegen::OrderDependent& update : codegen::order_dependent_updates(pipeline)) {
+            const std::string& name = pipeline.stages.at(static_cast<std::size_t>(update.stage)).name;
+            diags.report(diag::OrderDependent, update.range, name)
+                .note("`--deterministic` keeps the program's order, and may be much slower");
+        }
+    }
+}
+
 int run_compiler(const Options& options) {
     Diagnostics diags(options.warnings);
     for (const std::string& flag : options.unknown_warnings) {
@@ -72,6 +84,9 @@ int run_compiler(const Options& options) {
     if (writes_code(options.emit) && compilation.pipelines.empty() && !diags.has_errors()) {
         diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))
             .note("`-fsyntax-only` checks a file of functions");
+    }
+    if (options.target == Target::Cuda && writes_code(options.emit) && !options.deterministic && !diags.has_errors()) {
+        warn_of_order(compilation, diags);
     }
     print_diagnostics(options, diags, sources);
     if (diags.has_errors()) return kExitProgramError;

@@ -94,8 +94,8 @@ struct SharedArray {
     std::vector<std::int64_t> extents;
 };
 
-/// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits. It must be at least
-/// `least` and below kVariableLimit, or the launch is refused (unless the grid is empty).
+/// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits. It must be at
+/// least `least` and below kVariableLimit, or the launch is refused (unless the grid is empty).
 struct Argument {
     ir::VarId var;
     ir::Expr value;

@@ -9,10 +9,10 @@ extern "C" {
 #endif
 
 /* Fills in everything but pointers. */
-pipe_status prepare(blur_args *args, int r, int c, const int64_t img_stride[3], const int64_t out_stride[3]);
+pipe_status prepare(blur_args* args, int r, int c, const int64_t img_stride[3], const int64_t out_stride[3]);
 /* Launches with these pointers. */
-pipe_status start(const blur_args *args, const float *img, float *out, void *workspace, size_t bytes,
-                  struct CUstream_st *stream);
+pipe_status start(const blur_args* args, const float* img, float* out, void* workspace, size_t bytes,
+                  struct CUstream_st* stream);
 
 #ifdef __cplusplus
 }

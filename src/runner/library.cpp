@@ -39,7 +39,8 @@ void Library::Close::operator()(void* handle) const {
 Library::Library(const std::string& path, const std::string& pipeline) {
     // Without a slash dlopen would search the system's library path.
     const std::string file = path.find('/') == std::string::npos ? "./" + path : path;
-    handle_.reset(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
+    // OpenMP's threads may still wait inside of its runtime when the handle is closed, so that nothing is unloaded.
+    handle_.reset(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE));
     if (!handle_) throw file_error(fmt::format("cannot load the compiled pipeline: {}", dlerror()));
     const std::string symbol = pipeline + "_info";
     // POSIX promises that a function's address survives the way through void*.

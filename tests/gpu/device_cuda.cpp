@@ -39,6 +39,7 @@ Block::~Block() {
 }
 void Block::upload(const std::byte* from) const {
     require(cudaMemcpy(data_, from, bytes_, cudaMemcpyHostToDevice), "copying to the device");
+    wait();  // the copy may return before the data is there, and streams of our own do not wait for it
 }
 void Block::download(std::byte* to, std::size_t first) const {
     require(cudaMemcpy(to, data_ + first, bytes_ - first, cudaMemcpyDeviceToHost), "copying from the device");

@@ -41,6 +41,7 @@ struct DeviceImage {
     ~DeviceImage() { cudaFree(data); }
     void upload() {
         EXPECT(cudaMemcpy(data, host.data(), host.size() * sizeof(float), cudaMemcpyHostToDevice) == cudaSuccess);
+        EXPECT(cudaDeviceSynchronize() == cudaSuccess);  // streams of our own do not wait for the copy
     }
     void download() {
         EXPECT(cudaMemcpy(host.data(), data, host.size() * sizeof(float), cudaMemcpyDeviceToHost) == cudaSuccess);

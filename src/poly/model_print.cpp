@@ -34,7 +34,8 @@ public:
             solution.from == SizeSolution::From::Input ? pipeline_.inputs[b] : pipeline_.outputs[b].buffer;
         const std::string rest = text(solution.rest);
         std::string value = fmt::format("extent({}, {})", buffer.name, solution.dim);
-        if (rest != "0") value += fmt::format(" - ({})", rest);
+        const bool simple = rest.find_first_not_of("0123456789") == std::string::npos;
+        if (rest != "0") value += simple ? " - " + rest : fmt::format(" - ({})", rest);
         if (solution.divisor != 1) value = fmt::format("({}) / {}", value, solution.divisor);
         return fmt::format("  size {} = {}\n", name, value);
     }

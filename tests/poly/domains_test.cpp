@@ -44,8 +44,8 @@ TEST(Domains, Stencil) {
     t.output("out", {x3, y3}, {R, C}, t.read(blury, {x3 + 1, y3 + 1}));
     EXPECT_EQ(analyzed(t),
               "domains of \n"
-              "  size R = extent(img, 0) - (2)\n"
-              "  size C = extent(img, 1) - (2)\n"
+              "  size R = extent(img, 0) - 2\n"
+              "  size C = extent(img, 1) - 2\n"
               "  input img[0..R + 2, 0..C + 2]\n"
               "  stage blurx(x in 1..R + 1, y in 0..C + 2)\n"
               "  stage blury(x in 1..R + 1, y in 1..C + 1)\n"

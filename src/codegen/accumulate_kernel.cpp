@@ -42,19 +42,6 @@ constexpr std::int64_t kSharedBytes = 32 * 1024;
 constexpr std::int64_t kRowsPerThread = 8;
 constexpr std::int64_t kMostBlocks = 1024;
 
-ir::Expr constant(std::int64_t value) {
-    return ir::int_constant(Type::Int32, value);
-}
-ir::Expr sum(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Add, a, b);
-}
-ir::Expr product(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Mul, a, b);
-}
-ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
-    return a ? ir::binary(BinaryOp::And, a, b) : b;
-}
-
 class UpdateKernel {
 public:
     /// Of several updates all have the first one's domain and operator, and need atomics.

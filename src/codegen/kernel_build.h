@@ -8,9 +8,28 @@
 
 #include "codegen/kernel_ir.h"
 #include "codegen/rewrite.h"
+#include "ir/build.h"
 #include "ir/pipeline.h"
 
 namespace pipec::codegen {
+
+/// Int32 expressions.
+inline ir::Expr constant(std::int64_t value) {
+    return ir::int_constant(ir::Type::Int32, value);
+}
+inline ir::Expr sum(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(ir::BinaryOp::Add, a, b);
+}
+inline ir::Expr difference(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(ir::BinaryOp::Sub, a, b);
+}
+inline ir::Expr product(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(ir::BinaryOp::Mul, a, b);
+}
+/// a and b; a null one is true.
+inline ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
+    return !a ? b : !b ? a : ir::binary(ir::BinaryOp::And, a, b);
+}
 
 /// What the host evaluates exactly, in 64 bits: + - min max of sizes and constants, with constant factors, and floor
 /// division and modulo by positive constants.

@@ -36,23 +36,8 @@ constexpr std::int64_t kPointsPerThread = 16;
 /// Straight-line code of more nodes would not fit into registers, nor into the instruction cache.
 constexpr std::int64_t kLargestBody = 4000;
 
-ir::Expr constant(std::int64_t value) {
-    return ir::int_constant(Type::Int32, value);
-}
-ir::Expr sum(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Add, a, b);
-}
-ir::Expr difference(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Sub, a, b);
-}
-ir::Expr product(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Mul, a, b);
-}
 ir::Expr floor_div(const ir::Expr& a, std::int64_t b) {
     return b == 1 ? a : ir::binary(BinaryOp::Div, a, constant(b));
-}
-ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
-    return !a ? b : !b ? a : ir::binary(BinaryOp::And, a, b);
 }
 
 std::int64_t node_count(const std::vector<ir::Expr>& roots) {

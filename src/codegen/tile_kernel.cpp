@@ -27,13 +27,6 @@ namespace {
 constexpr int kWarp = 32;
 constexpr std::int64_t kStaticSharedBytes = 48 * 1024;
 
-ir::Expr constant(std::int64_t value) {
-    return ir::int_constant(Type::Int32, value);
-}
-ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
-    return !a ? b : !b ? a : ir::binary(BinaryOp::And, a, b);
-}
-
 /// floor(sum / divisor) of sizes.
 struct Bound {
     Linear sum;

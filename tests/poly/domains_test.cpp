@@ -63,7 +63,7 @@ TEST(Domains, DownAndUp) {
     t.output("out", {o}, {2 * R}, t.read(up, {o}));
     EXPECT_EQ(line(t, "stage down"), "stage down(x in 0..R + 1)");
     EXPECT_EQ(line(t, "stage up"), "stage up(u in 0..2 * R)");
-    EXPECT_EQ(line(t, "size R"), "size R = (extent(img, 0) - (3)) / 2");
+    EXPECT_EQ(line(t, "size R"), "size R = (extent(img, 0) - 3) / 2");
 }
 
 TEST(Domains, MaximumOfTwoReaders) {

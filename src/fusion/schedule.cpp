@@ -36,9 +36,11 @@ std::string_view name(Strategy strategy) {
     switch (strategy) {
         case Strategy::Stage: return "stage";
         case Strategy::Otptb: return "otptb";
-        case Strategy::Otpw: break;
+        case Strategy::Otpw: return "otpw";
+        case Strategy::Hybrid: return "hybrid";
+        case Strategy::RegisterTile: break;
     }
-    return "otpw";
+    return "register_tile";
 }
 
 Schedule stage_schedule(const ir::Pipeline& pipeline) {

@@ -14,18 +14,31 @@
 namespace pipec::fusion {
 
 enum class Strategy : std::uint8_t {
-    Stage,  ///< one kernel for one stage, through global memory: always legal
-    Otptb,  ///< overlapped tiles in shared memory, one for each thread block
-    Otpw    ///< overlapped tiles in shared memory, one for each warp
+    Stage,        ///< one kernel for one stage, through global memory: always legal
+    Otptb,        ///< overlapped tiles in shared memory, one for each thread block
+    Otpw,         ///< overlapped tiles in shared memory, one for each warp
+    Hybrid,       ///< as Otpw, a part of each tile in registers (paper, section "Hybrid Tiling")
+    RegisterTile  ///< one overlapped tile for each warp, in registers only
 };
+/// "stage", "otptb", "otpw", "hybrid", "register_tile".
 std::string_view name(Strategy strategy);
+
+/// How inputs and stages in global memory are read: the compiler's choice, through L1 (transactions of 128 bytes), or
+/// through L2 only (32 bytes); the paper's "size of global memory transactions".
+enum class LoadCache : std::uint8_t { Default, Ca, Cg };
 
 /// Stages in one kernel. Sizes are in x, y, z: the group's last dimension, the one before, and the one before that.
 struct GroupSchedule {
     std::vector<std::string> stages;
     Strategy strategy = Strategy::Stage;
     std::array<int, 3> block{32, 8, 1};  ///< threads of a block
-    std::array<int, 3> tile{1, 1, 1};    ///< points of a thread
+    /// Points of a thread. For RegisterTile: x is the number of adjacent columns of a lane, y and z the tile's rows and
+    /// planes.
+    std::array<int, 3> tile{1, 1, 1};
+    int vector = 1;       ///< Otptb, Otpw: adjacent columns that a lane computes and moves at once; divides tile[0]
+    int split = 0;        ///< Hybrid: the dimension (0, 1, 2: x, y, z) that is cut into shared memory and registers
+    double frac_reg = 1;  ///< Hybrid: the part of the split dimension's tile[split] iterations that is in registers
+    LoadCache load_cache = LoadCache::Default;
 };
 
 struct Schedule {

@@ -61,13 +61,32 @@ void add_group(kernel::Program& program, const std::vector<int>& stages, const f
     };
     const auto group = poly::make_group(program.pipeline, program.model, dependences, stages);
     if (const auto* illegal = std::get_if<poly::Illegal>(&group)) throw refuse(illegal->reason);
-    const TileShape shape{schedule.strategy == fusion::Strategy::Otpw, schedule.block, schedule.tile};
-    auto step = tile_step(program, std::get<poly::Group>(group), shape, sources);
+    auto step = group_step(program, std::get<poly::Group>(group), schedule, sources);
     if (const auto* reason = std::get_if<std::string>(&step)) throw refuse(*reason);
     program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
 
 }  // namespace
+
+std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
+                                                   const fusion::GroupSchedule& schedule,
+                                                   const SourceManager& sources) {
+    std::variant<kernel::Step, std::string> result;
+    switch (schedule.strategy) {
+        case fusion::Strategy::Otptb:
+        case fusion::Strategy::Otpw: result = tile_step(program, group, schedule); break;
+        default: return fmt::format("`{}` is not implemented", name(schedule.strategy));
+    }
+    auto* step = std::get_if<kernel::Step>(&result);
+    if (step == nullptr) return result;
+    std::vector<std::string> comments;
+    for (const int stage : group.stages) {
+        const auto lines = stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(stage)), sources);
+        comments.insert(comments.end(), lines.begin(), lines.end());
+    }
+    for (kernel::Kernel& kernel : step->variants) kernel.comments = comments;
+    return result;
+}
 
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
     ir::Pipeline pipeline = *unit.pipeline;

@@ -1,10 +1,14 @@
 // From a checked pipeline to kernel IR.
 #pragma once
 
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "codegen/cuda.h"
 #include "codegen/kernel_ir.h"
+#include "fusion/schedule.h"
+#include "poly/group.h"
 
 namespace pipec::codegen {
 
@@ -14,6 +18,11 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
 /// The step that computes `value` at every point of a stage's domain (its definition, or what an `accumulate` starts
 /// from). Adds variables to the program's pipeline.
 kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources);
+
+/// The step that computes a group of stages in one kernel, as `schedule` says (its stages are not looked at), or why
+/// that is impossible. Adds variables to the program's pipeline.
+std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
+                                                   const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
 /// The steps of an `accumulate`: what it starts from, then its updates.
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "cases.h"
-#include "codegen/tile_kernel.h"
+#include "codegen/lower.h"
 #include "fusion/inline.h"
 #include "poly/group.h"
 #include "support/render.h"
@@ -71,8 +71,7 @@ private:
             poly::make_group(inlined_.pipeline, inlined_.model, dependences_, {members.begin(), members.end()});
         if (!std::holds_alternative<poly::Group>(aligned)) return false;
         codegen::kernel::Program program{inlined_.pipeline, inlined_.model, {}};
-        const codegen::TileShape shape{group.strategy == Strategy::Otpw, group.block, group.tile};
-        const auto step = codegen::tile_step(program, std::get<poly::Group>(aligned), shape, sources_);
+        const auto step = codegen::group_step(program, std::get<poly::Group>(aligned), group, sources_);
         if (!std::holds_alternative<codegen::kernel::Step>(step)) return false;
         Schedule trial = schedule_;
         trial.groups.push_back(group);

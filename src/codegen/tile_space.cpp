@@ -1,0 +1,289 @@
+#include "codegen/tile_space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/build.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+
+// ------------------------------------------------------------------------------------------------------------ geometry
+
+std::array<int, 3> warp_shape(const std::array<int, 3>& block) {
+    const int x = std::min(block[0], kWarp);
+    const int y = std::min(block[1], kWarp / x);
+    return {x, y, std::min(block[2], kWarp / (x * y))};
+}
+
+std::optional<std::string> check_block(const std::array<int, 3>& block, int rank) {
+    for (int axis = 0; axis < 3; ++axis) {
+        const int n = block[static_cast<std::size_t>(axis)];
+        const bool power = n >= 1 && std::has_single_bit(static_cast<unsigned>(n));
+        if (!power && !(axis == 0 && n % kWarp == 0 && n > 0)) {
+            return fmt::format("{} threads in a dimension: it must be a power of two (or, in x, a multiple of 32)", n);
+        }
+        if (axis >= rank && n > 1) {
+            return fmt::format("the group has {} dimensions, a block of threads with more is of no use", rank);
+        }
+    }
+    const std::int64_t threads = std::int64_t{block[0]} * block[1] * block[2];
+    if (threads % kWarp != 0 || threads > 1024)
+        return fmt::format("{} threads a block: 32 to 1024 make whole warps", threads);
+    return std::nullopt;
+}
+
+TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp, const std::vector<Cut>& cuts,
+                     const ExtentOf& extent_of)
+    : program(of), group(tiled), per_warp(by_warp), rewriter(of.pipeline), build(of.pipeline, rewriter) {
+    for (std::size_t g = 0; g < cuts.size(); ++g) {
+        Dim& dim = dims.emplace_back();
+        static_cast<Cut&>(dim) = cuts[g];
+        const int axis = group.rank - 1 - static_cast<int>(g);
+        dim.axis = axis > 2 ? -1 : axis;
+        teams *= dim.teams;
+    }
+    for (const int stage : group.stages) add_member(stage, extent_of);
+    find_tiles();
+}
+
+void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
+    const auto index = static_cast<std::size_t>(stage);
+    const std::size_t position = group.position(stage);
+    Member m;
+    m.stage = stage;
+    m.definition = program.pipeline.stages.at(index);
+    m.domain = program.model.domains.at(index);
+    m.alignment = group.alignment[position];
+    for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
+        rewriter.index(m.definition.dims[d].var, 1, ir::as_int(m.domain.box[d].lo).value_or(-kernel::kVariableLimit));
+    }
+    m.value = rewriter.instance(std::get<ir::Pure>(m.definition.definition).value, {});
+    if (m.domain.guard) m.guard = rewriter.instance(m.domain.guard, {});
+    std::vector<bool> splits;  // a whole dimension belongs to one tile
+    for (const poly::Alignment& a : m.alignment) splits.push_back(a.dim >= 0);
+    m.interior = find_interior(rewriter, m.definition, m.domain, m.value, m.guard, splits);
+    m.live = std::find(group.live_outs.begin(), group.live_outs.end(), stage) != group.live_outs.end();
+    m.is_read = std::any_of(group.edges.begin(), group.edges.end(),
+                            [&](const poly::GroupEdge& edge) { return edge.producer == stage; });
+    for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
+        const poly::Alignment& a = m.alignment[d];
+        if (a.dim < 0) {
+            const std::int64_t lo = *ir::as_int(m.domain.box[d].lo), hi = *ir::as_int(m.domain.box[d].hi);
+            m.extent.push_back({lo, hi - lo});
+        } else if (extent_of) {
+            m.extent.push_back(extent_of(m, d));
+        } else {
+            const auto g = static_cast<std::size_t>(a.dim);
+            m.extent.push_back(poly::tile_extent(a, group.reach[position][g], dims[g].size));
+        }
+    }
+    has_interior_ = has_interior_ && !m.interior.guard;
+    members.push_back(std::move(m));
+}
+
+const TileSpace::Member* TileSpace::member(int stage) const {
+    for (const Member& m : members) {
+        if (m.stage == stage) return &m;
+    }
+    return nullptr;
+}
+
+std::int64_t TileSpace::points(const Member& m, std::size_t dim) const {
+    const poly::Alignment& a = m.alignment[dim];
+    return dims[static_cast<std::size_t>(a.dim)].size / a.scale;
+}
+
+Linear TileSpace::origin(const Member& m, std::size_t dim) {
+    const poly::Alignment& a = m.alignment[dim];
+    if (a.dim < 0) return Linear{{}, m.extent[dim].first};
+    return Linear{}.add(*rewriter.linear(dims[static_cast<std::size_t>(a.dim)].tile), points(m, dim));
+}
+
+bool TileSpace::has(const Member& m, std::size_t group_dim) {
+    return std::any_of(m.alignment.begin(), m.alignment.end(),
+                       [&](const poly::Alignment& a) { return a.dim == static_cast<int>(group_dim); });
+}
+
+std::string TileSpace::name(const Member& m, std::size_t dim) const {
+    return program.pipeline.variables.at(static_cast<std::size_t>(m.definition.dims[dim].var)).name;
+}
+
+ir::Expr TileSpace::inside(const Member& m, std::size_t dim, const ir::Expr& at) {
+    if (m.alignment[dim].dim < 0) return nullptr;
+    const poly::Interval& box = m.domain.box[dim];
+    return both(ir::binary(BinaryOp::Ge, at, build.argument(name(m, dim) + "_begin", box.lo)),
+                ir::binary(BinaryOp::Lt, at, build.argument(name(m, dim) + "_end", box.hi)));
+}
+
+/// Tiles along a dimension that a live-out has not would all write the same: the first one does.
+ir::Expr TileSpace::writes(const Member& m) {
+    ir::Expr result;
+    for (std::size_t g = 0; g < dims.size(); ++g) {
+        if (has(m, g)) continue;
+        result = both(result, ir::binary(BinaryOp::Eq, dims[g].tile, build.argument("first", dims[g].first)));
+    }
+    return result;
+}
+
+/// floor(sum / divisor) of sizes.
+struct TileSpace::Bound {
+    Linear sum;
+    std::int64_t divisor;
+};
+
+/// Keeps the tighter one of two bounds that differ by a constant.
+void TileSpace::tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest) {
+    for (Bound& other : bounds) {
+        if (other.divisor != bound.divisor || other.sum.terms != bound.sum.terms) continue;
+        const std::int64_t a = other.sum.constant, b = bound.sum.constant;
+        other.sum.constant = greatest ? std::max(a, b) : std::min(a, b);
+        return;
+    }
+    bounds.push_back(bound);
+}
+
+/// Tiles q of dimension d with, for every live-out, a point in its domain, or (inner) for every member all points in
+/// its interior.
+void TileSpace::limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi, bool& ok) {
+    for (const Member& m : members) {
+        if (!inner && !m.live) continue;
+        for (std::size_t i = 0; i < m.definition.dims.size(); ++i) {
+            const poly::Alignment& a = m.alignment[i];
+            if (a.dim != static_cast<int>(d)) continue;
+            const poly::Interval& box = inner ? m.interior.box[i] : m.domain.box[i];
+            const auto begin = rewriter.linear(box.lo), end = rewriter.linear(box.hi);
+            if (!begin || !end) {
+                ok = false;
+                return;
+            }
+            const std::int64_t n = points(m, i);
+            Bound first{*begin, n}, last{*end, n};
+            if (inner) {
+                // n q + first >= begin  <=>  q >= ceil((begin - first) / n);  n q + first + count <= end
+                first.sum.constant += n - 1 - m.extent[i].first;
+                last.sum.constant += n - m.extent[i].first - m.extent[i].count;
+            } else {
+                last.sum.constant += n - 1;  // floor(begin / n) <= q < ceil(end / n)
+            }
+            tighten(lo, first, inner);
+            tighten(hi, last, !inner);
+        }
+    }
+}
+
+ir::Expr TileSpace::merged(const std::vector<Bound>& bounds, bool greatest) {
+    ir::Expr result;
+    for (const Bound& bound : bounds) {
+        ir::Expr e = rewriter.expr(bound.sum);
+        if (bound.divisor > 1) e = ir::binary(BinaryOp::Div, e, constant(bound.divisor));
+        result = result ? ir::binary(greatest ? BinaryOp::Max : BinaryOp::Min, result, e) : e;
+    }
+    return result;
+}
+
+void TileSpace::find_tiles() {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        std::vector<Bound> lo, hi, inner_lo, inner_hi;
+        bool ok = true, inner_ok = true;
+        limits(d, false, lo, hi, ok);
+        dims[d].first = merged(lo, false);
+        dims[d].end = merged(hi, true);
+        limits(d, true, inner_lo, inner_hi, inner_ok);
+        has_interior_ = has_interior_ && inner_ok;
+        dims[d].inner_first = merged(inner_lo, true);
+        dims[d].inner_end = merged(inner_hi, false);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- code
+
+/// Defines each dimension's tile and lane.
+void TileSpace::place(kernel::Body& body) {
+    using Id = kernel::Special::Id;
+    int threads = per_warp ? kWarp * teams : 1;
+    for (const Dim& dim : dims) threads *= per_warp ? 1 : dim.lanes;
+    const ir::Expr thread = build.special(Id::ThreadX);
+    build.kernel.block = {threads, 1, 1};
+    const auto div = [](const ir::Expr& a, const ir::Expr& b) { return ir::binary(BinaryOp::Div, a, b); };
+    const auto mod = [](const ir::Expr& a, const ir::Expr& b) { return ir::binary(BinaryOp::Mod, a, b); };
+
+    lane = thread;
+    if (per_warp) {
+        lane = build.define(body, "lane", mod(thread, constant(kWarp)), 0);
+        if (teams > 1) team = build.define(body, "warp", div(thread, constant(kWarp)), 0);
+    }
+    ir::Expr rest_of_lane = lane, rest_of_team = team;
+    ir::Expr blocks = constant(1);
+    for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+        const ir::Expr count = tile_count(dim->first, dim->end, dim->teams);
+        blocks = count_product(blocks, count);
+    }
+    build.kernel.grid[0] = blocks;
+
+    ir::Expr block = build.special(Id::BlockX);
+    static constexpr const char* kAxes[] = {"x", "y", "z"};
+    for (std::size_t d = dims.size(); d-- > 0;) {
+        Dim& dim = dims[d];
+        const std::string suffix = dim.axis >= 0 ? kAxes[dim.axis] : fmt::format("{}", d);
+        if (dim.axis >= 0) {
+            // x varies fastest, in the lanes of a team as in the teams of a block.
+            const bool last = std::none_of(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(d),
+                                           [](const Dim& other) { return other.lanes > 1; });
+            if (dim.lanes == 1)
+                dim.lane = constant(0);
+            else if (last)
+                dim.lane = rest_of_lane;
+            else
+                dim.lane = build.define(body, "lane_" + suffix, mod(rest_of_lane, constant(dim.lanes)), 0);
+            if (dim.lanes > 1 && !last)
+                rest_of_lane = build.define(body, "lane_rest", div(rest_of_lane, constant(dim.lanes)), 0);
+        }
+        const ir::Expr count = tile_count(dim.first, dim.end, dim.teams);
+        ir::Expr tile = block;
+        if (d > 0) {
+            const ir::Expr tiles = build.argument("tiles_" + suffix, count, 1);
+            tile = ir::as_int(tiles).value_or(0) == 1 ? constant(0) : mod(block, tiles);
+            if (ir::as_int(tiles).value_or(0) != 1) block = div(block, tiles);
+            if (d > 1 && ir::as<ir::Variable>(block) == nullptr) block = build.define(body, "block", block, 0);
+        }
+        if (dim.teams > 1) {
+            tile = sum(product(tile, constant(dim.teams)), mod(rest_of_team, constant(dim.teams)));
+            rest_of_team = div(rest_of_team, constant(dim.teams));
+        }
+        const ir::Expr first = build.argument("first_" + suffix, dim.first);
+        if (ir::as_int(first).value_or(1) != 0) tile = sum(tile, first);
+        dim.tile = build.define(body, "tile_" + suffix, tile);
+    }
+}
+
+kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<kernel::Body(bool interior)>& code) {
+    kernel::Kernel& kernel = build.kernel;
+    kernel.name = name;
+    place(kernel.body);
+    const auto uniform = per_warp ? kernel::If::Uniform::Warp : kernel::If::Uniform::Block;
+    kernel::Body* body = &kernel.body;
+    ir::Expr exists, inner;
+    for (const Dim& dim : dims) {
+        if (dim.teams > 1) {
+            exists = both(exists, ir::binary(BinaryOp::Lt, dim.tile, build.argument("end", dim.end)));
+        }
+        if (!has_interior_) continue;
+        inner = both(inner, ir::binary(BinaryOp::Ge, dim.tile, build.argument("inner_first", dim.inner_first)));
+        inner = both(inner, ir::binary(BinaryOp::Lt, dim.tile, build.argument("inner_end", dim.inner_end)));
+    }
+    if (exists) body = &add(*body, kernel::If{exists, {}, {}, uniform}).then;
+    if (!has_interior_ || !inner) {
+        kernel::Body all = code(false);
+        body->insert(body->end(), all.begin(), all.end());
+    } else {
+        kernel::Body fast = code(true), edge = code(false);
+        add(*body, kernel::If{inner, std::move(fast), std::move(edge), uniform});
+    }
+    return kernel;
+}
+
+}  // namespace pipec::codegen

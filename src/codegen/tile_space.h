@@ -1,0 +1,104 @@
+// Where the tiles of a group lie and which threads compute them: what all tilings have in common. A team (a block or a
+// warp) computes one tile of the group's live-outs. Group dimension d is cut into tiles of size[d] coordinates; tile q
+// begins at size[d] * q, so that a stage of scale s has its points from size[d] / s * q on, and the distance between
+// points of two stages of one tile is a constant.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/interior.h"
+#include "codegen/kernel_build.h"
+#include "codegen/kernel_ir.h"
+#include "codegen/rewrite.h"
+#include "fusion/schedule.h"
+#include "poly/group.h"
+
+namespace pipec::codegen {
+
+inline constexpr int kWarp = 32;
+
+/// Threads of a warp in x, y, z (the paper's W_x, W_y, W_z).
+std::array<int, 3> warp_shape(const std::array<int, 3>& block);
+
+/// Why a block of threads is of no use for tiles of a group; none where it is. Powers of two or, in x, multiples of 32.
+std::optional<std::string> check_block(const std::array<int, 3>& block, int rank);
+
+class TileSpace {
+public:
+    /// How a group dimension is cut.
+    struct Cut {
+        std::int64_t size = 1;  ///< of a tile, in group coordinates: a multiple of poly::tile_unit
+        int lanes = 1;          ///< threads of the team in it
+        int teams = 1;          ///< of a block
+    };
+    struct Dim : Cut {
+        int axis = -1;                    ///< 0, 1, 2: x, y, z; -1: an outer one
+        ir::Expr tile, lane;              ///< the team's tile, the thread's number in the team
+        ir::Expr first, end;              ///< tiles that there are
+        ir::Expr inner_first, inner_end;  ///< tiles in the interior
+    };
+    struct Member {
+        int stage = -1;
+        ir::Stage definition;  // copies: adding variables to the pipeline must not move them
+        poly::Domain domain;
+        ir::Expr value, guard;  ///< instances, over the dimensions' own variables; `guard` may be null
+        Interior interior;
+        std::vector<poly::Alignment> alignment;  ///< by dimension of the stage
+        std::vector<poly::TileExtent> extent;    ///< the points a team computes; whole dimensions from their first one
+        bool live = false;                       ///< an output of the group
+        bool is_read = false;                    ///< by a member
+    };
+    /// The points of a member that a team computes in dimension `dim` (of the stage, aligned).
+    using ExtentOf = std::function<poly::TileExtent(const Member& member, std::size_t dim)>;
+
+    /// `cuts` are by group dimension; without `extent_of` extents are those of the group's reach.
+    TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp, const std::vector<Cut>& cuts,
+              const ExtentOf& extent_of = {});
+    TileSpace(const TileSpace&) = delete;
+
+    kernel::Program& program;
+    const poly::Group& group;
+    const bool per_warp;
+    Rewriter rewriter;
+    KernelBuilder build;
+    std::vector<Member> members;
+    std::vector<Dim> dims;
+    int teams = 1;  ///< of a block
+    ir::Expr lane;  ///< the thread's number in its team
+    ir::Expr team;  ///< the warp's number in its block; null where a block is one team
+
+    /// The kernel that runs `code(true)` for tiles in the interior, where guards hold and boundary conditions have
+    /// nothing to do, and `code(false)` for those at the edges. Once the tiles are placed.
+    kernel::Kernel kernel(const std::string& name, const std::function<kernel::Body(bool interior)>& code);
+
+    /// The member that is a stage (by index in the pipeline); null for other stages.
+    [[nodiscard]] const Member* member(int stage) const;
+    /// How many points of a member a tile owns in dimension `dim` of the stage, which is aligned.
+    [[nodiscard]] std::int64_t points(const Member& m, std::size_t dim) const;
+    /// The first of them, or the first point of a whole dimension.
+    [[nodiscard]] Linear origin(const Member& m, std::size_t dim);
+    /// Whether the member has a dimension that is aligned with this one of the group.
+    [[nodiscard]] static bool has(const Member& m, std::size_t group_dim);
+    /// The name of a member's dimension.
+    [[nodiscard]] std::string name(const Member& m, std::size_t dim) const;
+    /// The point lies in the member's domain, as far as its box says so.
+    ir::Expr inside(const Member& m, std::size_t dim, const ir::Expr& at);
+    /// The team's tile is the one that writes a live-out without all of the group's dimensions; null where it has all.
+    ir::Expr writes(const Member& m);
+
+private:
+    struct Bound;
+    void add_member(int stage, const ExtentOf& extent_of);
+    void limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi, bool& ok);
+    static void tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
+    ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
+    void find_tiles();
+    void place(kernel::Body& body);
+
+    bool has_interior_ = true;
+};
+
+}  // namespace pipec::codegen

@@ -146,33 +146,45 @@ void TileSpace::tighten(std::vector<Bound>& bounds, const Bound& bound, bool gre
     bounds.push_back(bound);
 }
 
-/// Tiles q of dimension d with, for every live-out, a point in its domain, or (inner) for every member all points in
-/// its interior.
-void TileSpace::limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi, bool& ok) {
+/// What of its members the tiles own (outputs only) or compute.
+std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool inner) {
+    std::vector<Access> result;
     for (const Member& m : members) {
         if (!inner && !m.live) continue;
         for (std::size_t i = 0; i < m.definition.dims.size(); ++i) {
-            const poly::Alignment& a = m.alignment[i];
-            if (a.dim != static_cast<int>(d)) continue;
-            const poly::Interval& box = inner ? m.interior.box[i] : m.domain.box[i];
-            const auto begin = rewriter.linear(box.lo), end = rewriter.linear(box.hi);
-            if (!begin || !end) {
-                ok = false;
-                return;
-            }
+            if (m.alignment[i].dim != static_cast<int>(d)) continue;
             const std::int64_t n = points(m, i);
-            Bound first{*begin, n}, last{*end, n};
-            if (inner) {
-                // n q + first >= begin  <=>  q >= ceil((begin - first) / n);  n q + first + count <= end
-                first.sum.constant += n - 1 - m.extent[i].first;
-                last.sum.constant += n - m.extent[i].first - m.extent[i].count;
-            } else {
-                last.sum.constant += n - 1;  // floor(begin / n) <= q < ceil(end / n)
-            }
-            tighten(lo, first, inner);
-            tighten(hi, last, !inner);
+            if (inner)
+                result.push_back({d, m.interior.box[i], n, m.extent[i]});
+            else
+                result.push_back({d, m.domain.box[i], n, {0, n}});
         }
     }
+    return result;
+}
+
+/// Tiles q of dimension d with, for every output, a point in its domain, or (inner) for every access all points in its
+/// box. False where a box is no sum of sizes.
+bool TileSpace::limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi) {
+    std::vector<Access> found = points_of_members(d, inner);
+    if (inner) found.insert(found.end(), accesses.begin(), accesses.end());
+    for (const Access& access : found) {
+        if (access.dim != d) continue;
+        const auto begin = rewriter.linear(access.box.lo), end = rewriter.linear(access.box.hi);
+        if (!begin || !end) return false;
+        const std::int64_t n = access.per_tile;
+        Bound first{*begin, n}, last{*end, n};
+        if (inner) {
+            // n q + first >= begin  <=>  q >= ceil((begin - first) / n);  n q + first + count <= end
+            first.sum.constant += n - 1 - access.extent.first;
+            last.sum.constant += n - access.extent.first - access.extent.count;
+        } else {
+            last.sum.constant += n - 1;  // floor(begin / n) <= q < ceil(end / n)
+        }
+        tighten(lo, first, inner);
+        tighten(hi, last, !inner);
+    }
+    return true;
 }
 
 ir::Expr TileSpace::merged(const std::vector<Bound>& bounds, bool greatest) {
@@ -187,15 +199,19 @@ ir::Expr TileSpace::merged(const std::vector<Bound>& bounds, bool greatest) {
 
 void TileSpace::find_tiles() {
     for (std::size_t d = 0; d < dims.size(); ++d) {
-        std::vector<Bound> lo, hi, inner_lo, inner_hi;
-        bool ok = true, inner_ok = true;
-        limits(d, false, lo, hi, ok);
+        std::vector<Bound> lo, hi;
+        limits(d, false, lo, hi);
         dims[d].first = merged(lo, false);
         dims[d].end = merged(hi, true);
-        limits(d, true, inner_lo, inner_hi, inner_ok);
-        has_interior_ = has_interior_ && inner_ok;
-        dims[d].inner_first = merged(inner_lo, true);
-        dims[d].inner_end = merged(inner_hi, false);
+    }
+}
+
+void TileSpace::find_interior_tiles() {
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        std::vector<Bound> lo, hi;
+        has_interior_ = limits(d, true, lo, hi) && has_interior_;
+        dims[d].inner_first = merged(lo, true);
+        dims[d].inner_end = merged(hi, false);
     }
 }
 
@@ -271,18 +287,23 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
         if (dim.teams > 1) {
             exists = both(exists, ir::binary(BinaryOp::Lt, dim.tile, build.argument("end", dim.end)));
         }
-        if (!has_interior_) continue;
+    }
+    if (exists) body = &add(*body, kernel::If{exists, {}, {}, uniform}).then;
+    kernel::Body fast;
+    if (has_interior_) {
+        fast = code(true);
+        find_interior_tiles();
+    }
+    for (const Dim& dim : dims) {
+        if (!has_interior_) break;
         inner = both(inner, ir::binary(BinaryOp::Ge, dim.tile, build.argument("inner_first", dim.inner_first)));
         inner = both(inner, ir::binary(BinaryOp::Lt, dim.tile, build.argument("inner_end", dim.inner_end)));
     }
-    if (exists) body = &add(*body, kernel::If{exists, {}, {}, uniform}).then;
-    if (!has_interior_ || !inner) {
-        kernel::Body all = code(false);
-        body->insert(body->end(), all.begin(), all.end());
-    } else {
-        kernel::Body fast = code(true), edge = code(false);
+    kernel::Body edge = code(false);
+    if (inner)
         add(*body, kernel::If{inner, std::move(fast), std::move(edge), uniform});
-    }
+    else
+        body->insert(body->end(), edge.begin(), edge.end());
     return kernel;
 }
 

@@ -51,6 +51,14 @@ public:
         bool live = false;                       ///< an output of the group
         bool is_read = false;                    ///< by a member
     };
+    /// Something of which a tile touches, in group dimension `dim`, per_tile * tile + [first, first + count), which
+    /// lies in `box` for tiles of the interior.
+    struct Access {
+        std::size_t dim = 0;
+        poly::Interval box;
+        std::int64_t per_tile = 0;
+        poly::TileExtent extent;
+    };
     /// The points of a member that a team computes in dimension `dim` (of the stage, aligned).
     using ExtentOf = std::function<poly::TileExtent(const Member& member, std::size_t dim)>;
 
@@ -66,9 +74,10 @@ public:
     KernelBuilder build;
     std::vector<Member> members;
     std::vector<Dim> dims;
-    int teams = 1;  ///< of a block
-    ir::Expr lane;  ///< the thread's number in its team
-    ir::Expr team;  ///< the warp's number in its block; null where a block is one team
+    std::vector<Access> accesses;  ///< of interior code, besides its members' points; `kernel` asks after making it
+    int teams = 1;                 ///< of a block
+    ir::Expr lane;                 ///< the thread's number in its team
+    ir::Expr team;                 ///< the warp's number in its block; null where a block is one team
 
     /// The kernel that runs `code(true)` for tiles in the interior, where guards hold and boundary conditions have
     /// nothing to do, and `code(false)` for those at the edges. Once the tiles are placed.
@@ -92,10 +101,12 @@ public:
 private:
     struct Bound;
     void add_member(int stage, const ExtentOf& extent_of);
-    void limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi, bool& ok);
+    std::vector<Access> points_of_members(std::size_t d, bool inner);
+    bool limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi);
     static void tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
     void find_tiles();
+    void find_interior_tiles();
     void place(kernel::Body& body);
 
     bool has_interior_ = true;

@@ -36,6 +36,33 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
     return -floor_quotient(-a, b);
 }
 
+/// Extends a reach so that tiles hold a multiple of `n` points, of which the first is at a multiple of n.
+Distance rounded(const Distance& reach, std::int64_t scale, std::int64_t n) {
+    const std::int64_t first = ceil_quotient(reach.lo, scale), end = ceil_quotient(reach.hi, scale);
+    const std::int64_t rounded_first = n * floor_quotient(first, n), rounded_end = n * ceil_quotient(end, n);
+    return {std::min(reach.lo, scale * rounded_first), std::max(reach.hi, scale * (rounded_end - 1) + 1)};
+}
+
+/// The reach of all members in one dimension: from readers to what they read, each rounded to multiples of `n` points.
+void find_reach(Group& group, int dim, std::int64_t n) {
+    const auto g = static_cast<std::size_t>(dim);
+    std::vector<std::optional<Distance>> reach(group.stages.size());
+    for (const int s : group.live_outs) reach[group.position(s)] = Distance{};
+    for (std::size_t p = group.stages.size(); p-- > 0;) {
+        Distance from = reach[p].value_or(Distance{});
+        for (const Alignment& a : group.alignment[p]) {
+            if (a.dim == dim) from = rounded(from, a.scale, n);
+        }
+        group.reach[p][g] = from;
+        for (const GroupEdge& edge : group.edges) {
+            if (edge.reader != group.stages[p]) continue;
+            const Distance next{from.lo + edge.distance[g].lo, from.hi + edge.distance[g].hi};
+            auto& known = reach[group.position(edge.producer)];
+            known = known ? Distance{std::min(known->lo, next.lo), std::max(known->hi, next.hi)} : next;
+        }
+    }
+}
+
 /// Where a stage's dimension is, while the group is being aligned.
 struct Place {
     int dim = -1;
@@ -77,7 +104,8 @@ public:
         if (auto reason = align()) return *reason;
         make_scales_integers();
         measure_distances();
-        find_reach();
+        group_.reach.assign(group_.stages.size(), std::vector<Distance>(static_cast<std::size_t>(group_.rank)));
+        for (int g = 0; g < group_.rank; ++g) find_reach(group_, g, 1);
         return std::move(group_);
     }
 
@@ -250,31 +278,6 @@ private:
         }
     }
 
-    void find_reach() {
-        const auto rank = static_cast<std::size_t>(group_.rank);
-        std::vector<std::vector<std::optional<Distance>>> reach(group_.stages.size(),
-                                                                std::vector<std::optional<Distance>>(rank));
-        for (const int s : group_.live_outs) {
-            for (auto& distance : reach[group_.position(s)]) distance = Distance{};
-        }
-        for (std::size_t p = group_.stages.size(); p-- > 0;) {
-            for (const GroupEdge& edge : group_.edges) {
-                if (edge.reader != group_.stages[p]) continue;
-                auto& of_producer = reach[group_.position(edge.producer)];
-                for (std::size_t g = 0; g < rank; ++g) {
-                    const Distance from = reach[p][g].value_or(Distance{});
-                    const Distance next{from.lo + edge.distance[g].lo, from.hi + edge.distance[g].hi};
-                    auto& known = of_producer[g];
-                    known = known ? Distance{std::min(known->lo, next.lo), std::max(known->hi, next.hi)} : next;
-                }
-            }
-        }
-        for (const auto& of_stage : reach) {
-            std::vector<Distance>& row = group_.reach.emplace_back();
-            for (const auto& distance : of_stage) row.push_back(distance.value_or(Distance{}));
-        }
-    }
-
     const ir::Pipeline& pipeline_;
     const Model& model_;
     Group group_;
@@ -292,6 +295,11 @@ std::size_t Group::position(int stage) const {
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
                                         const std::vector<Dependence>& dependences, const std::vector<int>& stages) {
     return Aligner(pipeline, model, dependences, stages).run();
+}
+
+Group with_multiple(Group group, int dim, std::int64_t n) {
+    find_reach(group, dim, n);
+    return group;
 }
 
 TileExtent tile_extent(const Alignment& alignment, const Distance& reach, std::int64_t size) {

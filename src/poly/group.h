@@ -74,6 +74,11 @@ TileExtent tile_extent(const Alignment& alignment, const Distance& reach, std::i
 /// of.
 std::int64_t tile_unit(const Group& group, int dim);
 
+/// The same group with a longer reach in one dimension: where tiles are multiples of `n` times tile_unit, the points
+/// that a tile needs of a member begin at a multiple of n and are a multiple of n. Producers have what the rounded
+/// readers read.
+Group with_multiple(Group group, int dim, std::int64_t n);
+
 /// For tests and `pipec explain`.
 std::string to_string(const ir::Pipeline& pipeline, const Group& group);
 

@@ -225,6 +225,37 @@ TEST_F(GroupTest, DownAndUpAgainIsScaled) {
     EXPECT_GT(enumerate(g, 9, 6), 50);
 }
 
+TEST_F(GroupTest, AReachIsRoundedToVectors) {
+    compile(R"(pipeline p(img: float32[2 * R + 60]) -> out: float32[2 * R] {
+        a(x) = img(x + 30)
+        down(x) = a(2 * x - 1) + a(2 * x) + a(2 * x + 1)
+        up(x) = down(x / 2) + down((x + 1) / 2)
+        out(x) = a(x + 1) - up(x - 1) * up(x)
+    })");
+    const Group exact = group(all());
+    EXPECT_EQ(text(with_multiple(exact, 0, 1)), text(exact));
+    for (const int n : {2, 4, 8}) {
+        const Group g = with_multiple(exact, 0, n);
+        for (const std::int64_t size : {2 * n, 6 * n}) {
+            for (std::size_t p = 0; p < g.stages.size(); ++p) {
+                const TileExtent extent = tile_extent(g.alignment[p][0], g.reach[p][0], size);
+                EXPECT_EQ(extent.first % n, 0);
+                EXPECT_EQ(extent.count % n, 0);
+                const TileExtent least = tile_extent(g.alignment[p][0], exact.reach[p][0], size);
+                EXPECT_LE(extent.first, least.first);
+                EXPECT_GE(extent.first + extent.count, least.first + least.count);
+            }
+            EXPECT_GT(enumerate(g, 9, size), 50);
+        }
+    }
+    // up: [-1, n) from x - 1 becomes [-4, n); down is read at [-2, n / 2 + 1) and has [-4, n / 2 + 4).
+    EXPECT_EQ(text(with_multiple(exact, 0, 4)),
+              "a(g0) reach -12..8\n"
+              "down(g0 / 2) reach -8..7\n"
+              "up(g0) reach -4..0\n"
+              "out(g0) reach 0..0 live-out\n");
+}
+
 TEST_F(GroupTest, TransposedDimensionsAreMapped) {
     compile(R"(pipeline p(img: float32[R, C]) -> out: float32[C, R] {
         a(x, y) = img(x, y) * 2

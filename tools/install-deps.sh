@@ -9,6 +9,7 @@ packages=(
     antlr4 libantlr4-runtime-dev     # the parser is generated from grammar/*.g4
     libisl-dev                       # integer sets of the analysis
     libcli11-dev libfmt-dev nlohmann-json3-dev
+    libtomlplusplus-dev              # descriptions of GPUs
     libopenimageio-dev libimath-dev  # image files in `pipec run`
     libgtest-dev librapidcheck-dev   # tests
     libboost-context-dev             # tests of kernels: the emulator's fibers

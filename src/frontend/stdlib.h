@@ -1,4 +1,4 @@
-// The standard library's files, compiled into the binary by CMake (cmake/EmbedStdlib.cmake).
+// The standard library's files, compiled into the binary by CMake (cmake/EmbedTexts.cmake).
 #pragma once
 
 #include <optional>

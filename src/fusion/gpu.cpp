@@ -1,24 +1,181 @@
 #include "fusion/gpu.h"
 
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "fusion/gpu_files.h"
+
 namespace pipec::fusion {
 
-Gpu default_gpu() {
-    Gpu gpu;
-    gpu.name = "NVIDIA H100 SXM";
-    gpu.capability_major = 9;
-    gpu.sms = 132;
-    gpu.cores_per_sm = 128;
-    gpu.clock_hz = 1.98e9;
-    gpu.dram_bandwidth = 3.35e12;
-    gpu.l2_bytes = std::int64_t{50} << 20;
-    gpu.shared_per_sm = 228 << 10;
-    gpu.shared_per_block = 227 << 10;
-    gpu.registers_per_sm = 65536;
-    gpu.registers_per_thread = 255;
-    gpu.threads_per_sm = 2048;
-    gpu.warps_per_sm = 64;
-    gpu.blocks_per_sm = 32;
-    return gpu;
+namespace {
+
+constexpr const char* kDefault = "h100";
+
+/// A number of the description: how the file calls it, and where it goes.
+struct Number {
+    const char* key;
+    bool whole;  ///< an integer
+    std::function<void(Gpu&, double)> set;
+};
+
+std::function<void(Gpu&, double)> to(int Gpu::*field) {
+    return [field](Gpu& gpu, double value) { gpu.*field = static_cast<int>(value); };
+}
+std::function<void(Gpu&, double)> to(double Gpu::*field, double unit) {
+    return [field, unit](Gpu& gpu, double value) { gpu.*field = value * unit; };
+}
+std::function<void(Gpu&, double)> to_bytes(std::int64_t Gpu::*field) {
+    return [field](Gpu& gpu, double kilobytes) { gpu.*field = static_cast<std::int64_t>(kilobytes) * 1024; };
+}
+
+const std::vector<Number>& numbers() {
+    static const std::vector<Number> all{
+        {"sms", true, to(&Gpu::sms)},
+        {"cores_per_sm", true, to(&Gpu::cores_per_sm)},
+        {"warps_per_sm", true, to(&Gpu::warps_per_sm)},
+        {"blocks_per_sm", true, to(&Gpu::blocks_per_sm)},
+        {"registers_per_sm", true, to(&Gpu::registers_per_sm)},
+        {"registers_per_thread", true, to(&Gpu::registers_per_thread)},
+        {"shared_per_sm_kb", true, to_bytes(&Gpu::shared_per_sm)},
+        {"shared_per_block_kb", true, to_bytes(&Gpu::shared_per_block)},
+        {"clock_mhz", false, to(&Gpu::clock_hz, 1e6)},
+        {"l2_kb", true, to_bytes(&Gpu::l2_bytes)},
+        {"dram_gb_per_s", false, to(&Gpu::dram_bandwidth, 1e9)},
+    };
+    return all;
+}
+
+/// No number of any GPU comes near it, in the units of the file.
+constexpr double kLargest = 1e8;
+
+class Reader {
+public:
+    Reader(const toml::table& table, const std::string& file) : table_(table), file_(file) {}
+
+    Gpu run() {
+        Gpu gpu;
+        refuse_unknown(table_, "", {"name", "devices", "compute_capability", "paper"}, true);
+        gpu.name = text(require(table_, "name"), "name");
+        if (gpu.name.empty()) throw error(require(table_, "name"), "`name` is empty");
+        if (const toml::node* devices = table_.get("devices")) {
+            for (const toml::node& device : list(*devices, "devices")) gpu.devices.push_back(text(device, "devices"));
+        }
+        read_capability(gpu);
+        for (const Number& n : numbers()) n.set(gpu, number(require(table_, n.key), n.key, n.whole, false));
+        gpu.threads_per_sm = gpu.warps_per_sm * gpu.warp_size;
+        if (gpu.shared_per_block > gpu.shared_per_sm) {
+            throw error(require(table_, "shared_per_block_kb"), "a block cannot have more shared memory than there is");
+        }
+        if (const toml::node* paper = table_.get("paper")) read_weights(gpu, *paper);
+        return gpu;
+    }
+
+private:
+    [[nodiscard]] GpuError error(const toml::source_region& where, const std::string& sentence) const {
+        return GpuError(fmt::format("{}:{}:{}: {}", file_, where.begin.line, where.begin.column, sentence));
+    }
+    [[nodiscard]] GpuError error(const toml::node& where, const std::string& sentence) const {
+        return error(where.source(), sentence);
+    }
+
+    void refuse_unknown(const toml::table& table, const std::string& prefix, std::vector<std::string_view> known,
+                        bool with_numbers) const {
+        if (with_numbers) {
+            for (const Number& n : numbers()) known.emplace_back(n.key);
+        }
+        for (const auto& [key, value] : table) {
+            if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
+            throw error(key.source(), fmt::format("a GPU has no `{}{}`", prefix, key.str()));
+        }
+    }
+
+    const toml::node& require(const toml::table& table, const char* key) const {
+        const toml::node* node = table.get(key);
+        if (node == nullptr) throw GpuError(fmt::format("{}: `{}` is missing", file_, key));
+        return *node;
+    }
+    [[nodiscard]] std::string text(const toml::node& node, const char* key) const {
+        if (const auto* string = node.as_string()) return string->get();
+        throw error(node, fmt::format("`{}` is text, in quotes", key));
+    }
+    [[nodiscard]] const toml::array& list(const toml::node& node, const char* key) const {
+        if (const auto* array = node.as_array()) return *array;
+        throw error(node, fmt::format("`{}` is a list, in brackets", key));
+    }
+    [[nodiscard]] double number(const toml::node& node, const char* key, bool whole, bool zero) const {
+        const auto value =
+            node.is_integer() || (node.is_floating_point() && !whole) ? node.value<double>() : std::optional<double>();
+        if (!value || *value > kLargest || !(zero ? *value >= 0 : *value > 0)) {
+            throw error(node,
+                        fmt::format("`{}` is a {}{} number", key, zero ? "" : "positive ", whole ? "whole" : "finite"));
+        }
+        return *value;
+    }
+
+    void read_capability(Gpu& gpu) const {
+        const toml::node& node = require(table_, "compute_capability");
+        const std::string version = text(node, "compute_capability");
+        const char* const end = version.data() + version.size();
+        const auto [dot, bad_major] = std::from_chars(version.data(), end, gpu.capability_major);
+        const bool has_dot = bad_major == std::errc() && dot != end && *dot == '.';
+        const auto [last, bad_minor] = std::from_chars(has_dot ? dot + 1 : end, end, gpu.capability_minor);
+        if (!has_dot || bad_minor != std::errc() || last != end || gpu.capability_major < 1) {
+            throw error(node, "`compute_capability` is text like \"9.0\"");
+        }
+    }
+
+    void read_weights(Gpu& gpu, const toml::node& node) const {
+        const toml::table* paper = node.as_table();
+        if (paper == nullptr) throw error(node, "`paper` is a table");
+        refuse_unknown(*paper, "paper.", {"weights"}, false);
+        const toml::node& weights = require(*paper, "weights");
+        const toml::array& array = list(weights, "paper.weights");
+        if (array.size() != 7) throw error(weights, "`paper.weights` are seven, w1 to w7");
+        gpu.paper_weights.emplace();
+        for (std::size_t i = 0; i < 7; ++i) {
+            (*gpu.paper_weights)[i] = number(*array.get(i), "paper.weights", false, true);
+        }
+    }
+
+    const toml::table& table_;
+    const std::string& file_;
+};
+
+}  // namespace
+
+Gpu parse_gpu(std::string_view text, const std::string& file) {
+    try {
+        const toml::table table = toml::parse(text);
+        return Reader(table, file).run();
+    } catch (const toml::parse_error& e) {
+        throw GpuError(
+            fmt::format("{}:{}:{}: {}", file, e.source().begin.line, e.source().begin.column, e.description()));
+    }
+}
+
+std::vector<std::string> known_gpus() {
+    std::vector<std::string> names;
+    for (const std::string_view name : gpu_names()) names.emplace_back(name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+std::optional<Gpu> known_gpu(std::string_view name) {
+    const auto text = gpu_file(name);
+    if (!text) return std::nullopt;
+    return parse_gpu(*text, fmt::format("gpus/{}.toml", name));
+}
+
+Gpu default_gpu(std::string_view present) {
+    for (const std::string& name : present.empty() ? std::vector<std::string>{} : known_gpus()) {
+        const Gpu gpu = *known_gpu(name);
+        if (std::find(gpu.devices.begin(), gpu.devices.end(), present) != gpu.devices.end()) return gpu;
+    }
+    return known_gpu(kDefault).value();
 }
 
 }  // namespace pipec::fusion

@@ -1,0 +1,14 @@
+// The files of gpus/, compiled into the binary by CMake (cmake/EmbedTexts.cmake).
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace pipec {
+
+/// The text of gpus/NAME.toml, NAME without the extension.
+std::optional<std::string_view> gpu_file(std::string_view name);
+std::vector<std::string_view> gpu_names();
+
+}  // namespace pipec

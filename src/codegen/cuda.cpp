@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
 #include <stdexcept>
 
 #include "codegen/cuda_launch.h"
@@ -52,13 +53,17 @@ kernel::Program lowered(const Unit& unit, const SourceManager& sources, const Cu
     return program;
 }
 
-bool has_packs(const kernel::Program& program) {
-    for (const kernel::Step& step : program.steps) {
-        for (const kernel::Kernel& kernel : step.variants) {
-            if (!parameters_of(program, kernel).widest.empty()) return true;
+/// Through which caches kernels read several elements at once; none where no kernel accesses several.
+std::set<fusion::LoadCache> caches_of_packs(const std::vector<kernel::Program>& programs) {
+    std::set<fusion::LoadCache> result;
+    for (const kernel::Program& program : programs) {
+        for (const kernel::Step& step : program.steps) {
+            for (const kernel::Kernel& kernel : step.variants) {
+                if (!parameters_of(program, kernel).widest.empty()) result.insert(kernel.load_cache);
+            }
         }
     }
-    return false;
+    return result;
 }
 
 /// A pipeline's namespace and its public functions.
@@ -108,10 +113,8 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     const std::vector<std::string> prefixes = pipeline_names(units);
     Helpers helpers(Target::Cuda);
     Writer body;
-    bool packs = false;
     for (std::size_t i = 0; i < programs.size(); ++i) {
         write_pipeline(body, programs[i], prefixes[i], helpers);
-        packs = packs || has_packs(programs[i]);
     }
 
     Writer out;
@@ -127,7 +130,11 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     out.verbatim(wrapper_runtime());
     out.blank();
     out.verbatim(device_view_runtime());
-    if (packs) out.verbatim(pack_runtime());
+    const std::set<fusion::LoadCache> caches = caches_of_packs(programs);
+    if (!caches.empty()) out.verbatim(pack_runtime());
+    for (const fusion::LoadCache cache : caches) {
+        if (cache != fusion::LoadCache::Default) out.verbatim(cached_pack_runtime(cache));
+    }
     out.verbatim(launch_runtime());
     out.blank();
     if (!helpers.empty()) {

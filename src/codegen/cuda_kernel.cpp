@@ -11,6 +11,7 @@
 #include "codegen/c_expr.h"
 #include "codegen/c_types.h"
 #include "codegen/kernel_flow.h"
+#include "fusion/group_fields.h"
 #include "ir/build.h"
 
 namespace pipec::codegen {
@@ -107,6 +108,9 @@ private:
     /// An element, as something that can be assigned to, and its address.
     std::string element(Source source, const std::vector<Text>& indices);
     std::string address(Source source, const std::vector<Text>& indices);
+    /// The element's value: through the schedule's cache where the kernel does not write the array.
+    std::string read_element(Source source, const std::vector<Text>& indices);
+    [[nodiscard]] bool has_cache(Source source) const;
     std::string shared_element(std::size_t array, const std::vector<Text>& indices);
     void store_pack(const std::string& address, const std::vector<std::string>& values);
     /// Between values and what memory holds of them.
@@ -140,10 +144,11 @@ KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const ke
       uses_(uses_of(kernel.body)),
       parameters_(parameters_of(program, kernel)),
       locals_(names.taken),
-      expressions_(program.pipeline, uses_,
-                   naming_of(names, [this](const ir::Read& read,
-                                           const std::vector<Text>& indices) { return element(read.source, indices); }),
-                   locals_, helpers, out) {}
+      expressions_(
+          program.pipeline, uses_,
+          naming_of(names, [this](const ir::Read& read,
+                                  const std::vector<Text>& indices) { return read_element(read.source, indices); }),
+          locals_, helpers, out) {}
 
 // --------------------------------------------------------------------------------------------------------------- head
 
@@ -244,6 +249,17 @@ std::string KernelWriter::address(Source source, const std::vector<Text>& indice
     return call_text(source_name(names_, source) + ".at", indices).text;
 }
 
+bool KernelWriter::has_cache(Source source) const {
+    const auto& reads = parameters_.reads;
+    return kernel_.load_cache != fusion::LoadCache::Default &&
+           std::find(reads.begin(), reads.end(), source) != reads.end();
+}
+
+std::string KernelWriter::read_element(Source source, const std::vector<Text>& indices) {
+    if (!has_cache(source)) return element(source, indices);
+    return fmt::format("__ld{}({})", fusion::name(kernel_.load_cache), address(source, indices));
+}
+
 std::string KernelWriter::stored(Type type, const Text& value) {
     return type == Type::Float16 ? call_text(helpers_.use("float_to_half"), {value}).text : value.text;
 }
@@ -299,9 +315,10 @@ void KernelWriter::stmt(const kernel::Load& n) {
         out_.line("const {} {} = {};", value_type(type), name, loaded(type, element).text);
         expressions_.bind(var, name);
     };
-    if (n.vars.size() == 1) return declare(n.vars.front(), element(n.array, indices));
+    if (n.vars.size() == 1) return declare(n.vars.front(), read_element(n.array, indices));
     const std::string pack = local(n.vars.front());
-    out_.line("const auto {} = load<{}>({});", pack, n.vars.size(), address(n.array, indices));
+    const std::string cache = has_cache(n.array) ? fmt::format("_{}", fusion::name(kernel_.load_cache)) : "";
+    out_.line("const auto {} = load{}<{}>({});", pack, cache, n.vars.size(), address(n.array, indices));
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
         const std::string element = fmt::format("{}[{}]", pack, i);
         if (as_it_is)

@@ -1,6 +1,10 @@
 // Texts of the fixed part of a `.cu`.
 #include "codegen/cuda_runtime.h"
 
+#include <fmt/format.h>
+
+#include "fusion/group_fields.h"
+
 namespace pipec::codegen {
 
 // clang-format off: it takes the texts for code of this file.
@@ -175,6 +179,16 @@ __device__ void store(T* address, const Pack<T, n>& pack) {
 )text";
 }
 
+std::string cached_pack_runtime(fusion::LoadCache cache) {
+    constexpr std::string_view kText = R"text(template <int n, class T>
+__device__ Pack<T, n> load_{0}(const T* address) {{
+    return unpack<T, n>(__ld{0}(reinterpret_cast<const Word<n * sizeof(T)>*>(address)));
+}}
+
+)text";
+    return fmt::format(kText, fusion::name(cache));
+}
+
 std::string_view launch_runtime() {
     return R"text(// ---- Starting kernels
 
@@ -227,7 +241,8 @@ const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
         "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "extend_reach", "is_dense", "is_valid",
-        "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "read_only", "store", "unpack", "view_at",
+        "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only", "store",
+        "unpack", "view_at",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

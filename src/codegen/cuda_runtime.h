@@ -1,8 +1,11 @@
 // The fixed part of a `.cu` that a host file does not have. It stands behind wrapper_runtime().
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "fusion/schedule.h"
 
 namespace pipec::codegen {
 
@@ -11,6 +14,9 @@ std::string_view device_view_runtime();
 
 /// Accesses of several elements: Pack, load, store.
 std::string_view pack_runtime();
+
+/// The same loads through a cache that a schedule chooses.
+std::string cached_pack_runtime(fusion::LoadCache cache);
 
 /// Starting a kernel: launch.
 std::string_view launch_runtime();

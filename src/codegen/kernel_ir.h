@@ -32,6 +32,7 @@
 #include <variant>
 #include <vector>
 
+#include "fusion/schedule.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -121,6 +122,8 @@ struct Kernel {
     std::vector<std::string> comments;  ///< lines before it: the program's text that it computes
     Layout layout = Layout::Dense;
     std::array<int, 3> block{1, 1, 1};  ///< threads in x, y, z
+    /// How arrays in global memory are read that the kernel does not write.
+    fusion::LoadCache load_cache = fusion::LoadCache::Default;
     /// Blocks in x, y, z: expressions over the sizes, evaluated in 64 bits; null is 1. Where one is below 1 there is
     /// nothing to do and nothing is launched.
     std::array<ir::Expr, 3> grid;

@@ -10,6 +10,7 @@
 
 #include "codegen/kernel_flow.h"
 #include "codegen/kernel_ir.h"
+#include "fusion/group_fields.h"
 #include "ir/build.h"
 #include "ir/print.h"
 #include "ir/visit.h"
@@ -143,6 +144,7 @@ public:
         for (const ir::Expr& e : kernel_.grid) grid.push_back(e ? text(e) : "1");
         line("grid {}", fmt::join(grid, ", "));
         line("block {}", fmt::join(kernel_.block, ", "));
+        if (kernel_.load_cache != fusion::LoadCache::Default) line("reads {}", fusion::name(kernel_.load_cache));
         for (const Argument& a : kernel_.arguments) {
             const bool any = a.least <= -kVariableLimit + 1;
             line("argument {} = {}{}", variable(a.var), text(a.value), any ? "" : fmt::format(" at least {}", a.least));

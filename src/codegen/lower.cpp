@@ -102,11 +102,16 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
     if (!schedule.groups.empty()) dependences = poly::find_dependences(program.pipeline, program.model);
     for (std::size_t g = 0; g < groups.stages.size(); ++g) {
         const int number = groups.number[g];
-        if (number < 0 || schedule.groups[static_cast<std::size_t>(number)].strategy == fusion::Strategy::Stage) {
+        const fusion::GroupSchedule group =
+            number < 0 ? fusion::GroupSchedule{} : schedule.groups[static_cast<std::size_t>(number)];
+        const std::size_t first = program.steps.size();
+        if (group.strategy == fusion::Strategy::Stage) {
             for (const int stage : groups.stages[g]) add_stage(program, stage, sources, options);
         } else {
-            add_group(program, groups.stages[g], schedule.groups[static_cast<std::size_t>(number)], dependences,
-                      sources);
+            add_group(program, groups.stages[g], group, dependences, sources);
+        }
+        for (std::size_t i = first; i < program.steps.size(); ++i) {
+            for (kernel::Kernel& kernel : program.steps[i].variants) kernel.load_cache = group.load_cache;
         }
     }
     return program;

@@ -126,6 +126,49 @@ TEST(CudaText, Golden) {
     EXPECT_EQ(source, generate_cuda("blur", text).source);
 }
 
+// Of scalar and wide reads; what a kernel writes it reads through no cache that may be stale.
+TEST(CudaText, ReadsThroughTheCacheThatTheScheduleChooses) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(
+        pipeline p(img: float32[R, C + 2], u: uint8[R, C], on: bool[R, C]) -> o: float32[R, C], counts: int32[4, 4] {
+            rows(x in 0..R, y in 0..C) = if on(x, y) then img(x, y) + img(x, y + 2) else 0
+            o(x, y) = rows(x, y) + rows(x, C - 1 - y)
+            accumulate counts(i in 0..4, j in 0..4): int32 = 0 {
+                for x in 0..4, y in 0..4 { counts(x, y) += sum(z in 0..C) int32(u(0, z)) }
+            }
+        })");
+    ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    for (const fusion::LoadCache cache : {fusion::LoadCache::Ca, fusion::LoadCache::Cg}) {
+        fusion::Schedule schedule;
+        for (const char* stage : {"rows", "o", "counts"}) {
+            schedule.groups.push_back({.stages = {stage}, .load_cache = cache});
+        }
+        const codegen::CudaOptions options{.deterministic = true, .schedules = {{"p", schedule}}};
+        const std::string source = codegen::cuda_source("p.pipe", "p.h", units, sources, options);
+        const std::string load = cache == fusion::LoadCache::Ca ? "__ldca(" : "__ldcg(";
+        const std::string kernels = source.substr(source.find("// ---- p"));
+        EXPECT_NE(kernels.find(load + "img.at("), std::string::npos);
+        EXPECT_NE(kernels.find(load + "rows.at("), std::string::npos);
+        EXPECT_NE(kernels.find(load + "u.at("), std::string::npos);
+        EXPECT_EQ(kernels.find(load + "counts.at("), std::string::npos);
+        EXPECT_EQ(kernels.find("load<"), std::string::npos);
+        EXPECT_NE(kernels.find(cache == fusion::LoadCache::Ca ? "load_ca<" : "load_cg<"), std::string::npos);
+        EXPECT_NE(codegen::kernel_text(units, sources, options)
+                      .find(cache == fusion::LoadCache::Ca ? "    reads ca\n" : "    reads cg\n"),
+                  std::string::npos);
+        const std::string header = codegen::header("p.pipe", "p", units);
+        expect_nvcc_accepts(header, source);
+        const DeviceLibrary library(header, "p.h", source);
+        std::mt19937_64 rng(3);
+        const reference::Arguments arguments =
+            random_arguments(compiled.pipelines.front(), {{"R", 7}, {"C", 130}}, Fill::Smooth, rng);
+        const auto expected = reference::run(compiled.pipelines.front(), arguments);
+        const auto actual = run_device(library.info("p"), arguments, Layout::Dense, 5);
+        for (const auto& [name, array] : expected) EXPECT_EQ(difference(array, actual.at(name)), "") << name;
+    }
+}
+
 TEST(CudaText, OfEveryOperatorIsForNvcc) {
     const std::string text = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/operators.pipe");
     const GeneratedText generated = generate_cuda("p", text);

@@ -1,0 +1,35 @@
+// The parameters of a group by name: which strategy has which, and what they may be. Schedule files and command lines
+// go by it; what a group's own shape allows besides is for code generation to say.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "fusion/schedule.h"
+
+namespace pipec::fusion {
+
+enum class Field : std::uint8_t { Block, Tile, Vector, Split, FracReg, LoadCache };
+inline constexpr std::array kFields{Field::Block, Field::Tile,    Field::Vector,
+                                    Field::Split, Field::FracReg, Field::LoadCache};
+
+/// "block", "tile", "vector", "split", "frac_reg", "load_cache".
+std::string_view name(Field field);
+/// "default", "ca", "cg".
+std::string_view name(LoadCache cache);
+
+/// Whether groups of that strategy have the field.
+bool has(Strategy strategy, Field field);
+
+/// Words as a person writes them. Each throws ScheduleError with the words that there are.
+Strategy parse_strategy(std::string_view word);
+LoadCache parse_load_cache(std::string_view word);
+int parse_split(std::string_view word);  ///< x, y, z
+std::string_view split_name(int split);
+
+/// Throws ScheduleError where `value` is none of the field; `axis` is that of a block or tile.
+void check_value(Field field, double value, std::size_t axis = 0);
+
+}  // namespace pipec::fusion

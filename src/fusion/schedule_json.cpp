@@ -1,0 +1,327 @@
+#include "fusion/schedule_json.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "fusion/group_fields.h"
+#include "support/diagnostics.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kVersion = 1;
+
+// ------------------------------------------------------------------------------------------------------------- writing
+
+constexpr std::size_t kLineWidth = 100;
+
+/// What fits a line in one line, otherwise a line for each element.
+void write(std::string& text, const Json& value, std::size_t indent) {
+    const std::size_t column = text.size() - (text.rfind('\n') + 1);
+    std::string line = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (value.is_primitive() || value.empty()) {
+        text += line;
+        return;
+    }
+    const bool is_object = value.is_object();
+    const auto elements = [&](const std::string& before, const std::string& between, const auto& element) {
+        std::size_t i = 0;
+        for (const auto& [key, item] : value.items()) {
+            text += i++ == 0 ? before : between;
+            if (is_object) text += Json(key).dump() + ": ";
+            element(item);
+        }
+    };
+    text += is_object ? '{' : '[';
+    const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) { return item.is_object(); });
+    // Twice the elements' number: the blanks behind commas and colons.
+    if (!nested && column + line.size() + 2 * value.size() <= kLineWidth) {
+        elements("", ", ", [&](const Json& item) { write(text, item, indent); });
+    } else {
+        const std::string begin = "\n" + std::string(indent + 2, ' ');
+        elements(begin, "," + begin, [&](const Json& item) { write(text, item, indent + 2); });
+        text += "\n" + std::string(indent, ' ');
+    }
+    text += is_object ? '}' : ']';
+}
+
+Json to_json(const GroupSchedule& group) {
+    Json result{{"stages", group.stages}, {"strategy", name(group.strategy)}};
+    for (const Field field : kFields) {
+        if (!has(group.strategy, field)) continue;
+        Json& value = result[std::string(name(field))];
+        switch (field) {
+            case Field::Block: value = group.block; break;
+            case Field::Tile: value = group.tile; break;
+            case Field::Vector: value = group.vector; break;
+            case Field::Split: value = split_name(group.split); break;
+            case Field::FracReg: value = group.frac_reg; break;
+            case Field::LoadCache: value = name(group.load_cache); break;
+        }
+    }
+    return result;
+}
+
+// ------------------------------------------------------------------------------------------------------------- reading
+
+/// A value in a file, and where it stands.
+class Place {
+public:
+    Place(const Json& value, const std::string& file, std::string path = {})
+        : value_(value), file_(file), path_(std::move(path)) {}
+
+    [[noreturn]] void fail(const std::string& message) const {
+        throw ScheduleError(fmt::format("{}: {}{}{}", file_, path_, path_.empty() ? "" : ": ", message));
+    }
+    /// What a function of group_fields.h makes of a value; its message gets the place before it.
+    template <class Function>
+    auto with_place(const Function& function) const {
+        try {
+            return function();
+        } catch (const ScheduleError& error) {
+            fail(error.what());
+        }
+    }
+
+    /// The member of that name; null where there is none.
+    [[nodiscard]] std::optional<Place> find(std::string_view key) const {
+        const auto found = value_.find(key);
+        if (found == value_.end()) return std::nullopt;
+        return Place(*found, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+    }
+    [[nodiscard]] Place at(std::string_view key) const {
+        auto found = find(key);
+        if (!found) fail(fmt::format("`{}` is missing", key));
+        return *found;
+    }
+    [[nodiscard]] std::vector<std::string> keys() const {
+        std::vector<std::string> result;
+        for (const auto& item : value_.items()) result.push_back(item.key());
+        return result;
+    }
+    [[nodiscard]] std::vector<Place> elements() const {
+        require(value_.is_array(), "a list");
+        std::vector<Place> result;
+        for (std::size_t i = 0; i < value_.size(); ++i)
+            result.emplace_back(value_[i], file_, fmt::format("{}[{}]", path_, i));
+        return result;
+    }
+    /// Refuses all that is no object of these members.
+    void check_object(const std::vector<std::string>& known) const {
+        require(value_.is_object(), "an object");
+        for (const std::string& key : keys()) {
+            if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+            const auto close = closest_name(key, known);
+            fail(fmt::format("`{}` is unknown here; {}", key,
+                             close ? fmt::format("did you mean `{}`?", *close)
+                                   : fmt::format("there are: {}", fmt::join(known, ", "))));
+        }
+    }
+    [[nodiscard]] std::string string() const {
+        require(value_.is_string(), "a string");
+        return value_.get<std::string>();
+    }
+    /// One of several words.
+    template <class T>
+    [[nodiscard]] T word(T (*parse)(std::string_view)) const {
+        const std::string text = string();
+        return with_place([&] { return parse(text); });
+    }
+    [[nodiscard]] double number() const {
+        require(value_.is_number(), "a number");
+        return value_.get<double>();
+    }
+    /// An integer that the field may be.
+    [[nodiscard]] int integer(Field field, std::size_t axis = 0) const {
+        require(value_.is_number_integer(), "an integer");
+        with_place([&] { check_value(field, number(), axis); });
+        return value_.get<int>();
+    }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    void require(bool is, std::string_view what) const {
+        if (!is) fail(fmt::format("this must be {}, but is {}", what, name_of_type()));
+    }
+    [[nodiscard]] std::string_view name_of_type() const {
+        switch (value_.type()) {
+            case Json::value_t::object: return "an object";
+            case Json::value_t::array: return "a list";
+            case Json::value_t::string: return "a string";
+            case Json::value_t::boolean: return "true or false";
+            case Json::value_t::null: return "null";
+            default: return value_.is_number_integer() ? "an integer" : "a number";
+        }
+    }
+
+    const Json& value_;
+    const std::string& file_;
+    std::string path_;  ///< "pipelines.blur.groups[0].tile[1]"
+};
+
+std::array<int, 3> read_sizes(const Place& place, Field field) {
+    const std::vector<Place> elements = place.elements();
+    std::array<int, 3> result{};
+    if (elements.size() != result.size()) {
+        place.fail(fmt::format("this has {} elements, and must have three: x, y, z", elements.size()));
+    }
+    for (std::size_t axis = 0; axis < result.size(); ++axis) result[axis] = elements[axis].integer(field, axis);
+    return result;
+}
+
+void read_field(const Place& place, Field field, GroupSchedule& group) {
+    switch (field) {
+        case Field::Block: group.block = read_sizes(place, field); return;
+        case Field::Tile: group.tile = read_sizes(place, field); return;
+        case Field::Vector: group.vector = place.integer(field); return;
+        case Field::Split: group.split = place.word(parse_split); return;
+        case Field::FracReg:
+            group.frac_reg = place.number();
+            return place.with_place([&] { check_value(field, group.frac_reg); });
+        case Field::LoadCache: group.load_cache = place.word(parse_load_cache); return;
+    }
+}
+
+/// The schedule of one pipeline.
+class PipelineReader {
+public:
+    explicit PipelineReader(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+
+    Schedule read(const Place& place) {
+        place.check_object({"inlined", "groups"});
+        Schedule result;
+        for (const Place& stage : place.at("inlined").elements()) result.inlined.push_back(read_stage(stage));
+        for (const Place& group : place.at("groups").elements()) result.groups.push_back(read_group(group));
+        return result;
+    }
+
+private:
+    /// A stage, which has no other place in the schedule.
+    std::string read_stage(const Place& place) {
+        const std::string name = place.string();
+        std::vector<std::string> names;
+        for (const ir::Stage& stage : pipeline_.stages) names.push_back(stage.name);
+        if (std::find(names.begin(), names.end(), name) == names.end()) {
+            const auto close = closest_name(name, names);
+            place.fail(fmt::format("`{}` has no stage `{}`{}", pipeline_.name, name,
+                                   close ? fmt::format("; did you mean `{}`?", *close) : ""));
+        }
+        const auto [earlier, is_new] = places_.emplace(name, place.path());
+        if (!is_new) place.fail(fmt::format("`{}` stands in {} already", name, earlier->second));
+        return name;
+    }
+
+    GroupSchedule read_group(const Place& place) {
+        std::vector<std::string> known{"stages", "strategy"};
+        for (const Field field : kFields) known.emplace_back(name(field));
+        place.check_object(known);
+        GroupSchedule group;
+        const Place stages = place.at("stages");
+        for (const Place& stage : stages.elements()) group.stages.push_back(read_stage(stage));
+        if (group.stages.empty()) stages.fail("a group has at least one stage");
+        group.strategy = place.at("strategy").word(parse_strategy);
+        for (const Field field : kFields) {
+            const auto value = place.find(name(field));
+            if (!value) continue;
+            if (!has(group.strategy, field)) {
+                value->fail(fmt::format("the strategy `{}` has no `{}`", name(group.strategy), name(field)));
+            }
+            read_field(*value, field, group);
+        }
+        return group;
+    }
+
+    const ir::Pipeline& pipeline_;
+    std::map<std::string, std::string> places_;  ///< of stages
+};
+
+/// Line and column of a byte, both from 1.
+std::string position(std::string_view text, std::size_t byte) {
+    const std::string_view before = text.substr(0, byte);
+    const std::size_t line = static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1;
+    return fmt::format("{}:{}", line, before.size() - (before.rfind('\n') + 1) + 1);
+}
+
+/// Refuses two members of one name, of which the library would keep the last.
+class DistinctKeys {
+public:
+    bool operator()(int, Json::parse_event_t event, Json& parsed) {
+        using Event = Json::parse_event_t;
+        if (event == Event::object_start) open_.emplace_back();
+        if (event == Event::object_end) open_.pop_back();
+        if (event == Event::key && !open_.back().insert(parsed.get<std::string>()).second) {
+            throw ScheduleError(fmt::format("`{}` stands twice in one object", parsed.get<std::string>()));
+        }
+        return true;
+    }
+
+private:
+    std::vector<std::set<std::string>> open_;  ///< the objects around, with their keys so far
+};
+
+Json parse(std::string_view text, const std::string& file) {
+    try {
+        return Json::parse(text.begin(), text.end(), DistinctKeys());
+    } catch (const Json::parse_error& error) {
+        // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error while parsing ..."
+        std::string what = error.what();
+        const std::size_t column = what.find("column ");
+        const std::size_t colon = what.find(": ", column == std::string::npos ? 0 : column);
+        if (colon != std::string::npos) what.erase(0, colon + 2);
+        throw ScheduleError(fmt::format("{}:{}: this is no JSON: {}", file,
+                                        position(text, std::max<std::size_t>(error.byte, 1) - 1), what));
+    } catch (const Json::exception& error) {
+        const std::string what = error.what();
+        throw ScheduleError(fmt::format("{}: this is no JSON: {}", file, what.substr(what.find("] ") + 2)));
+    } catch (const ScheduleError& error) {
+        throw ScheduleError(fmt::format("{}: {}", file, error.what()));
+    }
+}
+
+}  // namespace
+
+std::string to_json(const Schedules& schedules, const std::vector<ir::Pipeline>& pipelines) {
+    Json document{{"version", kVersion}, {"pipelines", Json::object()}};
+    for (const ir::Pipeline& pipeline : pipelines) {
+        const auto found = schedules.find(pipeline.name);
+        if (found == schedules.end()) continue;
+        Json& entry = document["pipelines"][pipeline.name];
+        entry["inlined"] = found->second.inlined;
+        entry["groups"] = Json::array();
+        for (const GroupSchedule& group : found->second.groups) entry["groups"].push_back(to_json(group));
+    }
+    std::string text;
+    write(text, document, 0);
+    return text + "\n";
+}
+
+Schedules schedules_from_json(std::string_view text, const std::string& file,
+                              const std::vector<ir::Pipeline>& pipelines) {
+    const Json document = parse(text, file);
+    const Place root(document, file);
+    root.check_object({"version", "pipelines"});
+    const Place version = root.at("version");
+    if (document["version"] != kVersion) {
+        version.fail(fmt::format("this is {}, but must be {}", document["version"].dump(), kVersion));
+    }
+    const Place entries = root.at("pipelines");
+    std::vector<std::string> names;
+    for (const ir::Pipeline& pipeline : pipelines) names.push_back(pipeline.name);
+    entries.check_object(names);
+    Schedules result;
+    for (const ir::Pipeline& pipeline : pipelines) {
+        if (const auto entry = entries.find(pipeline.name)) {
+            result.emplace(pipeline.name, PipelineReader(pipeline).read(*entry));
+        }
+    }
+    return result;
+}
+
+}  // namespace pipec::fusion

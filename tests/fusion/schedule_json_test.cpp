@@ -1,0 +1,210 @@
+// Schedules as files: what is written is read again, and what is wrong is said with its place.
+#include "fusion/schedule_json.h"
+
+#include <gtest/gtest.h>
+
+#include "support_lib/compile.h"
+
+namespace pipec::fusion {
+namespace {
+
+constexpr const char* kFile = "blur.schedule.json";
+
+/// Two pipelines: `blur` with the stages rows, cols, out, and `copy` with the stage o.
+class ScheduleJson : public ::testing::Test {
+protected:
+    ScheduleJson() {
+        testing::Compiled compiled = testing::compile_text(sources_, "p.pipe", R"(
+            pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+                rows(x, y) = img(x, y) + img(x + 2, y)
+                cols(x, y) = rows(x, y) + rows(x, y + 2)
+                out(x, y) = cols(x, y) / 4
+            }
+            pipeline copy(a: float32[N]) -> o: float32[N] { o(x) = a(x) })");
+        EXPECT_TRUE(compiled.ok());
+        pipelines_ = std::move(compiled.pipelines);
+    }
+
+    Schedules read(const std::string& text) { return schedules_from_json(text, kFile, pipelines_); }
+    std::string error_of(const std::string& text) {
+        try {
+            read(text);
+        } catch (const ScheduleError& error) {
+            return error.what();
+        }
+        return "no error";
+    }
+    /// The message about a file with this schedule of `blur`.
+    std::string error_in(const std::string& schedule) {
+        return error_of(R"({"version": 1, "pipelines": {"blur": )" + schedule + "}}");
+    }
+    /// The message about a file with this group.
+    std::string error_in_group(const std::string& group) {
+        return error_in(R"({"inlined": [], "groups": [)" + group + "]}");
+    }
+    /// The message about these parameters of a group.
+    std::string error_in_fields(const std::string& strategy, const std::string& fields) {
+        return error_in_group(R"({"stages": ["rows"], "strategy": ")" + strategy + "\", " + fields + "}");
+    }
+
+    SourceManager sources_;
+    std::vector<ir::Pipeline> pipelines_;
+};
+
+Schedules some_schedules() {
+    GroupSchedule otpw{.stages = {"rows"}, .strategy = Strategy::Otpw, .block = {32, 4, 1}, .tile = {4, 8, 1}};
+    otpw.vector = 4;
+    otpw.load_cache = LoadCache::Cg;
+    GroupSchedule hybrid{.stages = {"out"}, .strategy = Strategy::Hybrid, .block = {64, 2, 2}, .tile = {1, 16, 2}};
+    hybrid.split = 1;
+    hybrid.frac_reg = 0.3;
+    GroupSchedule tile{.stages = {"o"}, .strategy = Strategy::RegisterTile, .block = {128, 1, 1}, .tile = {4, 1, 1}};
+    tile.load_cache = LoadCache::Ca;
+    return {{"blur", {{"cols"}, {otpw, hybrid}}}, {"copy", {{}, {tile}}}};
+}
+
+TEST_F(ScheduleJson, IsWrittenForPeople) {
+    EXPECT_EQ(to_json(some_schedules(), pipelines_), R"({
+  "version": 1,
+  "pipelines": {
+    "blur": {
+      "inlined": ["cols"],
+      "groups": [
+        {
+          "stages": ["rows"],
+          "strategy": "otpw",
+          "block": [32, 4, 1],
+          "tile": [4, 8, 1],
+          "vector": 4,
+          "load_cache": "cg"
+        },
+        {
+          "stages": ["out"],
+          "strategy": "hybrid",
+          "block": [64, 2, 2],
+          "tile": [1, 16, 2],
+          "split": "y",
+          "frac_reg": 0.3,
+          "load_cache": "default"
+        }
+      ]
+    },
+    "copy": {
+      "inlined": [],
+      "groups": [
+        {
+          "stages": ["o"],
+          "strategy": "register_tile",
+          "block": [128, 1, 1],
+          "tile": [4, 1, 1],
+          "load_cache": "ca"
+        }
+      ]
+    }
+  }
+}
+)");
+}
+
+TEST_F(ScheduleJson, WhatIsWrittenIsReadAgain) {
+    const std::string text = to_json(some_schedules(), pipelines_);
+    const Schedules again = read(text);
+    EXPECT_EQ(to_json(again, pipelines_), text);
+    const GroupSchedule& hybrid = again.at("blur").groups.at(1);
+    EXPECT_EQ(hybrid.stages, std::vector<std::string>{"out"});
+    EXPECT_EQ(hybrid.strategy, Strategy::Hybrid);
+    EXPECT_EQ(hybrid.block, (std::array<int, 3>{64, 2, 2}));
+    EXPECT_EQ(hybrid.split, 1);
+    EXPECT_EQ(hybrid.frac_reg, 0.3);
+    EXPECT_EQ(again.at("copy").groups.at(0).load_cache, LoadCache::Ca);
+    EXPECT_EQ(to_json({}, pipelines_), "{\n  \"version\": 1,\n  \"pipelines\": {}\n}\n");
+    EXPECT_TRUE(read(to_json({}, pipelines_)).empty());
+}
+
+TEST_F(ScheduleJson, ParametersMayBeLeftOut) {
+    const Schedules all = read(R"({"version": 1, "pipelines": {
+        "blur": {"inlined": [], "groups": [{"stages": ["rows", "cols"], "strategy": "otptb"}]}}})");
+    ASSERT_EQ(all.size(), 1u);
+    const GroupSchedule& group = all.at("blur").groups.at(0);
+    EXPECT_EQ(group.block, GroupSchedule{}.block);
+    EXPECT_EQ(group.tile, GroupSchedule{}.tile);
+    EXPECT_EQ(group.load_cache, LoadCache::Default);
+}
+
+TEST_F(ScheduleJson, SyntaxErrorsHaveLineAndColumn) {
+    EXPECT_EQ(error_of("{\n  \"version\": 1,\n  \"pipelines\": {]\n}\n"),
+              "blur.schedule.json:3:17: this is no JSON: syntax error while parsing object key - unexpected ']'; "
+              "expected string literal");
+    EXPECT_EQ(error_of("").substr(0, 41), "blur.schedule.json:1:1: this is no JSON: ");
+    EXPECT_EQ(error_of("{\n\xff}").substr(0, 41), "blur.schedule.json:2:1: this is no JSON: ");
+    EXPECT_EQ(error_of("[1e999]"), "blur.schedule.json: this is no JSON: number overflow parsing '1e999'");
+    EXPECT_EQ(error_of(R"({"version": 1, "version": 1})"), "blur.schedule.json: `version` stands twice in one object");
+    EXPECT_NE(error_of(std::string(200'000, '[')), "no error");
+}
+
+TEST_F(ScheduleJson, EveryMistakeHasItsPlace) {
+    EXPECT_EQ(error_of("[]"), "blur.schedule.json: this must be an object, but is a list");
+    EXPECT_EQ(error_of("{}"), "blur.schedule.json: `version` is missing");
+    EXPECT_EQ(error_of(R"({"version": 2, "pipelines": {}})"), "blur.schedule.json: version: this is 2, but must be 1");
+    EXPECT_EQ(error_of(R"({"version": "1", "pipelines": {}})"),
+              "blur.schedule.json: version: this is \"1\", but must be 1");
+    EXPECT_EQ(error_of(R"({"version": 1, "pipeline": {}})"),
+              "blur.schedule.json: `pipeline` is unknown here; did you mean `pipelines`?");
+    EXPECT_EQ(error_of(R"({"version": 1, "pipelines": {"harris": {}}})"),
+              "blur.schedule.json: pipelines: `harris` is unknown here; there are: blur, copy");
+    EXPECT_EQ(error_in("{}"), "blur.schedule.json: pipelines.blur: `inlined` is missing");
+    EXPECT_EQ(error_in(R"({"inlined": "rows", "groups": []})"),
+              "blur.schedule.json: pipelines.blur.inlined: this must be a list, but is a string");
+    EXPECT_EQ(error_in(R"({"inlined": ["row"], "groups": []})"),
+              "blur.schedule.json: pipelines.blur.inlined[0]: `blur` has no stage `row`; did you mean `rows`?");
+    EXPECT_EQ(error_in(R"({"inlined": ["rows"], "groups": [{"stages": ["rows"], "strategy": "stage"}]})"),
+              "blur.schedule.json: pipelines.blur.groups[0].stages[0]: `rows` stands in pipelines.blur.inlined[0] "
+              "already");
+    EXPECT_EQ(error_in_group("7"),
+              "blur.schedule.json: pipelines.blur.groups[0]: this must be an object, but is an "
+              "integer");
+    EXPECT_EQ(error_in_group(R"({"stages": ["rows"]})"),
+              "blur.schedule.json: pipelines.blur.groups[0]: `strategy` is missing");
+    EXPECT_EQ(error_in_group(R"({"stages": [], "strategy": "stage"})"),
+              "blur.schedule.json: pipelines.blur.groups[0].stages: a group has at least one stage");
+    EXPECT_EQ(error_in_group(R"({"stages": ["rows"], "strategy": "otpx"})"),
+              "blur.schedule.json: pipelines.blur.groups[0].strategy: `otpx` is no strategy; did you mean `otpw`?");
+    EXPECT_EQ(error_in_group(R"({"stages": ["rows"], "strategy": "stage", "size": 3})"),
+              "blur.schedule.json: pipelines.blur.groups[0]: `size` is unknown here; there are: stages, strategy, "
+              "block, tile, vector, split, frac_reg, load_cache");
+}
+
+TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {
+    const std::string group = "blur.schedule.json: pipelines.blur.groups[0].";
+    EXPECT_EQ(error_in_fields("stage", R"("tile": [1, 1, 1])"), group + "tile: the strategy `stage` has no `tile`");
+    EXPECT_EQ(error_in_fields("otpw", R"("split": "x")"), group + "split: the strategy `otpw` has no `split`");
+    EXPECT_EQ(error_in_fields("otptb", R"("frac_reg": 1)"), group + "frac_reg: the strategy `otptb` has no `frac_reg`");
+    EXPECT_EQ(error_in_fields("hybrid", R"("vector": 1)"), group + "vector: the strategy `hybrid` has no `vector`");
+    EXPECT_EQ(error_in_fields("stage", R"("load_cache": "cg")"), "no error");
+
+    EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, 0, 1])"), group + "tile[1]: 0 is not between 1 and 4096");
+    EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, 99999999999999999999, 1])"),
+              group + "tile[1]: this must be an integer, but is a number");
+    EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, 1.0, 1])"),
+              group + "tile[1]: this must be an integer, but is a number");
+    EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, true, 1])"),
+              group + "tile[1]: this must be an integer, but is true or false");
+    EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, 4294967297, 1])"),
+              group + "tile[1]: 4294967297 is not between 1 and 4096");
+    EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, 1])"), group +
+                                                                "tile: this has 2 elements, and must have three: "
+                                                                "x, y, z");
+    EXPECT_EQ(error_in_fields("otpw", R"("block": 32)"), group + "block: this must be a list, but is an integer");
+    EXPECT_EQ(error_in_fields("otpw", R"("block": [1, 1, 65])"), group + "block[2]: 65 is not between 1 and 64");
+    EXPECT_EQ(error_in_fields("otpw", R"("vector": 3)"), group + "vector: 3 is no power of two");
+    EXPECT_EQ(error_in_fields("otpw", R"("vector": 32)"), group + "vector: 32 is not between 1 and 16");
+    EXPECT_EQ(error_in_fields("hybrid", R"("split": "w")"), group + "split: `w` is no dimension; there are: x, y, z");
+    EXPECT_EQ(error_in_fields("hybrid", R"("split": 0)"), group + "split: this must be a string, but is an integer");
+    EXPECT_EQ(error_in_fields("hybrid", R"("frac_reg": 1.25)"), group + "frac_reg: 1.25 is not between 0 and 1");
+    EXPECT_EQ(error_in_fields("hybrid", R"("frac_reg": null)"), group + "frac_reg: this must be a number, but is null");
+    EXPECT_EQ(error_in_fields("otpw", R"("load_cache": "l1")"),
+              group + "load_cache: `l1` is no cache; there are: default, ca, cg");
+}
+
+}  // namespace
+}  // namespace pipec::fusion

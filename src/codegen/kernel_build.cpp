@@ -54,8 +54,8 @@ ir::VarId KernelBuilder::variable(const std::string& name, ir::Type type) {
     return ir::new_variable(pipeline_, name, type);
 }
 
-ir::Expr KernelBuilder::index(ir::VarId var, std::int64_t least, std::int64_t multiple) {
-    rewriter_.index(var, multiple, least);
+ir::Expr KernelBuilder::index(ir::VarId var, std::int64_t least, std::int64_t multiple, std::int64_t end) {
+    rewriter_.index(var, multiple, least, end);
     return rewriter_.unique(ir::variable(var, Type::Int32));
 }
 
@@ -84,16 +84,17 @@ ir::Expr KernelBuilder::special(kernel::Special::Id id) {
 }
 
 ir::Expr KernelBuilder::define(kernel::Body& body, const std::string& name, const ir::Expr& value, std::int64_t least,
-                               std::int64_t multiple) {
+                               std::int64_t multiple, std::int64_t end) {
     const ir::VarId var = variable(name, Type::Int32);
     add(body, kernel::Define{var, value, true});
-    return index(var, least, multiple);
+    return index(var, least, multiple, end);
 }
 
 kernel::Body& KernelBuilder::loop(kernel::Body& body, const std::string& name, const ir::Expr& lo, const ir::Expr& hi,
                                   const ir::Expr& step, ir::Expr& at, bool unroll) {
     const ir::VarId var = variable(name, Type::Int32);
-    at = index(var, ir::as_int(lo).value_or(-kernel::kVariableLimit + 1));
+    at = index(var, ir::as_int(lo).value_or(-kernel::kVariableLimit + 1), 1,
+               ir::as_int(hi).value_or(kernel::kVariableLimit));
     return add(body, kernel::For{var, lo, hi, step, unroll, {}}).body;
 }
 

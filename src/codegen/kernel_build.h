@@ -65,9 +65,10 @@ public:
     ir::Expr argument(const std::string& name, const ir::Expr& value, std::int64_t least = -kernel::kVariableLimit + 1);
     /// One variable for each special.
     ir::Expr special(kernel::Special::Id id);
-    /// A value of type Int32 that is an index, and a multiple of `multiple`.
+    /// A value of type Int32 that is an index from `least` to below `end`, and a multiple of `multiple`.
     ir::Expr define(kernel::Body& body, const std::string& name, const ir::Expr& value,
-                    std::int64_t least = -kernel::kVariableLimit + 1, std::int64_t multiple = 1);
+                    std::int64_t least = -kernel::kVariableLimit + 1, std::int64_t multiple = 1,
+                    std::int64_t end = kernel::kVariableLimit);
     /// For values that are no indices.
     ir::VarId variable(const std::string& name, ir::Type type);
     /// Opens a loop in `body` and returns its body; `at` becomes its variable.
@@ -77,7 +78,8 @@ public:
     static kernel::Body& guarded(kernel::Body& body, const ir::Expr& condition);
 
 private:
-    ir::Expr index(ir::VarId var, std::int64_t least, std::int64_t multiple = 1);
+    ir::Expr index(ir::VarId var, std::int64_t least, std::int64_t multiple = 1,
+                   std::int64_t end = kernel::kVariableLimit);
 
     ir::Pipeline& pipeline_;
     Rewriter& rewriter_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/register_tile.h"
 #include "codegen/text.h"
 #include "codegen/tile_kernel.h"
 #include "fusion/inline.h"
@@ -75,6 +76,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
     switch (schedule.strategy) {
         case fusion::Strategy::Otptb:
         case fusion::Strategy::Otpw: result = tile_step(program, group, schedule); break;
+        case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule); break;
         default: return fmt::format("`{}` is not implemented", name(schedule.strategy));
     }
     auto* step = std::get_if<kernel::Step>(&result);

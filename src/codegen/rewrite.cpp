@@ -93,8 +93,8 @@ Rewriter::Rewriter(ir::Pipeline& pipeline)
     for (const ir::Output& output : pipeline.outputs) bound_by(output.buffer);
 }
 
-void Rewriter::index(ir::VarId var, std::int64_t multiple, std::int64_t least) {
-    index_[var] = {multiple, std::max(least, -kernel::kVariableLimit)};
+void Rewriter::index(ir::VarId var, std::int64_t multiple, std::int64_t least, std::int64_t end) {
+    index_[var] = {multiple, std::max(least, -kernel::kVariableLimit), std::min(end, kernel::kVariableLimit)};
 }
 
 // --------------------------------------------------------------------------------------------------------------- sums
@@ -144,7 +144,7 @@ std::optional<Linear> Rewriter::linear(const ir::Expr& e) {
 
 std::pair<std::int64_t, std::int64_t> Rewriter::range_of(const ir::Expr& atom) const {
     if (const auto* n = ir::as<ir::SizeRef>(atom)) return sizes_.at(static_cast<std::size_t>(n->index));
-    if (const auto* n = ir::as<ir::Variable>(atom)) return {index_.at(n->id).least, kernel::kVariableLimit};
+    if (const auto* n = ir::as<ir::Variable>(atom)) return {index_.at(n->id).least, index_.at(n->id).end};
     if (const auto* n = ir::as<ir::Binary>(atom); n != nullptr && n->op == BinaryOp::Mod) return {0, *ir::as_int(n->b)};
     return {-kernel::kVariableLimit, kernel::kVariableLimit};  // a quotient
 }

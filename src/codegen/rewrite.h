@@ -34,8 +34,9 @@ public:
     /// Variables of loops that remain are added to `pipeline`.
     explicit Rewriter(ir::Pipeline& pipeline);
 
-    /// An index variable: `least` <= var < kVariableLimit, and a multiple of `multiple`.
-    void index(ir::VarId var, std::int64_t multiple = 1, std::int64_t least = -kernel::kVariableLimit);
+    /// An index variable: `least` <= var < `end`, and a multiple of `multiple`.
+    void index(ir::VarId var, std::int64_t multiple = 1, std::int64_t least = -kernel::kVariableLimit,
+               std::int64_t end = kernel::kVariableLimit);
 
     ir::Expr instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook = {});
 
@@ -55,7 +56,7 @@ public:
 
 private:
     struct Index {
-        std::int64_t multiple, least;
+        std::int64_t multiple, least, end;
     };
     using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
 

@@ -36,6 +36,16 @@ std::optional<std::string> check_block(const std::array<int, 3>& block, int rank
     return std::nullopt;
 }
 
+std::int64_t finest_scale(const poly::Group& group, std::size_t dim) {
+    std::int64_t finest = poly::tile_unit(group, static_cast<int>(dim));
+    for (const std::vector<poly::Alignment>& member : group.alignment) {
+        for (const poly::Alignment& a : member) {
+            if (a.dim == static_cast<int>(dim)) finest = std::min(finest, a.scale);
+        }
+    }
+    return finest;
+}
+
 TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp, const std::vector<Cut>& cuts,
                      const ExtentOf& extent_of)
     : program(of), group(tiled), per_warp(by_warp), rewriter(of.pipeline), build(of.pipeline, rewriter) {
@@ -272,7 +282,9 @@ void TileSpace::place(kernel::Body& body) {
         }
         const ir::Expr first = build.argument("first_" + suffix, dim.first);
         if (ir::as_int(first).value_or(1) != 0) tile = sum(tile, first);
-        dim.tile = build.define(body, "tile_" + suffix, tile);
+        // The finest stage's points stay below the limit of all indices.
+        const std::int64_t tiles = kernel::kVariableLimit / (dim.size / finest_scale(group, d));
+        dim.tile = build.define(body, "tile_" + suffix, tile, -tiles, 1, tiles);
     }
 }
 
@@ -296,8 +308,19 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
     }
     for (const Dim& dim : dims) {
         if (!has_interior_) break;
-        inner = both(inner, ir::binary(BinaryOp::Ge, dim.tile, build.argument("inner_first", dim.inner_first)));
-        inner = both(inner, ir::binary(BinaryOp::Lt, dim.tile, build.argument("inner_end", dim.inner_end)));
+        // What holds for all tiles is not asked.
+        const auto first = ir::as_int(dim.first), inner_first = ir::as_int(dim.inner_first);
+        if (!first || !inner_first || *inner_first > *first) {
+            inner = both(inner, ir::binary(BinaryOp::Ge, dim.tile, build.argument("inner_first", dim.inner_first)));
+        }
+        const auto end = ir::as_int(dim.end), inner_end = ir::as_int(dim.inner_end);
+        if (!end || !inner_end || *inner_end < *end) {
+            inner = both(inner, ir::binary(BinaryOp::Lt, dim.tile, build.argument("inner_end", dim.inner_end)));
+        }
+    }
+    if (has_interior_ && !inner) {
+        body->insert(body->end(), fast.begin(), fast.end());
+        return kernel;
     }
     kernel::Body edge = code(false);
     if (inner)

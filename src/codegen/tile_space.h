@@ -26,6 +26,9 @@ std::array<int, 3> warp_shape(const std::array<int, 3>& block);
 /// Why a block of threads is of no use for tiles of a group; none where it is. Powers of two or, in x, multiples of 32.
 std::optional<std::string> check_block(const std::array<int, 3>& block, int rank);
 
+/// The least scale of members in a dimension of the group.
+std::int64_t finest_scale(const poly::Group& group, std::size_t dim);
+
 class TileSpace {
 public:
     /// How a group dimension is cut.

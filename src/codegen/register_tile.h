@@ -1,0 +1,19 @@
+// The strategy `register_tile`: one overlapped tile for each warp, held in registers only.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "codegen/kernel_ir.h"
+#include "fusion/schedule.h"
+#include "poly/group.h"
+
+namespace pipec::codegen {
+
+/// The step that computes a group in one kernel, or why it cannot. tile[0] is the number of adjacent columns of a lane,
+/// tile[1] and tile[2] the rows and planes of a tile; block is 32 times the warps in x, and those in y and z. "Columns"
+/// run along the group's last dimension that is not short, rows along the one before.
+std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
+                                                           const fusion::GroupSchedule& schedule);
+
+}  // namespace pipec::codegen

@@ -1,0 +1,36 @@
+// Tiles in registers: columns, rows, planes and warps of many numbers.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cases.h"
+#include "grouping.h"
+
+namespace pipec::testing {
+namespace {
+
+using fusion::GroupSchedule;
+using fusion::Strategy;
+
+const std::array<int, 3> kBlocks[] = {{32, 1, 1}, {32, 4, 1}, {64, 2, 1}, {32, 1, 2}};
+
+GroupSchedule choose(std::mt19937_64& rng) {
+    GroupSchedule group;
+    group.strategy = Strategy::RegisterTile;
+    group.block = kBlocks[rng() % std::size(kBlocks)];
+    group.tile = {1 << rng() % 4, 1 + static_cast<int>(rng() % 5), 1 + static_cast<int>(rng() % 2)};
+    return group;
+}
+
+class RegisterTile : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(RegisterTile, RandomGroupsEqualReference) {
+    check_random_groups(GetParam(), choose);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RegisterTile, ::testing::ValuesIn(example_files()), [](const auto& param_info) {
+    return std::filesystem::path(param_info.param).stem().string();
+});
+
+}  // namespace
+}  // namespace pipec::testing

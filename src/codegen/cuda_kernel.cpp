@@ -11,6 +11,7 @@
 #include "codegen/c_expr.h"
 #include "codegen/c_types.h"
 #include "codegen/kernel_flow.h"
+#include "codegen/shared_memory.h"
 #include "fusion/group_fields.h"
 #include "ir/build.h"
 
@@ -22,6 +23,8 @@ using ir::ReduceOp;
 using ir::Source;
 using ir::Type;
 
+/// The one name that dynamic shared memory has in all kernels.
+constexpr std::string_view kDynamicShared = "dynamic_shared";
 constexpr std::string_view kAllLanes = "0xffffffffu";
 /// Columns that fit into a line at any usual depth.
 constexpr std::size_t kShortLine = 100;
@@ -205,16 +208,29 @@ void KernelWriter::declare_specials() {
     }
 }
 
+/// Arrays that share memory are pointers into the scratch of the block.
 void KernelWriter::declare_shared() {
+    std::string scratch;
+    if (const std::int64_t bytes = dynamic_bytes(kernel_)) {
+        scratch = kDynamicShared;
+        out_.line("extern __shared__ __align__(16) unsigned char {}[];  // {} bytes", scratch, bytes);
+    } else if (const std::int64_t static_bytes = scratch_bytes(kernel_)) {
+        scratch = locals_.add("scratch");
+        out_.line("__shared__ __align__(16) unsigned char {}[{}];", scratch, static_bytes);
+    }
     for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
         const kernel::SharedArray& array = kernel_.shared[i];
-        std::int64_t elements = 1;
-        for (const std::int64_t extent : array.extents) elements *= extent;
         shared_.push_back(locals_.add(array.name));
+        const std::string_view type = storage_type(array.type);
+        if (array.offset >= 0) {
+            const std::string place = array.offset > 0 ? fmt::format("{} + {}", scratch, array.offset) : scratch;
+            out_.line("{0}* const {1} = reinterpret_cast<{0}*>({2});", type, shared_.back(), place);
+            continue;
+        }
         const auto widest = parameters_.widest.find({Source::Kind::Local, static_cast<int>(i)});
         const std::string align =
             widest == parameters_.widest.end() ? "" : fmt::format("__align__({}) ", widest->second);
-        out_.line("__shared__ {}{} {}[{}];", align, storage_type(array.type), shared_.back(), elements);
+        out_.line("__shared__ {}{} {}[{}];", align, type, shared_.back(), bytes_of(array) / ir::bytes(array.type));
     }
 }
 
@@ -223,15 +239,12 @@ void KernelWriter::declare_shared() {
 /// Row-major; constant parts of the indices are added up here.
 std::string KernelWriter::shared_element(std::size_t array, const std::vector<Text>& indices) {
     const std::vector<std::int64_t>& extents = kernel_.shared.at(array).extents;
+    const std::vector<std::int64_t> strides = strides_of(kernel_.shared.at(array));
     std::vector<Text> terms;
-    std::int64_t stride = 1;
-    for (std::size_t d = extents.size(); d-- > 0;) {
-        if (extents[d] > 1 || extents.size() == 1) {
-            terms.insert(terms.begin(), stride == 1
-                                            ? indices[d]
-                                            : infix("*", Precedence::Product, indices[d], {fmt::format("{}", stride)}));
-        }
-        stride *= extents[d];
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (extents[d] == 1 && extents.size() > 1) continue;
+        terms.push_back(strides[d] == 1 ? indices[d]
+                                        : infix("*", Precedence::Product, indices[d], {fmt::format("{}", strides[d])}));
     }
     if (terms.empty()) return fmt::format("{}[0]", shared_.at(array));
     Text sum = terms.front();

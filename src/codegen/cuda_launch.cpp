@@ -11,6 +11,7 @@
 
 #include "codegen/c_expr.h"
 #include "codegen/c_types.h"
+#include "codegen/shared_memory.h"
 #include "codegen/strides.h"
 #include "codegen/wide_expr.h"
 #include "codegen/wrapper.h"
@@ -99,7 +100,8 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
                                         any ? "" : fmt::format(", {}", argument.least)));
     }
     out.line("const int64_t launch_grid[] = {{{}}};", fmt::join(grid, ", "));
-    out.line("return launch({});", fmt::join(arguments, ", "));
+    const std::int64_t dynamic = dynamic_bytes(kernel);
+    out.line("return launch{}({});", dynamic > 0 ? fmt::format("<{}>", dynamic) : "", fmt::join(arguments, ", "));
 }
 
 std::vector<std::string> alignment_conditions(const kernel::Program& program, const kernel::Kernel& kernel,

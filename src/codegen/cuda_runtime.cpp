@@ -218,16 +218,22 @@ const T& kernel_value(const T& argument) {
     return static_cast<int32_t>(argument.value);
 }
 
-// Puts a kernel into the stream, unless its grid is empty.
-template <class... Parameters, class... Arguments>
+// Puts a kernel into the stream, unless its grid is empty. `dynamic_bytes` are of shared memory, beyond what kernels
+// have without asking. Asking is repeated for each launch: it is cheap, and there is nothing to remember for devices.
+template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 [[maybe_unused]] pipe_status launch(CUstream_st* stream, void (*kernel)(Parameters...), const int64_t (&grid)[3],
                                     dim3 block, const Arguments&... arguments) {
     if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) return PIPE_OK;
     if (grid[0] >= kernel_limit || grid[1] > 65535 || grid[2] > 65535) return PIPE_ERROR_SIZE;
     if (!(is_valid(arguments) && ...)) return PIPE_ERROR_SIZE;
+    if constexpr (dynamic_bytes > 0) {
+        constexpr auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
+        if (cudaFuncSetAttribute(kernel, limit, dynamic_bytes) != cudaSuccess) return PIPE_ERROR_DEVICE;
+    }
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]));
     config.blockDim = block;
+    config.dynamicSmemBytes = dynamic_bytes;
     config.stream = stream;
     const cudaError_t error = cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...);
     return error == cudaSuccess ? PIPE_OK : PIPE_ERROR_DEVICE;
@@ -240,9 +246,9 @@ template <class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "extend_reach", "is_dense", "is_valid",
-        "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only", "store",
-        "unpack", "view_at",
+        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "dynamic_shared", "extend_reach", "is_dense",
+        "is_valid", "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only",
+        "store", "unpack", "view_at",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -93,6 +93,12 @@ struct SharedArray {
     std::string name;
     ir::Type type = ir::Type::Float32;
     std::vector<std::int64_t> extents;
+    /// Where it begins in the block's scratch memory, in bytes: arrays that are never alive together may overlap, and
+    /// one is dead as soon as another one is written to that overlaps it. -1: it has memory of its own.
+    std::int64_t offset = -1;
+    /// Bytes from one index of the first dimension to the next where that is more than dense: each warp of a block has
+    /// its own part of the scratch. 0: dense.
+    std::int64_t pitch = 0;
 };
 
 /// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits. It must be at

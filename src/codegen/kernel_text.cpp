@@ -150,8 +150,11 @@ public:
             line("argument {} = {}{}", variable(a.var), text(a.value), any ? "" : fmt::format(" at least {}", a.least));
         }
         for (const Special& s : kernel_.specials) line("special {} = {}", variable(s.var), name(s.id));
-        for (const SharedArray& a : kernel_.shared)
-            line("shared {}: {}[{}]", a.name, ir::name(a.type), fmt::join(a.extents, ", "));
+        for (const SharedArray& a : kernel_.shared) {
+            line("shared {}: {}[{}]{}{}", a.name, ir::name(a.type), fmt::join(a.extents, ", "),
+                 a.offset >= 0 ? fmt::format(" at {}", a.offset) : "",
+                 a.pitch > 0 ? fmt::format(" pitch {}", a.pitch) : "");
+        }
         body(kernel_.body);
         return std::move(text_);
     }

@@ -8,6 +8,8 @@
 
 #include "codegen/kernel_flow.h"
 #include "codegen/kernel_ir.h"
+#include "codegen/shared_memory.h"
+#include "fusion/gpu.h"
 #include "ir/build.h"
 #include "ir/verify.h"
 #include "ir/visit.h"
@@ -18,10 +20,9 @@ using ir::Type;
 
 namespace {
 
-/// What the hardware has: threads of a block, in z, and bytes of shared memory that need no asking for.
+/// What the hardware has: threads of a block, in z.
 constexpr std::int64_t kThreads = 1024;
 constexpr int kThreadsZ = 64;
-constexpr std::int64_t kSharedBytes = 48 * 1024;
 constexpr std::int64_t kAccessBytes = 16;
 
 bool is_local(ir::Source source) {
@@ -96,19 +97,27 @@ private:
     }
 
     void shared() {
-        std::int64_t bytes = 0;
+        const std::int64_t most = fusion::default_gpu().shared_per_block;
         for (const SharedArray& array : kernel_.shared) {
             std::int64_t count = 1;
             for (const std::int64_t extent : array.extents) {
                 check(extent >= 1, "shared array `{}` has extent {}", array.name, extent);
-                count *= std::clamp<std::int64_t>(extent, 1, kSharedBytes + 1);
-                count = std::min(count, kSharedBytes + 1);  // more is too much, however much
+                count *= std::clamp<std::int64_t>(extent, 1, most + 1);
+                count = std::min(count, most + 1);  // more is too much, however much
             }
             locals_.push_back({array.type, array.extents.size()});
             local_names_.push_back(array.name);
-            bytes += (count * ir::bytes(array.type) + kAccessBytes - 1) / kAccessBytes * kAccessBytes;
+            if (!check(count * ir::bytes(array.type) <= most, "shared array `{}` is larger than {} bytes", array.name,
+                       most))
+                return;
+            check(array.offset < 0 || array.offset % kSharedAlignment == 0,
+                  "shared array `{}` begins at byte {}, no multiple of {}", array.name, array.offset, kSharedAlignment);
+            check(array.pitch % kSharedAlignment == 0 && (array.pitch == 0 || array.offset >= 0),
+                  "shared array `{}` has a pitch of {} bytes", array.name, array.pitch);
         }
-        check(bytes <= kSharedBytes, "the shared arrays have {} bytes, more than {}", bytes, kSharedBytes);
+        const std::int64_t own = own_bytes(kernel_), all = own + scratch_bytes(kernel_);
+        check(own <= kStaticSharedBytes, "the shared arrays have {} bytes, more than {}", own, kStaticSharedBytes);
+        check(all <= most, "the shared arrays and the scratch have {} bytes, more than {}", all, most);
     }
 
     // ----------------------------------------------------------------------------------------------------- expressions

@@ -5,8 +5,10 @@
 #include <optional>
 #include <unordered_set>
 
+#include "codegen/shared_memory.h"
 #include "codegen/strides.h"
 #include "codegen/uses.h"
+#include "ir/build.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -54,15 +56,27 @@ std::optional<Place> place_of(Rewriter& rewriter, const Element& element, const 
     return place;
 }
 
-ir::Type type_of(const ir::Pipeline& pipeline, ir::Source source) {
-    const auto index = static_cast<std::size_t>(source.index);
-    return source.kind == ir::Source::Kind::Input ? pipeline.inputs.at(index).type : pipeline.stages.at(index).type;
+bool is_local(ir::Source source) {
+    return source.kind == ir::Source::Kind::Local;
+}
+
+/// What a source is, as far as packs ask.
+struct Array {
+    const std::string& name;
+    ir::Type type;
+};
+
+Array array_of(const ir::Pipeline& pipeline, const std::vector<kernel::SharedArray>& shared, ir::Source source) {
+    const auto i = static_cast<std::size_t>(source.index);
+    if (is_local(source)) return {shared.at(i).name, shared.at(i).type};
+    if (source.kind == ir::Source::Kind::Input) return {pipeline.inputs.at(i).name, pipeline.inputs.at(i).type};
+    return {pipeline.stages.at(i).name, pipeline.stages.at(i).type};
 }
 
 }  // namespace
 
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
-                             const std::vector<Element>& elements) {
+                             const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared) {
     struct Group {
         std::map<std::int64_t, std::size_t> at;  ///< element by offset
         std::int64_t widest = 1;
@@ -71,16 +85,16 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
     std::vector<Pack> packs;
     for (std::size_t i = 0; i < elements.size(); ++i) {
         const ir::Source source = elements[i].source;
-        const auto place = source.kind == ir::Source::Kind::Local
-                               ? std::nullopt
-                               : place_of(rewriter, elements[i], known_strides(pipeline, model, source));
+        const auto place = place_of(rewriter, elements[i],
+                                    is_local(source) ? strides_of(shared.at(static_cast<std::size_t>(source.index)))
+                                                     : known_strides(pipeline, model, source));
         if (!place) {
             packs.push_back({i});
             continue;
         }
         Group& group = groups[place->key];
         if (!group.at.emplace(place->offset, i).second) packs.push_back({i});
-        group.widest = std::min(kCount, kBytes / ir::bytes(type_of(pipeline, source)));
+        group.widest = std::min(kCount, kBytes / ir::bytes(array_of(pipeline, shared, source).type));
         const auto aligned = [&](const auto& term) { return rewriter.is_multiple(term, group.widest); };
         while (group.widest > 1 && !std::all_of(place->known_part.begin(), place->known_part.end(), aligned)) {
             group.widest /= 2;
@@ -119,9 +133,7 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
         const ir::Expr e = std::move(stack.back());
         stack.pop_back();
         if (!seen.insert(e.get()).second) continue;
-        if (const auto* read = ir::as<ir::Read>(e); read != nullptr && read->source.kind != ir::Source::Kind::Local) {
-            found.push_back(e);
-        }
+        if (ir::as<ir::Read>(e) != nullptr) found.push_back(e);
         if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) {
             stack.push_back(n->cond);
         } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
@@ -137,6 +149,54 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
         }
     }
     return found;
+}
+
+std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements) {
+    std::vector<Pack> result;
+    for (Pack& pack : find_packs(rewriter_, program_.pipeline, program_.model, elements, build_.kernel.shared)) {
+        const bool global = !is_local(elements[pack.front()].source);
+        if (global && !global_) {
+            for (const std::size_t element : pack) result.push_back({element});
+            continue;
+        }
+        has_packs_ = has_packs_ || (global && pack.size() > 1);
+        result.push_back(std::move(pack));
+    }
+    return result;
+}
+
+void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values) {
+    const std::vector<ir::Expr> reads = certain_reads(values);
+    std::vector<Element> elements;
+    for (const ir::Expr& e : reads) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    std::map<const ir::Node*, ir::Expr> loaded;
+    for (const Pack& pack : packs(elements)) {
+        if (pack.size() == 1) continue;
+        const Element& first = elements[pack.front()];
+        kernel::Load load{{}, first.source, first.indices};
+        const std::string name = array_of(program_.pipeline, build_.kernel.shared, first.source).name;
+        for (const std::size_t element : pack) {
+            const ir::VarId var = build_.variable(name, reads[element]->type);
+            load.vars.push_back(var);
+            loaded[reads[element].get()] = ir::variable(var, reads[element]->type);
+        }
+        add(body, std::move(load));
+    }
+    if (loaded.empty()) return;
+    const Rewriter::Hook hook = [&](const ir::Expr& e) {
+        const auto found = loaded.find(e.get());
+        return found == loaded.end() ? e : found->second;
+    };
+    for (ir::Expr& value : values) value = rewriter_.instance(value, {}, hook);
+}
+
+void PackWriter::store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values) {
+    for (const Pack& pack : packs(elements)) {
+        const Element& first = elements[pack.front()];
+        kernel::Store store{first.source, first.indices, {}, nullptr};
+        for (const std::size_t element : pack) store.values.push_back(values[element]);
+        add(body, std::move(store));
+    }
 }
 
 }  // namespace pipec::codegen

@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "codegen/kernel_build.h"
+#include "codegen/kernel_ir.h"
 #include "codegen/rewrite.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
@@ -21,11 +23,36 @@ using Pack = std::vector<std::size_t>;
 
 /// Splits elements into packs of 1, 2, 4, 8 or 16, of at most 16 bytes. All of a pack's elements are in the list:
 /// nothing else is touched. The first element's offset is a multiple of the count as far as strides are known
-/// (codegen/strides.h); of the other strides and of the pointer that is for the launch to check.
+/// (codegen/strides.h); of the other strides and of the pointer that is for the launch to check. `shared` are the
+/// kernel's arrays (Source::Kind::Local), of which everything is known.
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
-                             const std::vector<Element>& elements);
+                             const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared = {});
 
-/// The reads of inputs and stages that are evaluated whenever `e` is, each once.
+/// The reads that are evaluated whenever one of `roots` is, each once.
 std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots);
+
+/// Writes straight-line code in which packs are one access each: loads in front, values, then stores.
+class PackWriter {
+public:
+    /// `global`: accesses to global memory may be packs, those to shared memory always are.
+    PackWriter(kernel::Program& program, KernelBuilder& build, Rewriter& rewriter, bool global)
+        : program_(program), build_(build), rewriter_(rewriter), global_(global) {}
+
+    /// Loads what the values read for certain, as far as it comes in packs; the values then use what was loaded.
+    void load(kernel::Body& body, std::vector<ir::Expr>& values);
+    /// Stores each value to its element.
+    void store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values);
+
+    /// Some access to global memory is a pack.
+    [[nodiscard]] bool has_packs() const { return has_packs_; }
+
+private:
+    std::vector<Pack> packs(const std::vector<Element>& elements);
+
+    kernel::Program& program_;
+    KernelBuilder& build_;
+    Rewriter& rewriter_;
+    bool global_, has_packs_ = false;
+};
 
 }  // namespace pipec::codegen

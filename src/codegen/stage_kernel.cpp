@@ -308,44 +308,10 @@ kernel::Body StageKernel::interior_body() {
         for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
         targets.push_back({self(), std::move(indices)});
     }
-    const bool packs = kernel().layout == kernel::Layout::Wide;
-    const std::vector<ir::Expr> reads = packs ? certain_reads(values) : std::vector<ir::Expr>{};
-    std::vector<Element> sources;
-    for (const ir::Expr& e : reads) sources.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
-    std::map<const ir::Node*, ir::Expr> loaded;
-    for (const Pack& pack : find_packs(rewriter_, program_.pipeline, program_.model, sources)) {
-        if (pack.size() == 1) continue;
-        has_packs_ = true;
-        kernel::Load load{{}, sources[pack.front()].source, sources[pack.front()].indices};
-        const bool is_input = load.array.kind == ir::Source::Kind::Input;
-        const auto index = static_cast<std::size_t>(load.array.index);
-        const std::string& array =
-            is_input ? program_.pipeline.inputs[index].name : program_.pipeline.stages[index].name;
-        for (const std::size_t element : pack) {
-            const ir::VarId var = build_.variable(array, reads[element]->type);
-            load.vars.push_back(var);
-            loaded[reads[element].get()] = ir::variable(var, reads[element]->type);
-        }
-        body.push_back({std::move(load)});
-    }
-    if (!loaded.empty()) {
-        const Rewriter::Hook hook = [&](const ir::Expr& e) {
-            const auto found = loaded.find(e.get());
-            return found == loaded.end() ? e : found->second;
-        };
-        for (ir::Expr& value : values) value = rewriter_.instance(value, {}, hook);
-    }
-    std::vector<Pack> stores;
-    if (packs)
-        stores = find_packs(rewriter_, program_.pipeline, program_.model, targets);
-    else
-        for (std::size_t i = 0; i < targets.size(); ++i) stores.push_back({i});
-    for (const Pack& pack : stores) {
-        has_packs_ = has_packs_ || pack.size() > 1;
-        kernel::Store store{self(), targets[pack.front()].indices, {}, nullptr};
-        for (const std::size_t element : pack) store.values.push_back(values[element]);
-        body.push_back({std::move(store)});
-    }
+    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide);
+    packs.load(body, values);
+    packs.store(body, targets, values);
+    has_packs_ = has_packs_ || packs.has_packs();
     return body;
 }
 

@@ -1,0 +1,74 @@
+#include "codegen/shared_memory.h"
+
+#include <algorithm>
+
+#include "ir/type.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+std::int64_t aligned(std::int64_t bytes) {
+    return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> strides_of(const kernel::SharedArray& array) {
+    std::vector<std::int64_t> strides(array.extents.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = strides.size(); d-- > 0;) {
+        strides[d] = stride;
+        stride *= array.extents[d];
+    }
+    if (array.pitch > 0) strides.front() = array.pitch / ir::bytes(array.type);
+    return strides;
+}
+
+std::int64_t bytes_of(const kernel::SharedArray& array) {
+    const std::vector<std::int64_t> strides = strides_of(array);
+    std::int64_t last = 0;
+    for (std::size_t d = 0; d < strides.size(); ++d) last += strides[d] * (array.extents[d] - 1);
+    return (last + 1) * ir::bytes(array.type);
+}
+
+std::int64_t scratch_bytes(const kernel::Kernel& kernel) {
+    std::int64_t bytes = 0;
+    for (const kernel::SharedArray& array : kernel.shared) {
+        if (array.offset >= 0) bytes = std::max(bytes, aligned(array.offset + bytes_of(array)));
+    }
+    return bytes;
+}
+
+std::int64_t own_bytes(const kernel::Kernel& kernel) {
+    std::int64_t bytes = 0;
+    for (const kernel::SharedArray& array : kernel.shared) {
+        if (array.offset < 0) bytes += aligned(bytes_of(array));
+    }
+    return bytes;
+}
+
+std::int64_t dynamic_bytes(const kernel::Kernel& kernel) {
+    const std::int64_t scratch = scratch_bytes(kernel);
+    return scratch + own_bytes(kernel) > kStaticSharedBytes ? scratch : 0;
+}
+
+std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays) {
+    std::vector<std::int64_t> offsets;
+    for (const Lifetime& array : arrays) {
+        std::vector<std::size_t> others;  // alive at the same time, lowest first
+        for (std::size_t i = 0; i < offsets.size(); ++i) {
+            if (arrays[i].last >= array.first && arrays[i].first <= array.last) others.push_back(i);
+        }
+        std::sort(others.begin(), others.end(), [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
+        std::int64_t offset = 0;
+        for (const std::size_t i : others) {
+            if (offset + array.bytes <= offsets[i]) break;
+            offset = std::max(offset, aligned(offsets[i] + arrays[i].bytes));
+        }
+        offsets.push_back(offset);
+    }
+    return offsets;
+}
+
+}  // namespace pipec::codegen

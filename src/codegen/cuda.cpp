@@ -11,7 +11,9 @@
 #include "codegen/cuda_runtime.h"
 #include "codegen/lower.h"
 #include "codegen/runtime.h"
+#include "codegen/shared_memory.h"
 #include "codegen/wrapper.h"
+#include "fusion/group_fields.h"
 
 namespace pipec::codegen {
 
@@ -42,6 +44,23 @@ constexpr std::string_view kHalfInclude = R"(#ifdef __CUDACC__
 #endif
 
 )";
+
+/// It has one name in all kernels; in the one namespace in which all of them find it.
+constexpr std::string_view kDynamicShared = R"(// Shared memory that a launch asks for.
+extern __shared__ __align__(16) unsigned char dynamic_shared[];
+
+)";
+
+bool has_dynamic_shared(const std::vector<kernel::Program>& programs) {
+    for (const kernel::Program& program : programs) {
+        for (const kernel::Step& step : program.steps) {
+            for (const kernel::Kernel& kernel : step.variants) {
+                if (dynamic_bytes(kernel) > 0) return true;
+            }
+        }
+    }
+    return false;
+}
 
 kernel::Program lowered(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
     kernel::Program program = lower(unit, sources, options);
@@ -123,6 +142,7 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     out.line("#include {}", c_string(header_name));
     out.verbatim(kIncludes);
     if (helpers.uses("half_to_float") || helpers.uses("float_to_half")) out.verbatim(kHalfInclude);
+    if (has_dynamic_shared(programs)) out.verbatim(kDynamicShared);
     out.add("namespace {");
     out.blank();
     out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));

@@ -23,8 +23,6 @@ using ir::ReduceOp;
 using ir::Source;
 using ir::Type;
 
-/// The one name that dynamic shared memory has in all kernels.
-constexpr std::string_view kDynamicShared = "dynamic_shared";
 constexpr std::string_view kAllLanes = "0xffffffffu";
 /// Columns that fit into a line at any usual depth.
 constexpr std::size_t kShortLine = 100;
@@ -211,12 +209,11 @@ void KernelWriter::declare_specials() {
 /// Arrays that share memory are pointers into the scratch of the block.
 void KernelWriter::declare_shared() {
     std::string scratch;
-    if (const std::int64_t bytes = dynamic_bytes(kernel_)) {
-        scratch = kDynamicShared;
-        out_.line("extern __shared__ __align__(16) unsigned char {}[];  // {} bytes", scratch, bytes);
-    } else if (const std::int64_t static_bytes = scratch_bytes(kernel_)) {
+    if (dynamic_bytes(kernel_) > 0) {
+        scratch = "dynamic_shared";
+    } else if (const std::int64_t bytes = scratch_bytes(kernel_)) {
         scratch = locals_.add("scratch");
-        out_.line("__shared__ __align__(16) unsigned char {}[{}];", scratch, static_bytes);
+        out_.line("__shared__ __align__(16) unsigned char {}[{}];", scratch, bytes);
     }
     for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
         const kernel::SharedArray& array = kernel_.shared[i];

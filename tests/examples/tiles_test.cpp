@@ -14,13 +14,15 @@ using fusion::Strategy;
 
 const std::array<int, 3> kBlocks[] = {{32, 8, 1}, {64, 2, 1}, {16, 16, 1}, {8, 8, 2},
                                       {32, 1, 1}, {4, 32, 1}, {2, 4, 8}};
-const std::array<int, 3> kTiles[] = {{1, 1, 1}, {4, 2, 1}, {1, 3, 2}, {5, 1, 1}, {2, 4, 1}};
+const std::array<int, 3> kTiles[] = {{1, 1, 1}, {4, 2, 1}, {1, 3, 2}, {5, 1, 1}, {2, 4, 1}, {8, 5, 1}, {16, 1, 1}};
 
 GroupSchedule choose(std::mt19937_64& rng) {
     GroupSchedule group;
     group.strategy = rng() % 2 == 0 ? Strategy::Otptb : Strategy::Otpw;
     group.block = kBlocks[rng() % std::size(kBlocks)];
     group.tile = kTiles[rng() % std::size(kTiles)];
+    do group.vector = 1 << rng() % 5;
+    while (group.tile[0] % group.vector != 0);
     return group;
 }
 

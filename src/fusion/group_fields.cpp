@@ -71,6 +71,17 @@ bool has(Strategy strategy, Field field) {
     return strategy == Strategy::Hybrid;
 }
 
+void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to) {
+    switch (field) {
+        case Field::Block: to.block = from.block; return;
+        case Field::Tile: to.tile = from.tile; return;
+        case Field::Vector: to.vector = from.vector; return;
+        case Field::Split: to.split = from.split; return;
+        case Field::FracReg: to.frac_reg = from.frac_reg; return;
+        case Field::LoadCache: to.load_cache = from.load_cache; return;
+    }
+}
+
 Strategy parse_strategy(std::string_view word) {
     return parse(word, "strategy", kStrategies);
 }

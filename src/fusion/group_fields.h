@@ -23,6 +23,9 @@ std::string_view name(LoadCache cache);
 /// Whether groups of that strategy have the field.
 bool has(Strategy strategy, Field field);
 
+/// Sets a field to what it is in another group.
+void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to);
+
 /// Words as a person writes them. Each throws ScheduleError with the words that there are.
 Strategy parse_strategy(std::string_view word);
 LoadCache parse_load_cache(std::string_view word);

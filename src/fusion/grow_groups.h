@@ -1,0 +1,24 @@
+// Groups without a cost model: as many stages in one kernel as can be. For trials of one strategy.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "fusion/schedule.h"
+#include "poly/group.h"
+
+namespace pipec::fusion {
+
+/// A block and a tile with which a strategy can be tried for a group of that many dimensions.
+GroupSchedule default_group(Strategy strategy, int rank);
+
+/// How a group is to run; nothing where it cannot. The stages are filled in by who asks.
+using Propose = std::function<std::optional<GroupSchedule>(const poly::Group& group)>;
+
+/// In the program's order, each pure stage joins the groups that it reads, all of them if that is legal and something
+/// is proposed, otherwise the last one that it can join, otherwise none. So all pure stages are one group where that is
+/// possible. Stages for which nothing is proposed, not even alone, are in no group.
+std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose);
+
+}  // namespace pipec::fusion

@@ -161,11 +161,14 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
         const kernel::Kernel& kernel = step.variants[i];
         write_kernel(out, program, kernel, names, functions.kernels[i], density_of(step, kernel), helpers);
     }
-    const auto launch = [&](Layout layout) {
+    const auto launch = [&](const kernel::Kernel& kernel) {
+        const auto i = static_cast<std::size_t>(&kernel - step.variants.data());
+        launch_variant(out, program, kernel, names, functions.kernels[i], density_of(step, kernel), helpers);
+    };
+    const auto launch_layout = [&](Layout layout) {
         const kernel::Kernel* kernel = find_variant(step, layout);
         if (kernel == nullptr) throw std::logic_error("a step without a kernel for every layout of arrays");
-        const auto i = static_cast<std::size_t>(kernel - step.variants.data());
-        launch_variant(out, program, *kernel, names, functions.kernels[i], density_of(step, *kernel), helpers);
+        launch(*kernel);
     };
 
     const StepInterface interface = interface_of(program, step);
@@ -183,25 +186,26 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
     for (const int size : interface.wide_sizes) {
         out.line("[[maybe_unused]] const int64_t {0} = plan.{0};", names.sizes[static_cast<std::size_t>(size)]);
     }
-    const kernel::Kernel* wide = find_variant(step, Layout::Wide);
+    const bool has_wide = find_variant(step, Layout::Wide) != nullptr;
     const bool twins = find_variant(step, Layout::General) != nullptr;
-    if (wide != nullptr || twins) {
+    if (has_wide || twins) {
         out.open("if constexpr (dense)");
-        if (wide != nullptr) {
-            const std::vector<std::string> conditions = alignment_conditions(program, *wide, names);
+        for (const kernel::Kernel& kernel : step.variants) {
+            if (kernel.layout != Layout::Wide) continue;
+            const std::vector<std::string> conditions = alignment_conditions(program, kernel, names);
             out.open(conditions.empty() ? "" : fmt::format("if ({})", fmt::join(conditions, " && ")));
-            launch(Layout::Wide);
+            launch(kernel);
             out.close();
         }
         if (twins) {
-            launch(Layout::Dense);
+            launch_layout(Layout::Dense);
             out.outdent();
             out.open("} else");
         } else {
             out.close();
         }
     }
-    launch(twins ? Layout::General : Layout::Dense);
+    launch_layout(twins ? Layout::General : Layout::Dense);
     if (twins) out.close();
     out.close();
     out.blank();

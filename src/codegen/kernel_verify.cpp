@@ -286,7 +286,10 @@ private:
 /// The first variant whose needs hold is launched: the ones that need more stand first, and the last one needs nothing.
 bool well_ordered(const Step& step) {
     for (std::size_t i = 1; i < step.variants.size(); ++i) {
-        if (step.variants[i - 1].layout >= step.variants[i].layout) return false;
+        const Layout layout = step.variants[i - 1].layout;
+        if (layout > step.variants[i].layout || (layout == step.variants[i].layout && layout != Layout::Wide)) {
+            return false;
+        }
     }
     return !step.variants.empty() && step.variants.back().layout != Layout::Wide;
 }

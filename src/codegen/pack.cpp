@@ -15,7 +15,6 @@ namespace pipec::codegen {
 
 namespace {
 
-constexpr std::int64_t kBytes = 16;
 constexpr std::int64_t kCount = 16;
 
 /// Elements of one group differ by a constant offset only.
@@ -76,7 +75,8 @@ Array array_of(const ir::Pipeline& pipeline, const std::vector<kernel::SharedArr
 }  // namespace
 
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
-                             const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared) {
+                             const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared,
+                             std::int64_t most_bytes) {
     struct Group {
         std::map<std::int64_t, std::size_t> at;  ///< element by offset
         std::int64_t widest = 1;
@@ -94,7 +94,7 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
         }
         Group& group = groups[place->key];
         if (!group.at.emplace(place->offset, i).second) packs.push_back({i});
-        group.widest = std::min(kCount, kBytes / ir::bytes(array_of(pipeline, shared, source).type));
+        group.widest = std::min(kCount, most_bytes / ir::bytes(array_of(pipeline, shared, source).type));
         const auto aligned = [&](const auto& term) { return rewriter.is_multiple(term, group.widest); };
         while (group.widest > 1 && !std::all_of(place->known_part.begin(), place->known_part.end(), aligned)) {
             group.widest /= 2;

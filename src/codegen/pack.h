@@ -24,9 +24,10 @@ using Pack = std::vector<std::size_t>;
 /// Splits elements into packs of 1, 2, 4, 8 or 16, of at most 16 bytes. All of a pack's elements are in the list:
 /// nothing else is touched. The first element's offset is a multiple of the count as far as strides are known
 /// (codegen/strides.h); of the other strides and of the pointer that is for the launch to check. `shared` are the
-/// kernel's arrays (Source::Kind::Local), of which everything is known.
+/// kernel's arrays (Source::Kind::Local), of which everything is known. No access is of more than `most_bytes`.
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
-                             const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared = {});
+                             const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared = {},
+                             std::int64_t most_bytes = 16);
 
 /// The reads that are evaluated whenever one of `roots` is, each once.
 std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots);

@@ -16,7 +16,9 @@
 #include <set>
 
 #include "codegen/kernel_build.h"
+#include "codegen/kernel_flow.h"
 #include "codegen/pack.h"
+#include "codegen/register_shape.h"
 #include "codegen/rewrite.h"
 #include "codegen/tile_space.h"
 #include "ir/build.h"
@@ -28,34 +30,19 @@ using ir::BinaryOp;
 
 namespace {
 
-/// A dimension of the group with no more points lies in every lane as a whole.
-constexpr std::int64_t kShortExtent = 8;
 /// What a tile may have of points to compute in a lane: more fits no register file.
 constexpr std::int64_t kLargestTile = 4096;
 /// The places that an index of no constant distance is selected from.
 constexpr std::int64_t kLargestChoice = 64;
 /// Rows that are computed at a time at an edge.
 constexpr std::int64_t kEdgeRows = 2;
-constexpr std::int64_t kSectorBytes = 32;
 
-using Refusal = std::string;
-
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+std::int64_t floor_div_of(std::int64_t a, std::int64_t b) {
     return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 std::int64_t ceil_div_of(std::int64_t a, std::int64_t b) {
-    return -floor_div(-a, b);
+    return -floor_div_of(-a, b);
 }
-
-/// How a group lies in registers.
-struct Shape {
-    std::size_t lane_dim = 0;            ///< of the group: columns
-    std::optional<std::size_t> row_dim;  ///< rows
-    std::int64_t columns = 1;            ///< of a lane, in group coordinates
-    std::int64_t left = 0, right = 0;    ///< lanes that store nothing
-    std::vector<std::int64_t> shift;     ///< of members: a lane's first column is `shift` behind where its tile's is
-    std::vector<TileSpace::Cut> cuts;
-};
 
 /// Lanes whose values a value depends on, relative to its own.
 struct Reach {
@@ -75,12 +62,11 @@ class RegisterTile {
 public:
     using Member = TileSpace::Member;
 
-    RegisterTile(kernel::Program& program, const poly::Group& group, const Shape& shape, kernel::Layout layout)
-        : shape_(shape),
-          layout_(layout),
-          space_(program, group, true, shape.cuts,
-                 [this](const Member& m, std::size_t dim) { return extent(m, dim); }) {
-        space_.build.kernel.layout = layout;
+    RegisterTile(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
+        : shape_(shape), space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) {
+              return extent(m, dim);
+          }) {
+        space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
     }
 
     /// Throws a Refusal.
@@ -89,7 +75,6 @@ public:
     }
     /// Of all that was stored.
     [[nodiscard]] const Reach& reach() const { return reach_; }
-    [[nodiscard]] bool has_packs() const { return has_packs_; }
 
 private:
     /// Offsets of a point from the tile's (slice's) origin, by dimension of its stage; the column's from the lane's
@@ -128,17 +113,16 @@ private:
     std::vector<ir::Expr> with_bases(std::vector<ir::Expr> all);
     Value lane_value(const Member& m, Offsets offsets);
     Value fetched(const Value& value, std::int64_t lanes, const std::string& name);
+    std::vector<Pack> packs(const std::vector<Element>& elements, std::int64_t most_bytes);
     void loads(kernel::Body& body);
     [[nodiscard]] std::string name_of(ir::Source source) const;
 
     Rewriter& rewriter() { return space_.rewriter; }
     KernelBuilder& builder() { return space_.build; }
 
-    Shape shape_;
-    kernel::Layout layout_;
+    RegisterShape shape_;
     TileSpace space_;
     bool interior_ = false;
-    bool has_packs_ = false;
     Reach reach_;
     // Of the piece of code that is being made:
     ir::Expr unit_;                ///< shape.columns * unit: the lane's first column, in group coordinates
@@ -298,7 +282,7 @@ Value RegisterTile::resolve(const Member& m, const Offsets& offsets, const ir::E
 Value RegisterTile::lane_value(const Member& m, Offsets offsets) {
     for (std::size_t d = 0; d < offsets.size(); ++d) {
         if (!is_lane(m, d)) continue;
-        const std::int64_t n = columns(m, d), lanes = floor_div(offsets[d], n);
+        const std::int64_t n = columns(m, d), lanes = floor_div_of(offsets[d], n);
         offsets[d] -= lanes * n;
         return fetched(at(m, offsets), lanes, name(m, offsets));
     }
@@ -342,7 +326,7 @@ std::vector<std::int64_t> RegisterTile::choices(const Member& reader, const Offs
         const std::int64_t own = is_lane(p, dim) ? shape_.shift[position(reader)] : 0;
         const std::int64_t other = is_lane(p, dim) ? shape_.shift[position(p)] : 0;
         const std::int64_t g = (from[d] + own) * reader.alignment[d].scale;
-        const std::int64_t lo = ceil_div_of(g + hull->lo, a.scale), hi = floor_div(g + hull->hi, a.scale);
+        const std::int64_t lo = ceil_div_of(g + hull->lo, a.scale), hi = floor_div_of(g + hull->hi, a.scale);
         for (std::int64_t i = lo; i <= hi; ++i) result.push_back(i - other);
         return result;
     }
@@ -415,7 +399,7 @@ std::optional<Value> RegisterTile::input_read(const ir::Expr& e) {
         }
         if (n == 0) continue;
         along = d;
-        lanes = floor_div(sum->constant, n);
+        lanes = floor_div_of(sum->constant, n);
         Linear own = *sum;
         own.constant -= lanes * n;
         indices[d] = rewriter().expr(own);
@@ -467,17 +451,19 @@ std::vector<ir::Expr> RegisterTile::with_bases(std::vector<ir::Expr> all) {
 
 // ---------------------------------------------------------------------------------------------------------------- code
 
+std::vector<Pack> RegisterTile::packs(const std::vector<Element>& elements, std::int64_t most_bytes) {
+    std::vector<Pack> result;
+    if (most_bytes > 0)
+        return find_packs(rewriter(), space_.program.pipeline, space_.program.model, elements, {}, most_bytes);
+    for (std::size_t i = 0; i < elements.size(); ++i) result.push_back({i});
+    return result;
+}
+
 /// The lane's own reads, several elements at once where that is allowed.
 void RegisterTile::loads(kernel::Body& body) {
     std::vector<Element> elements;
     for (const ir::Expr& e : reads_) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
-    std::vector<Pack> packs;
-    if (layout_ == kernel::Layout::Wide)
-        packs = find_packs(rewriter(), space_.program.pipeline, space_.program.model, elements);
-    else
-        for (std::size_t i = 0; i < elements.size(); ++i) packs.push_back({i});
-    for (const Pack& pack : packs) {
-        has_packs_ = has_packs_ || pack.size() > 1;
+    for (const Pack& pack : packs(elements, shape_.load_bytes)) {
         kernel::Load load{{}, elements[pack.front()].source, with_bases(elements[pack.front()].indices)};
         for (const std::size_t i : pack) {
             load.vars.push_back(ir::as<ir::Variable>(loaded_.at(reads_[i].get()).expr)->id);
@@ -515,13 +501,7 @@ void RegisterTile::store(kernel::Body& body, const Member& m, const std::vector<
         }
         return;
     }
-    std::vector<Pack> packs;
-    if (layout_ == kernel::Layout::Wide)
-        packs = find_packs(rewriter(), space_.program.pipeline, space_.program.model, targets);
-    else
-        for (std::size_t i = 0; i < targets.size(); ++i) packs.push_back({i});
-    for (const Pack& pack : packs) {
-        has_packs_ = has_packs_ || pack.size() > 1;
+    for (const Pack& pack : packs(targets, shape_.store_bytes)) {
         kernel::Store stored{self, with_bases(targets[pack.front()].indices), {}, nullptr};
         for (const std::size_t i : pack) stored.values.push_back(values[i]);
         add(guarded, std::move(stored));
@@ -607,115 +587,50 @@ kernel::Body RegisterTile::code(bool interior) {
     return body;
 }
 
-// --------------------------------------------------------------------------------------------------------------- shape
+// ------------------------------------------------------------------------------------------------------------ variants
 
-/// The greatest number of points that members have in a group dimension, in group coordinates; none where it depends
-/// on sizes.
-std::optional<std::int64_t> constant_end(const kernel::Program& program, const poly::Group& group, int dim) {
-    std::int64_t end = 1;
-    for (std::size_t p = 0; p < group.stages.size(); ++p) {
-        for (std::size_t d = 0; d < group.alignment[p].size(); ++d) {
-            const poly::Alignment& a = group.alignment[p][d];
-            if (a.dim != dim) continue;
-            const poly::Interval& box = program.model.domains.at(static_cast<std::size_t>(group.stages[p])).box[d];
-            const auto lo = ir::as_int(box.lo), hi = ir::as_int(box.hi);
-            if (!lo || !hi || *lo < 0) return std::nullopt;
-            end = std::max(end, *hi * a.scale);
-        }
-    }
-    return end;
-}
+/// Bytes that accesses of several elements need arrays to be aligned to.
+using Needs = std::map<ir::Source, std::int64_t>;
 
-/// A lane's columns of a stage are among those that its readers' columns ask for, as near to the inputs' as can be:
-/// then hi - lo columns of a row come from other lanes, and no stage asks for more than that.
-std::vector<std::int64_t> shifts(const poly::Group& group, std::size_t lane_dim) {
-    std::vector<std::int64_t> shift(group.stages.size(), 0);
-    const auto scale = [&](std::size_t p) {
-        for (const poly::Alignment& a : group.alignment[p]) {
-            if (a.dim == static_cast<int>(lane_dim)) return a.scale;
-        }
-        return std::int64_t{0};
+Needs needs_of(const kernel::Program& program, const kernel::Kernel& kernel) {
+    Needs needs;
+    const auto add_need = [&](ir::Source array, std::size_t count) {
+        const auto index = static_cast<std::size_t>(array.index);
+        const ir::Type type = array.kind == ir::Source::Kind::Input ? program.pipeline.inputs.at(index).type
+                                                                    : program.pipeline.stages.at(index).type;
+        if (count > 1) needs[array] = std::max(needs[array], static_cast<std::int64_t>(count) * ir::bytes(type));
     };
-    for (std::size_t p = group.stages.size(); p-- > 0;) {
-        if (scale(p) == 0) continue;
-        if (std::find(group.live_outs.begin(), group.live_outs.end(), group.stages[p]) != group.live_outs.end())
-            continue;
-        std::optional<poly::Distance> hull;
-        for (const poly::GroupEdge& edge : group.edges) {
-            if (edge.producer != group.stages[p]) continue;
-            const std::size_t reader = group.position(edge.reader);
-            const std::int64_t g = shift[reader] * scale(reader);
-            const poly::Distance& d = edge.distance[lane_dim];
-            hull = hull ? poly::Distance{std::min(hull->lo, d.lo + g), std::max(hull->hi, d.hi + g)}
-                        : poly::Distance{d.lo + g, d.hi + g};
-        }
-        if (hull)
-            shift[p] =
-                std::clamp<std::int64_t>(0, ceil_div_of(hull->lo, scale(p)),
-                                         std::max(ceil_div_of(hull->lo, scale(p)), floor_div(hull->hi, scale(p))));
-    }
-    return shift;
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        if (const auto* load = std::get_if<kernel::Load>(&stmt.value)) add_need(load->array, load->vars.size());
+        if (const auto* store = std::get_if<kernel::Store>(&stmt.value)) add_need(store->array, store->values.size());
+    });
+    return needs;
 }
 
-/// Throws a Refusal.
-Shape shape_of(const kernel::Program& program, const poly::Group& group, const fusion::GroupSchedule& schedule) {
-    Shape shape;
-    if (group.rank == 0) throw Refusal("the group has no dimensions");
-    if (schedule.block[0] % kWarp != 0) throw Refusal("a block is a multiple of 32 threads wide");
-    int axis = 0;  // of the dimension below: 0 for columns, 1 for rows, 2 for planes
-    bool has_lanes = false;
-    shape.cuts.resize(static_cast<std::size_t>(group.rank));
-    for (int g = group.rank - 1; g >= 0; --g) {
-        TileSpace::Cut& cut = shape.cuts[static_cast<std::size_t>(g)];
-        const std::int64_t unit = poly::tile_unit(group, g);
-        const auto end = constant_end(program, group, g);
-        if (!has_lanes && g > 0 && end && *end <= kShortExtent) {
-            cut.size = (*end + unit - 1) / unit * unit;
-            continue;
-        }
-        cut.size = unit;
-        if (axis > 2) continue;
-        const int points = schedule.tile[static_cast<std::size_t>(axis)];
-        cut.teams = axis == 0 ? schedule.block[0] / kWarp : schedule.block[static_cast<std::size_t>(axis)];
-        if (axis == 0) {
-            has_lanes = true;
-            shape.lane_dim = static_cast<std::size_t>(g);
-            shape.columns = points;
-            cut.lanes = kWarp;
-            if (points % unit != 0) {
-                throw Refusal(fmt::format(
-                    "{} columns of a lane are no multiple of {}, which the scales of the group ask for", points, unit));
-            }
-        } else {
-            if (axis == 1) shape.row_dim = static_cast<std::size_t>(g);
-            cut.size = (points + unit - 1) / unit * unit;
-        }
-        ++axis;
-    }
-    for (; axis < 3; ++axis) {
-        if (schedule.block[static_cast<std::size_t>(axis)] > 1) {
-            throw Refusal("the group has fewer dimensions than the block of warps");
-        }
-    }
-    shape.shift = shifts(group, shape.lane_dim);
-    shape.cuts[shape.lane_dim].size = kWarp * shape.columns;
-    return shape;
-}
-
-/// Stored strips begin and end with sectors of global memory, as far as that costs less than a quarter of the lanes.
-std::int64_t rounded_lanes(const kernel::Program& program, const poly::Group& group, const Shape& shape) {
-    std::int64_t lanes = kWarp - shape.left - shape.right;
-    std::int64_t bytes = kSectorBytes;  // the least that a lane stores of a row
+/// From the widest accesses to single elements. Narrow ones of many columns would not be coalesced, so that lanes have
+/// fewer columns there; a store at half the width of loads still fills its sectors.
+std::vector<RegisterShape> variants(const kernel::Program& program, const poly::Group& group,
+                                    const RegisterShape& asked) {
+    std::int64_t narrowest = 16;
     for (const int stage : group.live_outs) {
-        const auto& alignment = group.alignment[group.position(stage)];
-        for (const poly::Alignment& a : alignment) {
-            if (a.dim != static_cast<int>(shape.lane_dim)) continue;
-            bytes = std::min(bytes, shape.columns / a.scale *
-                                        ir::bytes(program.pipeline.stages.at(static_cast<std::size_t>(stage)).type));
-        }
+        narrowest = std::min<std::int64_t>(narrowest,
+                                           ir::bytes(program.pipeline.stages.at(static_cast<std::size_t>(stage)).type));
     }
-    while (lanes > 3 * kWarp / 4 && lanes * bytes % kSectorBytes != 0) --lanes;
-    return lanes;
+    const std::int64_t unit = poly::tile_unit(group, static_cast<int>(asked.lane_dim));
+    std::vector<RegisterShape> result;
+    const auto add_variant = [&](std::int64_t part, std::int64_t load, std::int64_t store) {
+        RegisterShape shape = asked;
+        shape.columns = std::max<std::int64_t>(1, asked.columns / part / unit) * unit;
+        shape.cuts[shape.lane_dim].size = kWarp * shape.columns;
+        shape.load_bytes = load;
+        shape.store_bytes = store;
+        result.push_back(std::move(shape));
+    };
+    add_variant(1, 16, 16);
+    add_variant(1, 16, 8);
+    for (std::int64_t bytes = 8; bytes > narrowest; bytes /= 2) add_variant(16 / bytes, bytes, bytes);
+    add_variant(16 / narrowest, 0, 0);
+    return result;
 }
 
 }  // namespace
@@ -727,27 +642,36 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
         if (points < 1) return "a tile has at least one point";
     }
     try {
-        Shape shape = shape_of(program, group, schedule);
-        // The lanes that serve their neighbours only are counted by making the code.
-        kernel::Program trial = program;
-        RegisterTile first(trial, group, shape, kernel::Layout::Wide);
-        first.build();
-        shape.left = -first.reach().lo;
-        shape.right = first.reach().hi;
-        if (shape.left + shape.right > kWarp / 2) {
-            return fmt::format("{} of 32 lanes would serve their neighbours only", shape.left + shape.right);
-        }
-        const std::int64_t stored = rounded_lanes(program, group, shape);
-        shape.right = kWarp - shape.left - stored;
-        shape.cuts[shape.lane_dim].size = stored * shape.columns;
+        const RegisterShape asked = register_shape(program, group, schedule);
         kernel::Step step;
-        RegisterTile wide(program, group, shape, kernel::Layout::Wide);
-        kernel::Kernel kernel = wide.build();
-        if (wide.has_packs()) {
-            kernel.name += "_wide";
+        std::vector<Needs> needs;
+        for (const RegisterShape& shape : variants(program, group, asked)) {
+            // The lanes that serve their neighbours only are counted by making the code.
+            kernel::Program trial = program;
+            RegisterTile first(trial, group, shape);
+            first.build();
+            const std::int64_t left = -first.reach().lo, right = first.reach().hi;
+            if (left + right > kWarp / 2) {
+                return fmt::format("{} of 32 lanes would serve their neighbours only", left + right);
+            }
+            kernel::Kernel kernel =
+                RegisterTile(program, group, with_lanes(program, group, shape, left, right)).build();
+            if (kernel.layout == kernel::Layout::Wide) {
+                // Of no use where it needs nothing, or never less than one before it.
+                const Needs now = needs_of(program, kernel);
+                const auto covers = [&](const Needs& before) {
+                    return std::all_of(before.begin(), before.end(), [&](const auto& need) {
+                        const auto found = now.find(need.first);
+                        return found != now.end() && found->second >= need.second;
+                    });
+                };
+                if (now.empty() || std::any_of(needs.begin(), needs.end(), covers)) continue;
+                needs.push_back(now);
+                kernel.name += fmt::format("_wide{}", shape.load_bytes);
+                if (shape.store_bytes != shape.load_bytes) kernel.name += fmt::format("_{}", shape.store_bytes);
+            }
             step.variants.push_back(std::move(kernel));
         }
-        step.variants.push_back(RegisterTile(program, group, shape, kernel::Layout::Dense).build());
         return step;
     } catch (const Refusal& refusal) {
         return refusal;

@@ -1,6 +1,6 @@
 // Two walks over the statements. The first one finds for every variable whether all threads of the block, or all lanes
 // of a warp, have the same value, and with that which control flow is uniform. The second one follows what was written
-// to shared memory since the last barrier.
+// to shared memory since the last barrier. What they accept, kernel_written.h looks into element by element.
 #include "codegen/kernel_flow.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "codegen/kernel_written.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -46,6 +47,8 @@ std::vector<ir::Expr> expressions(const Stmt& stmt) {
 namespace {
 
 constexpr int kWarp = 32;
+/// For following the threads of a kernel in every compilation: some tens of milliseconds.
+constexpr std::int64_t kBudget = 10'000'000;
 
 /// The widest group of threads that agree on a value, or on the way through the code.
 enum class Same : std::uint8_t { Block, Warp, Lane };
@@ -301,7 +304,8 @@ std::vector<std::string> verify_flow(const ir::Pipeline& pipeline, const Kernel&
     std::vector<std::string> problems = Uniformity(pipeline, kernel).run();
     std::vector<std::string> shared = SharedOrder(kernel).run();
     problems.insert(problems.end(), shared.begin(), shared.end());
-    return problems;
+    if (!problems.empty()) return problems;
+    return follow_shared_memory(kernel, kBudget).problems;
 }
 
 }  // namespace pipec::codegen::kernel

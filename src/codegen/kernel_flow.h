@@ -9,8 +9,8 @@
 namespace pipec::codegen::kernel {
 
 /// Sentences about shuffles and barriers that not all lanes reach, conditions that are marked as uniform and are not,
-/// and reads of shared arrays that no barrier separates from what was written before. `kernel` is well-formed
-/// otherwise.
+/// reads of shared arrays that no barrier separates from what was written before, and what kernel_written.h finds.
+/// `kernel` is well-formed otherwise.
 std::vector<std::string> verify_flow(const ir::Pipeline& pipeline, const Kernel& kernel);
 
 /// Calls `f` on every statement, also those inside of others, in the order of the text.

@@ -95,6 +95,7 @@ protected:
 // types
 
 TEST_F(KernelIr, ACorrectProgramHasNoProblems) {
+    kernel().block = {64, 1, 1};  // a thread for each cell
     share();
     const ir::VarId v = variable("v", Type::Float32), r = variable("r", Type::Float32), i = variable("i");
     const ir::VarId a = variable("a", Type::Float32), b = variable("b", Type::Float32);
@@ -357,6 +358,7 @@ TEST_F(KernelIr, SharedMemoryIsWrittenBeforeItIsRead) {
 }
 
 TEST_F(KernelIr, ABarrierStandsBetweenWritingAndReading) {
+    kernel().block = {64, 1, 1};  // a thread for each cell
     share();
     EXPECT_EQ(problems({store_local(thread_x_, real(1)), store(thread_x_, cell(thread_x_))}),
               only("shared array `cells` is read without a barrier after it was written"));
@@ -381,6 +383,7 @@ TEST_F(KernelIr, ALoopComesRoundAgain) {
 }
 
 TEST_F(KernelIr, UpdatesComeBehindABarrierToo) {
+    kernel().block = {64, 1, 1};  // a thread for each cell
     share();
     const Stmt add{Atomic{kLocal, {thread_y_}, ir::ReduceOp::Sum, real(1)}};
     EXPECT_EQ(problems({store_local(thread_x_, real(0)), add}),

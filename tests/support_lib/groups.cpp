@@ -1,0 +1,69 @@
+#include "support_lib/groups.h"
+
+#include <map>
+#include <set>
+
+#include "fusion/inline.h"
+#include "fusion/schedule.h"
+
+namespace pipec::testing {
+
+Inlined inline_cheap(const ir::Pipeline& pipeline, const poly::Model& model) {
+    const fusion::Schedule schedule = fusion::stage_schedule(pipeline);
+    fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
+    Inlined result{std::move(inlined.pipeline), std::move(inlined.model), {}};
+    result.dependences = poly::find_dependences(result.pipeline, result.model);
+    return result;
+}
+
+std::optional<poly::Group> legal_group(const Inlined& program, const std::vector<int>& stages) {
+    auto group = poly::make_group(program.pipeline, program.model, program.dependences, stages);
+    if (!std::holds_alternative<poly::Group>(group)) return std::nullopt;
+    fusion::Schedule schedule;
+    schedule.groups.emplace_back();
+    for (const int s : stages)
+        schedule.groups[0].stages.push_back(program.pipeline.stages[static_cast<std::size_t>(s)].name);
+    try {
+        fusion::order_groups(program.pipeline, schedule);
+    } catch (const fusion::ScheduleError&) {  // a way leads out of the group and back
+        return std::nullopt;
+    }
+    return std::get<poly::Group>(std::move(group));
+}
+
+std::vector<poly::Group> legal_groups(const Inlined& program) {
+    std::map<std::set<int>, std::optional<poly::Group>> known;
+    std::vector<poly::Group> result;
+    const auto is_legal = [&](const std::set<int>& members) {
+        const auto [found, is_new] = known.try_emplace(members);
+        if (is_new) {
+            found->second = legal_group(program, {members.begin(), members.end()});
+            if (found->second) result.push_back(*found->second);
+        }
+        return found->second.has_value();
+    };
+    for (const poly::Dependence& first : program.dependences) {
+        if (first.source.kind != ir::Source::Kind::Stage) continue;
+        std::set<int> members{first.reader, first.source.index};
+        if (!is_legal(members)) continue;
+        for (const bool producers : {true, false}) {
+            for (bool grew = true; grew;) {
+                grew = false;
+                for (const poly::Dependence& d : program.dependences) {
+                    if (d.source.kind != ir::Source::Kind::Stage) continue;
+                    const int inside = producers ? d.reader : d.source.index;
+                    const int outside = producers ? d.source.index : d.reader;
+                    if (members.count(inside) == 0 || members.count(outside) > 0) continue;
+                    std::set<int> more = members;
+                    more.insert(outside);
+                    if (!is_legal(more)) continue;
+                    members = more;
+                    grew = true;
+                }
+            }
+        }
+    }
+    return result;
+}
+
+}  // namespace pipec::testing

@@ -1,0 +1,27 @@
+// Which stages of a program can be one kernel, for tests that try them all.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "poly/group.h"
+#include "support_lib/compile.h"
+
+namespace pipec::testing {
+
+/// A pipeline as code generation sees it: cheap stages inside of their readers.
+struct Inlined {
+    ir::Pipeline pipeline;
+    poly::Model model;
+    std::vector<poly::Dependence> dependences;
+};
+Inlined inline_cheap(const ir::Pipeline& pipeline, const poly::Model& model);
+
+/// Legal groups, each once: every stage with one that it reads, and what becomes of that as more and more is added that
+/// its members read, and then that reads them, as long as all can be one kernel.
+std::vector<poly::Group> legal_groups(const Inlined& program);
+
+/// The group of these stages; none where it is not legal.
+std::optional<poly::Group> legal_group(const Inlined& program, const std::vector<int>& stages);
+
+}  // namespace pipec::testing

@@ -6,14 +6,6 @@
 
 namespace pipec::codegen {
 
-namespace {
-
-std::int64_t aligned(std::int64_t bytes) {
-    return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-}
-
-}  // namespace
-
 std::vector<std::int64_t> strides_of(const kernel::SharedArray& array) {
     std::vector<std::int64_t> strides(array.extents.size());
     std::int64_t stride = 1;
@@ -35,7 +27,7 @@ std::int64_t bytes_of(const kernel::SharedArray& array) {
 std::int64_t scratch_bytes(const kernel::Kernel& kernel) {
     std::int64_t bytes = 0;
     for (const kernel::SharedArray& array : kernel.shared) {
-        if (array.offset >= 0) bytes = std::max(bytes, aligned(array.offset + bytes_of(array)));
+        if (array.offset >= 0) bytes = std::max(bytes, align_shared(array.offset + bytes_of(array)));
     }
     return bytes;
 }
@@ -43,7 +35,7 @@ std::int64_t scratch_bytes(const kernel::Kernel& kernel) {
 std::int64_t own_bytes(const kernel::Kernel& kernel) {
     std::int64_t bytes = 0;
     for (const kernel::SharedArray& array : kernel.shared) {
-        if (array.offset < 0) bytes += aligned(bytes_of(array));
+        if (array.offset < 0) bytes += align_shared(bytes_of(array));
     }
     return bytes;
 }
@@ -64,7 +56,7 @@ std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays) {
         std::int64_t offset = 0;
         for (const std::size_t i : others) {
             if (offset + array.bytes <= offsets[i]) break;
-            offset = std::max(offset, aligned(offsets[i] + arrays[i].bytes));
+            offset = std::max(offset, align_shared(offsets[i] + arrays[i].bytes));
         }
         offsets.push_back(offset);
     }

@@ -13,6 +13,11 @@ inline constexpr std::int64_t kStaticSharedBytes = 48 * 1024;
 /// Where arrays in the scratch memory begin is a multiple of this: the widest access.
 inline constexpr std::int64_t kSharedAlignment = 16;
 
+/// Rounded up to where the next array may begin.
+constexpr std::int64_t align_shared(std::int64_t bytes) {
+    return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
+}
+
 /// By dimension, in elements.
 std::vector<std::int64_t> strides_of(const kernel::SharedArray& array);
 

@@ -13,6 +13,7 @@
 #include "codegen/pack.h"
 #include "codegen/rewrite.h"
 #include "codegen/shared_memory.h"
+#include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
 #include "fusion/gpu.h"
 #include "ir/build.h"
@@ -23,9 +24,9 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Points of a patch, and elements that it reads, which all are in registers at once.
+/// Points of a patch, and elements that it reads and computes, which all are in registers at once.
 constexpr std::int64_t kPatchPoints = 32;
-constexpr std::int64_t kPatchReads = 96;
+constexpr std::size_t kPatchElements = 96;
 /// Turns with no more points than this are written for the compiler to unroll.
 constexpr std::int64_t kUnrolledPoints = 32;
 
@@ -56,164 +57,73 @@ public:
           vector_(schedule.vector),
           layout_(layout),
           space_(program, group_, schedule.strategy == fusion::Strategy::Otpw, cuts_of(group_, schedule)),
-          packs_(program, space_.build, space_.rewriter, layout == kernel::Layout::Wide) {}
+          arrays_(space_),
+          packs_(program, space_.build, space_.rewriter, layout == kernel::Layout::Wide) {
+        for (const TileSpace::Dim& dim : space_.dims) lanes_ *= dim.lanes;
+    }
 
-    std::optional<std::string> prepare();
+    /// Why the tiles are impossible; none where they are possible.
+    [[nodiscard]] std::optional<std::string> refusal() const;
     kernel::Kernel build();
     [[nodiscard]] bool has_packs() const { return packs_.has_packs(); }
 
 private:
     using Member = TileSpace::Member;
-    /// A member's dimensions in its array: columns innermost, so that what a lane computes at once lies together.
-    struct Axes {
-        std::vector<std::size_t> order;            ///< from outermost to innermost
-        std::optional<std::size_t> columns, rows;  ///< the dimensions that lie along the tile's x and y
+    /// Members that are computed in one go.
+    using Members = std::vector<const Member*>;
+    /// What a lane computes at once.
+    struct Patch {
+        std::vector<ir::Expr> first;  ///< by dimension, from the first point of the tile's part
+        std::int64_t columns = 1, rows = 1;
+        ir::Expr known_rows;  ///< rows before this one belong to the patch above, too; may be null
     };
 
-    void place_arrays();
-    [[nodiscard]] std::int64_t bytes_of_team(const Member& m) const;
-    [[nodiscard]] bool overlap(int a, int b) const;
     kernel::Body stages(bool interior);
-    void stage(kernel::Body& body, const Member& m, bool interior);
-    Patches patches_of(const Member& m, const Axes& axes, bool interior);
-    kernel::Body& deal_out(kernel::Body& body, const Member& m, const Axes& axes, const Patches& patches, bool unrolls,
-                           std::vector<ir::Expr>& first, ir::Expr& known_rows);
+    [[nodiscard]] bool waits(const Member& m, const Members& since) const;
+    [[nodiscard]] static bool alike(const Member& a, const Member& b);
+    void interior_stage(kernel::Body& body, const Members& together);
+    void edge_stage(kernel::Body& body, const Member& m);
+
+    [[nodiscard]] Patches points_of(const Member& m) const;
+    Patches patches_of(const Members& together);
+    kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, bool unrolls, Patch& patch);
+    ir::Expr inside(const Member& m, const std::vector<ir::Expr>& offset);
+    ir::Expr inside_interior(const Member& m, const Patch& patch);
+    void compute(kernel::Body& body, const Members& together, const Patch& patch, bool interior);
+    void store_row(kernel::Body& body, const Member& m, const std::vector<ir::Expr>& offset,
+                   const std::vector<ir::Expr>& values);
+
     ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
     ir::Expr coordinate(const Member& m, std::size_t dim, const ir::Expr& offset);
-    std::vector<ir::Expr> place_in_array(const Member& m, const std::vector<ir::Expr>& offset);
-    Rewriter::Hook local_reads();
-    [[nodiscard]] Axes axes_of(const Member& m) const;
-    [[nodiscard]] int array(const Member& m) const { return arrays_[group_.position(m.stage)]; }
+    ir::Expr moved(const ir::Expr& offset, std::int64_t by);
     [[nodiscard]] Rewriter& rewriter() { return space_.rewriter; }
-    [[nodiscard]] std::int64_t lanes() const {
-        std::int64_t result = 1;
-        for (const TileSpace::Dim& dim : space_.dims) result *= dim.lanes;
-        return result;
-    }
 
     const poly::Group group_;
     const std::int64_t vector_;
     const kernel::Layout layout_;
     TileSpace space_;
+    TileArrays arrays_;
     PackWriter packs_;
-    std::vector<int> arrays_;  ///< of members, in shared memory; -1: nobody in the group reads it
+    std::int64_t lanes_ = 1;  ///< of a team
 };
 
-// ------------------------------------------------------------------------------------------------------- shared memory
-
-TileKernel::Axes TileKernel::axes_of(const Member& m) const {
-    Axes axes;
-    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
-        if (m.alignment[d].dim >= 0 && m.alignment[d].dim == group_.rank - 1)
-            axes.columns = d;
-        else
-            axes.order.push_back(d);
-        if (m.alignment[d].dim >= 0 && m.alignment[d].dim == group_.rank - 2) axes.rows = d;
-    }
-    if (axes.columns) axes.order.push_back(*axes.columns);
-    return axes;
-}
-
-std::int64_t TileKernel::bytes_of_team(const Member& m) const {
-    std::int64_t bytes = ir::bytes(m.definition.type);
-    for (const poly::TileExtent& extent : m.extent) bytes *= extent.count;
-    return bytes;
-}
-
-/// Members that are never needed at the same time share memory, unless all fit without that.
-void TileKernel::place_arrays() {
-    std::vector<Lifetime> lifetimes;
-    std::vector<kernel::SharedArray*> placed;
-    std::vector<kernel::SharedArray>& shared = space_.build.kernel.shared;
-    shared.reserve(space_.members.size());
-    for (std::size_t i = 0; i < space_.members.size(); ++i) {
-        const Member& m = space_.members[i];
-        arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
-        if (!m.is_read) continue;
-        kernel::SharedArray& array = shared.emplace_back();
-        array.name = m.definition.name + "_tile";
-        array.type = m.definition.type;
-        if (space_.teams > 1) array.extents.push_back(space_.teams);
-        for (const std::size_t d : axes_of(m).order) array.extents.push_back(m.extent[d].count);
-        Lifetime lifetime{i, i, bytes_of_team(m)};
-        for (const poly::GroupEdge& edge : group_.edges) {
-            if (edge.producer == m.stage) lifetime.last = std::max(lifetime.last, group_.position(edge.reader));
-        }
-        lifetimes.push_back(lifetime);
-        placed.push_back(&array);
-    }
-    const std::vector<std::int64_t> offsets = codegen::place_arrays(lifetimes);
-    std::int64_t apart = 0, scratch = 0;  // bytes of a team
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-        const auto aligned = [](std::int64_t bytes) {
-            return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-        };
-        apart += aligned(lifetimes[i].bytes);
-        scratch = std::max(scratch, aligned(offsets[i] + lifetimes[i].bytes));
-    }
-    if (scratch == apart && apart * space_.teams <= kStaticSharedBytes) return;
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-        placed[i]->offset = offsets[i];
-        if (space_.teams > 1) placed[i]->pitch = scratch;
-    }
-}
-
-std::optional<std::string> TileKernel::prepare() {
-    place_arrays();
+std::optional<std::string> TileKernel::refusal() const {
     const std::int64_t bytes = own_bytes(space_.build.kernel) + scratch_bytes(space_.build.kernel);
     const std::int64_t most = fusion::default_gpu().shared_per_block;
     if (bytes <= most) return std::nullopt;
     return fmt::format("its tiles take {} bytes of shared memory, but a block has {}", bytes, most);
 }
 
-/// Whether two arrays have memory in common.
-bool TileKernel::overlap(int a, int b) const {
-    if (a == b) return true;
-    const auto& first = space_.build.kernel.shared[static_cast<std::size_t>(a)];
-    const auto& second = space_.build.kernel.shared[static_cast<std::size_t>(b)];
-    if (first.offset < 0 || second.offset < 0) return false;
-    const auto bytes = [&](int array) {
-        const auto found = std::find(arrays_.begin(), arrays_.end(), array);
-        return bytes_of_team(space_.members[static_cast<std::size_t>(found - arrays_.begin())]);
-    };
-    return first.offset < second.offset + bytes(b) && second.offset < first.offset + bytes(a);
+// -------------------------------------------------------------------------------------------------------------- places
+
+ir::Expr TileKernel::moved(const ir::Expr& offset, std::int64_t by) {
+    Linear sum = *rewriter().linear(offset);
+    sum.constant += by;
+    return rewriter().expr(sum);
 }
 
-/// The indices of a point in a member's array; `offset` is from the first point of the tile's part.
-std::vector<ir::Expr> TileKernel::place_in_array(const Member& m, const std::vector<ir::Expr>& offset) {
-    std::vector<ir::Expr> indices;
-    if (space_.teams > 1) indices.push_back(space_.team);
-    for (const std::size_t d : axes_of(m).order) indices.push_back(offset[d]);
-    return indices;
-}
-
-/// Members read each other's arrays at index - (first point of the tile's part).
-Rewriter::Hook TileKernel::local_reads() {
-    return [this](const ir::Expr& e) -> ir::Expr {
-        const auto* read = ir::as<ir::Read>(e);
-        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
-        const Member* m = space_.member(read->source.index);
-        if (m == nullptr) return e;
-        std::vector<ir::Expr> offset;
-        for (std::size_t d = 0; d < read->indices.size(); ++d) {
-            Linear base = space_.origin(*m, d);
-            if (m->alignment[d].dim >= 0) base.constant += m->extent[d].first;
-            if (auto sum = rewriter().linear(read->indices[d]))
-                offset.push_back(rewriter().expr(sum->add(base, -1)));
-            else
-                offset.push_back(rewriter().unique(ir::binary(BinaryOp::Sub, read->indices[d], rewriter().expr(base))));
-        }
-        return ir::read({ir::Source::Kind::Local, array(*m)}, e->type, place_in_array(*m, offset), e->range);
-    };
-}
-
-// ---------------------------------------------------------------------------------------------------------- one stage
-
-/// The point of a member that is so far from the first one of the tile's part.
 ir::Expr TileKernel::coordinate(const Member& m, std::size_t dim, const ir::Expr& offset) {
-    Linear at = space_.origin(m, dim);
-    if (m.alignment[dim].dim >= 0) at.constant += m.extent[dim].first;
-    return rewriter().expr(at.add(*rewriter().linear(offset), 1));
+    return rewriter().expr(space_.first(m, dim).add(*rewriter().linear(offset), 1));
 }
 
 /// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
@@ -231,161 +141,249 @@ ir::Expr TileKernel::owned(const Member& m, const std::vector<ir::Expr>& offset)
     return result;
 }
 
-/// Vectors and several rows where no point needs a guard of its own, single points elsewhere.
-Patches TileKernel::patches_of(const Member& m, const Axes& axes, bool interior) {
-    const std::int64_t columns = axes.columns ? m.extent[*axes.columns].count : 1;
-    const std::int64_t rows = axes.rows ? m.extent[*axes.rows].count : 1;
-    std::int64_t others = 1;
-    for (const std::size_t d : axes.order) {
-        if (d != axes.columns && d != axes.rows) others *= m.extent[d].count;
+/// The point is in the member's domain.
+ir::Expr TileKernel::inside(const Member& m, const std::vector<ir::Expr>& offset) {
+    ir::Expr result;
+    Rewriter::Bindings point;
+    for (std::size_t d = 0; d < offset.size(); ++d) {
+        const ir::Expr at = coordinate(m, d, offset[d]);
+        point[m.definition.dims[d].var] = at;
+        result = both(result, space_.inside(m, d, at));
     }
-    if (!interior) return {1, 1, columns, rows, others};
-    const std::int64_t width = axes.columns ? vector_ : 1;
-    const auto reads = [&](const Patches& patches) {
+    return m.guard ? both(result, rewriter().instance(m.guard, point)) : result;
+}
+
+/// All points of a patch of one row are in the member's interior.
+ir::Expr TileKernel::inside_interior(const Member& m, const Patch& patch) {
+    const auto columns = arrays_.axes(m).columns;
+    ir::Expr result;
+    for (std::size_t d = 0; d < patch.first.size(); ++d) {
+        if (m.alignment[d].dim < 0) continue;
+        const std::string name = space_.name(m, d) + "_inner_";
+        const ir::Expr at = coordinate(m, d, patch.first[d]);
+        const ir::Expr last = d == columns ? moved(at, patch.columns - 1) : at;
+        const poly::Interval& box = m.interior.box[d];
+        result = both(result, ir::binary(BinaryOp::Ge, at, space_.build.argument(name + "begin", box.lo)));
+        result = both(result, ir::binary(BinaryOp::Lt, last, space_.build.argument(name + "end", box.hi)));
+    }
+    return result;
+}
+
+// ------------------------------------------------------------------------------------------------------------- patches
+
+/// Single points.
+Patches TileKernel::points_of(const Member& m) const {
+    const TileArrays::Axes axes = arrays_.axes(m);
+    Patches points;
+    for (const std::size_t d : axes.order) {
+        std::int64_t& count = d == axes.columns ? points.across : d == axes.rows ? points.down : points.others;
+        count *= m.extent[d].count;
+    }
+    return points;
+}
+
+/// Vectors of columns, and as many rows as pay off and as registers hold what is read and computed.
+Patches TileKernel::patches_of(const Members& together) {
+    const Member& m = *together.front();
+    const Patches points = points_of(m);
+    const TileArrays::Axes axes = arrays_.axes(m);
+    const std::int64_t columns = axes.columns ? vector_ : 1;
+    const auto elements = [&](const Patches& patches) {
         std::vector<ir::Expr> values;
-        for (std::int64_t i = 0; i < patches.rows * width; ++i) {
-            Rewriter::Bindings point;
-            const auto move = [&](std::size_t d, std::int64_t by) {
-                const ir::VarId var = m.definition.dims[d].var;
-                point[var] = sum(ir::variable(var, ir::Type::Int32), constant(by));
-            };
-            if (axes.columns) move(*axes.columns, i % width);
-            if (axes.rows) move(*axes.rows, i / width);
-            values.push_back(rewriter().instance(m.interior.value, point));
+        for (std::int64_t i = 0; i < patches.rows * columns; ++i) {
+            for (const Member* member : together) {
+                Rewriter::Bindings point;
+                for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
+                    const std::int64_t by = d == axes.columns ? i % columns : d == axes.rows ? i / columns : 0;
+                    point[member->definition.dims[d].var] =
+                        sum(ir::variable(m.definition.dims[d].var, ir::Type::Int32), constant(by));
+                }
+                values.push_back(rewriter().instance(member->interior.value, point));
+            }
         }
-        return static_cast<std::int64_t>(certain_reads(values).size());
+        return certain_reads(values).size() + values.size();
     };
-    const auto shapes = patches_by_cost(width, columns, rows, others, lanes(), kPatchPoints / width);
+    const std::vector<Patches> shapes =
+        patches_by_cost(columns, points.across, points.down, points.others, lanes_, kPatchPoints / columns);
     for (const Patches& shape : shapes) {
-        if (shape.rows == 1 || reads(shape) <= kPatchReads) return shape;
+        if (shape.rows == 1 || elements(shape) <= kPatchElements) return shape;
     }
     return shapes.front();
 }
 
-/// Opens the loop over the patches of a lane. `first` becomes the patch's first point, as offset from that of the
-/// tile's part; its rows below `known_rows` (null: none) belong to the patch above, too.
-kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const Axes& axes, const Patches& patches,
-                                   bool unrolls, std::vector<ir::Expr>& first, ir::Expr& known_rows) {
+/// Opens the loop over the patches of a lane.
+kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const Patches& patches, bool unrolls,
+                                   Patch& patch) {
+    const TileArrays::Axes axes = arrays_.axes(m);
     kernel::Body* body = &outer;
-    const std::int64_t turns = patches.turns(lanes());
+    const std::int64_t turns = patches.turns(lanes_);
     ir::Expr rest = space_.lane;
     if (turns > 1) {
         const bool unroll = unrolls && turns * patches.columns * patches.rows <= kUnrolledPoints;
         ir::Expr turn;
         body = &space_.build.loop(*body, "turn", constant(0), constant(turns), constant(1), turn, unroll);
-        rest = space_.build.define(*body, "patch", sum(product(turn, constant(lanes())), rest), 0);
+        rest = space_.build.define(*body, "patch", sum(product(turn, constant(lanes_)), rest), 0);
     }
-    if (patches.count() % lanes() != 0) {
+    if (patches.count() % lanes_ != 0) {
         body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, rest, constant(patches.count())));
     }
+    patch = {std::vector<ir::Expr>(m.definition.dims.size()), patches.columns, patches.rows, nullptr};
     std::int64_t left = patches.count();  // values of `rest`
-    first.resize(m.definition.dims.size());
     for (auto d = axes.order.rbegin(); d != axes.order.rend(); ++d) {
         const std::int64_t extent = m.extent[*d].count;
         const std::int64_t count = *d == axes.columns ? patches.across : *d == axes.rows ? patches.down : extent;
+        const std::int64_t step = *d == axes.columns ? patches.columns : *d == axes.rows ? patches.rows : 1;
+        const std::string name = space_.name(m, *d) + "_i";
         ir::Expr i = constant(0);
-        if (count > 1 && count == left) {
-            i = rest;
-        } else if (count > 1) {
-            i = ir::binary(BinaryOp::Mod, rest, constant(count));
+        if (count > 1) {
+            i = count == left ? rest : ir::binary(BinaryOp::Mod, rest, constant(count));
+            i = space_.build.define(*body, name, product(i, constant(step)), 0, step);
+        }
+        if (count > 1 && count < left) {
             rest = space_.build.define(*body, "patch", ir::binary(BinaryOp::Div, rest, constant(count)), 0);
         }
         left /= count;
-        std::int64_t step = 1;
-        if (*d == axes.columns) step = patches.columns;
-        if (*d == axes.rows) step = patches.rows;
-        if (count > 1) {
-            i = space_.build.define(*body, space_.name(m, *d) + "_i", product(i, constant(step)), 0, step);
+        if (extent % step != 0) {
+            patch.known_rows = i;
+            i = space_.build.define(*body, name, ir::binary(BinaryOp::Min, i, constant(extent - step)), 0);
         }
-        if (*d == axes.rows && extent % step != 0) {
-            known_rows = i;
-            i = space_.build.define(*body, space_.name(m, *d) + "_i",
-                                    ir::binary(BinaryOp::Min, i, constant(extent - step)), 0);
-        }
-        first[*d] = rewriter().unique(i);
+        patch.first[*d] = rewriter().unique(i);
     }
     return *body;
 }
 
-/// One stage over its part of the tile.
-void TileKernel::stage(kernel::Body& outer, const Member& m, bool interior) {
-    const Axes axes = axes_of(m);
-    const Patches patches = patches_of(m, axes, interior);
-    std::vector<ir::Expr> first;
-    ir::Expr known_rows;
-    kernel::Body* body = &deal_out(outer, m, axes, patches, interior, first, known_rows);
-
-    std::vector<std::vector<ir::Expr>> offsets;  // of the patch's points, row by row
-    std::vector<ir::Expr> values;
-    std::vector<Element> local, global;
-    ir::Expr inside;
-    for (std::int64_t i = 0; i < patches.rows * patches.columns; ++i) {
-        std::vector<ir::Expr>& offset = offsets.emplace_back(first);
-        const auto move = [&](std::size_t d, std::int64_t by) {
-            Linear at = *rewriter().linear(first[d]);
-            at.constant += by;
-            offset[d] = rewriter().expr(at);
-        };
-        if (axes.columns) move(*axes.columns, i % patches.columns);
-        if (axes.rows) move(*axes.rows, i / patches.columns);
-        Rewriter::Bindings point;
-        Element& target = global.emplace_back(Element{{ir::Source::Kind::Stage, m.stage}, {}});
-        for (std::size_t d = 0; d < offset.size(); ++d) {
-            target.indices.push_back(coordinate(m, d, offset[d]));
-            point[m.definition.dims[d].var] = target.indices.back();
-            if (!interior) inside = both(inside, space_.inside(m, d, target.indices.back()));
+/// Straight-line code for a patch: what it reads, then all values, then what it writes.
+void TileKernel::compute(kernel::Body& body, const Members& together, const Patch& patch, bool interior) {
+    const TileArrays::Axes axes = arrays_.axes(*together.front());
+    std::vector<std::vector<ir::Expr>> offsets;
+    std::vector<ir::Expr> values;  // member after member
+    for (std::int64_t i = 0; i < patch.rows * patch.columns; ++i) {
+        std::vector<ir::Expr>& offset = offsets.emplace_back(patch.first);
+        if (axes.columns) offset[*axes.columns] = moved(offset[*axes.columns], i % patch.columns);
+        if (axes.rows) offset[*axes.rows] = moved(offset[*axes.rows], i / patch.columns);
+    }
+    for (const Member* m : together) {
+        for (const std::vector<ir::Expr>& offset : offsets) {
+            Rewriter::Bindings point;
+            for (std::size_t d = 0; d < offset.size(); ++d) {
+                point[m->definition.dims[d].var] = coordinate(*m, d, offset[d]);
+            }
+            values.push_back(rewriter().instance(interior ? m->interior.value : m->value, point, arrays_.reads()));
         }
-        if (!interior && m.guard) inside = both(inside, rewriter().instance(m.guard, point));
-        if (m.is_read) local.push_back({{ir::Source::Kind::Local, array(m)}, place_in_array(m, offset)});
-        values.push_back(rewriter().instance(interior ? m.interior.value : m.value, point, local_reads()));
     }
-    body = &KernelBuilder::guarded(*body, inside);
-    packs_.load(*body, values);
-    for (ir::Expr& value : values) {
-        const ir::VarId var = space_.build.variable(m.definition.name, m.definition.type);
-        add(*body, kernel::Define{var, value});
-        value = ir::variable(var, m.definition.type);
+    packs_.load(body, values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const ir::Stage& stage = together[i / offsets.size()]->definition;
+        const ir::VarId var = space_.build.variable(stage.name, stage.type);
+        add(body, kernel::Define{var, values[i]});
+        values[i] = ir::variable(var, stage.type);
     }
-    for (std::int64_t row = 0; row < patches.rows; ++row) {
-        const auto of_row = [&](const auto& list) {
-            const auto begin = list.begin() + row * patches.columns;
-            return std::decay_t<decltype(list)>(begin, begin + patches.columns);
-        };
-        const std::vector<ir::Expr>& offset = offsets[static_cast<std::size_t>(row * patches.columns)];
+    for (std::int64_t row = 0; row < patch.rows; ++row) {
+        const auto first = static_cast<std::size_t>(row * patch.columns);
         ir::Expr is_new;
-        if (known_rows && row + 1 < patches.rows) is_new = ir::binary(BinaryOp::Ge, offset[*axes.rows], known_rows);
-        kernel::Body& target = KernelBuilder::guarded(*body, is_new);
-        if (m.is_read) packs_.store(target, of_row(local), of_row(values));
-        if (m.live) packs_.store(KernelBuilder::guarded(target, owned(m, offset)), of_row(global), of_row(values));
+        if (patch.known_rows && row + 1 < patch.rows) {
+            is_new = ir::binary(BinaryOp::Ge, offsets[first][*axes.rows], patch.known_rows);
+        }
+        kernel::Body& target = KernelBuilder::guarded(body, is_new);
+        for (std::size_t m = 0; m < together.size(); ++m) {
+            const auto begin = values.begin() + static_cast<std::ptrdiff_t>(m * offsets.size() + first);
+            store_row(target, *together[m], offsets[first], {begin, begin + patch.columns});
+        }
     }
 }
 
-// --------------------------------------------------------------------------------------------------------- all stages
+/// Values of adjacent columns, from `offset` on.
+void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vector<ir::Expr>& offset,
+                           const std::vector<ir::Expr>& values) {
+    const auto columns = arrays_.axes(m).columns;
+    std::vector<Element> local, global;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::vector<ir::Expr> at = offset, point;
+        if (columns) at[*columns] = moved(at[*columns], static_cast<std::int64_t>(i));
+        for (std::size_t d = 0; d < at.size(); ++d) point.push_back(coordinate(m, d, at[d]));
+        local.push_back({{ir::Source::Kind::Local, arrays_.of(m)}, arrays_.indices(m, at)});
+        global.push_back({{ir::Source::Kind::Stage, m.stage}, std::move(point)});
+    }
+    if (m.is_read) packs_.store(body, local, values);
+    if (m.live) packs_.store(KernelBuilder::guarded(body, owned(m, offset)), global, values);
+}
+
+// -------------------------------------------------------------------------------------------------------------- stages
+
+void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
+    Patch patch;
+    kernel::Body& body = deal_out(outer, *together.front(), patches_of(together), true, patch);
+    compute(body, together, patch, true);
+}
+
+/// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage.
+void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
+    const auto columns = arrays_.axes(m).columns;
+    Patches patches = points_of(m);
+    if (columns && !m.interior.guard) patches.columns = vector_;
+    patches.across /= patches.columns;
+    Patch patch;
+    kernel::Body* body = &deal_out(outer, m, patches, false, patch);
+    if (patches.columns > 1) {
+        kernel::If& choice = add(*body, kernel::If{inside_interior(m, patch), {}, {}});
+        compute(choice.then, {&m}, patch, true);
+        ir::Expr i;
+        body = &space_.build.loop(choice.otherwise, space_.name(m, *columns) + "_j", constant(0),
+                                  constant(patches.columns), constant(1), i);
+        patch.columns = 1;
+        Linear at = *rewriter().linear(patch.first[*columns]);
+        patch.first[*columns] = rewriter().expr(at.add(*rewriter().linear(i), 1));
+    }
+    compute(KernelBuilder::guarded(*body, inside(m, patch.first)), {&m}, patch, false);
+}
+
+/// The member reads or writes memory that one of the others, which no barrier separates from it, writes or uses.
+bool TileKernel::waits(const Member& m, const Members& since) const {
+    const auto reads = [&](const Member& reader, const Member& written) {
+        return written.is_read && std::any_of(group_.edges.begin(), group_.edges.end(), [&](const poly::GroupEdge& e) {
+                   return e.reader == reader.stage &&
+                          arrays_.overlap(arrays_.of(*space_.member(e.producer)), arrays_.of(written));
+               });
+    };
+    return std::any_of(since.begin(), since.end(), [&](const Member* other) {
+        return reads(m, *other) ||
+               (m.is_read &&
+                (reads(*other, m) || (other->is_read && arrays_.overlap(arrays_.of(*other), arrays_.of(m)))));
+    });
+}
+
+/// The same points of both are computed by a tile.
+bool TileKernel::alike(const Member& a, const Member& b) {
+    const auto same = [](const poly::TileExtent& x, const poly::TileExtent& y) {
+        return x.first == y.first && x.count == y.count;
+    };
+    return a.alignment == b.alignment &&
+           std::equal(a.extent.begin(), a.extent.end(), b.extent.begin(), b.extent.end(), same);
+}
 
 kernel::Body TileKernel::stages(bool interior) {
     kernel::Body body;
-    std::vector<int> written, read;  // arrays, since the last barrier
-    const auto touches = [&](const std::vector<int>& arrays, int array) {
-        return std::any_of(arrays.begin(), arrays.end(), [&](int other) { return overlap(other, array); });
-    };
-    for (const Member& m : space_.members) {
-        std::vector<int> reads;
-        for (const poly::GroupEdge& edge : group_.edges) {
-            if (edge.reader == m.stage) reads.push_back(arrays_[group_.position(edge.producer)]);
+    Members since;  // the last barrier
+    for (std::size_t i = 0; i < space_.members.size();) {
+        Members together;
+        while (i < space_.members.size()) {
+            const Member& m = space_.members[i];
+            const bool goes_along = together.empty() || (interior && alike(*together.front(), m) && !waits(m, since));
+            if (!goes_along) break;
+            if (waits(m, since)) {
+                const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
+                add(body, kernel::Barrier{scope});
+                since.clear();
+            }
+            together.push_back(&m);
+            since.push_back(&m);
+            add(body, kernel::Remark{m.definition.name});
+            ++i;
         }
-        const bool waits =
-            std::any_of(reads.begin(), reads.end(), [&](int array) { return touches(written, array); }) ||
-            (m.is_read && (touches(written, array(m)) || touches(read, array(m))));
-        if (waits) {
-            const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
-            add(body, kernel::Barrier{scope});
-            written.clear();
-            read.clear();
-        }
-        read.insert(read.end(), reads.begin(), reads.end());
-        if (m.is_read) written.push_back(array(m));
-        add(body, kernel::Remark{m.definition.name});
-        stage(body, m, interior);
+        if (interior)
+            interior_stage(body, together);
+        else
+            edge_stage(body, *together.front());
     }
     return body;
 }
@@ -417,7 +415,7 @@ std::variant<kernel::Step, std::string> tile_step(kernel::Program& program, cons
     for (const auto layout : {kernel::Layout::Wide, kernel::Layout::Dense}) {
         if (layout == kernel::Layout::Wide && vector == 1) continue;
         TileKernel builder(program, group, schedule, layout);
-        if (auto reason = builder.prepare()) return *reason;
+        if (auto reason = builder.refusal()) return *reason;
         kernel::Kernel kernel = builder.build();
         if (layout == kernel::Layout::Dense || builder.has_packs()) step.variants.push_back(std::move(kernel));
     }

@@ -113,6 +113,12 @@ Linear TileSpace::origin(const Member& m, std::size_t dim) {
     return Linear{}.add(*rewriter.linear(dims[static_cast<std::size_t>(a.dim)].tile), points(m, dim));
 }
 
+Linear TileSpace::first(const Member& m, std::size_t dim) {
+    Linear sum = origin(m, dim);
+    if (m.alignment[dim].dim >= 0) sum.constant += m.extent[dim].first;
+    return sum;
+}
+
 bool TileSpace::has(const Member& m, std::size_t group_dim) {
     return std::any_of(m.alignment.begin(), m.alignment.end(),
                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(group_dim); });

@@ -92,6 +92,8 @@ public:
     [[nodiscard]] std::int64_t points(const Member& m, std::size_t dim) const;
     /// The first of them, or the first point of a whole dimension.
     [[nodiscard]] Linear origin(const Member& m, std::size_t dim);
+    /// The first point that the team computes: of the tile and its reach, or of a whole dimension.
+    [[nodiscard]] Linear first(const Member& m, std::size_t dim);
     /// Whether the member has a dimension that is aligned with this one of the group.
     [[nodiscard]] static bool has(const Member& m, std::size_t group_dim);
     /// The name of a member's dimension.

@@ -1,0 +1,97 @@
+#include "codegen/tile_arrays.h"
+
+#include <algorithm>
+
+#include "codegen/shared_memory.h"
+#include "ir/build.h"
+
+namespace pipec::codegen {
+
+TileArrays::TileArrays(TileSpace& space) : space_(space) {
+    std::vector<kernel::SharedArray>& shared = space.build.kernel.shared;
+    std::vector<Lifetime> lifetimes;
+    for (std::size_t i = 0; i < space.members.size(); ++i) {
+        const TileSpace::Member& m = space.members[i];
+        arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
+        if (!m.is_read) continue;
+        kernel::SharedArray array{m.definition.name + "_tile", m.definition.type, {}};
+        if (space.teams > 1) array.extents.push_back(space.teams);
+        for (const std::size_t d : axes(m).order) array.extents.push_back(m.extent[d].count);
+        Lifetime lifetime{i, i, bytes_of_team(m)};
+        for (const poly::GroupEdge& edge : space.group.edges) {
+            if (edge.producer == m.stage) lifetime.last = std::max(lifetime.last, space.group.position(edge.reader));
+        }
+        lifetimes.push_back(lifetime);
+        team_bytes_.push_back(lifetime.bytes);
+        shared.push_back(std::move(array));
+    }
+    const std::vector<std::int64_t> offsets = place_arrays(lifetimes);
+    std::int64_t apart = 0, scratch = 0;  // bytes of a team
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+        apart += align_shared(team_bytes_[i]);
+        scratch = std::max(scratch, align_shared(offsets[i] + team_bytes_[i]));
+    }
+    if (scratch == apart && apart * space.teams <= kStaticSharedBytes) return;
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+        shared[i].offset = offsets[i];
+        if (space.teams > 1) shared[i].pitch = scratch;
+    }
+}
+
+TileArrays::Axes TileArrays::axes(const TileSpace::Member& m) const {
+    Axes axes;
+    const int x = space_.group.rank - 1;
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
+        const int g = m.alignment[d].dim;
+        if (g >= 0 && g == x)
+            axes.columns = d;
+        else
+            axes.order.push_back(d);
+        if (g >= 0 && g == x - 1) axes.rows = d;
+    }
+    if (axes.columns) axes.order.push_back(*axes.columns);
+    return axes;
+}
+
+std::int64_t TileArrays::bytes_of_team(const TileSpace::Member& m) const {
+    std::int64_t bytes = ir::bytes(m.definition.type);
+    for (const poly::TileExtent& extent : m.extent) bytes *= extent.count;
+    return bytes;
+}
+
+bool TileArrays::overlap(int a, int b) const {
+    if (a == b) return true;
+    const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+    const std::int64_t first = space_.build.kernel.shared[i].offset, second = space_.build.kernel.shared[j].offset;
+    return first >= 0 && second >= 0 && first < second + team_bytes_[j] && second < first + team_bytes_[i];
+}
+
+std::vector<ir::Expr> TileArrays::indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) const {
+    std::vector<ir::Expr> indices;
+    if (space_.teams > 1) indices.push_back(space_.team);
+    for (const std::size_t d : axes(m).order) indices.push_back(offset[d]);
+    return indices;
+}
+
+/// A member's point is in its array at its index - (first point of the tile's part).
+Rewriter::Hook TileArrays::reads() {
+    return [this](const ir::Expr& e) -> ir::Expr {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
+        const TileSpace::Member* m = space_.member(read->source.index);
+        if (m == nullptr) return e;
+        Rewriter& rewriter = space_.rewriter;
+        std::vector<ir::Expr> offset;
+        for (std::size_t d = 0; d < read->indices.size(); ++d) {
+            const Linear first = space_.first(*m, d);
+            if (auto sum = rewriter.linear(read->indices[d]))
+                offset.push_back(rewriter.expr(sum->add(first, -1)));
+            else
+                offset.push_back(
+                    rewriter.unique(ir::binary(ir::BinaryOp::Sub, read->indices[d], rewriter.expr(first))));
+        }
+        return ir::read({ir::Source::Kind::Local, of(*m)}, e->type, indices(*m, offset), e->range);
+    };
+}
+
+}  // namespace pipec::codegen

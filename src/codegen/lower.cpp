@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/hybrid_kernel.h"
 #include "codegen/register_tile.h"
 #include "codegen/text.h"
 #include "codegen/tile_kernel.h"
@@ -76,6 +77,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
     switch (schedule.strategy) {
         case fusion::Strategy::Otptb:
         case fusion::Strategy::Otpw: result = tile_step(program, group, schedule); break;
+        case fusion::Strategy::Hybrid: result = hybrid_step(program, group, schedule); break;
         case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule); break;
         default: return fmt::format("`{}` is not implemented", name(schedule.strategy));
     }

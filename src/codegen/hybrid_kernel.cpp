@@ -1,0 +1,245 @@
+// Stage after stage: first the left part of the tile, in shared memory, then the iterations in registers, which depend
+// on it.
+//
+// That is the code for tiles in the interior, where all distances are constants. At the edges, where boundary
+// conditions make indices that are not, and points must be guarded, tiles are computed from shared memory alone, in
+// pieces that are as small as is needed for the scratch memory.
+#include "codegen/hybrid_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "codegen/hybrid_registers.h"
+#include "codegen/hybrid_tile.h"
+#include "fusion/gpu.h"
+#include "ir/build.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+
+namespace {
+
+/// What a warp may take of shared memory for pieces of edge tiles, if the interior takes less: so little that it
+/// hardly limits how many warps run at a time.
+constexpr std::int64_t kEdgeBytes = 4096;
+
+using Refusal = std::string;
+
+std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::GroupSchedule& schedule) {
+    const std::array<int, 3> warp = warp_shape(schedule.block);
+    std::vector<TileSpace::Cut> cuts;
+    for (int g = 0; g < group.rank; ++g) {
+        TileSpace::Cut& cut = cuts.emplace_back();
+        const std::int64_t unit = poly::tile_unit(group, g);
+        cut.size = unit;
+        const auto axis = static_cast<std::size_t>(group.rank - 1 - g);
+        if (axis > 2) continue;
+        cut.lanes = warp[axis];
+        cut.teams = schedule.block[axis] / warp[axis];
+        cut.size = (std::int64_t{schedule.tile[axis]} * cut.lanes + unit - 1) / unit * unit;
+    }
+    return cuts;
+}
+
+class HybridKernel {
+public:
+    HybridKernel(kernel::Program& program, const poly::Group& group, const fusion::GroupSchedule& schedule)
+        : split_dim_(static_cast<std::size_t>(group.rank - 1 - schedule.split)),
+          fraction_(schedule.frac_reg),
+          space_(program, group, true, cuts_of(group, schedule)) {}
+
+    /// Throws a Refusal.
+    kernel::Kernel build();
+
+private:
+    using Member = HybridTile::Member;
+
+    kernel::Body interior();
+    kernel::Body edge();
+    std::vector<std::int64_t> piece_size();
+    void stages(kernel::Body& body, HybridTile& tile, HybridRegisters* registers);
+    void shared_points(kernel::Body& body, HybridTile& tile, const Member& m, bool interior);
+    [[nodiscard]] std::vector<std::int64_t> tile_size() const {
+        std::vector<std::int64_t> size;
+        for (const TileSpace::Dim& dim : space_.dims) size.push_back(dim.size);
+        return size;
+    }
+
+    std::size_t split_dim_;
+    double fraction_;
+    TileSpace space_;
+    std::int64_t scratch_ = 0;  ///< of a warp, in bytes: for the interior, or for an edge if that is more
+};
+
+/// The part of a member that is computed from shared memory: loops over what the lanes do not cover at once.
+void HybridKernel::shared_points(kernel::Body& outer, HybridTile& tile, const Member& m, bool interior) {
+    Rewriter& rewriter = space_.rewriter;
+    KernelBuilder& build = space_.build;
+    const HybridTile::Part& part = tile.part(m);
+    const std::size_t rank = m.definition.dims.size();
+    kernel::Body* body = &KernelBuilder::guarded(outer, tile.first_lane(m));
+    std::vector<ir::Expr> offset(rank), indices;
+    ir::Expr owned = m.live ? space_.writes(m) : nullptr, inside;
+    Rewriter::Bindings point;
+    for (std::size_t d = 0; d < rank; ++d) {
+        const std::int64_t count = tile.shared_count(m, d), lanes = tile.lanes(m, d);
+        if (count == 0) return;
+        ir::Expr i = tile.lane(m, d);
+        if (count > lanes) {
+            ir::Expr round;
+            body = &build.loop(*body, space_.name(m, d) + "_round", constant(0), constant((count + lanes - 1) / lanes),
+                               constant(1), round, interior);
+            i = lanes == 1 ? round
+                           : build.define(*body, space_.name(m, d) + "_i", sum(product(round, constant(lanes)), i), 0);
+        }
+        if (count % lanes != 0) body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, i, constant(count)));
+        offset[d] = rewriter.unique(i);
+        const ir::Expr v = rewriter.expr(tile.first(m, d).add(*rewriter.linear(offset[d]), 1));
+        point[m.definition.dims[d].var] = v;
+        indices.push_back(v);
+        if (!interior) inside = both(inside, space_.inside(m, d, v));
+        if (m.live) owned = both(owned, tile.owned(m, d, offset[d], 0, count - 1));
+    }
+    if (!interior && m.guard) inside = both(inside, rewriter.instance(m.guard, point));
+    body = &KernelBuilder::guarded(*body, inside);
+    const Rewriter::Hook loads = [&](const ir::Expr& e) -> ir::Expr {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
+        const Member* p = space_.member(read->source.index);
+        return p == nullptr ? e : tile.local_read(*p, *read, e);
+    };
+    const ir::VarId var = build.variable(m.definition.name, m.definition.type);
+    add(*body, kernel::Define{var, rewriter.instance(interior ? m.interior.value : m.value, point, loads)});
+    const ir::Expr value = ir::variable(var, m.definition.type);
+    if (part.array >= 0) {
+        add(*body, kernel::Store{{ir::Source::Kind::Local, part.array}, tile.element(offset), {value}, nullptr});
+    }
+    if (m.live) add(*body, kernel::Store{{ir::Source::Kind::Stage, m.stage}, indices, {value}, owned});
+}
+
+/// Algorithm 1, lines 24 to 27; a barrier of the warp wherever a stage touches memory that another one has touched.
+void HybridKernel::stages(kernel::Body& body, HybridTile& tile, HybridRegisters* registers) {
+    std::vector<const HybridTile::Part*> written, read;  // since the last barrier
+    const auto touches = [&](const auto& parts, const HybridTile::Part& part) {
+        return std::any_of(parts.begin(), parts.end(), [&](const auto* other) { return tile.overlap(*other, part); });
+    };
+    for (const Member& m : space_.members) {
+        std::vector<const HybridTile::Part*> reads;
+        for (const poly::GroupEdge& edge : space_.group.edges) {
+            if (edge.reader != m.stage) continue;
+            const HybridTile::Part& part = tile.part(tile.member(edge.producer));
+            if (part.array >= 0) reads.push_back(&part);
+        }
+        const HybridTile::Part& own = tile.part(m);
+        const bool waits =
+            std::any_of(reads.begin(), reads.end(), [&](const auto* part) { return touches(written, *part); }) ||
+            (own.array >= 0 && (touches(written, own) || touches(read, own)));
+        if (waits) {
+            add(body, kernel::Barrier{kernel::Barrier::Scope::Warp});
+            written.clear();
+            read.clear();
+        }
+        read.insert(read.end(), reads.begin(), reads.end());
+        if (own.array >= 0) written.push_back(&own);
+        add(body, kernel::Remark{m.definition.name});
+        shared_points(body, tile, m, registers != nullptr);
+        if (registers != nullptr) registers->compute(body, m);
+    }
+}
+
+kernel::Body HybridKernel::interior() {
+    HybridTile tile(space_, split_dim_, tile_size());
+    tile.split(fraction_);
+    HybridRegisters registers(tile);
+    if (auto reason = registers.too_large()) throw Refusal(*reason);
+    tile.place_arrays();
+    tile.declare_arrays();
+    scratch_ = tile.scratch();
+    kernel::Body body;
+    stages(body, tile, &registers);
+    drop_unused(body);
+    return body;
+}
+
+/// The whole tile, or parts of it, always of the dimension that is longest for its lanes, until the arrays fit.
+std::vector<std::int64_t> HybridKernel::piece_size() {
+    std::vector<std::int64_t> size = tile_size();
+    while (true) {
+        HybridTile tile(space_, split_dim_, size);
+        tile.place_arrays();
+        if (tile.scratch() <= std::max(kEdgeBytes, scratch_)) return size;
+        std::size_t longest = 0;
+        std::int64_t shorter = 0, points = 0;  // of a lane
+        for (std::size_t g = 0; g < size.size(); ++g) {
+            const std::int64_t unit = poly::tile_unit(space_.group, static_cast<int>(g)), lanes = space_.dims[g].lanes;
+            std::int64_t units = size[g] / unit - 1;
+            while (units > 0 && size[g] / unit % units != 0) --units;
+            if (units * unit < lanes || size[g] / lanes <= points) continue;
+            longest = g;
+            shorter = units * unit;
+            points = size[g] / lanes;
+        }
+        if (shorter == 0) return size;
+        size[longest] = shorter;
+    }
+}
+
+kernel::Body HybridKernel::edge() {
+    HybridTile tile(space_, split_dim_, piece_size());
+    tile.place_arrays();
+    tile.declare_arrays();
+    scratch_ = std::max(scratch_, tile.scratch());
+    kernel::Body body;
+    kernel::Body* piece = &body;
+    for (std::size_t g = 0; g < space_.dims.size(); ++g) {
+        const std::int64_t pieces = space_.dims[g].size / tile.size()[g];
+        if (pieces == 1) continue;
+        piece = &space_.build.loop(*piece, "piece", constant(0), constant(pieces), constant(1), tile.piece[g]);
+    }
+    stages(*piece, tile, nullptr);
+    if (piece != &body)
+        add(*piece, kernel::Barrier{kernel::Barrier::Scope::Warp});  // the next one uses the same memory
+    return body;
+}
+
+kernel::Kernel HybridKernel::build() {
+    kernel::Kernel kernel = space_.kernel(space_.members.back().definition.name,
+                                          [&](bool in_interior) { return in_interior ? interior() : edge(); });
+    for (kernel::SharedArray& array : kernel.shared) {
+        if (space_.teams > 1) array.pitch = scratch_;
+    }
+    const std::int64_t bytes = scratch_ * space_.teams, most = fusion::default_gpu().shared_per_block;
+    if (bytes > most) {
+        throw Refusal(fmt::format("its tiles take {} bytes of shared memory, but a block has {}", bytes, most));
+    }
+    return kernel;
+}
+
+std::optional<std::string> check(const poly::Group& group, const fusion::GroupSchedule& schedule) {
+    if (auto reason = check_block(schedule.block, group.rank)) return reason;
+    for (const int points : schedule.tile) {
+        if (points < 1) return "a tile has at least one point";
+    }
+    if (schedule.split < 0 || schedule.split > 2 || schedule.split >= group.rank)
+        return fmt::format("the group has no dimension {} to split", schedule.split);
+    if (!(schedule.frac_reg >= 0 && schedule.frac_reg <= 1))
+        return fmt::format("{} is no part of a tile: it must be from 0 to 1", schedule.frac_reg);
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::variant<kernel::Step, std::string> hybrid_step(kernel::Program& program, const poly::Group& group,
+                                                    const fusion::GroupSchedule& schedule) {
+    if (auto reason = check(group, schedule)) return *reason;
+    try {
+        return kernel::Step{{HybridKernel(program, group, schedule).build()}};
+    } catch (const Refusal& refusal) {
+        return refusal;
+    }
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,88 @@
+// The facts from which cost models judge a group of stages, as plain data: what a point of each stage costs, and how
+// much of each stage a tile computes, keeps and loads. Everything is static: it follows from the program, the sizes
+// that are tuned for, and the group's alignment.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/dependences.h"
+#include "poly/group.h"
+#include "poly/model.h"
+
+namespace pipec::fusion {
+
+/// The reads of one stage from one array whose indices walk alike ("uniformly generated": they differ by constants),
+/// taken together.
+struct Load {
+    ir::Source source;
+    int bytes = 4;     ///< of an element
+    double reads = 1;  ///< of the array, for a point of the stage
+    /// By dimension of the source, from the innermost one in memory outward, over all reads; none where an index can be
+    /// anything.
+    std::vector<std::optional<poly::IndexRelation>> indices;
+    std::vector<std::int64_t> extents;  ///< of the source, in the same order
+};
+
+/// One stage, whatever group it is in.
+struct StageFacts {
+    bool pure = true;
+    int bytes = 4;                     ///< of a value
+    double operations = 0;             ///< instructions that a point takes, loads excepted
+    double reads = 0;                  ///< loads that a point takes
+    int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md)
+    std::int64_t points = 0;           ///< of its domain
+    std::vector<std::int64_t> lo, hi;  ///< the box of its domain
+    std::vector<Load> loads;
+};
+
+/// Facts of every stage of a pipeline, for `sizes` (by index).
+std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
+                                    const std::vector<poly::Dependence>& dependences,
+                                    const std::vector<std::int64_t>& sizes);
+
+/// Sizes that are tuned for where nobody says which: images of about 2048 x 2048.
+std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
+
+struct GroupFacts {
+    poly::Group group;
+    std::vector<StageFacts> stages;     ///< of its members, in its order
+    std::vector<bool> live, kept;       ///< of members: an output of the group; read by a member
+    std::vector<std::int64_t> extents;  ///< of the group's outputs, in group coordinates, by group dimension
+    std::vector<std::int64_t> units;    ///< poly::tile_unit
+};
+GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages);
+
+/// The lanes of a team (a warp or a block) in x, y, z, and the points that each lane computes in each.
+struct TileShape {
+    std::array<int, 3> lanes{32, 1, 1};
+    std::array<int, 3> tile{1, 1, 1};
+};
+
+/// One tile of a group: what one team computes.
+struct TileFacts {
+    std::vector<std::int64_t> size;      ///< by group dimension, in group coordinates
+    double tiles = 1;                    ///< that cover the outputs
+    std::vector<std::int64_t> computed;  ///< points of each member, overlap included
+    std::vector<double> owned;           ///< points of each member that no other tile is there for
+    std::int64_t scratch_bytes = 0;      ///< for the members that are read in the group
+    /// Points of all members that several tiles compute, as a part of those that are computed once.
+    [[nodiscard]] double redundant() const;
+};
+TileFacts tile_facts(const GroupFacts& facts, const TileShape& shape);
+
+/// Bytes of a tile's scratch when `points` of the tile's coordinates in dimension `dim` are held in registers.
+std::int64_t scratch_beside_registers(const GroupFacts& facts, const TileFacts& tile, int dim, std::int64_t points);
+
+/// Least number of transactions of `transaction` bytes in which the lanes of a team, each at one point, load what
+/// `load` of member `member` asks for. Whole dimensions belong to one point.
+double transactions(const GroupFacts& facts, std::size_t member, const Load& load, const std::array<int, 3>& lanes,
+                    int transaction);
+
+/// Loads of member `member` that do not read a member.
+std::vector<const Load*> global_loads(const GroupFacts& facts, std::size_t member);
+
+}  // namespace pipec::fusion

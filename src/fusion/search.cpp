@@ -1,0 +1,250 @@
+#include "fusion/search.h"
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <stdexcept>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace pipec::fusion {
+
+namespace {
+
+/// Nodes of one pass at most; a larger graph is searched in pieces.
+constexpr std::size_t kMostNodes = 256;
+using Set = std::bitset<kMostNodes>;
+
+bool contains(const Set& all, const Set& part) {
+    return (part & ~all).none();
+}
+
+/// The graph of one pass. Its nodes are groups of stages, in an order in which they can run.
+struct Nodes {
+    std::vector<std::vector<int>> stages;
+    std::vector<Set> reads, neighbours;  ///< those that a node reads; those that it reads or that read it
+    std::vector<Set> before, after;      ///< transitively
+
+    Nodes(const StageGraph& graph, std::vector<std::vector<int>> groups) : stages(std::move(groups)) {
+        const std::size_t n = stages.size();
+        reads.resize(n), neighbours.resize(n), before.resize(n), after.resize(n);
+        std::vector<int> node_of(graph.size(), -1);
+        for (std::size_t i = 0; i < n; ++i) {
+            for (const int s : stages[i]) node_of[static_cast<std::size_t>(s)] = static_cast<int>(i);
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            for (const int s : stages[i]) {
+                for (const int source : graph[static_cast<std::size_t>(s)]) {
+                    const int node = node_of[static_cast<std::size_t>(source)];
+                    if (node < 0 || node == static_cast<int>(i)) continue;  // of another piece
+                    const auto j = static_cast<std::size_t>(node);
+                    reads[i].set(j);
+                    neighbours[i].set(j);
+                    neighbours[j].set(i);
+                    before[i] |= before[j];
+                    before[i].set(j);
+                }
+            }
+        }
+        for (std::size_t i = n; i-- > 0;) {
+            for (std::size_t j = 0; j < n; ++j) {
+                if (before[i].test(j)) after[j].set(i);
+            }
+        }
+    }
+
+    /// The stages of some nodes, sorted.
+    [[nodiscard]] std::vector<int> stages_of(const Set& nodes) const {
+        std::vector<int> result;
+        for (std::size_t i = 0; i < stages.size(); ++i) {
+            if (nodes.test(i)) result.insert(result.end(), stages[i].begin(), stages[i].end());
+        }
+        std::sort(result.begin(), result.end());
+        return result;
+    }
+};
+
+/// Nodes that can be a group.
+struct Candidate {
+    Set nodes;
+    Set needs;  ///< nodes that must be done before
+    double cost = 0;
+};
+
+class Pass {
+public:
+    Pass(const Nodes& nodes, const GroupCost& cost, const SearchOptions& options)
+        : nodes_(nodes), cost_(cost), options_(options), starting_at_(nodes.stages.size()) {}
+
+    Grouping run() {
+        find_candidates();
+        find_cheapest();
+        return std::move(result_);
+    }
+
+private:
+    struct State {
+        Set done;
+        double cost = 0;
+        const State* from = nullptr;
+        const Candidate* last = nullptr;
+    };
+
+    /// Connected sets of nodes without a way out and in again, by their number of nodes.
+    void find_candidates() {
+        const std::size_t n = nodes_.stages.size();
+        std::unordered_set<Set> known;
+        std::vector<std::vector<Set>> by_size(n + 1);
+        for (std::size_t i = 0; i < n; ++i) {
+            by_size[1].push_back(Set().set(i));
+            known.insert(by_size[1].back());
+        }
+        std::size_t tried = 0;
+        for (std::size_t size = 1; size <= n; ++size) {
+            for (std::size_t k = 0; k < by_size[size].size(); ++k) {
+                const Set group = by_size[size][k];
+                if (size > 1 && ++tried > options_.most_groups) {
+                    result_.exact = false;
+                    return;
+                }
+                if (!add_candidate(group) && size > 1 && options_.impossible_stays_so) continue;
+                for (const Set& larger : grown(group)) {
+                    if (known.insert(larger).second) by_size[larger.count()].push_back(larger);
+                }
+            }
+            by_size[size].clear();
+        }
+    }
+
+    /// The group and one more neighbour each, with all nodes that then lie between members.
+    [[nodiscard]] std::vector<Set> grown(const Set& group) const {
+        Set around, before, after;
+        for (std::size_t i = 0; i < nodes_.stages.size(); ++i) {
+            if (!group.test(i)) continue;
+            around |= nodes_.neighbours[i];
+            before |= nodes_.before[i];
+            after |= nodes_.after[i];
+        }
+        around &= ~group;
+        std::vector<Set> result;
+        for (std::size_t i = 0; i < nodes_.stages.size(); ++i) {
+            if (!around.test(i)) continue;
+            const Set between = (before | nodes_.before[i]) & (after | nodes_.after[i]);
+            result.push_back((group | between).set(i));
+        }
+        return result;
+    }
+
+    bool add_candidate(const Set& group) {
+        const std::optional<double> cost = cost_(nodes_.stages_of(group));
+        if (!cost) {
+            if (group.count() == 1) throw std::logic_error("a stage by itself has no cost");
+            return false;
+        }
+        Candidate candidate{group, {}, *cost};
+        std::size_t first = nodes_.stages.size();
+        for (std::size_t i = nodes_.stages.size(); i-- > 0;) {
+            if (!group.test(i)) continue;
+            candidate.needs |= nodes_.reads[i];
+            first = i;
+        }
+        candidate.needs &= ~group;
+        // Nothing in the group is before its first node: the group can only run once that one can.
+        starting_at_[first].push_back(candidate);
+        return true;
+    }
+
+    void find_cheapest() {
+        const std::size_t n = nodes_.stages.size();
+        std::vector<std::vector<State>> layers(n + 1);  // by the number of nodes done
+        std::vector<std::unordered_map<Set, std::size_t>> index(n + 1);
+        layers[0].push_back({});
+        for (std::size_t size = 0; size < n; ++size) {
+            trim(layers[size]);
+            index[size].clear();
+            for (const State& state : layers[size]) {
+                for (std::size_t first = 0; first < n; ++first) {
+                    if (state.done.test(first) || !contains(state.done, nodes_.reads[first])) continue;
+                    for (const Candidate& group : starting_at_[first]) {
+                        if ((group.nodes & state.done).any() || !contains(state.done, group.needs)) continue;
+                        const Set done = state.done | group.nodes;
+                        const std::size_t count = done.count();
+                        const auto [place, is_new] = index[count].emplace(done, layers[count].size());
+                        const State next{done, state.cost + group.cost, &state, &group};
+                        if (is_new)
+                            layers[count].push_back(next);
+                        else if (next.cost < layers[count][place->second].cost)
+                            layers[count][place->second] = next;
+                    }
+                }
+            }
+        }
+        const State& end = layers[n].front();
+        result_.cost = end.cost;
+        for (const State* state = &end; state->from != nullptr; state = state->from) {
+            result_.groups.push_back(nodes_.stages_of(state->last->nodes));
+        }
+        std::reverse(result_.groups.begin(), result_.groups.end());
+    }
+
+    /// Keeps the cheapest states. Each of them reaches the end: what is left can always be done stage by stage.
+    void trim(std::vector<State>& layer) {
+        if (layer.size() <= options_.most_states) return;
+        result_.exact = false;
+        std::stable_sort(layer.begin(), layer.end(), [](const State& a, const State& b) { return a.cost < b.cost; });
+        layer.resize(options_.most_states);
+    }
+
+    const Nodes& nodes_;
+    const GroupCost& cost_;
+    const SearchOptions& options_;
+    std::vector<std::vector<Candidate>> starting_at_;  ///< by the first node
+    Grouping result_;
+};
+
+/// One pass over nodes that are groups.
+Grouping search_pieces(const StageGraph& graph, const std::vector<std::vector<int>>& groups, const GroupCost& cost,
+                       const SearchOptions& options) {
+    Grouping result;
+    result.exact = groups.size() <= kMostNodes;
+    for (std::size_t begin = 0; begin < groups.size(); begin += kMostNodes) {
+        const auto first = groups.begin() + static_cast<std::ptrdiff_t>(begin);
+        const auto last = first + static_cast<std::ptrdiff_t>(std::min(kMostNodes, groups.size() - begin));
+        const Nodes nodes(graph, {first, last});
+        const Grouping piece = Pass(nodes, cost, options).run();
+        result.groups.insert(result.groups.end(), piece.groups.begin(), piece.groups.end());
+        result.cost += piece.cost;
+        result.exact = result.exact && piece.exact;
+    }
+    return result;
+}
+
+}  // namespace
+
+Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options) {
+    std::map<std::vector<int>, std::optional<double>> known;
+    const GroupCost ask_once = [&](const std::vector<int>& stages) {
+        const auto [place, is_new] = known.try_emplace(stages);
+        if (is_new) place->second = cost(stages);
+        return place->second;
+    };
+    Grouping result;  // of what was done so far
+    for (std::size_t s = 0; s < graph.size(); ++s) {
+        result.groups.push_back({static_cast<int>(s)});
+        result.cost += ask_once(result.groups.back()).value_or(0);
+    }
+    for (bool again = true; again; ++result.passes) {
+        Grouping next = search_pieces(graph, result.groups, ask_once, options);
+        const bool better = next.cost < result.cost;
+        // A graph whose nodes are groups says nothing about groupings of what is in them.
+        result.exact = result.passes == 0 && next.exact;
+        again = better && !next.exact;
+        if (!better) continue;
+        result.groups = std::move(next.groups);
+        result.cost = next.cost;
+    }
+    result.asked = known.size();
+    return result;
+}
+
+}  // namespace pipec::fusion

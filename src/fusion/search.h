@@ -1,0 +1,48 @@
+// Bounded dynamic-programming fusion (A. Jangda, U. Bondhugula, "An Effective Fusion and Tile Size Model for Optimizing
+// Image Processing Pipelines", PPoPP 2018; paper, section "Dynamic Programming Fusion"): the grouping of a graph's
+// stages with the least sum of costs, for any cost of a group.
+//
+// A grouping is a partition of the stages into connected groups that can run one after the other. So there is an order
+// in which, after each group, the stages that have run are closed under "reads": a state. The least cost of reaching a
+// state depends on the state alone,
+//
+//     least(done + group) = min over group of least(done) + cost(group),
+//
+// and states are visited by the number of their stages. Both kinds of numbers can be exponential in the width of the
+// graph. Groups are enumerated by their size, up to a number of them; of the states of one size only the cheapest are
+// kept. Where one of the two bounds was met, the groups found become the nodes of a smaller graph, which is searched
+// again, as long as that helps: each pass can only improve on what it starts from.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace pipec::fusion {
+
+/// For each stage, the stages that it reads; all of them come before it.
+using StageGraph = std::vector<std::vector<int>>;
+
+/// The cost of stages (sorted) as one group; none where they cannot be one. It is asked once for each group. A single
+/// stage always has one.
+using GroupCost = std::function<std::optional<double>(const std::vector<int>& stages)>;
+
+struct SearchOptions {
+    std::size_t most_groups = 20'000;  ///< whose cost is asked for in one pass
+    std::size_t most_states = 1'000;   ///< with the same number of stages done
+    /// Where some stages cannot be a group, no more of them can: growing stops there.
+    bool impossible_stays_so = false;
+};
+
+struct Grouping {
+    std::vector<std::vector<int>> groups;  ///< each sorted, in an order in which they can run
+    double cost = 0;
+    bool exact = true;      ///< no bound was met: no grouping costs less
+    std::size_t asked = 0;  ///< groups whose cost was asked for
+    std::size_t passes = 0;
+};
+
+Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options = {});
+
+}  // namespace pipec::fusion

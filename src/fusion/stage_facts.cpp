@@ -1,0 +1,204 @@
+// What a point of each stage costs, read off its expression.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "fusion/group_facts.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+constexpr std::int64_t kUsualSize = 2048;
+/// Rounds of a loop whose bounds are not known.
+constexpr double kUnknownRounds = 16;
+
+/// The value of an expression over sizes, none where it has anything else in it.
+std::optional<std::int64_t> evaluate(const ir::Expr& e, const std::vector<std::int64_t>& sizes) {
+    if (const auto constant = ir::as_int(e)) return constant;
+    if (const auto* size = ir::as<ir::SizeRef>(e)) return sizes.at(static_cast<std::size_t>(size->index));
+    if (const auto* select = ir::as<ir::Select>(e)) {
+        const auto cond = evaluate(select->cond, sizes);
+        if (!cond) return std::nullopt;
+        return evaluate(*cond != 0 || !select->otherwise ? select->then : select->otherwise, sizes);
+    }
+    const auto* binary = ir::as<ir::Binary>(e);
+    if (binary == nullptr || !ir::is_int(binary->a->type)) return std::nullopt;
+    const auto a = evaluate(binary->a, sizes), b = evaluate(binary->b, sizes);
+    if (!a || !b) return std::nullopt;
+    // The IR's own folding knows what each operator means.
+    return ir::as_int(ir::binary(binary->op, ir::constant(binary->a->type, *a), ir::constant(binary->b->type, *b)));
+}
+
+/// Instructions of one node, without its operands: about their issue slots on a GPU.
+double instructions(const ir::Expr& e) {
+    const double wide = ir::bits(e->type) == 64 ? 2 : 1;
+    return std::visit(ir::overloaded{[&](const ir::Binary& n) {
+                                         const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
+                                         if (!division) return wide;
+                                         if (ir::is_float(e->type)) return 8 * wide;  // exactly rounded
+                                         return ir::as_int(n.b) ? 3 * wide : 20 * wide;
+                                     },
+                                     [&](const ir::Unary&) { return wide; }, [&](const ir::Cast&) { return wide; },
+                                     [&](const ir::Select&) { return wide; },
+                                     [&](const ir::Call& n) {
+                                         if (n.fn == ir::Builtin::Abs) return wide;
+                                         return n.fn == ir::Builtin::Sqrt ? 8 * wide : 20 * wide;
+                                     },
+                                     [&](const ir::Reduce&) { return wide; },  // folding one value in
+                                     [](const auto&) { return 0.0; }},
+                      e->value);
+}
+
+/// What a point executes of an expression: `weight` of each node, times the rounds of the loops around it.
+double executed(const ir::Expr& root, const std::vector<std::int64_t>& sizes,
+                const std::function<double(const ir::Expr&)>& weight) {
+    double sum = 0;
+    ir::for_each_node(root, [&](const ir::Expr& e) {
+        sum += weight(e);
+        const auto* reduce = ir::as<ir::Reduce>(e);
+        if (reduce == nullptr) return;
+        double rounds = 1;
+        for (const ir::Range& range : reduce->ranges) {
+            const auto lo = evaluate(range.lo, sizes), hi = evaluate(range.hi, sizes);
+            rounds *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : kUnknownRounds;
+        }
+        // Of the fold itself, and of the body, whose nodes this walk meets once.
+        sum += (rounds - 1) * (weight(e) + executed(reduce->body, sizes, weight));
+    });
+    return sum;
+}
+
+/// Registers for evaluating an expression (R. Sethi, J. Ullman, "The Generation of Optimal Code for Arithmetic
+/// Expressions", J. ACM 17(4), 1970): the operand that needs the most first, each result held until its operator.
+class Pressure {
+public:
+    int of(const ir::Expr& e) {
+        if (!e) return 0;
+        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
+        const int result = walk(e);
+        memo_.emplace(e.get(), result);
+        return result;
+    }
+
+private:
+    static int width(const ir::Expr& e) { return ir::bits(e->type) == 64 ? 2 : 1; }
+    int walk(const ir::Expr& e) {
+        if (ir::as<ir::IntConstant>(e) || ir::as<ir::FloatConstant>(e)) return 0;  // part of the instruction
+        if (ir::as<ir::ParamRef>(e) || ir::as<ir::SizeRef>(e)) return 0;           // in constant memory
+        if (const auto* let = ir::as<ir::Let>(e)) return std::max(of(let->value), width(let->value) + of(let->body));
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            return width(e) + static_cast<int>(reduce->ranges.size()) + of(reduce->body);
+        }
+        std::vector<std::pair<int, int>> operands;  // need, width of the result
+        for (const ir::Expr& child : ir::children(e)) operands.emplace_back(of(child), width(child));
+        std::sort(operands.begin(), operands.end(), std::greater<>());
+        int need = width(e), held = 0;
+        for (const auto& [operand, result] : operands) {
+            need = std::max(need, held + operand);
+            if (operand > 0) held += result;
+        }
+        return need;
+    }
+    std::unordered_map<const ir::Node*, int> memo_;
+};
+
+/// Registers that every kernel has for its place in the grid, bounds and temporary addresses.
+constexpr int kBaseRegisters = 6;
+
+int registers(const ir::Stage& stage, const ir::Expr& value, const StageFacts& facts) {
+    std::vector<ir::Source> arrays;  // each has an address, of two registers
+    for (const Load& load : facts.loads) {
+        if (std::find(arrays.begin(), arrays.end(), load.source) == arrays.end()) arrays.push_back(load.source);
+    }
+    return kBaseRegisters + static_cast<int>(stage.dims.size() + 2 * arrays.size()) + Pressure().of(value);
+}
+
+/// The same slope: what such reads touch differs by a constant.
+bool walk_alike(const std::optional<poly::IndexRelation>& a, const std::optional<poly::IndexRelation>& b) {
+    if (!a || !b) return !a && !b;
+    return a->dim == b->dim && a->num == b->num && a->den == b->den;
+}
+
+void add_load(StageFacts& facts, Load load) {
+    for (Load& other : facts.loads) {
+        if (other.source != load.source ||
+            !std::equal(other.indices.begin(), other.indices.end(), load.indices.begin(), walk_alike)) {
+            continue;
+        }
+        for (std::size_t d = 0; d < load.indices.size(); ++d) {
+            if (!load.indices[d]) continue;
+            other.indices[d]->lo = std::min(other.indices[d]->lo, load.indices[d]->lo);
+            other.indices[d]->hi = std::max(other.indices[d]->hi, load.indices[d]->hi);
+        }
+        return;
+    }
+    facts.loads.push_back(std::move(load));
+}
+
+/// What a dependence reads, with the source's dimensions from the innermost one in memory outward.
+Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages, const poly::Dependence& d,
+             const std::vector<std::int64_t>& sizes) {
+    Load load;
+    load.source = d.source;
+    const auto index = static_cast<std::size_t>(d.source.index);
+    for (std::size_t i = d.indices.size(); i-- > 0;) {
+        if (d.source.kind == ir::Source::Kind::Input) {
+            const ir::Buffer& buffer = pipeline.inputs.at(index);
+            const auto dim = static_cast<std::size_t>(buffer.order.at(i));
+            load.bytes = ir::bytes(buffer.type);
+            load.indices.push_back(d.indices[dim]);
+            load.extents.push_back(evaluate(buffer.extents[dim], sizes).value_or(kUsualSize));
+        } else {
+            load.bytes = stages.at(index).bytes;
+            load.indices.push_back(d.indices[i]);
+            load.extents.push_back(stages.at(index).hi[i] - stages.at(index).lo[i]);
+        }
+    }
+    return load;
+}
+
+}  // namespace
+
+std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
+                                    const std::vector<poly::Dependence>& dependences,
+                                    const std::vector<std::int64_t>& sizes) {
+    std::vector<StageFacts> result;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        const ir::Stage& stage = pipeline.stages[s];
+        StageFacts& facts = result.emplace_back();
+        facts.bytes = ir::bytes(stage.type);
+        facts.points = 1;
+        for (const poly::Interval& interval : model.domains.at(s).box) {
+            const std::int64_t lo = evaluate(interval.lo, sizes).value_or(0);
+            const std::int64_t hi = evaluate(interval.hi, sizes).value_or(lo + kUsualSize);
+            facts.lo.push_back(lo);
+            facts.hi.push_back(std::max(lo, hi));
+            facts.points *= facts.hi.back() - lo;
+        }
+        for (const poly::Dependence& d : dependences) {
+            if (d.reader == static_cast<int>(s)) add_load(facts, load_of(pipeline, result, d, sizes));
+        }
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        facts.pure = pure != nullptr;
+        if (pure == nullptr) continue;
+        facts.operations = executed(pure->value, sizes, instructions);
+        for (Load& load : facts.loads) {
+            load.reads = executed(pure->value, sizes, [&](const ir::Expr& e) {
+                const auto* read = ir::as<ir::Read>(e);
+                return read != nullptr && read->source == load.source ? 1.0 : 0.0;
+            });
+        }
+        facts.reads = executed(pure->value, sizes, [](const ir::Expr& e) { return ir::as<ir::Read>(e) ? 1.0 : 0.0; });
+        facts.registers = registers(stage, pure->value, facts);
+    }
+    return result;
+}
+
+std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
+    return std::vector<std::int64_t>(pipeline.sizes.size(), kUsualSize);
+}
+
+}  // namespace pipec::fusion

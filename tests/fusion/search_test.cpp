@@ -1,0 +1,212 @@
+// The search for groupings: against all groupings there are, and how it grows.
+#include "fusion/search.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <random>
+#include <set>
+
+namespace pipec::fusion {
+namespace {
+
+/// Stages that each read some of the few before them.
+StageGraph random_graph(std::size_t count, std::mt19937_64& rng) {
+    StageGraph graph(count);
+    for (std::size_t i = 1; i < count; ++i) {
+        for (std::size_t j = i > 4 ? i - 4 : 0; j < i; ++j) {
+            if (rng() % 3 == 0) graph[i].push_back(static_cast<int>(j));
+        }
+    }
+    return graph;
+}
+
+bool is_connected(const StageGraph& graph, const std::vector<int>& stages) {
+    const std::set<int> members(stages.begin(), stages.end());
+    std::set<int> reached{stages.front()};
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (const int s : stages) {
+            for (const int source : graph[static_cast<std::size_t>(s)]) {
+                if (members.count(source) == 0 || reached.count(s) == reached.count(source)) continue;
+                reached.insert({s, source});
+                grew = true;
+            }
+        }
+    }
+    return reached.size() == members.size();
+}
+
+/// Whether the groups can run one after the other.
+bool can_run(const StageGraph& graph, const std::vector<std::vector<int>>& groups) {
+    std::set<int> done;
+    std::vector<bool> ran(groups.size(), false);
+    for (std::size_t left = groups.size(); left > 0;) {
+        const std::size_t before = left;
+        for (std::size_t g = 0; g < groups.size(); ++g) {
+            std::set<int> there = done;
+            there.insert(groups[g].begin(), groups[g].end());
+            const bool ready = std::all_of(groups[g].begin(), groups[g].end(), [&](int s) {
+                const std::vector<int>& reads = graph[static_cast<std::size_t>(s)];
+                return std::all_of(reads.begin(), reads.end(), [&](int source) { return there.count(source) > 0; });
+            });
+            if (ran[g] || !ready) continue;
+            ran[g] = true;
+            done = there;
+            --left;
+        }
+        if (left == before) return false;
+    }
+    return true;
+}
+
+/// The least cost of all groupings, by trying every partition of the stages.
+double exhaustive(const StageGraph& graph, const GroupCost& cost, std::size_t next,
+                  std::vector<std::vector<int>>& groups) {
+    if (next == graph.size()) {
+        double sum = 0;
+        for (const std::vector<int>& group : groups) {
+            if (!is_connected(graph, group)) return 1e9;
+            const auto of_group = cost(group);
+            if (!of_group) return 1e9;
+            sum += *of_group;
+        }
+        return can_run(graph, groups) ? sum : 1e9;
+    }
+    double least = 1e9;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        groups[g].push_back(static_cast<int>(next));
+        least = std::min(least, exhaustive(graph, cost, next + 1, groups));
+        groups[g].pop_back();
+    }
+    groups.push_back({static_cast<int>(next)});
+    least = std::min(least, exhaustive(graph, cost, next + 1, groups));
+    groups.pop_back();
+    return least;
+}
+
+/// A cost of its own for every group; some are impossible.
+GroupCost random_cost(std::uint64_t seed) {
+    return [seed](const std::vector<int>& stages) -> std::optional<double> {
+        std::uint64_t hash = seed;
+        for (const int s : stages) hash = (hash ^ static_cast<std::uint64_t>(s + 1)) * 0x9E3779B97F4A7C15U;
+        std::mt19937_64 rng(hash);
+        if (stages.size() > 1 && rng() % 4 == 0) return std::nullopt;
+        return static_cast<double>(rng() % 1000) * (stages.size() > 1 ? 1.5 : 1);
+    };
+}
+
+void expect_valid(const StageGraph& graph, const GroupCost& cost, const Grouping& found) {
+    double sum = 0;
+    std::set<int> seen, done;
+    for (const std::vector<int>& group : found.groups) {
+        EXPECT_TRUE(is_connected(graph, group));
+        for (const int s : group) EXPECT_TRUE(seen.insert(s).second);
+        for (const int s : group) {
+            for (const int source : graph[static_cast<std::size_t>(s)]) EXPECT_TRUE(seen.count(source) > 0);
+        }
+        sum += cost(group).value();
+    }
+    EXPECT_EQ(seen.size(), graph.size());
+    EXPECT_DOUBLE_EQ(sum, found.cost);
+}
+
+TEST(Search, FindsTheCheapestOfAllGroupings) {
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 rng(seed);
+        const StageGraph graph = random_graph(1 + rng() % 8, rng);
+        const GroupCost cost = random_cost(seed);
+        const Grouping found = find_grouping(graph, cost);
+        expect_valid(graph, cost, found);
+        EXPECT_TRUE(found.exact);
+        std::vector<std::vector<int>> groups;
+        EXPECT_DOUBLE_EQ(found.cost, exhaustive(graph, cost, 0, groups));
+    }
+}
+
+TEST(Search, WithBoundsItIsValidAndNoWorseThanStageByStage) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 rng(seed);
+        const StageGraph graph = random_graph(12, rng);
+        const GroupCost cost = random_cost(seed);
+        double stage_by_stage = 0;
+        for (int s = 0; s < 12; ++s) stage_by_stage += cost({s}).value();
+        const Grouping exact = find_grouping(graph, cost);
+        for (const SearchOptions& options : {SearchOptions{.most_groups = 10}, SearchOptions{.most_states = 2}}) {
+            const Grouping found = find_grouping(graph, cost, options);
+            expect_valid(graph, cost, found);
+            EXPECT_LE(found.cost, stage_by_stage);
+            EXPECT_GE(found.cost, exact.cost - 1e-9);
+        }
+    }
+}
+
+/// Every group costs less than its parts, up to a number of stages.
+GroupCost best_with(std::size_t most) {
+    return [most](const std::vector<int>& stages) -> std::optional<double> {
+        if (stages.size() > most) return std::nullopt;
+        return 100 + static_cast<double>(stages.size());
+    };
+}
+
+TEST(Search, MergesWhatAPassWithBoundsLeft) {
+    StageGraph chain(64);
+    for (int i = 1; i < 64; ++i) chain[static_cast<std::size_t>(i)] = {i - 1};
+    // The first pass tries pairs only.
+    const Grouping found = find_grouping(chain, best_with(16), {.most_groups = 63, .most_states = 1000});
+    EXPECT_FALSE(found.exact);
+    EXPECT_LE(found.groups.size(), 5u);  // 4 would do
+    EXPECT_GE(found.passes, 3u);
+}
+
+TEST(Search, GraphsOfMoreNodesThanAPassHasAreSearchedInPieces) {
+    StageGraph chain(700);
+    for (int i = 1; i < 700; ++i) chain[static_cast<std::size_t>(i)] = {i - 1};
+    const GroupCost cost = best_with(7);
+    const Grouping found = find_grouping(chain, cost, {.most_groups = 5000});
+    expect_valid(chain, cost, found);
+    EXPECT_LE(found.groups.size(), 104u);  // 100 would do; groups do not span two pieces
+}
+
+/// Down and up again: each level is reduced in two stages; on the way back each level adds its own detail.
+StageGraph pyramid(int stages) {
+    const int levels = std::max(1, (stages - 1) / 6);
+    StageGraph graph;
+    const auto add = [&](std::vector<int> reads) {
+        graph.push_back(std::move(reads));
+        return static_cast<int>(graph.size()) - 1;
+    };
+    std::vector<int> level{add({})}, detail;
+    for (int l = 0; l < levels; ++l) level.push_back(add({add({level.back()})}));
+    for (int l = 0; l < levels; ++l)
+        detail.push_back(add({level[static_cast<std::size_t>(l)], add({level[static_cast<std::size_t>(l) + 1]})}));
+    int result = level.back();
+    for (int l = levels; l-- > 0;) result = add({detail[static_cast<std::size_t>(l)], add({result})});
+    return graph;
+}
+
+TEST(Search, GrowthWithTheNumberOfStages) {
+    for (const bool is_chain : {true, false}) {
+        for (const int count : {10, 20, 50, 100, 200}) {
+            StageGraph graph(static_cast<std::size_t>(count));
+            for (int i = 1; i < count; ++i) graph[static_cast<std::size_t>(i)] = {i - 1};
+            if (!is_chain) graph = pyramid(count);
+            const auto begin = std::chrono::steady_clock::now();
+            const Grouping found = find_grouping(graph, best_with(6), {.impossible_stays_so = true});
+            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+            std::printf("%-8s %3zu stages: %6.3f s, %6zu groups asked for, %zu passes%s\n",
+                        is_chain ? "chain" : "pyramid", graph.size(), seconds, found.asked, found.passes,
+                        found.exact ? "" : ", bounded");
+            expect_valid(graph, best_with(6), found);
+            EXPECT_LT(seconds, 10);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pipec::fusion

@@ -15,6 +15,7 @@ namespace pipec::codegen {
 
 namespace {
 
+constexpr std::int64_t kBytes = 16;
 constexpr std::int64_t kCount = 16;
 
 /// Elements of one group differ by a constant offset only.
@@ -72,13 +73,43 @@ Array array_of(const ir::Pipeline& pipeline, const std::vector<kernel::SharedArr
     return {pipeline.stages.at(i).name, pipeline.stages.at(i).type};
 }
 
+/// Elements of an array by their offset.
+using Offsets = std::map<std::int64_t, std::size_t>;
+
+std::int64_t floor_multiple(std::int64_t a, std::int64_t b) {
+    return a - ((a % b) + b) % b;
+}
+
+/// The `width` elements from `first` on, kFiller for those that are not there.
+Pack filled(const Offsets& at, std::int64_t first, std::int64_t width) {
+    Pack pack;
+    for (std::int64_t i = first; i < first + width; ++i) {
+        const auto found = at.find(i);
+        pack.push_back(found == at.end() ? kFiller : found->second);
+    }
+    return pack;
+}
+
+/// The fewest packs for those of the `width` elements from `first` on that are there.
+void split(const Offsets& at, std::int64_t first, std::int64_t width, std::vector<Pack>& packs) {
+    Pack pack = filled(at, first, width);
+    const auto fillers = std::count(pack.begin(), pack.end(), kFiller);
+    if (fillers == width) return;
+    if (fillers == 0) {
+        packs.push_back(std::move(pack));
+        return;
+    }
+    split(at, first, width / 2, packs);
+    split(at, first + width / 2, width / 2, packs);
+}
+
 }  // namespace
 
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
                              const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared,
-                             std::int64_t most_bytes) {
+                             std::int64_t most_bytes, bool fill) {
     struct Group {
-        std::map<std::int64_t, std::size_t> at;  ///< element by offset
+        Offsets at;
         std::int64_t widest = 1;
     };
     std::map<GroupKey, Group> groups;
@@ -95,30 +126,26 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
         Group& group = groups[place->key];
         if (!group.at.emplace(place->offset, i).second) packs.push_back({i});
         group.widest = std::min(kCount, most_bytes / ir::bytes(array_of(pipeline, shared, source).type));
+        // What fills a pack must be in the same row.
+        const auto in_row = [&](std::int64_t width) {
+            return !fill || !is_local(source) ||
+                   shared.at(static_cast<std::size_t>(source.index)).extents.back() % width == 0;
+        };
+        while (!in_row(group.widest)) group.widest /= 2;
         const auto aligned = [&](const auto& term) { return rewriter.is_multiple(term, group.widest); };
         while (group.widest > 1 && !std::all_of(place->known_part.begin(), place->known_part.end(), aligned)) {
             group.widest /= 2;
         }
     }
-    for (auto& [key, group] : groups) {
-        for (std::int64_t width = group.widest; width >= 1; width /= 2) {
-            for (auto first = group.at.begin(); first != group.at.end();) {
-                Pack pack;
-                if (first->first % width == 0) {
-                    for (std::int64_t k = 0; k < width; ++k) {
-                        const auto found = group.at.find(first->first + k);
-                        if (found != group.at.end()) pack.push_back(found->second);
-                    }
-                }
-                if (static_cast<std::int64_t>(pack.size()) != width) {
-                    ++first;
-                    continue;
-                }
-                packs.push_back(pack);
-                const std::int64_t offset = first->first;
-                group.at.erase(first, group.at.upper_bound(offset + width - 1));
-                first = group.at.upper_bound(offset);
-            }
+    for (const auto& [key, group] : groups) {
+        const bool fills = fill && key.front() == static_cast<std::int64_t>(ir::Source::Kind::Local);
+        for (auto i = group.at.begin(); i != group.at.end();) {
+            const std::int64_t first = floor_multiple(i->first, group.widest);
+            std::vector<Pack> of_vector;
+            split(group.at, first, group.widest, of_vector);
+            if (fills && of_vector.size() > 1) of_vector = {filled(group.at, first, group.widest)};
+            packs.insert(packs.end(), of_vector.begin(), of_vector.end());
+            i = group.at.lower_bound(first + group.widest);
         }
     }
     std::sort(packs.begin(), packs.end());
@@ -151,10 +178,21 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
     return found;
 }
 
-std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements) {
+namespace {
+
+/// Where the first element that is no filler stands.
+std::size_t first_of(const Pack& pack) {
+    return static_cast<std::size_t>(std::find_if(pack.begin(), pack.end(), [](std::size_t i) { return i != kFiller; }) -
+                                    pack.begin());
+}
+
+}  // namespace
+
+std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool fill) {
     std::vector<Pack> result;
-    for (Pack& pack : find_packs(rewriter_, program_.pipeline, program_.model, elements, build_.kernel.shared)) {
-        const bool global = !is_local(elements[pack.front()].source);
+    for (Pack& pack :
+         find_packs(rewriter_, program_.pipeline, program_.model, elements, build_.kernel.shared, kBytes, fill)) {
+        const bool global = !is_local(elements[pack[first_of(pack)]].source);
         if (global && !global_) {
             for (const std::size_t element : pack) result.push_back({element});
             continue;
@@ -165,20 +203,27 @@ std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements) {
     return result;
 }
 
-void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values) {
+void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill) {
     const std::vector<ir::Expr> reads = certain_reads(values);
     std::vector<Element> elements;
     for (const ir::Expr& e : reads) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
     std::map<const ir::Node*, ir::Expr> loaded;
-    for (const Pack& pack : packs(elements)) {
+    for (const Pack& pack : packs(elements, fill)) {
         if (pack.size() == 1) continue;
-        const Element& first = elements[pack.front()];
-        kernel::Load load{{}, first.source, first.indices};
-        const std::string name = array_of(program_.pipeline, build_.kernel.shared, first.source).name;
-        for (const std::size_t element : pack) {
-            const ir::VarId var = build_.variable(name, reads[element]->type);
+        const std::size_t known = first_of(pack);
+        const Element& element = elements[pack[known]];
+        const Array array = array_of(program_.pipeline, build_.kernel.shared, element.source);
+        kernel::Load load{{}, element.source, element.indices};
+        if (known > 0) {  // an array in shared memory: its last dimension is the innermost one
+            Linear last = *rewriter_.linear(load.indices.back());
+            last.constant -= static_cast<std::int64_t>(known);
+            load.indices.back() = rewriter_.expr(last);
+        }
+        const std::string name = array.name;
+        for (const std::size_t i : pack) {
+            const ir::VarId var = build_.variable(name, array.type);
             load.vars.push_back(var);
-            loaded[reads[element].get()] = ir::variable(var, reads[element]->type);
+            if (i != kFiller) loaded[reads[i].get()] = ir::variable(var, array.type);
         }
         add(body, std::move(load));
     }
@@ -191,7 +236,7 @@ void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values) {
 }
 
 void PackWriter::store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values) {
-    for (const Pack& pack : packs(elements)) {
+    for (const Pack& pack : packs(elements, false)) {
         const Element& first = elements[pack.front()];
         kernel::Store store{first.source, first.indices, {}, nullptr};
         for (const std::size_t element : pack) store.values.push_back(values[element]);

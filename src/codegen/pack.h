@@ -2,6 +2,7 @@
 // other in memory, at an address that is a multiple of their size.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "codegen/kernel_build.h"
@@ -20,14 +21,17 @@ struct Element {
 
 /// Elements (by their position in the list) that one access covers, in the order of memory.
 using Pack = std::vector<std::size_t>;
+/// An element that is not in the list.
+inline constexpr std::size_t kFiller = SIZE_MAX;
 
 /// Splits elements into packs of 1, 2, 4, 8 or 16, of at most 16 bytes. All of a pack's elements are in the list:
 /// nothing else is touched. The first element's offset is a multiple of the count as far as strides are known
 /// (codegen/strides.h); of the other strides and of the pointer that is for the launch to check. `shared` are the
 /// kernel's arrays (Source::Kind::Local), of which everything is known. No access is of more than `most_bytes`.
+/// `fill`: where that saves accesses, packs of shared arrays have other elements besides, kFiller.
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
                              const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared = {},
-                             std::int64_t most_bytes = 16);
+                             std::int64_t most_bytes = 16, bool fill = false);
 
 /// The reads that are evaluated whenever one of `roots` is, each once.
 std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots);
@@ -40,7 +44,8 @@ public:
         : program_(program), build_(build), rewriter_(rewriter), global_(global) {}
 
     /// Loads what the values read for certain, as far as it comes in packs; the values then use what was loaded.
-    void load(kernel::Body& body, std::vector<ir::Expr>& values);
+    /// `fill`: everything in shared arrays may be read, whose rows are whole vectors.
+    void load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill = false);
     /// Stores each value to its element.
     void store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values);
 
@@ -48,7 +53,7 @@ public:
     [[nodiscard]] bool has_packs() const { return has_packs_; }
 
 private:
-    std::vector<Pack> packs(const std::vector<Element>& elements);
+    std::vector<Pack> packs(const std::vector<Element>& elements, bool fill);
 
     kernel::Program& program_;
     KernelBuilder& build_;

@@ -78,6 +78,9 @@ private:
         ir::Expr known_rows;  ///< rows before this one belong to the patch above, too; may be null
     };
 
+    /// What is known to be in the interior: all that the tile computes, or just the patch.
+    enum class Known : std::uint8_t { Tile, Patch, Nothing };
+
     kernel::Body stages(bool interior);
     [[nodiscard]] bool waits(const Member& m, const Members& since) const;
     [[nodiscard]] static bool alike(const Member& a, const Member& b);
@@ -89,7 +92,7 @@ private:
     kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, bool unrolls, Patch& patch);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& offset);
     ir::Expr inside_interior(const Member& m, const Patch& patch);
-    void compute(kernel::Body& body, const Members& together, const Patch& patch, bool interior);
+    void compute(kernel::Body& body, const Members& together, const Patch& patch, Known known);
     void store_row(kernel::Body& body, const Member& m, const std::vector<ir::Expr>& offset,
                    const std::vector<ir::Expr>& values);
 
@@ -253,7 +256,7 @@ kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const P
 }
 
 /// Straight-line code for a patch: what it reads, then all values, then what it writes.
-void TileKernel::compute(kernel::Body& body, const Members& together, const Patch& patch, bool interior) {
+void TileKernel::compute(kernel::Body& body, const Members& together, const Patch& patch, Known known) {
     const TileArrays::Axes axes = arrays_.axes(*together.front());
     std::vector<std::vector<ir::Expr>> offsets;
     std::vector<ir::Expr> values;  // member after member
@@ -268,10 +271,11 @@ void TileKernel::compute(kernel::Body& body, const Members& together, const Patc
             for (std::size_t d = 0; d < offset.size(); ++d) {
                 point[m->definition.dims[d].var] = coordinate(*m, d, offset[d]);
             }
-            values.push_back(rewriter().instance(interior ? m->interior.value : m->value, point, arrays_.reads()));
+            values.push_back(
+                rewriter().instance(known == Known::Nothing ? m->value : m->interior.value, point, arrays_.reads()));
         }
     }
-    packs_.load(body, values);
+    packs_.load(body, values, known == Known::Tile);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const ir::Stage& stage = together[i / offsets.size()]->definition;
         const ir::VarId var = space_.build.variable(stage.name, stage.type);
@@ -313,7 +317,7 @@ void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vecto
 void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
     Patch patch;
     kernel::Body& body = deal_out(outer, *together.front(), patches_of(together), true, patch);
-    compute(body, together, patch, true);
+    compute(body, together, patch, Known::Tile);
 }
 
 /// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage.
@@ -326,7 +330,7 @@ void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
     kernel::Body* body = &deal_out(outer, m, patches, false, patch);
     if (patches.columns > 1) {
         kernel::If& choice = add(*body, kernel::If{inside_interior(m, patch), {}, {}});
-        compute(choice.then, {&m}, patch, true);
+        compute(choice.then, {&m}, patch, Known::Patch);
         ir::Expr i;
         body = &space_.build.loop(choice.otherwise, space_.name(m, *columns) + "_j", constant(0),
                                   constant(patches.columns), constant(1), i);
@@ -334,7 +338,7 @@ void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
         Linear at = *rewriter().linear(patch.first[*columns]);
         patch.first[*columns] = rewriter().expr(at.add(*rewriter().linear(i), 1));
     }
-    compute(KernelBuilder::guarded(*body, inside(m, patch.first)), {&m}, patch, false);
+    compute(KernelBuilder::guarded(*body, inside(m, patch.first)), {&m}, patch, Known::Nothing);
 }
 
 /// The member reads or writes memory that one of the others, which no barrier separates from it, writes or uses.

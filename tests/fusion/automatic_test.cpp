@@ -27,8 +27,9 @@ std::vector<std::string> example_files() {
 std::string describe(const Schedule& schedule) {
     std::string text;
     for (const GroupSchedule& g : schedule.groups) {
-        text += fmt::format("  {} block {} tile {} split {} frac_reg {}: {}\n", name(g.strategy), fmt::join(g.block, "x"),
-                            fmt::join(g.tile, "x"), g.split, g.frac_reg, fmt::join(g.stages, " "));
+        text +=
+            fmt::format("  {} block {} tile {} split {} frac_reg {}: {}\n", name(g.strategy), fmt::join(g.block, "x"),
+                        fmt::join(g.tile, "x"), g.split, g.frac_reg, fmt::join(g.stages, " "));
     }
     return text;
 }

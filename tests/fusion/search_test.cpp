@@ -10,6 +10,8 @@
 #include <random>
 #include <set>
 
+#include "all_groupings.h"
+
 namespace pipec::fusion {
 namespace {
 
@@ -22,70 +24,6 @@ StageGraph random_graph(std::size_t count, std::mt19937_64& rng) {
         }
     }
     return graph;
-}
-
-bool is_connected(const StageGraph& graph, const std::vector<int>& stages) {
-    const std::set<int> members(stages.begin(), stages.end());
-    std::set<int> reached{stages.front()};
-    for (bool grew = true; grew;) {
-        grew = false;
-        for (const int s : stages) {
-            for (const int source : graph[static_cast<std::size_t>(s)]) {
-                if (members.count(source) == 0 || reached.count(s) == reached.count(source)) continue;
-                reached.insert({s, source});
-                grew = true;
-            }
-        }
-    }
-    return reached.size() == members.size();
-}
-
-/// Whether the groups can run one after the other.
-bool can_run(const StageGraph& graph, const std::vector<std::vector<int>>& groups) {
-    std::set<int> done;
-    std::vector<bool> ran(groups.size(), false);
-    for (std::size_t left = groups.size(); left > 0;) {
-        const std::size_t before = left;
-        for (std::size_t g = 0; g < groups.size(); ++g) {
-            std::set<int> there = done;
-            there.insert(groups[g].begin(), groups[g].end());
-            const bool ready = std::all_of(groups[g].begin(), groups[g].end(), [&](int s) {
-                const std::vector<int>& reads = graph[static_cast<std::size_t>(s)];
-                return std::all_of(reads.begin(), reads.end(), [&](int source) { return there.count(source) > 0; });
-            });
-            if (ran[g] || !ready) continue;
-            ran[g] = true;
-            done = there;
-            --left;
-        }
-        if (left == before) return false;
-    }
-    return true;
-}
-
-/// The least cost of all groupings, by trying every partition of the stages.
-double exhaustive(const StageGraph& graph, const GroupCost& cost, std::size_t next,
-                  std::vector<std::vector<int>>& groups) {
-    if (next == graph.size()) {
-        double sum = 0;
-        for (const std::vector<int>& group : groups) {
-            if (!is_connected(graph, group)) return 1e9;
-            const auto of_group = cost(group);
-            if (!of_group) return 1e9;
-            sum += *of_group;
-        }
-        return can_run(graph, groups) ? sum : 1e9;
-    }
-    double least = 1e9;
-    for (std::size_t g = 0; g < groups.size(); ++g) {
-        groups[g].push_back(static_cast<int>(next));
-        least = std::min(least, exhaustive(graph, cost, next + 1, groups));
-        groups[g].pop_back();
-    }
-    groups.push_back({static_cast<int>(next)});
-    least = std::min(least, exhaustive(graph, cost, next + 1, groups));
-    groups.pop_back();
-    return least;
 }
 
 /// A cost of its own for every group; some are impossible.
@@ -123,8 +61,7 @@ TEST(Search, FindsTheCheapestOfAllGroupings) {
         const Grouping found = find_grouping(graph, cost);
         expect_valid(graph, cost, found);
         EXPECT_TRUE(found.exact);
-        std::vector<std::vector<int>> groups;
-        EXPECT_DOUBLE_EQ(found.cost, exhaustive(graph, cost, 0, groups));
+        EXPECT_DOUBLE_EQ(found.cost, cheapest_of_all(graph, cost));
     }
 }
 

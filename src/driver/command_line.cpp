@@ -52,8 +52,9 @@ Warnings are on unless switched off: -W<id> and -Wno-<id> switch one, -w all of 
 -Werror and -Werror=<id> make errors of them, -Wno-error and -Wno-error=<id> undo that.
 Every message ends with its id in brackets; `pipec --list-diagnostics` prints all of them.
 
-Exit codes: 0 success, 1 the program has errors, 2 wrong command line, 3 a file could not be
-read or written, 4 a defect of the compiler, 5 nvcc or the C++ compiler is missing or failed.
+Exit codes: 0 success, 1 the program or its schedule has errors, 2 wrong command line, 3 a file
+could not be read or written, 4 a defect of the compiler, 5 nvcc or the C++ compiler is missing
+or failed.
 Where it is not 0, no output file is changed.
 
 Examples:
@@ -62,6 +63,7 @@ Examples:
   pipec -c blur.pipe -arch=sm_80,sm_90   write blur.o and blur.h
   pipec -fsyntax-only blur.pipe          check only
   pipec --emit domains blur.pipe         show where each stage is computed
+  pipec --strategy otpw blur.pipe        fuse what can be, a tile for each warp
   pipec -MMD -MF blur.d blur.pipe        also write a rule for make with the files imported
   pipec run blur.pipe --in img=a.png --out out=b.png
                                          compile and run on images (see `pipec run --help`))";

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/elaborate.h"
+#include "fusion/schedule_json.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 #include "support/diagnostics.h"
@@ -28,6 +29,8 @@ struct Compilation {
     Program program;
     std::vector<ir::Pipeline> pipelines;
     std::vector<poly::Model> models;  ///< models[i] belongs to pipelines[i]; only complete where no error was reported
+    /// Of the code for cuda, where it shall not be the default (driver/schedule.h); compile() leaves it empty.
+    fusion::Schedules schedules;
 };
 
 /// Runs the passes on a text that `sources` holds. What is wrong with the program goes to `diags`; where it has errors

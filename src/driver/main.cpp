@@ -1,4 +1,6 @@
 // `pipec`: the command line in, the passes in their order, files out.
+#include <fmt/format.h>
+
 #include <cstring>
 #include <exception>
 #include <iostream>
@@ -14,6 +16,7 @@
 #include "driver/outputs.h"
 #include "driver/run.h"
 #include "driver/run_process.h"
+#include "driver/schedule.h"
 #include "driver/temporary_directory.h"
 #include "driver/warnings.h"
 #include "support/big_stack.h"
@@ -49,10 +52,8 @@ int print_command(const Options& options, const OutputPaths& paths) {
 }
 
 /// The object as a file to be written. What the compiler had to say is shown, unless it would spoil a document.
-OutputFile object_file(const Options& options, const OutputPaths& paths, const Compilation& compilation,
-                       const SourceManager& sources) {
+OutputFile object_file(const Options& options, const OutputPaths& paths, const NativeSource& source) {
     const NativeCompiler compiler = object_compiler(options.target, options.object);
-    const NativeSource source = object_source(options, paths, compilation, sources);
     ObjectBytes object = make_object(compiler, source, options.object);
     if (options.diagnostics_format == DiagnosticsFormat::Text) print_lines(object.output);
     return {paths.main, std::move(object.bytes)};
@@ -69,6 +70,32 @@ void warn_of_order(const Compilation& compilation, Diagnostics& diags) {
     }
 }
 
+/// What a compilation gives, but for what another compiler makes of it.
+struct Generated {
+    std::vector<OutputFile> files;
+    NativeSource object;  ///< where there is one
+};
+
+/// The last passes. A schedule that does not fit the program is reported to `diags`.
+Generated generate(const Options& options, const OutputPaths& paths, Compilation& compilation,
+                   const SourceManager& sources, Diagnostics& diags) {
+    Generated result;
+    try {
+        if (options.emit == Emit::Schedule || first_given(options.schedule)) {
+            compilation.schedules = make_schedules(options.schedule, compilation, sources);
+            check_schedules(options, compilation, sources);
+        }
+        result.files = make_outputs(options, paths, compilation, sources);
+        if (options.emit == Emit::Object) result.object = object_source(options, paths, compilation, sources);
+    } catch (const fusion::ScheduleError& error) {
+        const std::string message = error.what();
+        auto report = diags.report(diag::InvalidSchedule, {}, message);
+        const auto& file = options.schedule.file;
+        if (file && !message.starts_with(*file)) report.note(fmt::format("the schedule is in {}", *file));
+    }
+    return result;
+}
+
 int run_compiler(const Options& options) {
     Diagnostics diags(options.warnings);
     for (const std::string& flag : options.unknown_warnings) {
@@ -80,7 +107,7 @@ int run_compiler(const Options& options) {
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
     const CompileOptions compile_options{options.include_dirs, options.analysis, last_phase(options.emit)};
-    const Compilation compilation = compile(sources, main, compile_options, diags);
+    Compilation compilation = compile(sources, main, compile_options, diags);
     if (writes_code(options.emit) && compilation.pipelines.empty() && !diags.has_errors()) {
         diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))
             .note("`-fsyntax-only` checks a file of functions");
@@ -88,12 +115,13 @@ int run_compiler(const Options& options) {
     if (options.target == Target::Cuda && writes_code(options.emit) && !options.deterministic && !diags.has_errors()) {
         warn_of_order(compilation, diags);
     }
+    Generated generated;
+    if (!diags.has_errors()) generated = generate(options, paths, compilation, sources, diags);
     print_diagnostics(options, diags, sources);
     if (diags.has_errors()) return kExitProgramError;
     protect_inputs(paths, options, compilation.program);
-    std::vector<OutputFile> files = make_outputs(options, paths, compilation, sources);
-    if (options.emit == Emit::Object) files.push_back(object_file(options, paths, compilation, sources));
-    write_files(files);
+    if (options.emit == Emit::Object) generated.files.push_back(object_file(options, paths, generated.object));
+    write_files(generated.files);
     return kExitSuccess;
 }
 

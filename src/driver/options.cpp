@@ -25,9 +25,9 @@ namespace {
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
-const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},       {"pipeline", Emit::Pipeline},
-                          {"domains", Emit::Domains}, {"kernel", Emit::Kernel}, {"host", Emit::Host},
-                          {"cuda", Emit::Cuda},       {"header", Emit::Header}};
+const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},           {"pipeline", Emit::Pipeline},
+                          {"domains", Emit::Domains}, {"schedule", Emit::Schedule}, {"kernel", Emit::Kernel},
+                          {"host", Emit::Host},       {"cuda", Emit::Cuda},         {"header", Emit::Header}};
 const Choices<Target> kTarget{{"cuda", Target::Cuda}, {"host", Target::Host}};
 const Choices<int> kOptimize{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
 const Choices<Color> kColor{{"auto", Color::Auto}, {"always", Color::Always}, {"never", Color::Never}};
@@ -138,6 +138,7 @@ Target choose_target(const Options& o, const std::string& named) {
     if (o.emit == Emit::Host) require(Target::Host, "--emit host");
     if (o.emit == Emit::Cuda) require(Target::Cuda, "--emit cuda");
     if (o.emit == Emit::Kernel) require(Target::Cuda, "--emit kernel");
+    if (o.emit == Emit::Schedule) require(Target::Cuda, "--emit schedule");
     if (o.emit == Emit::Code && o.output) {
         if (const auto target = target_of_name(*o.output)) require(*target, "-o " + *o.output);
     }
@@ -177,6 +178,15 @@ void check_object(const Options& o) {
     }
 }
 
+/// Options about schedules, where code or a check of it asks for one.
+void check_schedule(const Options& o) {
+    const auto given = first_given(o.schedule);
+    if (!given) return;
+    if (o.target == Target::Host) throw BadOption(fmt::format("`{}` is for the target cuda", *given));
+    if (!uses_schedule(o.emit)) throw BadOption(fmt::format("`{}` is for code, and for `--emit schedule`", *given));
+    if (const auto wrong = inconsistency(o.schedule)) throw BadOption(*wrong);
+}
+
 /// Options that make no sense together.
 void check_consistency(const Options& o, const std::vector<std::string>& files) {
     if (files.empty()) throw BadOption("no input file");
@@ -197,6 +207,7 @@ void check_consistency(const Options& o, const std::vector<std::string>& files) 
     if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
         throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
     }
+    check_schedule(o);
     check_object(o);
 }
 
@@ -246,13 +257,15 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     app.add_flag("--fsyntax-only", syntax_only, "Check the program and write nothing")->group(output_group);
     one(app.add_option("--emit", emit,
                        "Write one step instead of the code and the header, to standard output unless -o is given: "
-                       "tokens, ast, pipeline (checked and typed), domains, kernel, host (the code), cuda (the code), "
-                       "header"))
+                       "tokens, ast, pipeline (checked and typed), domains, schedule, kernel, host (the code), cuda "
+                       "(the code), header"))
         ->type_name("STEP")
         ->group(output_group);
     app.add_flag("--deterministic", options.deterministic,
                  "Equal inputs give equal bits also where that makes a pipeline slow; the host's code is always so")
         ->group(output_group);
+
+    add_schedule_options(app, options.schedule, "Fusion and tiling, for cuda");
 
     const std::string object_group = "Objects";
     ObjectOptions& o = options.object;
@@ -312,7 +325,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
 
     const std::string dependency_group = "Rules for make";
     DependencyOptions& d = options.dependencies;
-    app.add_flag("--MMD", d.write, "Write a rule: the outputs depend on the program and its imports")
+    app.add_flag("--MMD", d.write, "Write a rule: the outputs depend on the program, its imports and its schedule")
         ->group(dependency_group);
     app.add_flag("--MD", d.write, "The same (the standard library is part of the compiler)")->group(dependency_group);
     one(app.add_option("--MF", d.file, "Where the rule goes. Default: the output's name with .d"))
@@ -365,6 +378,18 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     options.unknown_warnings = apply_warning_flags(warning_flags, options.warnings);
     options.warnings.none = no_warnings;
     return options;
+}
+
+bool uses_schedule(Emit emit) {
+    switch (emit) {
+        case Emit::Code:
+        case Emit::Object:
+        case Emit::Nothing:
+        case Emit::Schedule:
+        case Emit::Kernel:
+        case Emit::Cuda: return true;
+        default: return false;
+    }
 }
 
 bool use_color(Color color) {

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "driver/schedule_options.h"
 #include "poly/model.h"
 #include "support/diagnostics.h"
 
@@ -15,7 +16,7 @@ namespace pipec::driver {
 
 /// What is written. Code: for the target, with its header. Object: that, compiled. Nothing: the program is only
 /// checked.
-enum class Emit { Code, Object, Nothing, Tokens, Ast, Pipeline, Domains, Kernel, Host, Cuda, Header };
+enum class Emit { Code, Object, Nothing, Tokens, Ast, Pipeline, Domains, Schedule, Kernel, Host, Cuda, Header };
 
 /// What the code runs on.
 enum class Target { Host, Cuda };
@@ -59,6 +60,7 @@ struct Options {
     Emit emit = Emit::Code;
     Target target = Target::Cuda;
     bool deterministic = false;  ///< sums in the program's order also where that is slow
+    ScheduleOptions schedule;
     ObjectOptions object;
     std::vector<std::string> include_dirs;
     WarningOptions warnings;
@@ -74,6 +76,9 @@ struct Finished {
     int exit_code = 0;
     std::string text;  ///< for standard output where exit_code is 0, else for standard error
 };
+
+/// Whether what is written depends on the schedule; a check of the program alone checks the schedule too.
+bool uses_schedule(Emit emit);
 
 /// Reads the arguments of a compilation (argv[0] is the program). Throws FileError for response files.
 std::variant<Options, Finished> parse_options(int argc, const char* const* argv);

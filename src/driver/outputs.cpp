@@ -7,6 +7,7 @@
 #include "codegen/cuda.h"
 #include "codegen/host.h"
 #include "frontend/parse.h"
+#include "fusion/schedule_json.h"
 #include "ir/print.h"
 #include "support/unicode.h"
 
@@ -57,9 +58,10 @@ const char* code_extension(Target target) {
     return target == Target::Cuda ? ".cu" : ".cpp";
 }
 
-codegen::CudaOptions cuda_options(const Options& options) {
+codegen::CudaOptions cuda_options(const Options& options, const Compilation& compilation) {
     codegen::CudaOptions result;
     result.deterministic = options.deterministic;
+    result.schedules = compilation.schedules;
     return result;
 }
 
@@ -69,7 +71,8 @@ std::string code_text(const Options& options, const std::string& include_name, c
     if (options.target == Target::Host) {
         return codegen::host_source(program, include_name, units_of(compilation), sources);
     }
-    return codegen::cuda_source(program, include_name, units_of(compilation), sources, cuda_options(options));
+    return codegen::cuda_source(program, include_name, units_of(compilation), sources,
+                                cuda_options(options, compilation));
 }
 
 std::string main_text(const Options& options, const OutputPaths& paths, const std::string& stem,
@@ -85,13 +88,24 @@ std::string main_text(const Options& options, const OutputPaths& paths, const st
         case Emit::Domains:
             return joined(pipelines,
                           [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
+        case Emit::Schedule: return fusion::to_json(compilation.schedules, pipelines);
         case Emit::Header: return codegen::header(program, stem, units_of(compilation));
-        case Emit::Kernel: return codegen::kernel_text(units_of(compilation), sources, cuda_options(options));
+        case Emit::Kernel:
+            return codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
         case Emit::Host:
         case Emit::Cuda:
         case Emit::Code: return code_text(options, paths.include_name, compilation, sources);
     }
     return {};
+}
+
+/// The program, its imports and its schedule.
+std::vector<std::string> files_read(const Options& options, const Program& program) {
+    std::vector<std::string> read;
+    if (options.input != "-") read.push_back(options.input);
+    read.insert(read.end(), program.dependencies.begin(), program.dependencies.end());
+    if (options.schedule.file) read.push_back(*options.schedule.file);
+    return read;
 }
 
 /// `path` in a string literal of C.
@@ -165,8 +179,7 @@ OutputPaths plan_outputs(const Options& options) {
 }
 
 void protect_inputs(const OutputPaths& paths, const Options& options, const Program& program) {
-    std::vector<std::string> read = program.dependencies;
-    if (options.input != "-") read.push_back(options.input);
+    const std::vector<std::string> read = files_read(options, program);
     for (const std::string& result : {paths.main, paths.header, paths.kept_code, paths.dependencies}) {
         if (result.empty() || result == "-") continue;
         for (const std::string& file : read) {
@@ -201,6 +214,11 @@ NativeSource object_source(const Options& options, const OutputPaths& paths, con
     return result;
 }
 
+void check_schedules(const Options& options, const Compilation& compilation, const SourceManager& sources) {
+    if (options.emit != Emit::Nothing && options.emit != Emit::Schedule) return;  // the others are made of the kernels
+    codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
+}
+
 std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
                                      const SourceManager& sources) {
     const std::string stem = stem_of(options.input);
@@ -223,10 +241,8 @@ std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& 
                 if (!path.empty() && path != "-") targets.push_back(escaped_for_make(path));
             }
         }
-        std::vector<std::string> read;
-        if (options.input != "-") read.push_back(options.input);
-        read.insert(read.end(), compilation.program.dependencies.begin(), compilation.program.dependencies.end());
-        files.push_back({paths.dependencies, dependency_rule(targets, read, options.dependencies.phony_targets)});
+        files.push_back({paths.dependencies, dependency_rule(targets, files_read(options, compilation.program),
+                                                             options.dependencies.phony_targets)});
     }
     return files;
 }

@@ -41,11 +41,15 @@ bool writes_code(Emit emit);
 std::string object_source_name(const Options& options, const OutputPaths& paths);
 
 /// What an object is made of: the code and a header beside it, under names that the object's has chosen. Where the code
-/// is kept, it says so, and debuggers find it.
+/// is kept, it says so, and debuggers find it. Throws fusion::ScheduleError.
 NativeSource object_source(const Options& options, const OutputPaths& paths, const Compilation& compilation,
                            const SourceManager& sources);
 
-/// All files of a compilation without errors, but for an object.
+/// Throws fusion::ScheduleError where code generation refuses one of the compilation's schedules, also where no code is
+/// asked for.
+void check_schedules(const Options& options, const Compilation& compilation, const SourceManager& sources);
+
+/// All files of a compilation without errors, but for an object. Throws fusion::ScheduleError.
 std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
                                      const SourceManager& sources);
 

@@ -24,6 +24,8 @@
 #include "driver/options.h"
 #include "driver/run_device.h"
 #include "driver/run_process.h"
+#include "driver/schedule.h"
+#include "driver/schedule_options.h"
 #include "driver/temporary_directory.h"
 #include "driver/tool.h"
 #include "runner/options.h"
@@ -45,6 +47,7 @@ struct RunOptions {
     bool no_cache = false;
     bool no_warnings = false;
     bool color = false;
+    ScheduleOptions schedule;
     runner::Options run;
 };
 
@@ -123,11 +126,13 @@ Parsed parse_run_options(int argc, char** argv) {
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->option_text("WHEN")
         ->group(compile_group);
+    add_schedule_options(app, options.schedule, "Fusion and tiling, on a GPU");
     runner::add_options(app, options.run);
     app.allow_extras();
     try {
         app.parse(argc, argv);
         refuse_extras(app);
+        if (const auto wrong = inconsistency(options.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});
         parsed.finished = kExitSuccess;
@@ -256,8 +261,13 @@ int run_pipeline(const RunOptions& options) {
     const std::vector<codegen::Unit> unit = {{&pipeline, &compilation.models.at(index)}};
     const std::string_view program = sources.name(main);
     const std::optional<Gpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
+    codegen::CudaOptions cuda;
+    if (const auto given = first_given(options.schedule)) {
+        if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
+        cuda.schedules = make_schedules(options.schedule, compilation, sources);
+    }
     const NativeSource source = {gpu ? "pipeline.cu" : "pipeline.cpp",
-                                 gpu ? codegen::cuda_source(program, "pipeline.h", unit, sources)
+                                 gpu ? codegen::cuda_source(program, "pipeline.h", unit, sources, cuda)
                                      : codegen::host_source(program, "pipeline.h", unit, sources),
                                  "pipeline.h", codegen::header(program, "pipeline", unit)};
     const OpenFile object =
@@ -287,6 +297,8 @@ int run_command(int argc, char** argv) {
         return run_pipeline(parsed.options);
     } catch (const RunError& error) {
         return fail(error.exit_code, error.what());
+    } catch (const fusion::ScheduleError& error) {
+        return fail(kExitProgramError, error.what());
     } catch (const ToolError& error) {
         return fail(kExitProgramError, error.what());
     } catch (const std::system_error& error) {

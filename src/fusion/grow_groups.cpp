@@ -19,8 +19,12 @@ public:
           group_of_(pipeline.stages.size(), -1) {}
 
     std::vector<GroupSchedule> grow() {
+        std::set<int> pure;
         for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
-            if (std::holds_alternative<ir::Pure>(pipeline_.stages[i].definition)) add(static_cast<int>(i));
+            if (std::holds_alternative<ir::Pure>(pipeline_.stages[i].definition)) pure.insert(static_cast<int>(i));
+        }
+        if (pure.empty() || !join(pure, {})) {
+            for (const int stage : pure) add(stage);
         }
         std::vector<GroupSchedule> result;
         for (const Grown& group : groups_) {
@@ -48,17 +52,17 @@ private:
 
     void add(int stage) {
         const std::set<int> read = groups_read_by(stage);
-        if (read.size() > 1 && join(stage, read)) return;
+        if (read.size() > 1 && join({stage}, read)) return;
         for (auto group = read.rbegin(); group != read.rend(); ++group) {
-            if (join(stage, {*group})) return;
+            if (join({stage}, {*group})) return;
         }
-        join(stage, {});
+        join({stage}, {});
     }
 
-    /// Makes one group of the stage and these groups, where that is possible.
-    bool join(int stage, const std::set<int>& parts) {
+    /// Makes one group of the stages and these groups, where that is possible.
+    bool join(const std::set<int>& added, const std::set<int>& parts) {
         Grown joined;
-        joined.members.insert(stage);
+        joined.members = added;
         for (const int part : parts) {
             const std::set<int>& members = groups_[static_cast<std::size_t>(part)].members;
             joined.members.insert(members.begin(), members.end());

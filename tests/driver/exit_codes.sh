@@ -20,7 +20,7 @@ run run good.pipe --otu out=x.png; exits 2; says "unknown option \`--otu\`; did 
 run run good.pipe bad.pipe; exits 2; says "one file is run at a time"
 run good.pipe -o; exits 2
 run good.pipe -MMD -MF; exits 2; says "-MF"
-run --emit cats good.pipe; exits 2; says "tokens, ast, pipeline, domains, kernel, host, cuda, header"
+run --emit cats good.pipe; exits 2; says "tokens, ast, pipeline, domains, schedule, kernel, host, cuda, header"
 run --color red good.pipe; exits 2; says "auto, always, never"
 run --diagnostics-format xml good.pipe; exits 2; says "text, json"
 run --max-analysis-operations 0 good.pipe; exits 2; says "positive integer"
@@ -30,6 +30,7 @@ run --target cuda good.pipe -o x.cpp; exits 2; says "\`--target cuda\` contradic
 run --target host good.pipe -o x.cu; exits 2; says "contradicts"
 run --target host --emit cuda good.pipe; exits 2; says "contradicts"
 run --target host --emit kernel good.pipe; exits 2; says "contradicts"
+run --target host --emit schedule good.pipe; exits 2; says "contradicts"
 run --target cuda --emit host good.pipe; exits 2; says "contradicts"
 run good.pipe -o x.o; exits 2; says "\`-c\` makes one"
 run good.pipe -o x.so; exits 2; says "\`-shared\` makes one"

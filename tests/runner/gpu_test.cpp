@@ -110,6 +110,36 @@ TEST_F(Gpu, NvccCompilesOnceForThisGpu) {
     EXPECT_EQ(read_bytes("calls").find(" -o "), std::string::npos);
 }
 
+TEST_F(Gpu, SchedulesChangeTheCodeAndNoResult) {
+    write_bytes("color.ppm", pnm(24, 30, 3, ramp(24 * 30 * 3, 5)));
+    const std::string options = PIPEC_EXAMPLES "/blur.pipe --in img=color.ppm --out out=out.npy";
+    const std::string cpu = result_on("cpu", options, "out.npy");
+    EXPECT_EQ(result_on("gpu", options, "out.npy"), cpu);
+    fs::remove("calls");
+    EXPECT_EQ(result_on("gpu", options + " --strategy otpw --tile 2x4", "out.npy"), cpu);
+    EXPECT_NE(read_bytes("calls").find(" -o "), std::string::npos) << "another code is another object";
+    ASSERT_EQ(
+        shell(PIPEC " --emit schedule --strategy otpw --tile 2x4 " PIPEC_EXAMPLES "/blur.pipe -o s.json").exit_code, 0);
+    fs::remove("calls");
+    EXPECT_EQ(result_on("gpu", options + " --schedule s.json", "out.npy"), cpu);
+    EXPECT_EQ(read_bytes("calls").find(" -o "), std::string::npos) << "the same code is in the cache";
+
+    const auto fails = [&](const std::string& more, int code, const std::string& message) {
+        fs::remove("out.npy");
+        const Outcome outcome = run(options + more);
+        EXPECT_EQ(outcome.exit_code, code);
+        EXPECT_EQ(outcome.err, "pipec: error: " + message + "\n");
+        EXPECT_FALSE(fs::exists("out.npy"));
+    };
+    fails(" --device cpu --schedule s.json", 2, "`--schedule` is for a GPU, but this runs on the CPU");
+    fails(" --schedule none.json", 3, "cannot read `none.json`: No such file or directory");
+    write_bytes("s.json", "{}");
+    fails(" --schedule s.json", 1, "s.json: `version` is missing");
+    fails(" --strategy otpw --block 24", 1,
+          "`otpw` is impossible for every stage: 24 threads in a dimension: it must be a power of two (or, in x, a "
+          "multiple of 32)");
+}
+
 TEST_F(Gpu, WithoutAGpuTheCpuRuns) {
     const auto falls_back = [&](const std::string& environment) {
         const Outcome outcome = run(kBlurFiles, environment);

@@ -1,0 +1,15 @@
+// The schedules of a compilation for cuda: from a file, from a strategy that is tried, or the default.
+#pragma once
+
+#include "driver/compile.h"
+#include "driver/schedule_options.h"
+#include "fusion/schedule_json.h"
+
+namespace pipec::driver {
+
+/// What the options ask for, by pipeline; every stage of every pipeline is in it. Throws fusion::ScheduleError, and
+/// FileError for a file that cannot be read.
+fusion::Schedules make_schedules(const ScheduleOptions& options, const Compilation& compilation,
+                                 const SourceManager& sources);
+
+}  // namespace pipec::driver

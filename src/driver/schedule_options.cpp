@@ -1,0 +1,135 @@
+#include "driver/schedule_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+namespace pipec::driver {
+
+using fusion::Field;
+using fusion::ScheduleError;
+
+namespace {
+
+template <class T>
+T parse_number(std::string_view text) {
+    T number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) {
+        throw ScheduleError(fmt::format("`{}` is no {}", text, std::is_integral_v<T> ? "integer" : "number"));
+    }
+    return number;
+}
+
+/// 32x4x1; what is left out at the end is 1.
+std::array<int, 3> parse_sizes(std::string_view text, Field field) {
+    std::array<int, 3> sizes{1, 1, 1};
+    for (std::size_t axis = 0;; ++axis) {
+        if (axis == sizes.size()) throw ScheduleError("there are at most three sizes: x, y, z");
+        const std::size_t end = std::min(text.find('x'), text.size());
+        sizes[axis] = parse_number<int>(text.substr(0, end));
+        check_value(field, sizes[axis], axis);
+        if (end == text.size()) return sizes;
+        text.remove_prefix(end + 1);
+    }
+}
+
+void parse_field(Field field, std::string_view text, fusion::GroupSchedule& group) {
+    switch (field) {
+        case Field::Block: group.block = parse_sizes(text, field); return;
+        case Field::Tile: group.tile = parse_sizes(text, field); return;
+        case Field::Vector:
+            group.vector = parse_number<int>(text);
+            check_value(field, group.vector);
+            return;
+        case Field::Split: group.split = fusion::parse_split(text); return;
+        case Field::FracReg:
+            group.frac_reg = parse_number<double>(text);
+            check_value(field, group.frac_reg);
+            return;
+        case Field::LoadCache: group.load_cache = fusion::parse_load_cache(text); return;
+    }
+}
+
+const char* form(Field field) {
+    switch (field) {
+        case Field::Block:
+        case Field::Tile: return "XxYxZ";
+        case Field::Vector: return "N";
+        case Field::Split: return "x|y|z";
+        case Field::FracReg: return "F";
+        case Field::LoadCache: break;
+    }
+    return "CACHE";
+}
+
+const char* help(Field field) {
+    switch (field) {
+        case Field::Block: return "Threads of a block";
+        case Field::Tile: return "Points of a thread in its tile";
+        case Field::Vector: return "otptb, otpw: adjacent columns that a thread computes and moves at once";
+        case Field::Split: return "hybrid: the dimension that is cut into shared memory and registers";
+        case Field::FracReg: return "hybrid: the part of it that is in registers, 0 to 1";
+        case Field::LoadCache: break;
+    }
+    return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";
+}
+
+}  // namespace
+
+std::string option_name(Field field) {
+    std::string result = fmt::format("--{}", name(field));
+    std::replace(result.begin(), result.end(), '_', '-');
+    return result;
+}
+
+void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::string& group) {
+    const auto add = [&](const std::string& flag, const char* value, const char* description,
+                         const std::function<void(const std::string&)>& take) {
+        const auto checked = [flag, take](const std::string& text) {
+            try {
+                take(text);
+            } catch (const ScheduleError& error) {
+                throw CLI::ValidationError(fmt::format("`{} {}`: {}", flag, text, error.what()));
+            }
+        };
+        app.add_option_function<std::string>(flag, checked, description)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+            ->type_name(value)
+            ->group(group);
+    };
+    add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
+        [&options](const std::string& text) { options.file = text; });
+    add("--strategy", "NAME",
+        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid or register_tile",
+        [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
+    for (const Field field : fusion::kFields) {
+        add(option_name(field), form(field), help(field), [&options, field](const std::string& text) {
+            parse_field(field, text, options.values);
+            options.changed.insert(field);
+        });
+    }
+}
+
+std::optional<std::string> first_given(const ScheduleOptions& options) {
+    if (options.file) return "--schedule";
+    if (options.strategy) return "--strategy";
+    if (!options.changed.empty()) return option_name(*options.changed.begin());
+    return std::nullopt;
+}
+
+std::optional<std::string> inconsistency(const ScheduleOptions& options) {
+    if (options.file && options.strategy) return "`--schedule` and `--strategy` exclude each other";
+    if (options.file && (options.file->empty() || *options.file == "-")) return "`--schedule` needs the name of a file";
+    for (const Field field : options.changed) {
+        if (options.strategy && !has(*options.strategy, field)) {
+            return fmt::format("the strategy `{}` has no `{}`", name(*options.strategy), option_name(field));
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace pipec::driver

@@ -1,0 +1,36 @@
+// Options about schedules, as `pipec` and `pipec run` share them.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "fusion/group_fields.h"
+#include "fusion/schedule.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pipec::driver {
+
+struct ScheduleOptions {
+    std::optional<std::string> file;           ///< --schedule
+    std::optional<fusion::Strategy> strategy;  ///< --strategy
+    std::set<fusion::Field> changed;           ///< fields that are given, for every group that has them
+    fusion::GroupSchedule values;              ///< what they are given as
+};
+
+/// --frac-reg
+std::string option_name(fusion::Field field);
+
+/// Declares the options on `app`, which then fills `options` when it parses.
+void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::string& group);
+
+/// The option that was given; nothing where none was.
+std::optional<std::string> first_given(const ScheduleOptions& options);
+
+/// What is wrong with options that are each correct, as a sentence.
+std::optional<std::string> inconsistency(const ScheduleOptions& options);
+
+}  // namespace pipec::driver

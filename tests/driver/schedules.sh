@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# --emit schedule, --schedule, --strategy and the options that change groups.
+source "$(dirname "$0")/lib.sh" "$1"
+cat >blur.pipe <<'EOF'
+pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+    rows(x, y) = img(x, y) + img(x + 1, y) + img(x + 2, y)
+    out(x, y) = rows(x, y) + rows(x, y + 1) + rows(x, y + 2)
+}
+pipeline flip(a: float32[N]) -> o: float32[N] {
+    twice(x) = sqrt(a(x)) + exp(a(x)) + sin(a(x)) + cos(a(x)) + a(N - 1 - x)
+    o(x) = twice(x) + twice(N - 1 - x)
+}
+EOF
+lines() { check "$1 lines with: $2" [ "$(grep -cF -- "$2" "${3-.out}")" -eq "$1" ]; }
+
+# The default, written and read again, gives the same code; each stage has a group.
+run --emit schedule blur.pipe; exits 0; is_silent; lines 4 '"strategy": "stage"'; prints '"version": 1'
+run --emit schedule -o default.json blur.pipe; exits 0
+run --emit schedule --schedule default.json blur.pipe; exits 0; check "a round trip" diff .out default.json
+run --emit cuda blur.pipe; cp .out default.cu
+run --emit cuda --schedule default.json blur.pipe; exits 0; check "the same code" cmp .out default.cu
+
+# A strategy: as much in a kernel as can be.
+run --emit schedule --strategy otpw blur.pipe; exits 0; prints '"stages": ["rows", "out"]'; prints '"stages": ["o"]'
+lines 3 '"strategy": "otpw"'
+cp .out otpw.json
+run --emit cuda --strategy otpw blur.pipe; cp .out otpw.cu; prints "__syncwarp();"
+run --emit cuda --schedule otpw.json blur.pipe; check "a trial and its file are one" cmp .out otpw.cu
+run --emit kernel --schedule otpw.json blur.pipe; exits 0; prints "barrier warp"
+run --emit schedule --strategy stage blur.pipe; check "stage is the default" diff .out default.json
+run --emit schedule --strategy otptb --tile 2x4 --block 16x16 --vector 2 --load-cache ca blur.pipe; exits 0
+prints '"tile": [2, 4, 1]'; prints '"block": [16, 16, 1]'; prints '"vector": 2'; lines 3 '"load_cache": "ca"'
+lines 2 '"strategy": "stage"' # a block of two dimensions is of no use for `flip`
+run --emit schedule --strategy otptb --tile 1 --tile 3 blur.pipe; prints '"tile": [3, 1, 1]' # the last one counts
+
+# Options change the groups of a file, where these have them.
+run --emit schedule --schedule otpw.json --tile 4x16 blur.pipe; exits 0; lines 3 '"tile": [4, 16, 1]'
+run --emit cuda --load-cache cg blur.pipe; exits 0; prints "__ldcg("
+run --emit schedule --tile 4x16 blur.pipe; exits 1; says "\`--tile\` would change nothing"
+run --emit schedule --schedule otpw.json --split y blur.pipe; exits 1; says "\`--split\` would change nothing"
+
+# It reaches objects and the code on disk, and make knows the file.
+run --schedule otpw.json -MMD blur.pipe; exits 0; exists blur.cu blur.h; check "a kernel of warps" grep -q __syncwarp blur.cu
+check "make knows the schedule" grep -qx '  otpw.json' blur.d
+printf '#!/bin/sh\n[ "$1" = --list-gpu-code ] && exec echo sm_80\nwhile [ $# -gt 1 ]; do [ "$1" = -o ] && o=$2; shift; done\ncp "$1" "$o"\n' >nvcc
+chmod +x nvcc
+for kind in -c -shared; do
+    run $kind --nvcc ./nvcc -arch=sm_80 --strategy otpw --keep -o object.bin blur.pipe; exits 0
+    check "$kind: the object is made of warps' tiles" grep -q __syncwarp object.bin
+done
+run --schedule otpw.json -o otpw.json blur.pipe; exits 2; says "\`otpw.json\` would be overwritten"
+run -fsyntax-only --schedule otpw.json blur.pipe; exits 0; is_silent
+
+# What is wrong with options.
+refused() { local code=$1 words=$2; shift 2; run "$@" -o new.cu blur.pipe; exits "$code"; says "$words"; absent new.cu new.h; }
+refused 2 "\`--strategy otpx\`: \`otpx\` is no strategy; did you mean \`otpw\`?" --strategy otpx
+refused 2 "there are: stage, otptb, otpw, hybrid, register_tile" --strategy fast
+refused 2 "\`--tile 0\`: 0 is not between 1 and 4096" --strategy otpw --tile 0
+refused 2 "at most three sizes" --strategy otpw --tile 1x1x1x1
+refused 2 "\`1.5\` is no integer" --strategy otpw --tile 1.5
+refused 2 "\`\` is no integer" --strategy otpw --tile 4x
+refused 2 "2048 is not between 1 and 1024" --strategy otpw --block 2048
+refused 2 "3 is no power of two" --strategy otpw --vector 3
+refused 2 "\`w\` is no dimension; there are: x, y, z" --strategy hybrid --split w
+refused 2 "2 is not between 0 and 1" --strategy hybrid --frac-reg 2
+refused 2 "\`half\` is no number" --strategy hybrid --frac-reg half
+refused 2 "nan is not between 0 and 1" --strategy hybrid --frac-reg nan
+refused 2 "there are: default, ca, cg" --load-cache l2
+refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --strategy otpw --frac-reg 0.5
+refused 2 "\`--schedule\` and \`--strategy\` exclude each other" --strategy otpw --schedule otpw.json
+refused 2 "\`--schedule\` needs the name of a file" --schedule -
+run --target host --tile 4 blur.pipe; exits 2; says "\`--tile\` is for the target cuda"
+run --emit domains --schedule otpw.json blur.pipe; exits 2; says "\`--schedule\` is for code"
+run run blur.pipe --strategy otpw --split x; exits 2; says "has no \`--split\`"
+run run blur.pipe --tile 0; exits 2; says "0 is not between"
+
+# What is wrong with files.
+refused 3 "cannot read \`none.json\`" --schedule none.json
+printf '{\n  "version": 1,\n  oops\n' >broken.json
+refused 1 "broken.json:3:3: this is no JSON" --schedule broken.json
+sed 's/"version": 1/"version": 7/' otpw.json >new.json
+refused 1 "new.json: version: this is 7, but must be 1" --schedule new.json
+sed 's/"rows", "out"/"rows", "ouch"/' otpw.json >names.json
+refused 1 "names.json: pipelines.blur.groups[0].stages[1]: \`blur\` has no stage \`ouch\`" --schedule names.json
+good_program other.pipe; sed -i 's/blur/other/' other.pipe
+run -fsyntax-only --schedule otpw.json other.pipe; exits 1; says "otpw.json: pipelines: \`blur\` is unknown here"
+
+# What code generation refuses.
+refused 1 "\`otpw\` is impossible for every stage: 24 threads" --strategy otpw --block 24x1
+sed 's/"stages": \["twice"\]/"stages": ["twice", "o"]/; /"stages": \["o"\]/,/^ *}/d' otpw.json |
+    tr -d '\n' | sed 's/, *{ *\]/]/; s/, *{ *,/,/' >illegal.json
+refused 1 "the schedule is in illegal.json" --schedule illegal.json
+run -fsyntax-only --diagnostics-format json --strategy otpw --block 24x1 blur.pipe; exits 1; says '"id": "schedule"'
+finish

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "codegen/c_types.h"
 #include "codegen/wide_expr.h"
@@ -258,6 +259,14 @@ Text ExpressionWriter::binary(const ir::Expr& e, const ir::Binary& n) {
     return chain(e);
 }
 
+/// A divisor for which `divide_by` rounds as a division does. On the host divisions are cheap enough.
+bool ExpressionWriter::has_exact_reciprocal(const ir::Expr& e) const {
+    const auto* n = ir::as<ir::FloatConstant>(e);
+    if (n == nullptr || e->type != Type::Float32 || helpers_.target() != Target::Cuda) return false;
+    const double divisor = std::abs(n->value);
+    return divisor >= 3 && divisor < 0x1p22 && std::fmod(divisor, 2) == 1;
+}
+
 /// a + b - c + ..., or a * b * ..., without recursion to the left: unrolled reductions have thousands of terms.
 Text ExpressionWriter::chain(const ir::Expr& e) {
     std::vector<ir::Expr> links{e};  // outermost first
@@ -286,6 +295,10 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
         if (no_wrap && is_sum(n.op) && constant && *constant < 0 && *constant > INT32_MIN) {
             const BinaryOp opposite = n.op == BinaryOp::Add ? BinaryOp::Sub : BinaryOp::Add;
             total = arithmetic(opposite, type, total, literal(int_literal(type, -*constant)), true);
+        } else if (n.op == BinaryOp::Div && has_exact_reciprocal(n.b)) {
+            const double divisor = ir::as<ir::FloatConstant>(n.b)->value;
+            const auto number = [&](double v) { return literal(float_literal(type, v, helpers_.target())); };
+            total = helper("divide_by", {total, number(divisor), number(ir::round_to(type, 1 / divisor))});
         } else {
             total = arithmetic(n.op, type, total, value(n.b), no_wrap);
         }

@@ -89,6 +89,7 @@ private:
     Text binary(const ir::Expr& e, const ir::Binary& n);
     Text chain(const ir::Expr& e);
     Text logical(const ir::Binary& n);
+    [[nodiscard]] bool has_exact_reciprocal(const ir::Expr& e) const;
     Text divide(const ir::Expr& e, const ir::Binary& n);
     Text shift(const ir::Expr& e, const ir::Binary& n);
     Text cast(const ir::Expr& e, const ir::Cast& n);

@@ -52,6 +52,17 @@ constexpr T wrap_neg(T a) {
     return static_cast<T>(Bits<T>{0} - static_cast<Bits<T>>(a));
 }
 )"},
+    {"divide_by",
+     {},
+     R"(// x / divisor, rounded once like the division but without its branch, for odd integers below 2^22: x is no odd
+// multiple of half a unit in the last place of the quotient, and stays further from those than what the second step
+// is off. A rest of 0 (an exact quotient, also of 0) or NaN (of infinity and NaN) leaves the first step's result.
+inline float divide_by(float x, float divisor, float reciprocal) {
+    const float quotient = x * reciprocal;
+    const float rest = fmaf(-quotient, divisor, x);
+    return fabsf(rest) > 0.0f ? fmaf(rest, reciprocal, quotient) : quotient;
+}
+)"},
     {"wrap_abs",
      {"wrap_neg"},
      R"(template <class T>

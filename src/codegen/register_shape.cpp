@@ -129,7 +129,11 @@ RegisterShape with_lanes(const kernel::Program& program, const poly::Group& grou
                                         ir::bytes(program.pipeline.stages.at(static_cast<std::size_t>(stage)).type));
         }
     }
-    while (lanes > 3 * kWarp / 4 && lanes * bytes % kSectorBytes != 0) --lanes;
+    // Single elements go to arrays that lie anywhere.
+    if (shape.store_bytes > 0) {
+        const std::int64_t rounded = lanes / (kSectorBytes / bytes) * (kSectorBytes / bytes);
+        if (rounded >= lanes * 7 / 8) lanes = rounded;
+    }
     shape.right = kWarp - left - lanes;
     shape.cuts[shape.lane_dim].size = lanes * shape.columns;
     return shape;

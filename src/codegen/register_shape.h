@@ -31,7 +31,7 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
                              const fusion::GroupSchedule& schedule);
 
 /// The same with other numbers of columns and of lanes that store nothing; `right` is rounded up so that stored strips
-/// begin and end with sectors of global memory, as far as that costs less than a quarter of the lanes.
+/// begin and end with sectors of global memory, where that costs no more than an eighth of the lanes.
 RegisterShape with_lanes(const kernel::Program& program, const poly::Group& group, RegisterShape shape,
                          std::int64_t left, std::int64_t right);
 

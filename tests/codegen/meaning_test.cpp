@@ -70,6 +70,26 @@ TEST_P(Meaning, IsThatOfTheInterpreterOnTheDevice) {
     });
 }
 
+/// Floats of all exponents, by divisors that the device multiplies with reciprocals of.
+TEST(Division, ByOddIntegersIsRoundedOnce) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "division.pipe", R"(
+        pipeline p(a: float32[R, C]) -> o: float32[6, R, C] {
+            o(i, x, y) = if i == 0 then a(x, y) / 3 else if i == 1 then a(x, y) / -5 else if i == 2 then a(x, y) / 7
+                else if i == 3 then a(x, y) / 255 else if i == 4 then a(x, y) / 65535 else a(x, y) / 4194303
+        })");
+    ASSERT_TRUE(compiled.ok());
+    const std::vector<codegen::Unit> units{{&compiled.pipelines[0], &compiled.models[0]}};
+    const DeviceLibrary library(units, sources, {});
+    std::mt19937_64 rng(1);
+    reference::Arguments arguments =
+        random_arguments(compiled.pipelines[0], {{"R", 200}, {"C", 150}}, Fill::Smooth, rng);
+    for (std::byte& byte : arguments.inputs.at("a").data) byte = static_cast<std::byte>(rng());
+    const auto expected = reference::run(compiled.pipelines[0], arguments);
+    const auto actual = run_device(library.info("p"), arguments, kLayouts[0]);
+    EXPECT_EQ(difference(expected.at("o"), actual.at("o")), "");
+}
+
 const Case kCases[] = {
     {"integers", R"(
         pipeline p(a: int32[R, C], b: int32[R, C], u: uint8[R, C], s: int16[R, C], w: int64[R, C]) -> o: int64[8, R, C] {

@@ -110,17 +110,18 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
         const auto img_3 = load<4>(img.at(c, x, y));
         const auto img_4 = load<4>(img.at(c, x + 1, y));
         store<4>(blurx.at(c, x, y), {
-            (img_2[0] + img_3[0] + img_4[0]) / 3.0f,
-            (img_2[1] + img_3[1] + img_4[1]) / 3.0f,
-            (img_2[2] + img_3[2] + img_4[2]) / 3.0f,
-            (img_2[3] + img_3[3] + img_4[3]) / 3.0f,
+            divide_by(img_2[0] + img_3[0] + img_4[0], 3.0f, 0.33333334f),
+            divide_by(img_2[1] + img_3[1] + img_4[1], 3.0f, 0.33333334f),
+            divide_by(img_2[2] + img_3[2] + img_4[2], 3.0f, 0.33333334f),
+            divide_by(img_2[3] + img_3[3] + img_4[3], 3.0f, 0.33333334f),
         });
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
             const int32_t y_i = y + i;
             if (x < x_inner_end && y_i < y_inner_end) {
-                blurx(c, x, y_i) = (img(c, x - 1, y_i) + img(c, x, y_i) + img(c, x + 1, y_i)) / 3.0f;
+                blurx(c, x, y_i) = divide_by(img(c, x - 1, y_i) + img(c, x, y_i) + img(c, x + 1, y_i), 3.0f,
+                    0.33333334f);
             }
         }
     }
@@ -138,7 +139,7 @@ __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_v
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
     const int32_t c = tile / x_tiles;
     if (x < x_end && y < y_end) {
-        blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3.0f;
+        blurx(c, x, y) = divide_by(img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y), 3.0f, 0.33333334f);
     }
 }
 
@@ -174,17 +175,18 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
         const auto blurx_2 = load<4>(blurx.at(c, x + 1, y));
         const auto blurx_3 = load<2>(blurx.at(c, x + 1, y + 4));
         store<4>(out.at(c, x, y), {
-            (blurx_2[0] + blurx_2[1] + blurx_2[2]) / 3.0f,
-            (blurx_2[1] + blurx_2[2] + blurx_2[3]) / 3.0f,
-            (blurx_2[2] + blurx_2[3] + blurx_3[0]) / 3.0f,
-            (blurx_2[3] + blurx_3[0] + blurx_3[1]) / 3.0f,
+            divide_by(blurx_2[0] + blurx_2[1] + blurx_2[2], 3.0f, 0.33333334f),
+            divide_by(blurx_2[1] + blurx_2[2] + blurx_2[3], 3.0f, 0.33333334f),
+            divide_by(blurx_2[2] + blurx_2[3] + blurx_3[0], 3.0f, 0.33333334f),
+            divide_by(blurx_2[3] + blurx_3[0] + blurx_3[1], 3.0f, 0.33333334f),
         });
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
             const int32_t y_i = y + i;
             if (x < R && y_i < C) {
-                out(c, x, y_i) = (blurx(c, x + 1, y_i) + blurx(c, x + 1, y_i + 1) + blurx(c, x + 1, y_i + 2)) / 3.0f;
+                out(c, x, y_i) = divide_by(blurx(c, x + 1, y_i) + blurx(c, x + 1, y_i + 1) + blurx(c, x + 1, y_i + 2),
+                    3.0f, 0.33333334f);
             }
         }
     }
@@ -203,7 +205,8 @@ __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> bl
     const int32_t x = tile % x_tiles * 8 + thread_y;
     const int32_t c = tile / x_tiles;
     if (x < R && y < C) {
-        out(c, x, y) = (blurx(c, x + 1, y) + blurx(c, x + 1, y + 1) + blurx(c, x + 1, y + 2)) / 3.0f;
+        out(c, x, y) = divide_by(blurx(c, x + 1, y) + blurx(c, x + 1, y + 1) + blurx(c, x + 1, y + 2), 3.0f,
+            0.33333334f);
     }
 }
 

@@ -130,7 +130,7 @@ double touched_segments(const Load& load, const std::function<std::int64_t(int d
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
         std::int64_t span = load.extents[i], touched = span;  // from the first to the last one; those asked for
         if (const auto& r = load.indices[i]) {
-            const std::int64_t n = points_along(r->dim), more = offsets || r->dim < 0 ? r->hi - r->lo : 0;
+            const std::int64_t n = points_along(r->dim), more = offsets ? r->hi - r->lo : load.spread[i];
             span = std::min(span, (r->num * (n - 1) + more) / r->den + 1);
             touched = std::min(span, n * (more / r->den + 1));
         }

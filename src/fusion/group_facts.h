@@ -24,6 +24,9 @@ struct Load {
     /// By dimension of the source, from the innermost one in memory outward, over all reads; none where an index can be
     /// anything.
     std::vector<std::optional<poly::IndexRelation>> indices;
+    /// By dimension, in the same order: between which places a single read goes where it follows no dimension of the
+    /// stage (a table); 0 where it does.
+    std::vector<std::int64_t> spread;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
 };
 

@@ -132,6 +132,7 @@ void add_load(StageFacts& facts, Load load) {
             if (!load.indices[d]) continue;
             other.indices[d]->lo = std::min(other.indices[d]->lo, load.indices[d]->lo);
             other.indices[d]->hi = std::max(other.indices[d]->hi, load.indices[d]->hi);
+            other.spread[d] = std::max(other.spread[d], load.spread[d]);
         }
         return;
     }
@@ -157,6 +158,7 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
             load.extents.push_back(stages.at(index).hi[i] - stages.at(index).lo[i]);
         }
     }
+    for (const auto& r : load.indices) load.spread.push_back(r && r->dim < 0 ? r->hi - r->lo : 0);
     return load;
 }
 

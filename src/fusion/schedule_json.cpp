@@ -22,34 +22,43 @@ constexpr int kVersion = 1;
 
 constexpr std::size_t kLineWidth = 100;
 
-/// What fits a line in one line, otherwise a line for each element.
+/// `"tile": ` before a member of an object, nothing before an element of a list.
+std::string key_of(const Json& parent, const std::string& key) {
+    return parent.is_object() ? Json(key).dump() + ": " : "";
+}
+
+std::string one_line(const Json& value) {
+    if (value.is_primitive()) return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::vector<std::string> items;
+    for (const auto& [key, item] : value.items()) items.push_back(key_of(value, key) + one_line(item));
+    return fmt::format("{}{}{}", value.is_object() ? '{' : '[', fmt::join(items, ", "), value.is_object() ? '}' : ']');
+}
+
+std::size_t column(const std::string& text) {
+    return text.size() - (text.rfind('\n') + 1);
+}
+
+/// What has no objects in it and fits a line, in one line; lists of words and numbers in as many lines as they need;
+/// otherwise a line for each member.
 void write(std::string& text, const Json& value, std::size_t indent) {
-    const std::size_t column = text.size() - (text.rfind('\n') + 1);
-    std::string line = value.dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (value.is_primitive() || value.empty()) {
+    const std::string line = one_line(value);
+    const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) { return item.is_structured(); });
+    const bool has_objects = std::any_of(value.begin(), value.end(), [](const Json& item) { return item.is_object(); });
+    if (value.empty() || value.is_primitive() || (!has_objects && column(text) + line.size() < kLineWidth)) {
         text += line;
         return;
     }
-    const bool is_object = value.is_object();
-    const auto elements = [&](const std::string& before, const std::string& between, const auto& element) {
-        std::size_t i = 0;
-        for (const auto& [key, item] : value.items()) {
-            text += i++ == 0 ? before : between;
-            if (is_object) text += Json(key).dump() + ": ";
-            element(item);
-        }
-    };
-    text += is_object ? '{' : '[';
-    const bool nested = std::any_of(value.begin(), value.end(), [](const Json& item) { return item.is_object(); });
-    // Twice the elements' number: the blanks behind commas and colons.
-    if (!nested && column + line.size() + 2 * value.size() <= kLineWidth) {
-        elements("", ", ", [&](const Json& item) { write(text, item, indent); });
-    } else {
-        const std::string begin = "\n" + std::string(indent + 2, ' ');
-        elements(begin, "," + begin, [&](const Json& item) { write(text, item, indent + 2); });
-        text += "\n" + std::string(indent, ' ');
+    const std::string next_line = "\n" + std::string(indent + 2, ' ');
+    text += line.front();
+    bool first = true;
+    for (const auto& [key, item] : value.items()) {
+        const bool fits = !nested && column(text) + one_line(item).size() + 2 < kLineWidth;
+        text += first ? next_line : fits && value.is_array() ? ", " : "," + next_line;
+        text += key_of(value, key);
+        write(text, item, indent + 2);
+        first = false;
     }
-    text += is_object ? '}' : ']';
+    text += "\n" + std::string(indent, ' ') + line.back();
 }
 
 Json to_json(const GroupSchedule& group) {

@@ -106,6 +106,25 @@ TEST_F(ScheduleJson, IsWrittenForPeople) {
 )");
 }
 
+TEST_F(ScheduleJson, LongListsAreBroken) {
+    Schedule schedule;
+    for (int i = 0; i < 20; ++i) schedule.inlined.push_back("stage_" + std::to_string(i));
+    EXPECT_EQ(to_json({{"copy", schedule}}, pipelines_), R"({
+  "version": 1,
+  "pipelines": {
+    "copy": {
+      "inlined": [
+        "stage_0", "stage_1", "stage_2", "stage_3", "stage_4", "stage_5", "stage_6", "stage_7",
+        "stage_8", "stage_9", "stage_10", "stage_11", "stage_12", "stage_13", "stage_14",
+        "stage_15", "stage_16", "stage_17", "stage_18", "stage_19"
+      ],
+      "groups": []
+    }
+  }
+}
+)");
+}
+
 TEST_F(ScheduleJson, WhatIsWrittenIsReadAgain) {
     const std::string text = to_json(some_schedules(), pipelines_);
     const Schedules again = read(text);

@@ -16,9 +16,9 @@ GroupSchedule default_group(Strategy strategy, int rank);
 /// How a group is to run; nothing where it cannot. The stages are filled in by who asks.
 using Propose = std::function<std::optional<GroupSchedule>(const poly::Group& group)>;
 
-/// All pure stages in one group where that is legal and something is proposed for it. Otherwise, in the program's order,
-/// each pure stage joins the groups that it reads: all of them if it can, else the last one that it can join, else none.
-/// Stages for which nothing is proposed, not even alone, are in no group.
+/// All pure stages in one group where that is legal and something is proposed for it. Otherwise, in the program's
+/// order, each pure stage joins the groups that it reads: all of them if it can, else the last one that it can join,
+/// else none. Stages for which nothing is proposed, not even alone, are in no group.
 std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose);
 
 }  // namespace pipec::fusion

@@ -179,6 +179,15 @@ std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool 
     return result;
 }
 
+/// The sums whose minimum or maximum (`op`) an expression is; false where it is none.
+bool TileSpace::sums(const ir::Expr& e, BinaryOp op, std::vector<Linear>& found) {
+    if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && n->op == op)
+        return sums(n->a, op, found) && sums(n->b, op, found);
+    const auto sum = rewriter.linear(e);
+    if (sum) found.push_back(*sum);
+    return sum.has_value();
+}
+
 /// Tiles q of dimension d with, for every output, a point in its domain, or (inner) for every access all points in its
 /// box. False where a box is no sum of sizes.
 bool TileSpace::limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi) {
@@ -186,19 +195,22 @@ bool TileSpace::limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::v
     if (inner) found.insert(found.end(), accesses.begin(), accesses.end());
     for (const Access& access : found) {
         if (access.dim != d) continue;
-        const auto begin = rewriter.linear(access.box.lo), end = rewriter.linear(access.box.hi);
-        if (!begin || !end) return false;
         const std::int64_t n = access.per_tile;
-        Bound first{*begin, n}, last{*end, n};
-        if (inner) {
-            // n q + first >= begin  <=>  q >= ceil((begin - first) / n);  n q + first + count <= end
-            first.sum.constant += n - 1 - access.extent.first;
-            last.sum.constant += n - access.extent.first - access.extent.count;
-        } else {
-            last.sum.constant += n - 1;  // floor(begin / n) <= q < ceil(end / n)
+        // Of a box that begins at the greatest of several sums every one is a bound; tiles that reach a box begin with
+        // the least.
+        std::vector<Linear> begins, ends;
+        if (!sums(access.box.lo, inner ? BinaryOp::Max : BinaryOp::Min, begins)) return false;
+        if (!sums(access.box.hi, inner ? BinaryOp::Min : BinaryOp::Max, ends)) return false;
+        for (Linear& begin : begins) {
+            // n q + first >= begin  <=>  q >= ceil((begin - first) / n);  floor(begin / n) <= q
+            if (inner) begin.constant += n - 1 - access.extent.first;
+            tighten(lo, {begin, n}, inner);
         }
-        tighten(lo, first, inner);
-        tighten(hi, last, !inner);
+        for (Linear& end : ends) {
+            // n q + first + count <= end;  q < ceil(end / n)
+            end.constant += inner ? n - access.extent.first - access.extent.count : n - 1;
+            tighten(hi, {end, n}, !inner);
+        }
     }
     return true;
 }

@@ -107,6 +107,7 @@ private:
     struct Bound;
     void add_member(int stage, const ExtentOf& extent_of);
     std::vector<Access> points_of_members(std::size_t d, bool inner);
+    bool sums(const ir::Expr& e, ir::BinaryOp op, std::vector<Linear>& found);
     bool limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi);
     static void tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);

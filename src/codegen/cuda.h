@@ -16,6 +16,8 @@ struct CudaOptions {
     /// Float sums and products of an `accumulate` in the program's order, whatever it costs: equal inputs then give
     /// equal bits. Without it atomics add in any order.
     bool deterministic = false;
+    /// Floats may be added and multiplied as if they were real numbers, without infinities and NaN.
+    bool fast_math = false;
     /// By pipeline; those that are not here run stage after stage.
     std::map<std::string, fusion::Schedule> schedules{};
 };

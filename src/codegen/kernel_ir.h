@@ -149,6 +149,7 @@ struct Program {
     ir::Pipeline pipeline;  ///< as code generation sees it: after inlining, with the kernels' variables
     poly::Model model;      ///< of that pipeline
     std::vector<Step> steps;
+    bool fast_math = false;  ///< floats may be added and multiplied as if they were real numbers
 };
 
 /// What is wrong with a program, one sentence for each violation; none for a correct one.

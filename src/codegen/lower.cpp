@@ -100,7 +100,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
     const fusion::Schedule schedule =
         given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
-    kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}};
+    kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}, options.fast_math};
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
     std::vector<poly::Dependence> dependences;
     if (!schedule.groups.empty()) dependences = poly::find_dependences(program.pipeline, program.model);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct RegisterShape {
     std::int64_t left = 0, right = 0;    ///< lanes that store nothing
     std::vector<std::int64_t> shift;     ///< of members: a lane's first column is `shift` behind where its tile's is
     std::vector<TileSpace::Cut> cuts;
+    std::set<ir::Source> fetched_sums;  ///< arrays whose column sums come from other lanes, not their elements
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
 };

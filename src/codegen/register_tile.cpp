@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 
+#include "codegen/column_sums.h"
 #include "codegen/kernel_build.h"
 #include "codegen/kernel_flow.h"
 #include "codegen/pack.h"
@@ -63,9 +64,9 @@ public:
     using Member = TileSpace::Member;
 
     RegisterTile(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
-        : shape_(shape), space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) {
-              return extent(m, dim);
-          }) {
+        : shape_(shape),
+          space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) { return extent(m, dim); }),
+          sums_(space_.rewriter) {
         space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
     }
 
@@ -75,6 +76,8 @@ public:
     }
     /// Of all that was stored.
     [[nodiscard]] const Reach& reach() const { return reach_; }
+    /// Arrays of which the code reads one kind of column sums only.
+    [[nodiscard]] std::set<ir::Source> uniform_sums() const { return sums_.uniform(); }
 
 private:
     /// Offsets of a point from the tile's (slice's) origin, by dimension of its stage; the column's from the lane's
@@ -104,6 +107,8 @@ private:
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& at);
     Value at(const Member& m, const Offsets& offsets);
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
+    Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
+    [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
     Value member_read(const Member& reader, const Offsets& from, const ir::Read& read);
     Value choose(const Member& p, const std::vector<std::vector<std::int64_t>>& choices, Offsets& offsets,
                  std::size_t dim, const std::vector<ir::Expr>& indices);
@@ -122,6 +127,7 @@ private:
 
     RegisterShape shape_;
     TileSpace space_;
+    ColumnSums sums_;
     bool interior_ = false;
     Reach reach_;
     // Of the piece of code that is being made:
@@ -131,6 +137,7 @@ private:
     kernel::Body* body_ = nullptr;
     std::map<std::pair<int, Offsets>, Value> values_;
     std::map<std::pair<ir::VarId, std::int64_t>, Value> fetched_;
+    std::map<const ir::Node*, Value> column_sums_;
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
     std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
     std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_;  ///< by coordinate and bounds
@@ -222,7 +229,9 @@ Value RegisterTile::at(const Member& m, const Offsets& offsets) {
     const std::vector<ir::Expr> point = place(m, offsets);
     Rewriter::Bindings bindings;
     for (std::size_t d = 0; d < offsets.size(); ++d) bindings[m.definition.dims[d].var] = point[d];
-    Value value = resolve(m, offsets, rewriter().instance(interior_ ? m.interior.value : m.value, bindings));
+    ir::Expr formula = rewriter().instance(interior_ ? m.interior.value : m.value, bindings);
+    if (interior_ && space_.program.fast_math) formula = sums_.factored(formula, unit_);
+    Value value = resolve(m, offsets, formula);
     value.expr = with_bases(value.expr);
     if (!interior_) {
         // Nothing is read for points that do not exist.
@@ -245,37 +254,74 @@ Value RegisterTile::resolve(const Member& m, const Offsets& offsets, const ir::E
         replaced[e.get()] = v.expr;
         reach.add(v.reach, 0);
     };
-    std::vector<ir::Expr> found;
-    ir::for_each_node(value, [&](const ir::Expr& e) {
-        if (ir::as<ir::Read>(e) != nullptr) found.push_back(e);
-        if (ir::as<ir::Reduce>(e) == nullptr) return;
-        ir::for_each_node(e, [&](const ir::Expr& inner) {
-            const auto* read = ir::as<ir::Read>(inner);
-            if (read != nullptr && read->source.kind == ir::Source::Kind::Stage &&
-                space_.member(read->source.index) != nullptr) {
-                throw Refusal(fmt::format("`{}` reads `{}` in a loop", m.definition.name, name_of(read->source)));
-            }
-        });
-    });
-    for (const ir::Expr& e : found) {
-        const auto* read = ir::as<ir::Read>(e);
-        if (read->source.kind == ir::Source::Kind::Stage && space_.member(read->source.index) != nullptr) {
-            use(e, member_read(m, offsets, *read));
-        }
-    }
+    const auto is_member = [&](const ir::Read* read) {
+        return read != nullptr && read->source.kind == ir::Source::Kind::Stage &&
+               space_.member(read->source.index) != nullptr;
+    };
+    std::set<const ir::Node*> certain;
     if (interior_) {
-        for (const ir::Expr& e : certain_reads({value})) {
-            const auto* read = ir::as<ir::Read>(e);
-            if (replaced.count(e.get()) > 0 || read->source.kind == ir::Source::Kind::Local) continue;
+        for (const ir::Expr& e : certain_reads({value})) certain.insert(e.get());
+    }
+    std::set<const ir::Node*> seen;
+    const std::function<void(const ir::Expr&)> visit = [&](const ir::Expr& e) {
+        if (!seen.insert(e.get()).second) return;
+        const ColumnSums::Sum* sum = e == value ? nullptr : sums_.find(e);
+        const auto known = [&](const ir::Expr& read) {
+            return certain.count(read.get()) > 0 || is_member(ir::as<ir::Read>(read));
+        };
+        if (sum != nullptr && std::all_of(sum->reads.begin(), sum->reads.end(), known)) {
+            use(e, column_sum(m, offsets, e));
+            return;
+        }
+        for (const ir::Expr& operand : ir::children(e)) visit(operand);
+        const auto* read = ir::as<ir::Read>(e);
+        if (is_member(read)) {
+            use(e, member_read(m, offsets, *read));
+        } else if (read != nullptr && certain.count(e.get()) > 0) {
             if (const auto v = input_read(e)) use(e, *v);
         }
-    }
+        if (ir::as<ir::Reduce>(e) == nullptr) return;
+        ir::for_each_node(e, [&](const ir::Expr& inner) {
+            if (!is_member(ir::as<ir::Read>(inner))) return;
+            throw Refusal(
+                fmt::format("`{}` reads `{}` in a loop", m.definition.name, name_of(ir::as<ir::Read>(inner)->source)));
+        });
+    };
+    visit(value);
     if (replaced.empty()) return {value, reach};
     const Rewriter::Hook hook = [&](const ir::Expr& e) {
         const auto known = replaced.find(e.get());
         return known == replaced.end() ? e : known->second;
     };
     return {rewriter().instance(value, {}, hook), reach};
+}
+
+/// The sum down a column, computed once. Where a lane has all that is asked of its columns, others fetch the sum; where
+/// several kinds of sums are made of the same elements, they fetch those.
+Value RegisterTile::column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e) {
+    if (const auto known = column_sums_.find(e.get()); known != column_sums_.end()) return known->second;
+    const ColumnSums::Sum& sum = *sums_.find(e);
+    const std::string name = name_of(sum.array) + "_sum";
+    const std::int64_t first = first_column(sum);
+    const std::int64_t lanes = floor_div_of(sum.column - first, sum.columns);
+    Value value;
+    if (lanes != 0 && shape_.fetched_sums.count(sum.array) > 0) {
+        const ir::Expr own = sums_.moved(sum, -lanes * sum.columns);
+        value = fetched(column_sum(m, offsets, own), lanes, name);
+    } else {
+        value = resolve(m, offsets, e);
+        value.expr = with_bases(value.expr);
+        const ir::VarId var = builder().variable(name, e->type);
+        add(*body_, kernel::Define{var, value.expr});
+        value.expr = ir::variable(var, e->type);
+    }
+    return column_sums_.emplace(e.get(), value).first->second;
+}
+
+/// Where a lane's columns of an array begin, before its unit.
+std::int64_t RegisterTile::first_column(const ColumnSums::Sum& sum) const {
+    const Member* m = sum.array.kind == ir::Source::Kind::Stage ? space_.member(sum.array.index) : nullptr;
+    return m == nullptr ? 0 : shape_.shift[position(*m)];
 }
 
 /// What a member's point in any lane is.
@@ -545,6 +591,7 @@ void RegisterTile::store_rows(kernel::Body& body, const Member& m) {
 void RegisterTile::outputs(kernel::Body& body) {
     values_.clear();
     fetched_.clear();
+    column_sums_.clear();
     inside_.clear();
     bases_.clear();
     base_of_.clear();
@@ -645,9 +692,14 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
         const RegisterShape asked = register_shape(program, group, schedule);
         kernel::Step step;
         std::vector<Needs> needs;
-        for (const RegisterShape& shape : variants(program, group, asked)) {
+        for (RegisterShape& shape : variants(program, group, asked)) {
             // The lanes that serve their neighbours only are counted by making the code.
             kernel::Program trial = program;
+            if (program.fast_math) {
+                RegisterTile sums(trial, group, shape);
+                sums.build();
+                shape.fetched_sums = sums.uniform_sums();
+            }
             RegisterTile first(trial, group, shape);
             first.build();
             const std::int64_t left = -first.reach().lo, right = first.reach().hi;

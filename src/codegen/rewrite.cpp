@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "codegen/kernel_ir.h"
 #include "codegen/wide_expr.h"
@@ -76,8 +77,10 @@ bool compare(BinaryOp op, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-Rewriter::Rewriter(ir::Pipeline& pipeline)
-    : pipeline_(pipeline), sizes_(pipeline.sizes.size(), {-kernel::kVariableLimit, kernel::kVariableLimit}) {
+Rewriter::Rewriter(ir::Pipeline& pipeline, bool fast_math)
+    : pipeline_(pipeline),
+      fast_math_(fast_math),
+      sizes_(pipeline.sizes.size(), {-kernel::kVariableLimit, kernel::kVariableLimit}) {
     // Every extent is at least 1, which bounds the sizes that stand alone in one.
     const auto bound_by = [&](const ir::Buffer& buffer) {
         for (const ir::Expr& extent : buffer.extents) {
@@ -273,6 +276,7 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
         if (a && b && !ir::is_unsigned_int(n.a->type)) return ir::bool_constant(compare(n.op, *a, *b));
         return e;
     }
+    if (fast_math_ && ir::is_float(e->type)) return fold_float(e, n);
     if (n.a->type != Type::Int32) return e;
     switch (n.op) {
         case BinaryOp::Add:
@@ -285,6 +289,33 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
         case BinaryOp::Mod: return quotient(e, n, false);
         case BinaryOp::Min:
         case BinaryOp::Max: return n.a == n.b ? n.a : e;
+        default: return e;
+    }
+}
+
+/// What constants let vanish; divisions by them become multiplications.
+ir::Expr Rewriter::fold_float(const ir::Expr& e, const ir::Binary& n) {
+    const auto* a = ir::as<ir::FloatConstant>(n.a);
+    const auto* b = ir::as<ir::FloatConstant>(n.b);
+    const auto is = [](const ir::FloatConstant* c, double value) { return c != nullptr && c->value == value; };
+    const auto number = [&](double v) { return unique(ir::float_constant(e->type, ir::round_to(e->type, v))); };
+    switch (n.op) {
+        case BinaryOp::Add:
+            if (a != nullptr && b != nullptr) return number(a->value + b->value);
+            return is(a, 0) ? n.b : is(b, 0) ? n.a : e;
+        case BinaryOp::Sub:
+            if (a != nullptr && b != nullptr) return number(a->value - b->value);
+            return is(b, 0) ? n.a : is(a, 0) ? unique(ir::unary(ir::UnaryOp::Neg, n.b)) : e;
+        case BinaryOp::Mul: {
+            if (a != nullptr && b != nullptr) return number(a->value * b->value);
+            if (is(a, 0) || is(b, 1)) return n.a;
+            if (is(b, 0) || is(a, 1)) return n.b;
+            return e;
+        }
+        case BinaryOp::Div: {
+            if (b == nullptr || b->value == 0 || !std::isfinite(1 / b->value)) return e;
+            return fold(unique(ir::binary(BinaryOp::Mul, n.a, number(1 / b->value))));
+        }
         default: return e;
     }
 }

@@ -31,8 +31,9 @@ public:
     /// Called on every node of an instance after its operands; what it returns stands in the node's place.
     using Hook = std::function<ir::Expr(const ir::Expr&)>;
 
-    /// Variables of loops that remain are added to `pipeline`.
-    explicit Rewriter(ir::Pipeline& pipeline);
+    /// Variables of loops that remain are added to `pipeline`. `fast_math`: floats are added and multiplied as if they
+    /// were real numbers without infinities.
+    explicit Rewriter(ir::Pipeline& pipeline, bool fast_math = false);
 
     /// An index variable: `least` <= var < `end`, and a multiple of `multiple`.
     void index(ir::VarId var, std::int64_t multiple = 1, std::int64_t least = -kernel::kVariableLimit,
@@ -66,12 +67,14 @@ private:
     bool unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total);
     ir::Expr fold(const ir::Expr& e);
     ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
+    ir::Expr fold_float(const ir::Expr& e, const ir::Binary& n);
     ir::Expr quotient(const ir::Expr& e, const ir::Binary& n, bool exact);
     ir::Expr exact(const ir::Expr& e);
     [[nodiscard]] bool is_affine(const ir::Expr& e) const;
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> range_of(const ir::Expr& atom) const;
 
     ir::Pipeline& pipeline_;
+    bool fast_math_;
     std::map<ir::VarId, Index> index_;
     std::vector<std::pair<std::int64_t, std::int64_t>> sizes_;  ///< least and greatest value of each
     std::map<std::vector<std::int64_t>, ir::Expr> nodes_;

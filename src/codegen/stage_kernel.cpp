@@ -53,7 +53,7 @@ public:
           stage_index_(stage),
           stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
           domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
-          rewriter_(program.pipeline),
+          rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_) {
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, 1, ir::as_int(domain_.box[d].lo).value_or(-kernel::kVariableLimit));

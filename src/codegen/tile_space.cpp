@@ -48,7 +48,7 @@ std::int64_t finest_scale(const poly::Group& group, std::size_t dim) {
 
 TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp, const std::vector<Cut>& cuts,
                      const ExtentOf& extent_of)
-    : program(of), group(tiled), per_warp(by_warp), rewriter(of.pipeline), build(of.pipeline, rewriter) {
+    : program(of), group(tiled), per_warp(by_warp), rewriter(of.pipeline, of.fast_math), build(of.pipeline, rewriter) {
     for (std::size_t g = 0; g < cuts.size(); ++g) {
         Dim& dim = dims.emplace_back();
         static_cast<Cut&>(dim) = cuts[g];

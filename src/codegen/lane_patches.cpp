@@ -1,6 +1,7 @@
 #include "codegen/lane_patches.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace pipec::codegen {
 
@@ -14,22 +15,50 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
 
 /// What a team spends: the issue slots of its warps, and the turns that it waits for at the next barrier. A patch costs
 /// as much as its rows, and one more row for what it reads beyond them.
-std::int64_t cost(const Patches& patches, std::int64_t lanes) {
-    const std::int64_t slots = ceil_quotient(patches.count(), kWarp);
-    const std::int64_t waiting = patches.turns(lanes) * ceil_quotient(lanes, kWarp);
-    return (slots + waiting) * (patches.rows + 1);
+std::int64_t cost(const std::vector<Patches>& parts, std::int64_t lanes) {
+    std::int64_t total = 0;
+    for (const Patches& patches : parts) {
+        const std::int64_t slots = ceil_quotient(patches.count(), kWarp);
+        const std::int64_t waiting = patches.turns(lanes) * ceil_quotient(lanes, kWarp);
+        total += (slots + waiting) * (patches.rows + 1);
+    }
+    return total;
+}
+
+/// Patches of `across` columns' vectors.
+std::vector<Patches> of_rows(const Patches& vectors, std::int64_t most_rows) {
+    std::vector<Patches> result;
+    for (std::int64_t rows = 1; rows <= std::min(vectors.down, std::max<std::int64_t>(1, most_rows)); ++rows) {
+        result.push_back(vectors);
+        result.back().rows = rows;
+        result.back().down = ceil_quotient(vectors.down, rows);
+    }
+    return result;
 }
 
 }  // namespace
 
-std::vector<Patches> patches_by_cost(std::int64_t columns, std::int64_t of_columns, std::int64_t of_rows,
-                                     std::int64_t others, std::int64_t lanes, std::int64_t most_rows) {
-    std::vector<Patches> result;
-    for (std::int64_t rows = 1; rows <= std::min(of_rows, std::max<std::int64_t>(1, most_rows)); ++rows) {
-        result.push_back({columns, rows, of_columns / columns, ceil_quotient(of_rows, rows), others});
+std::vector<std::vector<Patches>> patches_by_cost(const Patches& points, std::int64_t columns, std::int64_t lanes,
+                                                  std::int64_t most_rows) {
+    Patches vectors = points;
+    vectors.columns = columns;
+    vectors.across = points.across / columns;
+    std::vector<std::vector<Patches>> result;
+    for (const Patches& patches : of_rows(vectors, most_rows)) result.push_back({patches});
+    const std::int64_t even =
+        vectors.across >= kWarp ? vectors.across / kWarp * kWarp
+                                : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(vectors.across)));
+    if (even < vectors.across) {
+        Patches left = vectors, right = vectors;
+        left.across = even;
+        right.across = vectors.across - even;
+        right.skipped = even * columns;
+        for (const Patches& a : of_rows(left, most_rows)) {
+            for (const Patches& b : of_rows(right, most_rows)) result.push_back({a, b});
+        }
     }
     std::stable_sort(result.begin(), result.end(),
-                     [&](const Patches& a, const Patches& b) { return cost(a, lanes) < cost(b, lanes); });
+                     [&](const auto& a, const auto& b) { return cost(a, lanes) < cost(b, lanes); });
     return result;
 }
 

@@ -1,7 +1,7 @@
-// How the points of a stage in a tile are dealt out to the lanes of a team. A lane computes patches of `columns` x
-// `rows` adjacent points: what neighbouring points read in common is then read once, and columns that are a vector are
-// moved at once. Patches are numbered through all dimensions, innermost first, and dealt out in turns, so that lanes
-// are idle in the last turn only, whatever the stage's extents are.
+// How the points of a stage in a tile are dealt out to the lanes of a team. A lane computes patches of `columns` x `rows`
+// adjacent points: what neighbouring points read in common is then read once, and columns that are a vector are moved
+// at once. Patches are numbered through all dimensions, innermost first, and dealt out in turns, so that lanes are idle
+// in the last turn only, whatever the stage's extents are.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,16 @@ struct Patches {
     std::int64_t across = 1;             ///< patches beside each other: all columns are in whole patches
     std::int64_t down = 1;               ///< below each other; the last one may begin among the rows of the one before
     std::int64_t others = 1;             ///< in the other dimensions, of which a patch has one point
+    std::int64_t skipped = 0;            ///< columns to the left of them
 
     [[nodiscard]] std::int64_t count() const { return across * down * others; }
     [[nodiscard]] std::int64_t turns(std::int64_t lanes) const { return (count() + lanes - 1) / lanes; }
 };
 
-/// Patches of `columns` x r for r = 1, ..., most_rows, least cost first; `count`: all points, of which `of_columns` are
-/// in a row and `of_rows` below each other.
-std::vector<Patches> patches_by_cost(std::int64_t columns, std::int64_t of_columns, std::int64_t of_rows,
-                                     std::int64_t others, std::int64_t lanes, std::int64_t most_rows);
+/// Ways to deal out `points` (patches of one point), least cost first: patches of so many columns and at most
+/// `most_rows` rows; either all alike, or those of the columns beyond a multiple of the warp by themselves, so that the
+/// others come out even.
+std::vector<std::vector<Patches>> patches_by_cost(const Patches& points, std::int64_t columns, std::int64_t lanes,
+                                                  std::int64_t most_rows);
 
 }  // namespace pipec::codegen

@@ -103,6 +103,20 @@ void split(const Offsets& at, std::int64_t first, std::int64_t width, std::vecto
     split(at, first + width / 2, width / 2, packs);
 }
 
+/// Packs of at most `widest` elements.
+std::vector<Pack> packs_of(const Offsets& at, std::int64_t widest, bool fill) {
+    std::vector<Pack> packs;
+    for (auto i = at.begin(); i != at.end();) {
+        const std::int64_t first = floor_multiple(i->first, widest);
+        std::vector<Pack> of_vector;
+        split(at, first, widest, of_vector);
+        if (fill && of_vector.size() > 1) of_vector = {filled(at, first, widest)};
+        packs.insert(packs.end(), of_vector.begin(), of_vector.end());
+        i = at.lower_bound(first + widest);
+    }
+    return packs;
+}
+
 }  // namespace
 
 std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, const poly::Model& model,
@@ -125,7 +139,8 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
         }
         Group& group = groups[place->key];
         if (!group.at.emplace(place->offset, i).second) packs.push_back({i});
-        group.widest = std::min(kCount, most_bytes / ir::bytes(array_of(pipeline, shared, source).type));
+        group.widest = std::min(
+            kCount, std::max<std::int64_t>(1, most_bytes / ir::bytes(array_of(pipeline, shared, source).type)));
         // What fills a pack must be in the same row.
         const auto in_row = [&](std::int64_t width) {
             return !fill || !is_local(source) ||
@@ -139,17 +154,17 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
     }
     for (const auto& [key, group] : groups) {
         const bool fills = fill && key.front() == static_cast<std::int64_t>(ir::Source::Kind::Local);
-        for (auto i = group.at.begin(); i != group.at.end();) {
-            const std::int64_t first = floor_multiple(i->first, group.widest);
-            std::vector<Pack> of_vector;
-            split(group.at, first, group.widest, of_vector);
-            if (fills && of_vector.size() > 1) of_vector = {filled(group.at, first, group.widest)};
-            packs.insert(packs.end(), of_vector.begin(), of_vector.end());
-            i = group.at.lower_bound(first + group.widest);
-        }
+        const std::vector<Pack> of_group = packs_of(group.at, group.widest, fills);
+        packs.insert(packs.end(), of_group.begin(), of_group.end());
     }
     std::sort(packs.begin(), packs.end());
     return packs;
+}
+
+std::int64_t access_count(const std::vector<std::int64_t>& offsets, std::int64_t widest, bool fill) {
+    Offsets at;
+    for (const std::int64_t offset : offsets) at.emplace(offset, 0);
+    return static_cast<std::int64_t>(packs_of(at, widest, fill).size());
 }
 
 std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
@@ -189,17 +204,27 @@ std::size_t first_of(const Pack& pack) {
 }  // namespace
 
 std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool fill) {
-    std::vector<Pack> result;
-    for (Pack& pack :
-         find_packs(rewriter_, program_.pipeline, program_.model, elements, build_.kernel.shared, kBytes, fill)) {
-        const bool global = !is_local(elements[pack[first_of(pack)]].source);
-        if (global && !global_) {
-            for (const std::size_t element : pack) result.push_back({element});
-            continue;
-        }
-        has_packs_ = has_packs_ || (global && pack.size() > 1);
-        result.push_back(std::move(pack));
+    std::vector<Element> local, global;
+    std::vector<std::size_t> place_of_local, place_of_global;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+        (is_local(elements[i].source) ? local : global).push_back(elements[i]);
+        (is_local(elements[i].source) ? place_of_local : place_of_global).push_back(i);
     }
+    const std::vector<kernel::SharedArray>& shared = build_.kernel.shared;
+    std::vector<Pack> result;
+    const auto take = [&](std::vector<Pack> packs, const std::vector<std::size_t>& places) {
+        for (Pack& pack : packs) {
+            for (std::size_t& i : pack) i = i == kFiller ? kFiller : places[i];
+            result.push_back(std::move(pack));
+        }
+    };
+    take(find_packs(rewriter_, program_.pipeline, program_.model, global, shared, global_bytes_), place_of_global);
+    for (const Pack& pack : result) {
+        if (pack.size() == 1) continue;
+        const ir::Type type = array_of(program_.pipeline, shared, elements[pack.front()].source).type;
+        widest_ = std::max(widest_, static_cast<std::int64_t>(pack.size()) * ir::bytes(type));
+    }
+    take(find_packs(rewriter_, program_.pipeline, program_.model, local, shared, kBytes, fill), place_of_local);
     return result;
 }
 

@@ -33,15 +33,19 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
                              const std::vector<Element>& elements, const std::vector<kernel::SharedArray>& shared = {},
                              std::int64_t most_bytes = 16, bool fill = false);
 
+/// How many accesses of at most `widest` elements it takes for elements of one array at these offsets; `fill` as above.
+std::int64_t access_count(const std::vector<std::int64_t>& offsets, std::int64_t widest, bool fill);
+
 /// The reads that are evaluated whenever one of `roots` is, each once.
 std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots);
 
 /// Writes straight-line code in which packs are one access each: loads in front, values, then stores.
 class PackWriter {
 public:
-    /// `global`: accesses to global memory may be packs, those to shared memory always are.
-    PackWriter(kernel::Program& program, KernelBuilder& build, Rewriter& rewriter, bool global)
-        : program_(program), build_(build), rewriter_(rewriter), global_(global) {}
+    /// `global_bytes`: the most that is accessed at once in global memory; 0: single elements. Of shared memory it is
+    /// always up to 16.
+    PackWriter(kernel::Program& program, KernelBuilder& build, Rewriter& rewriter, std::int64_t global_bytes)
+        : program_(program), build_(build), rewriter_(rewriter), global_bytes_(global_bytes) {}
 
     /// Loads what the values read for certain, as far as it comes in packs; the values then use what was loaded.
     /// `fill`: everything in shared arrays may be read, whose rows are whole vectors.
@@ -49,8 +53,8 @@ public:
     /// Stores each value to its element.
     void store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values);
 
-    /// Some access to global memory is a pack.
-    [[nodiscard]] bool has_packs() const { return has_packs_; }
+    /// Bytes of the widest pack in global memory; 0 where there is none.
+    [[nodiscard]] std::int64_t widest() const { return widest_; }
 
 private:
     std::vector<Pack> packs(const std::vector<Element>& elements, bool fill);
@@ -58,7 +62,7 @@ private:
     kernel::Program& program_;
     KernelBuilder& build_;
     Rewriter& rewriter_;
-    bool global_, has_packs_ = false;
+    std::int64_t global_bytes_, widest_ = 0;
 };
 
 }  // namespace pipec::codegen

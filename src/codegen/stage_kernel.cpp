@@ -308,10 +308,10 @@ kernel::Body StageKernel::interior_body() {
         for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
         targets.push_back({self(), std::move(indices)});
     }
-    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide);
+    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? kAccessBytes : 0);
     packs.load(body, values);
     packs.store(body, targets, values);
-    has_packs_ = has_packs_ || packs.has_packs();
+    has_packs_ = has_packs_ || packs.widest() > 0;
     return body;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <optional>
 
 #include "codegen/kernel_build.h"
@@ -13,8 +14,10 @@
 #include "codegen/pack.h"
 #include "codegen/rewrite.h"
 #include "codegen/shared_memory.h"
+#include "codegen/tile_accumulate.h"
 #include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
+#include "codegen/tile_vectors.h"
 #include "fusion/gpu.h"
 #include "ir/build.h"
 
@@ -52,20 +55,20 @@ std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::Grou
 class TileKernel {
 public:
     TileKernel(kernel::Program& program, const poly::Group& group, const fusion::GroupSchedule& schedule,
-               kernel::Layout layout)
-        : group_(poly::with_multiple(group, group.rank - 1, schedule.vector)),
+               std::int64_t access_bytes)
+        : group_(with_vectors(program, group, schedule.vector)),
           vector_(schedule.vector),
-          layout_(layout),
           space_(program, group_, schedule.strategy == fusion::Strategy::Otpw, cuts_of(group_, schedule)),
           arrays_(space_),
-          packs_(program, space_.build, space_.rewriter, layout == kernel::Layout::Wide) {
+          packs_(program, space_.build, space_.rewriter, access_bytes) {
         for (const TileSpace::Dim& dim : space_.dims) lanes_ *= dim.lanes;
     }
 
     /// Why the tiles are impossible; none where they are possible.
     [[nodiscard]] std::optional<std::string> refusal() const;
     kernel::Kernel build();
-    [[nodiscard]] bool has_packs() const { return packs_.has_packs(); }
+    /// Bytes of the widest access to global memory; 0: all are of one element.
+    [[nodiscard]] std::int64_t widest() const { return packs_.widest(); }
 
 private:
     using Member = TileSpace::Member;
@@ -88,7 +91,7 @@ private:
     void edge_stage(kernel::Body& body, const Member& m);
 
     [[nodiscard]] Patches points_of(const Member& m) const;
-    Patches patches_of(const Members& together);
+    std::vector<Patches> patches_of(const Members& together);
     kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, bool unrolls, Patch& patch);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& offset);
     ir::Expr inside_interior(const Member& m, const Patch& patch);
@@ -103,7 +106,6 @@ private:
 
     const poly::Group group_;
     const std::int64_t vector_;
-    const kernel::Layout layout_;
     TileSpace space_;
     TileArrays arrays_;
     PackWriter packs_;
@@ -186,12 +188,13 @@ Patches TileKernel::points_of(const Member& m) const {
 }
 
 /// Vectors of columns, and as many rows as pay off and as registers hold what is read and computed.
-Patches TileKernel::patches_of(const Members& together) {
+std::vector<Patches> TileKernel::patches_of(const Members& together) {
     const Member& m = *together.front();
     const Patches points = points_of(m);
     const TileArrays::Axes axes = arrays_.axes(m);
     const std::int64_t columns = axes.columns ? vector_ : 1;
-    const auto elements = [&](const Patches& patches) {
+    auto elements = [&, known = std::map<std::int64_t, std::size_t>()](const Patches& patches) mutable {
+        if (const auto found = known.find(patches.rows); found != known.end()) return found->second;
         std::vector<ir::Expr> values;
         for (std::int64_t i = 0; i < patches.rows * columns; ++i) {
             for (const Member* member : together) {
@@ -204,14 +207,17 @@ Patches TileKernel::patches_of(const Members& together) {
                 values.push_back(rewriter().instance(member->interior.value, point));
             }
         }
-        return certain_reads(values).size() + values.size();
+        return known[patches.rows] = certain_reads(values).size() + values.size();
     };
-    const std::vector<Patches> shapes =
-        patches_by_cost(columns, points.across, points.down, points.others, lanes_, kPatchPoints / columns);
-    for (const Patches& shape : shapes) {
-        if (shape.rows == 1 || elements(shape) <= kPatchElements) return shape;
+    const auto ways = patches_by_cost(points, columns, lanes_, kPatchPoints / columns);
+    for (const std::vector<Patches>& way : ways) {
+        if (std::all_of(way.begin(), way.end(), [&](const Patches& patches) {
+                return patches.rows == 1 || elements(patches) <= kPatchElements;
+            })) {
+            return way;
+        }
     }
-    return shapes.front();
+    return ways.front();
 }
 
 /// Opens the loop over the patches of a lane.
@@ -242,11 +248,12 @@ kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const P
             i = count == left ? rest : ir::binary(BinaryOp::Mod, rest, constant(count));
             i = space_.build.define(*body, name, product(i, constant(step)), 0, step);
         }
+        if (*d == axes.columns) i = moved(i, patches.skipped);
         if (count > 1 && count < left) {
             rest = space_.build.define(*body, "patch", ir::binary(BinaryOp::Div, rest, constant(count)), 0);
         }
         left /= count;
-        if (extent % step != 0) {
+        if (*d == axes.rows && extent % step != 0) {
             patch.known_rows = i;
             i = space_.build.define(*body, name, ir::binary(BinaryOp::Min, i, constant(extent - step)), 0);
         }
@@ -315,9 +322,11 @@ void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vecto
 // -------------------------------------------------------------------------------------------------------------- stages
 
 void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
-    Patch patch;
-    kernel::Body& body = deal_out(outer, *together.front(), patches_of(together), true, patch);
-    compute(body, together, patch, Known::Tile);
+    for (const Patches& patches : patches_of(together)) {
+        Patch patch;
+        kernel::Body& body = deal_out(outer, *together.front(), patches, true, patch);
+        compute(body, together, patch, Known::Tile);
+    }
 }
 
 /// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage.
@@ -372,7 +381,9 @@ kernel::Body TileKernel::stages(bool interior) {
         Members together;
         while (i < space_.members.size()) {
             const Member& m = space_.members[i];
-            const bool goes_along = together.empty() || (interior && alike(*together.front(), m) && !waits(m, since));
+            const bool alone = m.accumulates || (!together.empty() && together.front()->accumulates);
+            const bool goes_along =
+                together.empty() || (interior && !alone && alike(*together.front(), m) && !waits(m, since));
             if (!goes_along) break;
             if (waits(m, since)) {
                 const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
@@ -384,7 +395,9 @@ kernel::Body TileKernel::stages(bool interior) {
             add(body, kernel::Remark{m.definition.name});
             ++i;
         }
-        if (interior)
+        if (together.front()->accumulates)
+            accumulate_tile(body, space_, arrays_, *together.front(), lanes_, interior);
+        else if (interior)
             interior_stage(body, together);
         else
             edge_stage(body, *together.front());
@@ -393,11 +406,7 @@ kernel::Body TileKernel::stages(bool interior) {
 }
 
 kernel::Kernel TileKernel::build() {
-    const bool wide = layout_ == kernel::Layout::Wide;
-    kernel::Kernel kernel = space_.kernel(space_.members.back().definition.name + (wide ? "_wide" : ""),
-                                          [&](bool interior) { return stages(interior); });
-    kernel.layout = layout_;
-    return kernel;
+    return space_.kernel(space_.members.back().definition.name, [&](bool interior) { return stages(interior); });
 }
 
 }  // namespace
@@ -415,13 +424,20 @@ std::variant<kernel::Step, std::string> tile_step(kernel::Program& program, cons
     if (schedule.tile[0] % vector != 0) {
         return fmt::format("the {} columns of a thread are not made of vectors of {}", schedule.tile[0], vector);
     }
+    // Whole vectors where arrays are aligned for them, halves of 16 bytes where they are aligned for those; for other
+    // arrays single columns, which lanes access side by side.
     kernel::Step step;
-    for (const auto layout : {kernel::Layout::Wide, kernel::Layout::Dense}) {
-        if (layout == kernel::Layout::Wide && vector == 1) continue;
-        TileKernel builder(program, group, schedule, layout);
+    fusion::GroupSchedule scalar = schedule;
+    scalar.vector = 1;
+    for (const std::int64_t bytes : {16, 8, 0}) {
+        if (bytes > 0 && vector == 1) continue;
+        TileKernel builder(program, group, bytes > 0 ? schedule : scalar, bytes);
         if (auto reason = builder.refusal()) return *reason;
         kernel::Kernel kernel = builder.build();
-        if (layout == kernel::Layout::Dense || builder.has_packs()) step.variants.push_back(std::move(kernel));
+        kernel.layout = bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
+        if (bytes > 0) kernel.name += fmt::format("_wide{}", builder.widest());
+        const bool is_known = !step.variants.empty() && step.variants.back().name == kernel.name;
+        if (bytes == 0 || (builder.widest() > 0 && !is_known)) step.variants.push_back(std::move(kernel));
     }
     return step;
 }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "ir/build.h"
+#include "poly/gather.h"
 
 namespace pipec::poly {
 
@@ -36,22 +37,24 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
     return -floor_quotient(-a, b);
 }
 
-/// Extends a reach so that tiles hold a multiple of `n` points, of which the first is at a multiple of n.
-Distance rounded(const Distance& reach, std::int64_t scale, std::int64_t n) {
-    const std::int64_t first = ceil_quotient(reach.lo, scale), end = ceil_quotient(reach.hi, scale);
-    const std::int64_t rounded_first = n * floor_quotient(first, n), rounded_end = n * ceil_quotient(end, n);
-    return {std::min(reach.lo, scale * rounded_first), std::max(reach.hi, scale * (rounded_end - 1) + 1)};
+/// Extends a reach so that tiles begin at a point before the first one that is needed, and hold a multiple of `n`.
+Distance rounded(const Distance& reach, std::int64_t scale, std::int64_t n, std::int64_t first) {
+    const std::int64_t end = first + n * ceil_quotient(ceil_quotient(reach.hi, scale) - first, n);
+    return {std::min(reach.lo, scale * first), std::max(reach.hi, scale * (end - 1) + 1)};
 }
 
 /// The reach of all members in one dimension: from readers to what they read, each rounded to multiples of `n` points.
-void find_reach(Group& group, int dim, std::int64_t n) {
+void find_reach(Group& group, int dim, std::int64_t n, const FirstPoint& first_point) {
     const auto g = static_cast<std::size_t>(dim);
     std::vector<std::optional<Distance>> reach(group.stages.size());
     for (const int s : group.live_outs) reach[group.position(s)] = Distance{};
     for (std::size_t p = group.stages.size(); p-- > 0;) {
         Distance from = reach[p].value_or(Distance{});
         for (const Alignment& a : group.alignment[p]) {
-            if (a.dim == dim) from = rounded(from, a.scale, n);
+            if (a.dim != dim) continue;
+            const std::int64_t needed = ceil_quotient(from.lo, a.scale);
+            from =
+                rounded(from, a.scale, n, first_point ? first_point(group, p, needed) : n * floor_quotient(needed, n));
         }
         group.reach[p][g] = from;
         for (const GroupEdge& edge : group.edges) {
@@ -95,17 +98,20 @@ public:
 
     std::variant<Group, Illegal> run() {
         for (const int s : group_.stages) {
-            if (std::holds_alternative<ir::Pure>(stage(s).definition)) continue;
-            return Illegal{fmt::format("`{}` accumulates", stage(s).name), stage(s).range};
+            if (auto reason = find_free(s)) return *reason;
         }
         for (const Dependence* d : inner_) {
             if (auto reason = find_whole(*d)) return *reason;
         }
+        spread_free();
         if (auto reason = align()) return *reason;
+        for (const int s : group_.stages) {
+            if (auto reason = check_gather(s)) return *reason;
+        }
         make_scales_integers();
         measure_distances();
         group_.reach.assign(group_.stages.size(), std::vector<Distance>(static_cast<std::size_t>(group_.rank)));
-        for (int g = 0; g < group_.rank; ++g) find_reach(group_, g, 1);
+        for (int g = 0; g < group_.rank; ++g) find_reach(group_, g, 1, {});
         return std::move(group_);
     }
 
@@ -124,6 +130,67 @@ private:
     }
     [[nodiscard]] std::string dim_name(int s, std::size_t dim) const {
         return pipeline_.variables.at(static_cast<std::size_t>(stage(s).dims[dim].var)).name;
+    }
+
+    [[nodiscard]] const ir::Accumulate* accumulate(int s) const {
+        return std::get_if<ir::Accumulate>(&stage(s).definition);
+    }
+
+    /// What an accumulate's updates scatter to is computed as a whole; what they read is there before the group runs.
+    std::optional<Illegal> find_free(int s) {
+        if (accumulate(s) == nullptr) return std::nullopt;
+        for (const Dependence* d : inner_) {
+            if (d->reader != s) continue;
+            return Illegal{fmt::format("`{}` accumulates what `{}` is, which must be there before", stage(s).name,
+                                       stage(d->source.index).name),
+                           d->range};
+        }
+        const Gather gather = find_gather(*accumulate(s));
+        if (!gather.any()) {
+            return Illegal{fmt::format("`{}` accumulates, and any of its points may have any update", stage(s).name),
+                           stage(s).range};
+        }
+        for (std::size_t i = 0; i < gather.owned.size(); ++i) {
+            if (gather.owned[i]) continue;
+            if (constant_extent(s, i).value_or(kWholePoints + 1) > kWholePoints) {
+                return Illegal{
+                    fmt::format("`{}` accumulates anywhere in dimension `{}`", stage(s).name, dim_name(s, i)),
+                    stage(s).range};
+            }
+            whole_[group_.position(s)][i] = true;
+        }
+        return std::nullopt;
+    }
+
+    /// Tiles along a dimension in which an accumulate is whole would all do its updates again: where its readers walk
+    /// along it, they are computed as a whole, too, and so are theirs.
+    void spread_free() {
+        std::set<int> spread;
+        for (const int s : group_.stages) {
+            if (accumulate(s) != nullptr) spread.insert(s);
+        }
+        for (const int reader : group_.stages) {  // behind what they read
+            for (const Dependence* d : inner_) {
+                if (d->reader != reader || spread.count(d->source.index) == 0) continue;
+                const std::vector<bool>& whole = whole_[group_.position(d->source.index)];
+                for (std::size_t i = 0; i < whole.size(); ++i) {
+                    if (!whole[i] || !d->indices[i] || d->indices[i]->dim < 0) continue;
+                    const auto dim = static_cast<std::size_t>(d->indices[i]->dim);
+                    if (constant_extent(reader, dim).value_or(kWholePoints + 1) > kWholePoints) continue;
+                    whole_[group_.position(reader)][dim] = true;
+                    spread.insert(reader);
+                }
+            }
+        }
+    }
+
+    /// Tiles must share an accumulate's updates.
+    std::optional<Illegal> check_gather(int s) {
+        const auto& places = places_[group_.position(s)];
+        const bool shared = std::any_of(places.begin(), places.end(), [](const Place& p) { return p.dim >= 0; });
+        if (accumulate(s) == nullptr || shared) return std::nullopt;
+        return Illegal{fmt::format("every tile would need all of `{}`, which accumulates", stage(s).name),
+                       stage(s).range};
     }
 
     /// Dimensions that some reader does not walk along with it must be computed as a whole.
@@ -297,8 +364,8 @@ std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Mode
     return Aligner(pipeline, model, dependences, stages).run();
 }
 
-Group with_multiple(Group group, int dim, std::int64_t n) {
-    find_reach(group, dim, n);
+Group with_multiple(Group group, int dim, std::int64_t n, const FirstPoint& first_point) {
+    find_reach(group, dim, n, first_point);
     return group;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,7 +60,8 @@ struct Illegal {
     SourceRange range;
 };
 
-/// Aligns and scales `stages`, which are pure and connected through their dependences.
+/// Aligns and scales `stages`, which are connected through their dependences. Of accumulates each point must be able to
+/// gather what belongs to it (gather.h); dimensions of which that is not so are computed as a whole.
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
                                         const std::vector<Dependence>& dependences, const std::vector<int>& stages);
 
@@ -74,10 +76,14 @@ TileExtent tile_extent(const Alignment& alignment, const Distance& reach, std::i
 /// of.
 std::int64_t tile_unit(const Group& group, int dim);
 
+/// The point of a member at which tiles are to begin, given the first one that is needed (from the tile's origin): that
+/// one or one before it, less than n points. The members that read it, which stand behind it, have their reach already.
+using FirstPoint = std::function<std::int64_t(const Group& group, std::size_t position, std::int64_t needed)>;
+
 /// The same group with a longer reach in one dimension: where tiles are multiples of `n` times tile_unit, the points
-/// that a tile needs of a member begin at a multiple of n and are a multiple of n. Producers have what the rounded
-/// readers read.
-Group with_multiple(Group group, int dim, std::int64_t n);
+/// that a tile needs of a member are a multiple of n. They begin at a multiple of n, or where `first_point` says.
+/// Producers have what the rounded readers read.
+Group with_multiple(Group group, int dim, std::int64_t n, const FirstPoint& first_point = {});
 
 /// For tests and `pipec explain`.
 std::string to_string(const ir::Pipeline& pipeline, const Group& group);

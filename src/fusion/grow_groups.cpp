@@ -128,7 +128,7 @@ GroupSchedule default_group(Strategy strategy, int rank) {
             break;
         case Strategy::RegisterTile:
             group.block = {64, 1, 1};
-            group.tile = is_line ? std::array{4, 1, 1} : std::array{4, 16, 1};
+            group.tile = is_line ? std::array{4, 1, 1} : std::array{4, 8, 1};
             break;
     }
     return group;

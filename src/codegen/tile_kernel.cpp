@@ -8,6 +8,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "codegen/kernel_build.h"
 #include "codegen/lane_patches.h"
@@ -19,6 +20,7 @@
 #include "codegen/tile_vectors.h"
 #include "fusion/gpu.h"
 #include "ir/build.h"
+#include "ir/visit.h"
 
 namespace pipec::codegen {
 
@@ -29,6 +31,10 @@ namespace {
 /// Points of a patch, and elements that it reads and computes, which all are in registers at once.
 constexpr std::int64_t kPatchPoints = 32;
 constexpr std::size_t kPatchElements = 96;
+/// Nodes of its expressions: more rows of larger stages would not fit into the instruction cache.
+constexpr std::size_t kPatchNodes = 2000;
+/// The widest access.
+constexpr std::int64_t kAccessBytes = 16;
 /// Turns with no more points than this are written for the compiler to unroll.
 constexpr std::int64_t kUnrolledPoints = 32;
 
@@ -90,6 +96,7 @@ private:
     void edge_stage(kernel::Body& body, const Member& m);
 
     [[nodiscard]] Patches points_of(const Member& m) const;
+    [[nodiscard]] std::int64_t columns_of(const Member& m) const;
     std::vector<Patches> patches_of(const Members& together);
     kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, bool unrolls, Patch& patch);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& offset);
@@ -186,14 +193,26 @@ Patches TileKernel::points_of(const Member& m) const {
     return points;
 }
 
+/// Adjacent columns that a lane computes: those of the schedule, as long as one access moves them.
+std::int64_t TileKernel::columns_of(const Member& m) const {
+    if (!arrays_.axes(m).columns) return 1;
+    int narrowest = ir::bytes(m.definition.type);
+    for (const ir::Expr& read : certain_reads({m.interior.value}))
+        narrowest = std::min(narrowest, ir::bytes(read->type));
+    return std::min(vector_, kAccessBytes / narrowest);
+}
+
 /// Vectors of columns, and as many rows as pay off and as registers hold what is read and computed.
 std::vector<Patches> TileKernel::patches_of(const Members& together) {
     const Member& m = *together.front();
     const Patches points = points_of(m);
     const TileArrays::Axes axes = arrays_.axes(m);
-    const std::int64_t columns = axes.columns ? vector_ : 1;
-    auto elements = [&, known = std::map<std::int64_t, std::size_t>()](const Patches& patches) mutable {
+    std::int64_t columns = 1;
+    for (const Member* member : together) columns = std::max(columns, columns_of(*member));
+    std::map<std::int64_t, bool> known;  // by rows
+    const auto fits = [&](const Patches& patches) {
         if (const auto found = known.find(patches.rows); found != known.end()) return found->second;
+        if (patches.rows == 1) return true;
         std::vector<ir::Expr> values;
         for (std::int64_t i = 0; i < patches.rows * columns; ++i) {
             for (const Member* member : together) {
@@ -206,15 +225,15 @@ std::vector<Patches> TileKernel::patches_of(const Members& together) {
                 values.push_back(rewriter().instance(member->interior.value, point));
             }
         }
-        return known[patches.rows] = certain_reads(values).size() + values.size();
+        std::set<const ir::Node*> nodes;
+        for (const ir::Expr& value : values)
+            ir::for_each_node(value, [&](const ir::Expr& e) { nodes.insert(e.get()); });
+        return known[patches.rows] =
+                   certain_reads(values).size() + values.size() <= kPatchElements && nodes.size() <= kPatchNodes;
     };
     const auto ways = patches_by_cost(points, columns, lanes_, kPatchPoints / columns);
     for (const std::vector<Patches>& way : ways) {
-        if (std::all_of(way.begin(), way.end(), [&](const Patches& patches) {
-                return patches.rows == 1 || elements(patches) <= kPatchElements;
-            })) {
-            return way;
-        }
+        if (std::all_of(way.begin(), way.end(), fits)) return way;
     }
     return ways.front();
 }
@@ -332,7 +351,7 @@ void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
 void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
     const auto columns = arrays_.axes(m).columns;
     Patches patches = points_of(m);
-    if (columns && !m.interior.guard) patches.columns = vector_;
+    if (columns && !m.interior.guard) patches.columns = columns_of(m);
     patches.across /= patches.columns;
     Patch patch;
     kernel::Body* body = &deal_out(outer, m, patches, false, patch);

@@ -230,6 +230,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     bool syntax_only = false;
     bool no_warnings = false;
     bool list = false;
+    bool gpus = false;
     bool version = false;
 
     CLI::App app("pipec compiles image-processing pipelines to CUDA and C++.", "pipec");
@@ -239,6 +240,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     app.set_help_flag("-h,--help", "Print this help");
     app.add_flag("--version", version, "Print the version");
     app.add_flag("--list-diagnostics", list, "Print the id of every warning and error");
+    app.add_flag("--list-gpus", gpus, "Print the GPUs that --gpu knows");
 
     const auto one = [](CLI::Option* option) { return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); };
     const std::string output_group = "Output";
@@ -354,6 +356,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     files.insert(files.end(), arguments.files.begin(), arguments.files.end());
     if (version) return Finished{kExitSuccess, "pipec " PIPEC_VERSION "\n"};
     if (list) return Finished{kExitSuccess, list_diagnostics()};
+    if (gpus) return Finished{kExitSuccess, list_known_gpus()};
     try {
         if (!emit.empty() && syntax_only) throw BadOption("`--emit` and `-fsyntax-only` exclude each other");
         if (!emit.empty()) options.emit = choose(kEmit, "--emit", emit);

@@ -146,20 +146,13 @@ Parsed parse_run_options(int argc, char** argv) {
     return parsed;
 }
 
-/// pipec-run beside this program, or where an installation puts it, or on PATH.
 std::string find_runner() {
+    if (auto runner = locate_runner()) return *runner;
     std::error_code error;
-    const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-    std::vector<fs::path> candidates;
-    if (!error) candidates = {here / "pipec-run", here / ".." / "libexec" / "pipec" / "pipec-run"};
-    if (const auto on_path = find_on_path("pipec-run")) candidates.push_back(*on_path);
-    for (const fs::path& candidate : candidates) {
-        if (is_executable(candidate)) return candidate.string();
-    }
     throw RunError(kExitFile,
                    fmt::format("there is no pipec-run: not in {}, not in libexec/pipec beside it, and not on PATH\n"
                                "  note: it is built where OpenImageIO is found",
-                               here.string()));
+                               fs::read_symlink("/proc/self/exe", error).parent_path().string()));
 }
 
 /// The index of the pipeline to run.
@@ -264,7 +257,9 @@ int run_pipeline(const RunOptions& options) {
     codegen::CudaOptions cuda;
     if (const auto given = first_given(options.schedule)) {
         if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
-        cuda.schedules = make_schedules(options.schedule, compilation, sources);
+        ScheduleOptions schedule = options.schedule;
+        schedule.automatic.device = gpu->name;
+        cuda.schedules = make_schedules(schedule, compilation, sources);
     }
     const NativeSource source = {gpu ? "pipeline.cu" : "pipeline.cpp",
                                  gpu ? codegen::cuda_source(program, "pipeline.h", unit, sources, cuda)

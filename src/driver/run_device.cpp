@@ -4,11 +4,14 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <sstream>
 #include <vector>
 
 #include "driver/nvcc.h"
 #include "driver/run_process.h"
+
+namespace fs = std::filesystem;
 
 namespace pipec::driver {
 
@@ -32,7 +35,9 @@ std::vector<Gpu> list_gpus(const std::string& runner) {
     std::vector<Gpu> gpus;
     while (std::getline(lines, line)) {
         Gpu gpu;
-        if (std::istringstream(line) >> gpu.number >> gpu.architecture && gpu.architecture.starts_with("sm_")) {
+        std::istringstream words(line);
+        if (words >> gpu.number >> gpu.architecture && gpu.architecture.starts_with("sm_")) {
+            std::getline(words >> std::ws, gpu.name);
             gpus.push_back(gpu);
         }
     }
@@ -65,6 +70,29 @@ std::optional<Gpu> choose_gpu(const std::string& wish, const std::string& runner
     }
     if (wish == "auto") return std::nullopt;
     throw ToolError(fmt::format("--device {}: {}{}", wish, reason, kAdvice));
+}
+
+std::optional<std::string> locate_runner() {
+    std::error_code error;
+    const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+    std::vector<fs::path> candidates;
+    if (!error) candidates = {here / "pipec-run", here / ".." / "libexec" / "pipec" / "pipec-run"};
+    if (const auto on_path = find_on_path("pipec-run")) candidates.push_back(*on_path);
+    for (const fs::path& candidate : candidates) {
+        if (is_executable(candidate)) return candidate.string();
+    }
+    return std::nullopt;
+}
+
+std::string present_device() {
+    const auto runner = locate_runner();
+    if (!runner) return {};
+    try {
+        const std::vector<Gpu> gpus = list_gpus(*runner);
+        return gpus.empty() ? "" : gpus.front().name;
+    } catch (const ToolError&) {
+        return {};
+    }
 }
 
 }  // namespace pipec::driver

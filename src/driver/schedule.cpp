@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "codegen/lower.h"
+#include "driver/automatic_schedule.h"
 #include "driver/files.h"
 #include "fusion/grow_groups.h"
 #include "fusion/inline.h"
@@ -124,6 +125,8 @@ Schedules make_schedules(const ScheduleOptions& options, const Compilation& comp
         schedules = fusion::schedules_from_json(read_source(*options.file), *options.file, pipelines_of(prepared));
     } else if (options.strategy) {
         schedules = trials(options, prepared, sources);
+    } else if (options.automatic.cost_model) {
+        schedules = automatic_schedules(options.automatic, prepared, sources);
     }
     for (const fusion::Inlined& one : prepared) {
         const auto [entry, is_new] = schedules.try_emplace(one.pipeline.name);

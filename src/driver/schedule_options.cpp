@@ -106,6 +106,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
     add("--strategy", "NAME",
         "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid or register_tile",
         [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
+    add_automatic_options(app, options.automatic, group);
     for (const Field field : fusion::kFields) {
         add(option_name(field), form(field), help(field), [&options, field](const std::string& text) {
             parse_field(field, text, options.values);
@@ -117,6 +118,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
 std::optional<std::string> first_given(const ScheduleOptions& options) {
     if (options.file) return "--schedule";
     if (options.strategy) return "--strategy";
+    if (auto automatic = first_given(options.automatic)) return automatic;
     if (!options.changed.empty()) return option_name(*options.changed.begin());
     return std::nullopt;
 }
@@ -124,6 +126,10 @@ std::optional<std::string> first_given(const ScheduleOptions& options) {
 std::optional<std::string> inconsistency(const ScheduleOptions& options) {
     if (options.file && options.strategy) return "`--schedule` and `--strategy` exclude each other";
     if (options.file && (options.file->empty() || *options.file == "-")) return "`--schedule` needs the name of a file";
+    if (auto wrong = inconsistency(options.automatic)) return wrong;
+    if (options.automatic.cost_model && (options.file || options.strategy)) {
+        return fmt::format("`--cost-model` and `{}` exclude each other", options.file ? "--schedule" : "--strategy");
+    }
     for (const Field field : options.changed) {
         if (options.strategy && !has(*options.strategy, field)) {
             return fmt::format("the strategy `{}` has no `{}`", name(*options.strategy), option_name(field));

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "driver/automatic_options.h"
 #include "fusion/group_fields.h"
 #include "fusion/schedule.h"
 
@@ -17,6 +18,7 @@ namespace pipec::driver {
 struct ScheduleOptions {
     std::optional<std::string> file;           ///< --schedule
     std::optional<fusion::Strategy> strategy;  ///< --strategy
+    AutomaticOptions automatic;                ///< --cost-model and what belongs to it
     std::set<fusion::Field> changed;           ///< fields that are given, for every group that has them
     fusion::GroupSchedule values;              ///< what they are given as
 };

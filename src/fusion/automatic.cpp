@@ -6,7 +6,6 @@
 
 #include "fusion/cost_paper.h"
 #include "fusion/inline.h"
-#include "poly/dependences.h"
 
 namespace pipec::fusion {
 
@@ -109,7 +108,7 @@ FusionResult fuse(const ir::Pipeline& pipeline, const poly::Model& model, const 
         for (const std::vector<int>& stages : result.grouping.groups) {
             const GroupSchedule schedule = choices.of(stages)->schedule;
             if (schedule.strategy == Strategy::Stage) continue;
-            if (!legal || legal(inlined.pipeline, inlined.model, schedule)) {
+            if (!legal || legal(inlined.pipeline, inlined.model, dependences, schedule)) {
                 result.schedule.groups.push_back(schedule);
             } else if (round < kMostRounds) {
                 choices.refuse(stages);

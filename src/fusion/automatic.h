@@ -11,6 +11,7 @@
 #include "fusion/schedule.h"
 #include "fusion/search.h"
 #include "ir/pipeline.h"
+#include "poly/dependences.h"
 #include "poly/model.h"
 
 namespace pipec::fusion {
@@ -29,7 +30,8 @@ using CostModel = std::function<std::optional<GroupChoice>(const ir::Pipeline& p
 
 /// Whether code can be generated for a group of the pipeline that inlining left; asked for groups that are about to be
 /// chosen.
-using IsLegal = std::function<bool(const ir::Pipeline& inlined, const poly::Model& model, const GroupSchedule& group)>;
+using IsLegal = std::function<bool(const ir::Pipeline& inlined, const poly::Model& model,
+                                   const std::vector<poly::Dependence>& dependences, const GroupSchedule& group)>;
 
 struct FusionOptions {
     std::vector<std::int64_t> sizes;  ///< that are tuned for, by index; empty: usual_sizes

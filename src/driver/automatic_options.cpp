@@ -1,0 +1,105 @@
+#include "driver/automatic_options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+
+#include "fusion/gpu.h"
+
+namespace pipec::driver {
+namespace {
+
+/// Sizes are below (docs/language.md).
+constexpr std::int64_t kLargestSize = (std::int64_t{1} << 30) - 1;
+
+bool is_file_name(const std::string& gpu) {
+    return gpu.find('/') != std::string::npos || gpu.ends_with(".toml");
+}
+
+void set_cost_model(const std::string& text, AutomaticOptions& options) {
+    if (text != "paper") throw CLI::ValidationError(fmt::format("`{}` is no cost model; there is: paper", text));
+    options.cost_model = CostModelName::Paper;
+}
+
+void set_gpu(const std::string& text, AutomaticOptions& options) {
+    const std::vector<std::string> known = fusion::known_gpus();
+    if (!is_file_name(text) && std::find(known.begin(), known.end(), text) == known.end()) {
+        throw CLI::ValidationError(
+            fmt::format("`{}` is no GPU that is known, and no name of a file (with .toml or a /); "
+                        "there are: {}",
+                        text, fmt::join(known, ", ")));
+    }
+    options.gpu = text;
+}
+
+/// R=1080,C=1920
+void set_sizes(std::string_view text, AutomaticOptions& options) {
+    options.sizes.clear();
+    while (true) {
+        const std::string_view one = text.substr(0, text.find(','));
+        const std::size_t equals = one.find('=');
+        std::int64_t value = 0;
+        if (equals != std::string_view::npos) {
+            const char* const end = one.data() + one.size();
+            const auto [last, error] = std::from_chars(one.data() + equals + 1, end, value);
+            if (error != std::errc() || last != end || value > kLargestSize) value = 0;
+        }
+        if (equals == 0 || value < 1) {
+            throw CLI::ValidationError(
+                fmt::format("`--tune-for`: `{}` is not the name of a size, =, and a positive integer", one));
+        }
+        options.sizes[std::string(one.substr(0, equals))] = value;
+        if (one.size() == text.size()) return;
+        text.remove_prefix(one.size() + 1);
+    }
+}
+
+}  // namespace
+
+void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::string& group) {
+    const auto add = [&](const char* flag, const char* value, const char* description, auto take) {
+        app.add_option_function<std::string>(
+               flag, [&options, take](const std::string& text) { take(text, options); }, description)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+            ->type_name(value)
+            ->group(group);
+    };
+    add("--cost-model", "NAME", "Fuse and tile as a model of the costs finds best: paper", set_cost_model);
+    add("--gpu", "NAME|FILE",
+        "Which GPU costs are counted for; default: the one that is here, where it is known, otherwise h100", set_gpu);
+    add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 2048 each",
+        set_sizes);
+}
+
+std::optional<std::string> first_given(const AutomaticOptions& options) {
+    if (options.cost_model) return "--cost-model";
+    if (!options.gpu.empty()) return "--gpu";
+    if (!options.sizes.empty()) return "--tune-for";
+    return std::nullopt;
+}
+
+std::optional<std::string> inconsistency(const AutomaticOptions& options) {
+    const auto given = first_given(options);
+    if (given && !options.cost_model) return fmt::format("`{}` is for a `--cost-model`", *given);
+    return std::nullopt;
+}
+
+std::optional<std::string> gpu_file_of(const AutomaticOptions& options) {
+    if (!is_file_name(options.gpu)) return std::nullopt;
+    return options.gpu;
+}
+
+std::string list_known_gpus() {
+    std::string result;
+    for (const std::string& name : fusion::known_gpus()) {
+        const fusion::Gpu gpu = *fusion::known_gpu(name);
+        result += fmt::format("{:10} {}, compute capability {}.{}\n", name, gpu.name, gpu.capability_major,
+                              gpu.capability_minor);
+    }
+    return result;
+}
+
+}  // namespace pipec::driver

@@ -1,0 +1,39 @@
+// Options about automatic fusion, as `pipec` and `pipec run` share them.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace pipec::driver {
+
+enum class CostModelName : std::uint8_t { Paper };
+
+struct AutomaticOptions {
+    std::optional<CostModelName> cost_model;    ///< --cost-model
+    std::string gpu;                            ///< --gpu: a name or a file; empty: the default
+    std::optional<std::string> device;          ///< CUDA's name of the GPU here, where that is known already
+    std::map<std::string, std::int64_t> sizes;  ///< --tune-for
+};
+
+/// Declares the options on `app`, which then fills `options` when it parses.
+void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::string& group);
+
+/// The option that was given; nothing where none was.
+std::optional<std::string> first_given(const AutomaticOptions& options);
+
+/// What is wrong with options that are each correct, as a sentence.
+std::optional<std::string> inconsistency(const AutomaticOptions& options);
+
+/// --gpu as the file that it names; none where it is a known GPU.
+std::optional<std::string> gpu_file_of(const AutomaticOptions& options);
+
+/// `--list-gpus`: what `--gpu` knows by name.
+std::string list_known_gpus();
+
+}  // namespace pipec::driver

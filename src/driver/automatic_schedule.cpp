@@ -1,0 +1,87 @@
+#include "driver/automatic_schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "codegen/lower.h"
+#include "driver/files.h"
+#include "driver/run_device.h"
+#include "fusion/automatic.h"
+
+namespace pipec::driver {
+namespace {
+
+using fusion::GroupSchedule;
+using fusion::ScheduleError;
+
+/// The one place where it is decided for which GPU costs are counted: what the options name, else fusion::default_gpu
+/// of the device that is here.
+fusion::Gpu target_gpu(const AutomaticOptions& options) {
+    if (const auto file = gpu_file_of(options)) {
+        try {
+            return fusion::parse_gpu(read_source(*file), *file);
+        } catch (const fusion::GpuError& error) {
+            throw ScheduleError(error.what());
+        }
+    }
+    if (const auto known = fusion::known_gpu(options.gpu)) return *known;
+    return fusion::default_gpu(options.device ? *options.device : present_device());
+}
+
+std::vector<std::int64_t> sizes_of(const AutomaticOptions& options, const ir::Pipeline& pipeline,
+                                   std::set<std::string>& unused) {
+    std::vector<std::int64_t> sizes = fusion::usual_sizes(pipeline);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const auto given = options.sizes.find(pipeline.sizes[i].name);
+        if (given == options.sizes.end()) continue;
+        sizes[i] = given->second;
+        unused.erase(given->first);
+    }
+    return sizes;
+}
+
+/// Whether code can be generated for a group.
+bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
+                 const std::vector<poly::Dependence>& dependences, const GroupSchedule& schedule,
+                 const SourceManager& sources) {
+    std::vector<int> stages;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        if (std::find(schedule.stages.begin(), schedule.stages.end(), pipeline.stages[s].name) !=
+            schedule.stages.end()) {
+            stages.push_back(static_cast<int>(s));
+        }
+    }
+    const auto group = poly::make_group(pipeline, model, dependences, stages);
+    if (!std::holds_alternative<poly::Group>(group)) return false;
+    codegen::kernel::Program scratch{pipeline, model, {}};
+    const auto step = codegen::group_step(scratch, std::get<poly::Group>(group), schedule, sources);
+    return std::holds_alternative<codegen::kernel::Step>(step);
+}
+
+}  // namespace
+
+fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
+                                      const SourceManager& sources) {
+    const fusion::CostModel cost = fusion::paper_cost_model(target_gpu(options));
+    const fusion::IsLegal legal = [&](const ir::Pipeline& pipeline, const poly::Model& model,
+                                      const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
+        return is_possible(pipeline, model, dependences, group, sources);
+    };
+    std::set<std::string> unused;
+    for (const auto& [name, value] : options.sizes) unused.insert(name);
+    std::vector<fusion::FusionOptions> fusion_options;
+    for (const fusion::Inlined& one : pipelines) {
+        fusion_options.emplace_back().sizes = sizes_of(options, one.pipeline, unused);
+    }
+    if (!unused.empty()) throw ScheduleError(fmt::format("`--tune-for`: there is no size `{}`", *unused.begin()));
+    fusion::Schedules result;
+    for (std::size_t i = 0; i < pipelines.size(); ++i) {
+        const auto& [pipeline, model] = pipelines[i];
+        result[pipeline.name] = fusion::fuse(pipeline, model, cost, legal, fusion_options[i]).schedule;
+    }
+    return result;
+}
+
+}  // namespace pipec::driver

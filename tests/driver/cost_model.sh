@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# --cost-model, --gpu, --tune-for and --list-gpus.
+source "$(dirname "$0")/lib.sh" "$1"
+cat >blur.pipe <<'EOF2'
+pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+    rows(x, y) = img(x, y) + img(x + 1, y) + img(x + 2, y)
+    out(x, y) = rows(x, y) + rows(x, y + 1) + rows(x, y + 2)
+}
+pipeline flip(a: float32[N]) -> o: float32[N] {
+    twice(x) = sqrt(a(x)) + exp(a(x)) + sin(a(x)) + cos(a(x)) + a(N - 1 - x)
+    o(x) = twice(x) + twice(N - 1 - x)
+}
+EOF2
+
+run --list-gpus; exits 0; prints "v100 "; prints "NVIDIA H100 SXM, compute capability 9.0"
+
+# What is fused, and what cannot be; the same each time, and as a file.
+run --cost-model paper --gpu v100 --emit schedule blur.pipe; exits 0; is_silent
+prints '"stages": ["rows", "out"]'; prints '"stages": ["twice"], "strategy": "stage"'
+cp .out v100.json
+run --cost-model paper --gpu v100 --emit schedule blur.pipe; check "the same again" cmp .out v100.json
+run --cost-model paper --gpu v100 --emit cuda blur.pipe; exits 0; cp .out v100.cu; prints "__syncwarp();"
+run --schedule v100.json --emit cuda blur.pipe; check "the schedule as a file" cmp .out v100.cu
+run --cost-model paper --gpu v100 --block 32x4 --tile 2x4 --emit schedule blur.pipe; exits 0
+prints '"block": [32, 4, 1]'; prints '"tile": [2, 4, 1]'
+run --cost-model paper --gpu v100 --tune-for R=64,C=64,N=10 --emit schedule blur.pipe; exits 0; is_silent
+check "sizes matter" test "$(cat .out)" != "$(cat v100.json)"
+run --cost-model paper -fsyntax-only blur.pipe; exits 0; is_silent # the GPU that is here, or the default
+
+# A GPU of one's own; make knows its file.
+cat >my.toml <<'EOF2'
+name = "My GPU"
+compute_capability = "8.0"
+sms = 10
+cores_per_sm = 64
+warps_per_sm = 64
+blocks_per_sm = 32
+registers_per_sm = 65536
+registers_per_thread = 255
+shared_per_sm_kb = 100
+shared_per_block_kb = 99
+clock_mhz = 1500
+l2_kb = 1024
+dram_gb_per_s = 100
+EOF2
+run --cost-model paper --gpu my.toml -MMD blur.pipe; exits 0; exists blur.cu blur.h
+check "make knows the GPU" grep -qx '  my.toml' blur.d
+run --cost-model paper --gpu my.toml --emit cuda -o ./my.toml blur.pipe; exits 2; says "my.toml\` would be overwritten"
+
+refused() { local code=$1 words=$2; shift 2; run "$@" -o new.cu blur.pipe; exits "$code"; says "$words"; absent new.cu new.h; }
+sed -i 's/^sms.*/sms = "ten"/' my.toml
+refused 1 "my.toml:3:7: \`sms\` is a positive whole number" --cost-model paper --gpu my.toml
+refused 3 "none.toml" --cost-model paper --gpu none.toml
+refused 2 "\`h300\` is no GPU that is known, and no name of a file (with .toml or a /); there are: a100, b200" --cost-model paper --gpu h300
+refused 2 "\`best\` is no cost model; there is: paper" --cost-model best
+refused 2 "\`--gpu\` is for a \`--cost-model\`" --gpu v100
+refused 2 "\`--tune-for\` is for a \`--cost-model\`" --tune-for R=10
+refused 1 "\`--tune-for\`: there is no size \`Q\`" --cost-model paper --gpu v100 --tune-for R=10,Q=10
+for wrong in R "R=" "R=x" "R=0" "R=-1" "R=1073741824" "=5" "R=5," ""; do
+    refused 2 "is not the name of a size, =, and a positive integer" --cost-model paper --tune-for "$wrong"
+done
+refused 2 "\`--cost-model\` and \`--strategy\` exclude each other" --cost-model paper --strategy otpw
+refused 2 "\`--cost-model\` and \`--schedule\` exclude each other" --cost-model paper --schedule v100.json
+run --cost-model paper --target host blur.pipe; exits 2; says "\`--cost-model\`"; absent blur.cpp
+finish

@@ -62,6 +62,17 @@ private:
     std::vector<std::int64_t> piece_size();
     void stages(kernel::Body& body, HybridTile& tile, HybridRegisters* registers);
     void shared_points(kernel::Body& body, HybridTile& tile, const Member& m, bool interior);
+    /// By dimension of a stage, from its first point in the tile.
+    struct Box {
+        std::vector<std::int64_t> first, count;
+    };
+    void points(kernel::Body& body, HybridTile& tile, const Member& m, bool interior, const Box& box, bool by_number);
+    kernel::Body& deal(kernel::Body& body, const std::string& name, std::int64_t count, std::int64_t lanes, bool unroll,
+                       ir::Expr& i);
+    kernel::Body& deal_by_place(kernel::Body& body, const HybridTile& tile, const Member& m, const Box& box,
+                                bool unroll, std::vector<ir::Expr>& offset);
+    kernel::Body& deal_by_number(kernel::Body& body, const Member& m, const Box& box, bool unroll,
+                                 std::vector<ir::Expr>& offset);
     [[nodiscard]] std::vector<std::int64_t> tile_size() const {
         std::vector<std::int64_t> size;
         for (const TileSpace::Dim& dim : space_.dims) size.push_back(dim.size);
@@ -74,34 +85,90 @@ private:
     std::int64_t scratch_ = 0;  ///< of a warp, in bytes: for the interior, or for an edge if that is more
 };
 
-/// The part of a member that is computed from shared memory: loops over what the lanes do not cover at once.
-void HybridKernel::shared_points(kernel::Body& outer, HybridTile& tile, const Member& m, bool interior) {
-    Rewriter& rewriter = space_.rewriter;
-    KernelBuilder& build = space_.build;
-    const HybridTile::Part& part = tile.part(m);
-    const std::size_t rank = m.definition.dims.size();
+/// The part of a member that is computed from shared memory.
+void HybridKernel::shared_points(kernel::Body& body, HybridTile& tile, const Member& m, bool interior) {
+    Box box;
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
+        box.first.push_back(0);
+        box.count.push_back(tile.shared_count(m, d));
+    }
+    const auto split = tile.part(m).split;
+    if (interior && split && tile.lanes(m, *split) == kWarp) {
+        // What is left over of whole iterations is often one or two columns.
+        Box rest = box;
+        const std::int64_t left = box.count[*split] % kWarp;
+        box.count[*split] -= left;
+        rest.first[*split] = box.count[*split];
+        rest.count[*split] = left;
+        points(body, tile, m, interior, rest, true);
+    }
+    points(body, tile, m, interior, box, false);
+}
+
+/// `i` becomes the lane's number among `count`, in a loop where one turn is not enough.
+kernel::Body& HybridKernel::deal(kernel::Body& outer, const std::string& name, std::int64_t count, std::int64_t lanes,
+                                 bool unroll, ir::Expr& i) {
+    kernel::Body* body = &outer;
+    if (count > lanes) {
+        ir::Expr round;
+        body = &space_.build.loop(*body, name + "_round", constant(0), constant((count + lanes - 1) / lanes),
+                                  constant(1), round, unroll);
+        i = lanes == 1 ? round : space_.build.define(*body, name + "_i", sum(product(round, constant(lanes)), i), 0);
+    }
+    if (count % lanes != 0) body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, i, constant(count)));
+    return *body;
+}
+
+/// Each lane gets the points of its own place in all dimensions. Of a stage without some of the dimensions, one of the
+/// lanes that differ in them does.
+kernel::Body& HybridKernel::deal_by_place(kernel::Body& outer, const HybridTile& tile, const Member& m, const Box& box,
+                                          bool unroll, std::vector<ir::Expr>& offset) {
     kernel::Body* body = &KernelBuilder::guarded(outer, tile.first_lane(m));
-    std::vector<ir::Expr> offset(rank), indices;
+    for (std::size_t d = 0; d < box.count.size(); ++d) {
+        offset.push_back(tile.lane(m, d));
+        body = &deal(*body, space_.name(m, d), box.count[d], tile.lanes(m, d), unroll, offset.back());
+    }
+    return *body;
+}
+
+/// The points are numbered through all dimensions, and each lane gets every 32nd.
+kernel::Body& HybridKernel::deal_by_number(kernel::Body& outer, const Member& m, const Box& box, bool unroll,
+                                           std::vector<ir::Expr>& offset) {
+    std::int64_t left = 1;  // numbers in the dimensions that are not done
+    for (const std::int64_t count : box.count) left *= count;
+    ir::Expr number = space_.lane;
+    kernel::Body& body = deal(outer, m.definition.name, left, kWarp, unroll, number);
+    offset.resize(box.count.size());
+    for (std::size_t d = offset.size(); d-- > 0;) {
+        const std::int64_t count = box.count[d];
+        offset[d] = constant(0);
+        if (count == 1) continue;
+        const ir::Expr i = count == left ? number : ir::binary(BinaryOp::Mod, number, constant(count));
+        offset[d] = space_.build.define(body, space_.name(m, d) + "_i", i, 0, 1, count);
+        left /= count;
+        number = ir::binary(BinaryOp::Div, number, constant(count));
+    }
+    return body;
+}
+
+void HybridKernel::points(kernel::Body& outer, HybridTile& tile, const Member& m, bool interior, const Box& box,
+                          bool by_number) {
+    if (std::count(box.count.begin(), box.count.end(), 0) > 0) return;
+    Rewriter& rewriter = space_.rewriter;
+    std::vector<ir::Expr> offset, indices;
+    kernel::Body* body = by_number ? &deal_by_number(outer, m, box, interior, offset)
+                                   : &deal_by_place(outer, tile, m, box, interior, offset);
     ir::Expr owned = m.live ? space_.writes(m) : nullptr, inside;
     Rewriter::Bindings point;
-    for (std::size_t d = 0; d < rank; ++d) {
-        const std::int64_t count = tile.shared_count(m, d), lanes = tile.lanes(m, d);
-        if (count == 0) return;
-        ir::Expr i = tile.lane(m, d);
-        if (count > lanes) {
-            ir::Expr round;
-            body = &build.loop(*body, space_.name(m, d) + "_round", constant(0), constant((count + lanes - 1) / lanes),
-                               constant(1), round, interior);
-            i = lanes == 1 ? round
-                           : build.define(*body, space_.name(m, d) + "_i", sum(product(round, constant(lanes)), i), 0);
-        }
-        if (count % lanes != 0) body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, i, constant(count)));
-        offset[d] = rewriter.unique(i);
-        const ir::Expr v = rewriter.expr(tile.first(m, d).add(*rewriter.linear(offset[d]), 1));
-        point[m.definition.dims[d].var] = v;
-        indices.push_back(v);
-        if (!interior) inside = both(inside, space_.inside(m, d, v));
-        if (m.live) owned = both(owned, tile.owned(m, d, offset[d], 0, count - 1));
+    for (std::size_t d = 0; d < offset.size(); ++d) {
+        const std::int64_t first = box.first[d];
+        Linear at = *rewriter.linear(rewriter.unique(offset[d]));
+        at.constant += first;
+        offset[d] = rewriter.expr(at);
+        indices.push_back(rewriter.expr(tile.first(m, d).add(at, 1)));
+        point[m.definition.dims[d].var] = indices.back();
+        if (!interior) inside = both(inside, space_.inside(m, d, indices.back()));
+        if (m.live) owned = both(owned, tile.owned(m, d, offset[d], first, first + box.count[d] - 1));
     }
     if (!interior && m.guard) inside = both(inside, rewriter.instance(m.guard, point));
     body = &KernelBuilder::guarded(*body, inside);
@@ -111,11 +178,11 @@ void HybridKernel::shared_points(kernel::Body& outer, HybridTile& tile, const Me
         const Member* p = space_.member(read->source.index);
         return p == nullptr ? e : tile.local_read(*p, *read, e);
     };
-    const ir::VarId var = build.variable(m.definition.name, m.definition.type);
+    const ir::VarId var = space_.build.variable(m.definition.name, m.definition.type);
     add(*body, kernel::Define{var, rewriter.instance(interior ? m.interior.value : m.value, point, loads)});
     const ir::Expr value = ir::variable(var, m.definition.type);
-    if (part.array >= 0) {
-        add(*body, kernel::Store{{ir::Source::Kind::Local, part.array}, tile.element(offset), {value}, nullptr});
+    if (const int array = tile.part(m).array; array >= 0) {
+        add(*body, kernel::Store{{ir::Source::Kind::Local, array}, tile.element(offset), {value}, nullptr});
     }
     if (m.live) add(*body, kernel::Store{{ir::Source::Kind::Stage, m.stage}, indices, {value}, owned});
 }
@@ -127,12 +194,7 @@ void HybridKernel::stages(kernel::Body& body, HybridTile& tile, HybridRegisters*
         return std::any_of(parts.begin(), parts.end(), [&](const auto* other) { return tile.overlap(*other, part); });
     };
     for (const Member& m : space_.members) {
-        std::vector<const HybridTile::Part*> reads;
-        for (const poly::GroupEdge& edge : space_.group.edges) {
-            if (edge.reader != m.stage) continue;
-            const HybridTile::Part& part = tile.part(tile.member(edge.producer));
-            if (part.array >= 0) reads.push_back(&part);
-        }
+        const std::vector<const HybridTile::Part*> reads = tile.reads(m);
         const HybridTile::Part& own = tile.part(m);
         const bool waits =
             std::any_of(reads.begin(), reads.end(), [&](const auto* part) { return touches(written, *part); }) ||
@@ -160,7 +222,6 @@ kernel::Body HybridKernel::interior() {
     scratch_ = tile.scratch();
     kernel::Body body;
     stages(body, tile, &registers);
-    drop_unused(body);
     return body;
 }
 

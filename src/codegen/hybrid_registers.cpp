@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
-#include "codegen/kernel_flow.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -92,14 +90,22 @@ void HybridRegisters::find_registers(const Member& reader) {
         return;
     }
     for (const Iterations& at : all(reader)) {
-        ir::for_each_node(value(reader, at, {}), [&](const ir::Expr& e) {
+        for (const ir::Expr& e : member_reads(value(reader, at))) {
             const auto* read = ir::as<ir::Read>(e);
-            if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
-            const Member* p = tile_.space.member(read->source.index);
-            if (p == nullptr || !tile_.part(*p).in_registers) return;
-            if (!places(*p, *read)) tile_.part(*p).in_registers = false;
-        });
+            const Member& p = tile_.member(read->source.index);
+            if (tile_.part(p).in_registers && !places(p, *read)) tile_.part(p).in_registers = false;
+        }
     }
+}
+
+std::vector<ir::Expr> HybridRegisters::member_reads(const ir::Expr& value) const {
+    std::vector<ir::Expr> result;
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
+        if (tile_.space.member(read->source.index) != nullptr) result.push_back(e);
+    });
+    return result;
 }
 
 std::optional<std::string> HybridRegisters::too_large() const {
@@ -130,7 +136,7 @@ std::optional<std::string> HybridRegisters::too_large() const {
 
 // ---------------------------------------------------------------------------------------------------------------- code
 
-ir::Expr HybridRegisters::value(const Member& m, const Iterations& at, const Rewriter::Hook& hook) {
+ir::Expr HybridRegisters::value(const Member& m, const Iterations& at) {
     Rewriter::Bindings point;
     for (std::size_t d = 0; d < at.size(); ++d) {
         Linear place = tile_.first(m, d);
@@ -138,7 +144,7 @@ ir::Expr HybridRegisters::value(const Member& m, const Iterations& at, const Rew
         place.add(*rewriter().linear(tile_.lane(m, d)), 1);
         point[m.definition.dims[d].var] = rewriter().expr(place);
     }
-    return rewriter().instance(m.interior.value, point, hook);
+    return rewriter().instance(m.interior.value, point);
 }
 
 std::string HybridRegisters::name(const Member& m, const Iterations& at) const {
@@ -149,38 +155,24 @@ std::string HybridRegisters::name(const Member& m, const Iterations& at) const {
     return text;
 }
 
-/// Algorithm 1, lines 2 to 15.
+/// Algorithm 1, lines 2 to 15. What is kept in registers is computed when somebody needs it: then few values are alive
+/// at a time, and neighbouring stages' reads of the same inputs are close to each other.
 void HybridRegisters::compute(kernel::Body& body, const Member& m) {
-    const Rewriter::Hook loads = [&](const ir::Expr& e) -> ir::Expr {
-        const auto* read = ir::as<ir::Read>(e);
-        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
-        const Member* p = tile_.space.member(read->source.index);
-        if (p == nullptr) return e;
-        if (!tile_.part(*p).in_registers) return tile_.local_read(*p, *read, e);
-        return load(body, *p, *read, e, *places(*p, *read));
-    };
+    if (tile_.is_deferred(m)) return;
     const HybridTile::Part& part = tile_.part(m);
     for (const Iterations& at : all(m)) {
         std::vector<ir::Expr> offsets, indices;
-        ir::Expr active;  // the point is one of the tile's
         ir::Expr owned = tile_.space.writes(m);
         for (std::size_t d = 0; d < at.size(); ++d) {
-            const std::int64_t lanes = tile_.lanes(m, d), first = offset(m, d, at[d]);
+            const std::int64_t first = offset(m, d, at[d]);
             Linear place = *rewriter().linear(tile_.lane(m, d));
             place.constant += first;
             offsets.push_back(rewriter().expr(place));
             indices.push_back(rewriter().expr(place.add(tile_.first(m, d), 1)));
-            owned = both(owned, tile_.owned(m, d, offsets.back(), first, first + lanes - 1));
-            const std::int64_t left = part.extent[d].count - first;
-            if (left < lanes) active = both(active, ir::binary(BinaryOp::Lt, tile_.lane(m, d), constant(left)));
+            owned = both(owned, tile_.owned(m, d, offsets.back(), first, first + tile_.lanes(m, d) - 1));
         }
-        ir::Expr result = value(m, at, loads);
-        if (active) result = ir::select(active, result, ir::constant(m.definition.type, 0));
-        const ir::VarId var = tile_.space.build.variable(name(m, at), m.definition.type);
-        add(body, kernel::Define{var, result});
-        result = ir::variable(var, m.definition.type);
-        if (part.in_registers) registers_[{m.stage, at}] = result;
-        const ir::Expr writes = both(active, tile_.first_lane(m));
+        const ir::Expr result = element(body, m, at);
+        const ir::Expr writes = both(active(m, at), tile_.first_lane(m));
         if (m.is_read && !part.in_registers) {
             const ir::Source array{ir::Source::Kind::Local, part.array};
             add(body, kernel::Store{array, tile_.element(offsets), {result}, writes});
@@ -191,6 +183,42 @@ void HybridRegisters::compute(kernel::Body& body, const Member& m) {
     }
 }
 
+/// The lane's point is one of the tile's; null where all lanes' points are.
+ir::Expr HybridRegisters::active(const Member& m, const Iterations& at) const {
+    ir::Expr result;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+        const std::int64_t left = tile_.part(m).extent[d].count - offset(m, d, at[d]);
+        if (left >= tile_.lanes(m, d)) continue;
+        result = both(result, ir::binary(BinaryOp::Lt, tile_.lane(m, d), constant(left)));
+    }
+    return result;
+}
+
+/// The variable of a point of each lane. All lanes take part in what it needs of others, whatever they need themselves.
+ir::Expr HybridRegisters::element(kernel::Body& body, const Member& m, const Iterations& at) {
+    const auto key = std::make_pair(m.stage, at);
+    if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
+    const ir::Expr definition = value(m, at);
+    std::map<const ir::Node*, ir::Expr> loads;
+    for (const ir::Expr& e : member_reads(definition)) {
+        const auto* read = ir::as<ir::Read>(e);
+        const Member& p = tile_.member(read->source.index);
+        if (tile_.part(p).in_registers) loads[e.get()] = load(body, p, *read, e, *places(p, *read));
+    }
+    ir::Expr result = rewriter().instance(definition, {}, [&](const ir::Expr& e) -> ir::Expr {
+        if (const auto known = loads.find(e.get()); known != loads.end()) return known->second;
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
+        const Member* p = tile_.space.member(read->source.index);
+        return p == nullptr ? e : tile_.local_read(*p, *read, e);
+    });
+    if (const ir::Expr condition = active(m, at))
+        result = ir::select(condition, result, ir::constant(m.definition.type, 0));
+    const ir::VarId var = tile_.space.build.variable(name(m, at), m.definition.type);
+    add(body, kernel::Define{var, result});
+    return elements_.emplace(key, ir::variable(var, m.definition.type)).first->second;
+}
+
 /// The figure "Three code generation cases" and its generalisation in the appendix.
 ir::Expr HybridRegisters::load(kernel::Body& body, const Member& p, const ir::Read& read, const ir::Expr& e,
                                const Places& at) {
@@ -199,7 +227,7 @@ ir::Expr HybridRegisters::load(kernel::Body& body, const Member& p, const ir::Re
     if (std::all_of(at.begin(), at.end(), [](const LanePlace& place) { return place.own(); })) {
         Iterations own;
         for (const LanePlace& place : at) own.push_back(place.iteration);
-        return registers_.at({p.stage, own});
+        return element(body, p, own);
     }
     const ir::Expr other = shuffled(body, p, at);
     if (!at[split].partly_shared()) return other;
@@ -221,7 +249,7 @@ ir::Expr HybridRegisters::shuffled(kernel::Body& body, const Member& p, const Pl
     }
     const auto key = std::make_tuple(p.stage, iterations, shift);
     if (const auto known = shuffled_.find(key); known != shuffled_.end()) return known->second;
-    const ir::Expr value = published(p, at, {});
+    const ir::Expr value = published(body, p, at, {});
     const ir::VarId var = tile_.space.build.variable(p.definition.name + from, p.definition.type);
     add(body, kernel::Shuffle{var, value, kernel::Shuffle::From::Index, source_lane(body, shift)});
     return shuffled_.emplace(key, ir::variable(var, p.definition.type)).first->second;
@@ -229,13 +257,13 @@ ir::Expr HybridRegisters::shuffled(kernel::Body& body, const Member& p, const Pl
 
 /// What a lane publishes: along each dimension with a shift one of two iterations, where there are both. `chosen` are
 /// the iterations along the first dimensions.
-ir::Expr HybridRegisters::published(const Member& p, const Places& at, const Iterations& chosen) {
+ir::Expr HybridRegisters::published(kernel::Body& body, const Member& p, const Places& at, const Iterations& chosen) {
     const std::size_t d = chosen.size();
-    if (d == at.size()) return registers_.at({p.stage, chosen});
+    if (d == at.size()) return element(body, p, chosen);
     const auto with = [&](std::int64_t iteration) {
         Iterations more = chosen;
         more.push_back(iteration);
-        return published(p, at, more);
+        return published(body, p, at, more);
     };
     const std::int64_t here = published_iteration(at[d], at[d].shift), next = published_iteration(at[d], 0);
     if (here == next || next >= count(p, d)) return with(here);
@@ -258,27 +286,6 @@ ir::Expr HybridRegisters::source_lane(kernel::Body& body, const std::vector<std:
         stride *= dim.lanes;
     }
     return source_lanes_[shift] = tile_.space.build.define(body, "from_lane", lane, 0, 1, kWarp);
-}
-
-void drop_unused(kernel::Body& body) {
-    std::set<ir::VarId> used;
-    const auto use = [&](const kernel::Stmt& stmt) {
-        for (const ir::Expr& root : kernel::expressions(stmt)) {
-            ir::for_each_node(root, [&](const ir::Expr& e) {
-                if (const auto* variable = ir::as<ir::Variable>(e)) used.insert(variable->id);
-            });
-        }
-    };
-    kernel::Body kept;
-    for (auto stmt = body.rbegin(); stmt != body.rend(); ++stmt) {
-        const auto* define = std::get_if<kernel::Define>(&stmt->value);
-        const auto* shuffle = std::get_if<kernel::Shuffle>(&stmt->value);
-        if (define != nullptr && used.count(define->var) == 0) continue;
-        if (shuffle != nullptr && used.count(shuffle->var) == 0) continue;
-        kernel::for_each_stmt({*stmt}, use);
-        kept.push_back(std::move(*stmt));
-    }
-    body.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
 }
 
 }  // namespace pipec::codegen

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "codegen/shared_memory.h"
 #include "ir/build.h"
@@ -50,9 +51,41 @@ void HybridTile::split(double fraction) {
     }
 }
 
+/// By member: the last one for which code is made that reads its array.
+std::vector<std::size_t> HybridTile::last_uses() const {
+    std::vector<std::size_t> last(parts_.size());
+    for (std::size_t i = parts_.size(); i-- > 0;) {
+        last[i] = i;
+        for (const poly::GroupEdge& edge : space.group.edges) {
+            if (edge.producer != space.group.stages[i]) continue;
+            const std::size_t reader = space.group.position(edge.reader);
+            last[i] = std::max(last[i], is_deferred(member(edge.reader)) ? last[reader] : reader);
+        }
+    }
+    return last;
+}
+
+std::vector<const HybridTile::Part*> HybridTile::reads(const Member& m) const {
+    std::set<int> done, open{m.stage};
+    std::vector<const Part*> result;
+    while (!open.empty()) {
+        const int reader = *open.begin();
+        open.erase(open.begin());
+        done.insert(reader);
+        for (const poly::GroupEdge& edge : space.group.edges) {
+            if (edge.reader != reader) continue;
+            const Member& p = member(edge.producer);
+            if (part(p).array >= 0) result.push_back(&part(p));
+            if (is_deferred(p) && done.count(p.stage) == 0) open.insert(p.stage);
+        }
+    }
+    return result;
+}
+
 void HybridTile::place_arrays() {
     std::vector<Part*> placed;
     std::vector<Lifetime> lifetimes;
+    const std::vector<std::size_t> last = last_uses();
     for (const Member& m : space.members) {
         Part& p = part(m);
         p.bytes = m.is_read ? ir::bytes(m.definition.type) : 0;
@@ -60,13 +93,8 @@ void HybridTile::place_arrays() {
             p.bytes *= p.in_registers ? shared_count(m, d) : p.extent[d].count;
         }
         if (p.bytes == 0) continue;
-        const std::size_t step = space.group.position(m.stage);
-        Lifetime lifetime{step, step, p.bytes};
-        for (const poly::GroupEdge& edge : space.group.edges) {
-            if (edge.producer == m.stage) lifetime.last = std::max(lifetime.last, space.group.position(edge.reader));
-        }
         placed.push_back(&p);
-        lifetimes.push_back(lifetime);
+        lifetimes.push_back({space.group.position(m.stage), last[space.group.position(m.stage)], p.bytes});
     }
     const std::vector<std::int64_t> offsets = codegen::place_arrays(lifetimes);
     scratch_ = 0;

@@ -39,6 +39,11 @@ public:
     [[nodiscard]] const Member& member(int stage) const { return *space.member(stage); }
     [[nodiscard]] const std::vector<std::int64_t>& size() const { return size_; }
 
+    /// Members that are needed in registers only are computed there when others need them.
+    [[nodiscard]] bool is_deferred(const Member& m) const { return part(m).in_registers && !m.live; }
+    /// The parts with arrays that code reads which is made for a member, for itself and for what it needs.
+    [[nodiscard]] std::vector<const Part*> reads(const Member& m) const;
+
     /// Cuts this part of the split dimension off for registers.
     void split(double fraction);
     /// Places the arrays in the team's scratch memory.
@@ -68,6 +73,8 @@ public:
     [[nodiscard]] bool overlap(const Part& a, const Part& b) const;
 
 private:
+    [[nodiscard]] std::vector<std::size_t> last_uses() const;
+
     std::vector<std::int64_t> size_;
     std::vector<Part> parts_;
     std::int64_t scratch_ = 0;

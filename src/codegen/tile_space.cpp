@@ -228,9 +228,18 @@ ir::Expr TileSpace::merged(const std::vector<Bound>& bounds, bool greatest) {
 void TileSpace::find_tiles() {
     for (std::size_t d = 0; d < dims.size(); ++d) {
         std::vector<Bound> lo, hi;
-        limits(d, false, lo, hi);
-        dims[d].first = merged(lo, false);
-        dims[d].end = merged(hi, true);
+        if (limits(d, false, lo, hi)) {
+            dims[d].first = merged(lo, false);
+            dims[d].end = merged(hi, true);
+            continue;
+        }
+        // A box that is no sum of sizes: a choice between such.
+        for (const Access& a : points_of_members(d, false)) {
+            const ir::Expr begin = ir::binary(BinaryOp::Div, a.box.lo, constant(a.per_tile));
+            const ir::Expr end = ceil_div(a.box.hi, a.per_tile);
+            dims[d].first = dims[d].first ? ir::binary(BinaryOp::Min, dims[d].first, begin) : begin;
+            dims[d].end = dims[d].end ? ir::binary(BinaryOp::Max, dims[d].end, end) : end;
+        }
     }
 }
 

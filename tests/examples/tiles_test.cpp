@@ -32,6 +32,18 @@ TEST_P(Tiles, RandomGroupsEqualReference) {
     check_random_groups(GetParam(), choose);
 }
 
+/// 67 KB of shared memory, which the launch asks for.
+TEST(LargeTiles, EqualReference) {
+    check_random_groups(PIPEC_SOURCE_DIR "/examples/blur.pipe", [](std::mt19937_64&) {
+        GroupSchedule group;
+        group.strategy = Strategy::Otptb;
+        group.block = {32, 8, 1};
+        group.tile = {4, 16, 1};
+        group.vector = 4;
+        return group;
+    });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Tiles, ::testing::ValuesIn(example_files()), [](const auto& param_info) {
     return std::filesystem::path(param_info.param).stem().string();
 });

@@ -1,4 +1,5 @@
-// The updates of an `accumulate`: one kernel for each, whose threads share out the points of its domain. Updates with
+// An `accumulate` whose points each gather what belongs to them is a tile of itself (tile_accumulate.h). Of others the
+// updates are one kernel each, whose threads share out the points of its domain. Updates with
 // the same operator and domain, one after the other, are one kernel if their points share targets anyway.
 //
 // A tile of points has the innermost range across the threads' x and the next one across y; tiles are numbered in the
@@ -41,6 +42,9 @@ constexpr std::int64_t kSharedBytes = 32 * 1024;
 /// leave only so much to merge.
 constexpr std::int64_t kRowsPerThread = 8;
 constexpr std::int64_t kMostBlocks = 1024;
+/// Where cells are gathered: threads of a block, unless its cells take more shared memory than so many bytes.
+constexpr std::int64_t kGatherThreads = 128;
+constexpr std::int64_t kGatherBytes = 32 * 1024;
 
 class UpdateKernel {
 public:
@@ -390,6 +394,31 @@ kernel::Kernel UpdateKernel::build() {
     return std::move(kernel());
 }
 
+/// The group of the stage alone, in tiles of a cell for each thread.
+std::optional<kernel::Step> gather_step(kernel::Program& program, int stage, const SourceManager& sources,
+                                        bool in_order) {
+    const ir::Stage& definition = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+    const auto gather = gathered(definition, in_order);
+    if (!gather) return std::nullopt;
+    poly::Group group;
+    group.stages = group.live_outs = {stage};
+    std::vector<poly::Alignment>& alignment = group.alignment.emplace_back();
+    std::int64_t bytes = ir::bytes(definition.type);  // of a cell
+    for (std::size_t d = 0; d < gather->owned.size(); ++d) {
+        alignment.push_back({gather->owned[d] ? group.rank++ : -1});
+        if (!gather->owned[d]) bytes *= *constant_extent(definition.dims[d].lo, definition.dims[d].hi);
+    }
+    group.reach.emplace_back(static_cast<std::size_t>(group.rank));
+    std::int64_t warps = kGatherThreads / kWarp;
+    while (warps > 1 && warps * kWarp * bytes > kGatherBytes) warps /= 2;
+    fusion::GroupSchedule schedule;
+    schedule.strategy = fusion::Strategy::Otptb;
+    schedule.block = {static_cast<int>(kWarp), static_cast<int>(warps), 1};
+    if (group.rank == 1) schedule.block = {static_cast<int>(kWarp * warps), 1, 1};
+    auto step = group_step(program, group, schedule, sources);
+    return std::get<kernel::Step>(std::move(step));
+}
+
 }  // namespace
 
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,
@@ -397,6 +426,7 @@ std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, 
     const auto accumulate =
         std::get<ir::Accumulate>(program.pipeline.stages.at(static_cast<std::size_t>(stage)).definition);
     const std::vector<ir::Update>& updates = accumulate.updates;
+    if (auto step = gather_step(program, stage, sources, options.deterministic)) return {std::move(*step)};
     std::vector<kernel::Step> steps{stage_step(program, stage, accumulate.init, sources)};
     const auto needs_atomics = [&](const ir::Update& update) {
         const bool in_order = options.deterministic && depends_on_order(update);

@@ -73,6 +73,13 @@ void add_group(kernel::Program& program, const std::vector<int>& stages, const f
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
                                                    const fusion::GroupSchedule& schedule,
                                                    const SourceManager& sources) {
+    const bool in_registers =
+        schedule.strategy == fusion::Strategy::Hybrid || schedule.strategy == fusion::Strategy::RegisterTile;
+    for (const int stage : group.stages) {
+        const ir::Stage& member = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+        if (in_registers && std::holds_alternative<ir::Accumulate>(member.definition))
+            return fmt::format("`{}` accumulates, which takes shared memory", member.name);
+    }
     std::variant<kernel::Step, std::string> result;
     switch (schedule.strategy) {
         case fusion::Strategy::Otptb:

@@ -24,7 +24,7 @@ kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& val
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
                                                    const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
-/// The steps of an `accumulate`: what it starts from, then its updates.
+/// The steps of an `accumulate`: what it starts from, then its updates; or one step, where it is gathered.
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,
                                            const CudaOptions& options);
 

@@ -15,6 +15,7 @@
 #include "codegen/pack.h"
 #include "codegen/rewrite.h"
 #include "codegen/shared_memory.h"
+#include "codegen/tile_accumulate.h"
 #include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
 #include "codegen/tile_vectors.h"
@@ -399,7 +400,9 @@ kernel::Body TileKernel::stages(bool interior) {
         Members together;
         while (i < space_.members.size()) {
             const Member& m = space_.members[i];
-            const bool goes_along = together.empty() || (interior && alike(*together.front(), m) && !waits(m, since));
+            const bool alone = m.accumulates || (!together.empty() && together.front()->accumulates);
+            const bool goes_along =
+                together.empty() || (interior && !alone && alike(*together.front(), m) && !waits(m, since));
             if (!goes_along) break;
             if (waits(m, since)) {
                 const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
@@ -411,7 +414,9 @@ kernel::Body TileKernel::stages(bool interior) {
             add(body, kernel::Remark{m.definition.name});
             ++i;
         }
-        if (interior)
+        if (together.front()->accumulates)
+            accumulate_tile(body, space_, arrays_, *together.front(), lanes_, interior);
+        else if (interior)
             interior_stage(body, together);
         else
             edge_stage(body, *together.front());

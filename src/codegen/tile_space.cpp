@@ -71,14 +71,16 @@ void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
     for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
         rewriter.index(m.definition.dims[d].var, 1, ir::as_int(m.domain.box[d].lo).value_or(-kernel::kVariableLimit));
     }
-    m.value = rewriter.instance(std::get<ir::Pure>(m.definition.definition).value, {});
+    const auto* accumulate = std::get_if<ir::Accumulate>(&m.definition.definition);
+    m.accumulates = accumulate != nullptr;
+    m.value = rewriter.instance(accumulate ? accumulate->init : std::get<ir::Pure>(m.definition.definition).value, {});
     if (m.domain.guard) m.guard = rewriter.instance(m.domain.guard, {});
     std::vector<bool> splits;  // a whole dimension belongs to one tile
     for (const poly::Alignment& a : m.alignment) splits.push_back(a.dim >= 0);
     m.interior = find_interior(rewriter, m.definition, m.domain, m.value, m.guard, splits);
     m.live = std::find(group.live_outs.begin(), group.live_outs.end(), stage) != group.live_outs.end();
-    m.is_read = std::any_of(group.edges.begin(), group.edges.end(),
-                            [&](const poly::GroupEdge& edge) { return edge.producer == stage; });
+    m.is_read = m.accumulates || std::any_of(group.edges.begin(), group.edges.end(),
+                                             [&](const poly::GroupEdge& edge) { return edge.producer == stage; });
     for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
         const poly::Alignment& a = m.alignment[d];
         if (a.dim < 0) {

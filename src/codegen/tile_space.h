@@ -47,12 +47,15 @@ public:
         int stage = -1;
         ir::Stage definition;  // copies: adding variables to the pipeline must not move them
         poly::Domain domain;
-        ir::Expr value, guard;  ///< instances, over the dimensions' own variables; `guard` may be null
+        /// Instances, over the dimensions' own variables. Of an accumulate the value is what it starts from; `guard` may
+        /// be null.
+        ir::Expr value, guard;
+        bool accumulates = false;
         Interior interior;
         std::vector<poly::Alignment> alignment;  ///< by dimension of the stage
         std::vector<poly::TileExtent> extent;    ///< the points a team computes; whole dimensions from their first one
         bool live = false;                       ///< an output of the group
-        bool is_read = false;                    ///< by a member
+        bool is_read = false;                    ///< by a member; accumulates read what they are so far
     };
     /// Something of which a tile touches, in group dimension `dim`, per_tile * tile + [first, first + count), which
     /// lies in `box` for tiles of the interior.

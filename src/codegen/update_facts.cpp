@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/kernel_build.h"
 #include "codegen/lower.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -11,6 +12,13 @@ namespace pipec::codegen {
 using ir::BinaryOp;
 
 namespace {
+
+/// A dimension of fewer cells than a warp has lanes is none to share out.
+constexpr std::int64_t kCells = 32;
+/// What a warp's cells may take of a block's shared memory is 48 KB.
+constexpr std::int64_t kCellBytes = 48 * 1024 / 32;
+/// Updates that a thread does one after the other, unless it must.
+constexpr std::int64_t kCellPoints = 256;
 
 bool uses_any(const ir::Expr& e, const std::set<ir::VarId>& variables) {
     bool found = false;
@@ -49,9 +57,34 @@ bool has_own_targets(const ir::Update& update) {
     return owners(update).size() == update.domain.size();
 }
 
+bool rounds(const ir::Update& update) {
+    const bool adds = update.op == ir::ReduceOp::Sum || update.op == ir::ReduceOp::Prod;
+    return adds && ir::is_float(update.value->type);
+}
+
 bool depends_on_order(const ir::Update& update) {
-    const bool rounds = update.op == ir::ReduceOp::Sum || update.op == ir::ReduceOp::Prod;
-    return rounds && ir::is_float(update.value->type) && !has_own_targets(update);
+    return rounds(update) && !has_own_targets(update);
+}
+
+std::optional<poly::Gather> gathered(const ir::Stage& stage, bool in_order) {
+    const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
+    if (accumulate == nullptr) return std::nullopt;
+    const std::vector<ir::Update>& updates = accumulate->updates;
+    if (std::all_of(updates.begin(), updates.end(), has_own_targets)) return std::nullopt;
+    poly::Gather gather = poly::find_gather(*accumulate);
+    std::int64_t bytes = ir::bytes(stage.type);  // of a cell
+    for (std::size_t d = 0; d < gather.owned.size(); ++d) {
+        const auto extent = constant_extent(stage.dims[d].lo, stage.dims[d].hi);
+        if (gather.owned[d] && extent.value_or(kCells) >= kCells) continue;
+        gather.release(d);  // too short for the threads of a block
+        if (!extent || *extent > kCellBytes) return std::nullopt;
+        bytes *= *extent;
+        if (bytes < 1 || bytes > kCellBytes) return std::nullopt;
+    }
+    if (!gather.any()) return std::nullopt;
+    if (in_order && std::any_of(updates.begin(), updates.end(), depends_on_order)) return gather;
+    const auto points = poly::points_of_owner(*accumulate, gather);
+    return points && *points <= kCellPoints ? std::optional(gather) : std::nullopt;
 }
 
 bool has_one_target(const ir::Update& update) {
@@ -82,7 +115,7 @@ std::vector<OrderDependent> order_dependent_updates(const ir::Pipeline& pipeline
     std::vector<OrderDependent> result;
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
         const auto* accumulate = std::get_if<ir::Accumulate>(&pipeline.stages[i].definition);
-        if (accumulate == nullptr) continue;
+        if (accumulate == nullptr || gathered(pipeline.stages[i], false)) continue;
         for (const ir::Update& update : accumulate->updates) {
             if (depends_on_order(update)) result.push_back({static_cast<int>(i), update.range});
         }

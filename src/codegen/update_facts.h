@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/pipeline.h"
+#include "poly/gather.h"
 
 namespace pipec::codegen {
 
@@ -18,8 +19,17 @@ bool has_own_targets(const ir::Update& update);
 /// All points have the same target, whatever the data.
 bool has_one_target(const ir::Update& update);
 
-/// A sum or product of floats, which rounds, where points share targets.
+/// A sum or product of floats.
+bool rounds(const ir::Update& update);
+
+/// It rounds, and points share targets.
 bool depends_on_order(const ir::Update& update);
+
+/// How an accumulate is gathered, where it is: each cell, of the dimensions that are still owned, by one thread. The
+/// elements of a cell fit into shared memory, and a cell has few updates, as a thread does them one after the other
+/// (any number where that is the only way to keep an order that matters); with few updates a cell, there are many
+/// cells. None for other accumulates, and where no points share targets.
+std::optional<poly::Gather> gathered(const ir::Stage& stage, bool in_order);
 
 /// `update` with the range variables of `like`, if it has the same domain; none otherwise.
 std::optional<ir::Update> with_domain_of(const ir::Update& like, ir::Update update);

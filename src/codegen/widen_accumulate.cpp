@@ -1,4 +1,4 @@
-// An `accumulate` of bytes as one of 32 bits.
+// An `accumulate` of bytes as one of 32 bits, where updates are atomic.
 //
 // The low bits of sums and products depend on the low bits of their operands alone, so they may be computed in 32 bits
 // and cut at the end. Minima and maxima of values that fit stay values that fit. Only a minimum or maximum that comes
@@ -23,7 +23,7 @@ namespace {
 
 bool must_be_wide(const ir::Stage& stage) {
     const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
-    return accumulate != nullptr && ir::is_int(stage.type) && ir::bits(stage.type) < 32 &&
+    return accumulate != nullptr && ir::is_int(stage.type) && ir::bits(stage.type) < 32 && !gathered(stage, false) &&
            !std::all_of(accumulate->updates.begin(), accumulate->updates.end(), has_own_targets);
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "ir/build.h"
+#include "poly/gather.h"
 
 namespace pipec::poly {
 
@@ -97,13 +98,16 @@ public:
 
     std::variant<Group, Illegal> run() {
         for (const int s : group_.stages) {
-            if (std::holds_alternative<ir::Pure>(stage(s).definition)) continue;
-            return Illegal{fmt::format("`{}` accumulates", stage(s).name), stage(s).range};
+            if (auto reason = find_free(s)) return *reason;
         }
         for (const Dependence* d : inner_) {
             if (auto reason = find_whole(*d)) return *reason;
         }
+        spread_free();
         if (auto reason = align()) return *reason;
+        for (const int s : group_.stages) {
+            if (auto reason = check_gather(s)) return *reason;
+        }
         make_scales_integers();
         measure_distances();
         group_.reach.assign(group_.stages.size(), std::vector<Distance>(static_cast<std::size_t>(group_.rank)));
@@ -126,6 +130,67 @@ private:
     }
     [[nodiscard]] std::string dim_name(int s, std::size_t dim) const {
         return pipeline_.variables.at(static_cast<std::size_t>(stage(s).dims[dim].var)).name;
+    }
+
+    [[nodiscard]] const ir::Accumulate* accumulate(int s) const {
+        return std::get_if<ir::Accumulate>(&stage(s).definition);
+    }
+
+    /// What an accumulate's updates scatter to is computed as a whole; what they read is there before the group runs.
+    std::optional<Illegal> find_free(int s) {
+        if (accumulate(s) == nullptr) return std::nullopt;
+        for (const Dependence* d : inner_) {
+            if (d->reader != s) continue;
+            return Illegal{fmt::format("`{}` accumulates what `{}` is, which must be there before", stage(s).name,
+                                       stage(d->source.index).name),
+                           d->range};
+        }
+        const Gather gather = find_gather(*accumulate(s));
+        if (!gather.any()) {
+            return Illegal{fmt::format("`{}` accumulates, and any of its points may have any update", stage(s).name),
+                           stage(s).range};
+        }
+        for (std::size_t i = 0; i < gather.owned.size(); ++i) {
+            if (gather.owned[i]) continue;
+            if (constant_extent(s, i).value_or(kWholePoints + 1) > kWholePoints) {
+                return Illegal{
+                    fmt::format("`{}` accumulates anywhere in dimension `{}`", stage(s).name, dim_name(s, i)),
+                    stage(s).range};
+            }
+            whole_[group_.position(s)][i] = true;
+        }
+        return std::nullopt;
+    }
+
+    /// Tiles along a dimension in which an accumulate is whole would all do its updates again: where its readers walk
+    /// along it, they are computed as a whole, too, and so are theirs.
+    void spread_free() {
+        std::set<int> spread;
+        for (const int s : group_.stages) {
+            if (accumulate(s) != nullptr) spread.insert(s);
+        }
+        for (const int reader : group_.stages) {  // behind what they read
+            for (const Dependence* d : inner_) {
+                if (d->reader != reader || spread.count(d->source.index) == 0) continue;
+                const std::vector<bool>& whole = whole_[group_.position(d->source.index)];
+                for (std::size_t i = 0; i < whole.size(); ++i) {
+                    if (!whole[i] || !d->indices[i] || d->indices[i]->dim < 0) continue;
+                    const auto dim = static_cast<std::size_t>(d->indices[i]->dim);
+                    if (constant_extent(reader, dim).value_or(kWholePoints + 1) > kWholePoints) continue;
+                    whole_[group_.position(reader)][dim] = true;
+                    spread.insert(reader);
+                }
+            }
+        }
+    }
+
+    /// Tiles must share an accumulate's updates.
+    std::optional<Illegal> check_gather(int s) {
+        const auto& places = places_[group_.position(s)];
+        const bool shared = std::any_of(places.begin(), places.end(), [](const Place& p) { return p.dim >= 0; });
+        if (accumulate(s) == nullptr || shared) return std::nullopt;
+        return Illegal{fmt::format("every tile would need all of `{}`, which accumulates", stage(s).name),
+                       stage(s).range};
     }
 
     /// Dimensions that some reader does not walk along with it must be computed as a whole.

@@ -60,7 +60,8 @@ struct Illegal {
     SourceRange range;
 };
 
-/// Aligns and scales `stages`, which are pure and connected through their dependences.
+/// Aligns and scales `stages`, which are connected through their dependences. Of accumulates each point must be able to
+/// gather what belongs to it (gather.h); dimensions of which that is not so are computed as a whole.
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
                                         const std::vector<Dependence>& dependences, const std::vector<int>& stages);
 

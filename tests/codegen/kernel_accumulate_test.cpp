@@ -68,11 +68,37 @@ TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedByAtomics) {
     accumulate grid(gx in 0..R / 8 + 2, gy in 0..C / 8 + 2, z in 0..11): float32 = 0 {
         for x in 0..R, y in 0..C {
             let v = clamp(img(x, y), 0, 1)
-            grid((x + 4) / 8, (y + 4) / 8, int32(v * 10 + 0.5)) += v
+            grid((R + 4 - x) / 8, (y + 4) / 8, int32(v * 10 + 0.5)) += v
         }
     }
 }
 )"));
+}
+
+TEST_F(Accumulating, CellsThatOwnTheirPixelsGatherThem) {
+    golden("gather",
+           kernel::to_string(lowered(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 8 + 2, C / 8 + 2, 11] {
+    accumulate grid(gx in 0..R / 8 + 2, gy in 0..C / 8 + 2, z in 0..11): float32 = 0 {
+        for x in 0..R, y in 0..C {
+            let v = clamp(img(x, y), 0, 1)
+            grid((x + 4) / 8, (y + 4) / 8, int32(v * 10 + 0.5)) += v
+        }
+    }
+}
+)")));
+}
+
+TEST_F(Accumulating, FewUpdatesMakeACell) {
+    const auto is_atomic = [&](int n) {
+        return has(kernel::to_string(lowered(R"(pipeline p(img: int32[R]) -> out: int32[R / 2 + 1] {
+    accumulate out(i in 0..R / 2 + 1): int32 = 0 { for x in 0..R, k in 0..)" +
+                                             std::to_string(n) + R"( { out(x / 2) += img(x) * k } }
+}
+)")),
+                   "atomic");
+    };
+    EXPECT_FALSE(is_atomic(128));
+    EXPECT_TRUE(is_atomic(129));
 }
 
 TEST_F(Accumulating, ATriangleIsWalkedAlongItsRows) {
@@ -142,9 +168,9 @@ TEST_F(Accumulating, UpdatesOfOneLoopAreOneKernel) {
 }
 
 TEST_F(Accumulating, InOrderAThreadHasAllPointsOfItsTargets) {
-    const std::string text = updates(kColumnSums, in_order());
+    const std::string text = kernel::to_string(lowered(kColumnSums, in_order()));
     EXPECT_TRUE(has(text, "for x in 0..R {")) << text;
-    EXPECT_TRUE(has(text, "update out(y) += img(x, y)")) << text;
+    EXPECT_TRUE(has(text, "update out_tile(thread_x) += img(x, y)")) << text;
     EXPECT_TRUE(has(updates(kColumnSums), "atomic out(y) += img(x, y)"));
 }
 

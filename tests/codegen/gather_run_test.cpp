@@ -1,0 +1,136 @@
+// Accumulates whose points gather what belongs to them, on the SIMT emulator against the interpreter: by themselves,
+// and in one kernel with what reads them, in tiles of random sizes. The order of float sums is the program's.
+#include <gtest/gtest.h>
+
+#include "codegen/lower.h"
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+
+namespace pipec::testing {
+namespace {
+
+constexpr const char* kPrograms = R"(
+pipeline grid(u: uint8[R, C], f: float32[R, C]) -> out: float32[R, C] {
+    accumulate cells(k in 0..2, gx in -1..R / 4 + 3, gy in -1..C / 3 + 3, z in 0..5): float32 = 0.25 {
+        for x in 0..R, y in 0..C {
+            let z = int32(u(x, y)) % 4
+            cells(0, (x + 2) / 4, (y + 1) / 3, z) += f(x, y)
+            cells(1, (x + 2) / 4, (y + 1) / 3, z + 1) += 1
+        }
+    }
+    along(k, x, y, z) = cells(k, x - 1, y, z) + 2 * cells(k, x, y, z) + cells(k, x + 1, y, z)
+    out(x, y) = along(0, x / 4, y / 3, u(x, y) % 5) / along(1, (x + 3) / 4, (y + 2) / 3, 2)
+}
+pipeline line(f: float32[N], level: float32) -> out: float32[N], sums: float32[N / 5 + 3] {
+    accumulate sums(i in 0..N / 5 + 3): float32 = float32(i) / 3 {
+        for x in 2..N { if f(x) > level { sums((x - 2) / 5 + 1) += f(x) } }
+        for x in 0..N, k in 0..3 { sums(x / 5) *= 1 + f(x) / 8 }
+        for k in 0..3, x in 0..N - 1 { sums((x + 5) / 5) min= f(x) * k }
+    }
+    out(x) = sums(x / 5) + sums(x / 5 + 2)
+}
+pipeline kinds(u: uint8[R, C], i: int16[R, C]) -> out: int32[R / 2 + 1, C], bytes: uint8[R / 2 + 1, C], wide: uint64[R / 2 + 1] {
+    accumulate most(a in 0..R / 2 + 1, y in 0..C, s in 0..3): int16 = -9 {
+        for y in 0..C, x in 0..R { most(x / 2, y, u(x, y) % 3) max= i(x, y) }
+        for y in 0..C, x in 0..R { most(x / 2, y, (u(x, y) + 1) % 3) += i(x, y) }
+    }
+    accumulate bytes(a in 0..R / 2 + 1, y in 0..C): uint8 = 3 {
+        for x in 0..R, y in 0..C { bytes((1 + x) / 2, y) += u(x, y) }
+        for x in 0..R, y in 0..C { bytes(x / 2, y) *= 3 }
+        for x in 0..R, y in 1..C { bytes(x / 2, y - 1) max= u(x, y) }
+    }
+    accumulate wide(a in 0..R / 2 + 1): uint64 = 1 {
+        for x in 0..R, y in 0..7 { wide(x / 2) *= uint64(u(x, min(y, C - 1))) + 3 }
+    }
+    out(x, y) = int32(most(x, y, 0)) + 1000 * int32(most(x, y, 1)) - int32(most(x, y, 2))
+}
+pipeline cubes(v: float32[N, R, C]) -> low: float32[(N + 1) / 2, (R + 1) / 2, (C + 1) / 2], at: int32[(C + 1) / 2] {
+    accumulate low(a in 0..(N + 1) / 2, b in 0..(R + 1) / 2, c in 0..(C + 1) / 2): float32 = -1 {
+        for x in 0..N, y in 0..R, z in 0..C { low(x / 2, y / 2, z / 2) += v(x, y, z) }
+    }
+    accumulate at(c in 0..(C + 1) / 2): int32 = 0 {
+        for z in 0..C, k in z..z + 3 { if v(0, 0, z) > 0 { at(z / 2) += k } }
+    }
+}
+)";
+
+/// Each pipeline with all of its stages that may be in one kernel.
+const std::map<std::string, std::vector<std::vector<std::string>>> kGroups = {
+    {"grid", {{"cells", "along"}}},
+    {"line", {{"sums", "out"}}},
+    {"kinds", {{"most", "out"}, {"bytes"}}},
+    {"cubes", {{"low"}, {"at"}}},
+};
+
+class Gathering : public ::testing::Test {
+protected:
+    void SetUp() override {
+        compiled_ = compile_text(sources_, "gather.pipe", kPrograms);
+        for (const Diagnostic& d : compiled_.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    }
+    [[nodiscard]] std::vector<codegen::Unit> units() const {
+        std::vector<codegen::Unit> result;
+        for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i)
+            result.push_back({&compiled_.pipelines[i], &compiled_.models[i]});
+        return result;
+    }
+    void compare(const codegen::CudaOptions& options, const std::string& what) {
+        const DeviceLibrary library(units(), sources_, options);
+        std::mt19937_64 rng(5);
+        std::uint64_t order = 0;
+        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
+            for (const auto& [n, r, c] : {std::tuple{1, 1, 1}, {4, 3, 5}, {301, 2, 70}, {9, 37, 2}, {14, 43, 55}}) {
+                const auto arguments = random_arguments(pipeline, {{"N", n}, {"R", r}, {"C", c}}, Fill::Smooth, rng);
+                const auto expected = reference::run(pipeline, arguments);
+                const Layout layout = order % 2 == 0 ? Layout::Dense : Layout::Rotated;
+                const auto actual = run_device(library.info(pipeline.name), arguments, layout, order++);
+                for (const auto& [name, array] : expected) {
+                    EXPECT_EQ(difference(array, actual.at(name)), "")
+                        << pipeline.name << ": " << name << " with " << n << ", " << r << ", " << c << ", " << what;
+                }
+            }
+        }
+    }
+
+    SourceManager sources_;
+    Compiled compiled_;
+};
+
+TEST_F(Gathering, NothingIsAtomic) {
+    for (const codegen::Unit& unit : units()) {
+        const codegen::kernel::Program program = codegen::lower(unit, sources_);
+        EXPECT_EQ(codegen::kernel::to_string(program).find("atomic"), std::string::npos) << unit.pipeline->name;
+        EXPECT_TRUE(codegen::order_dependent_updates(*unit.pipeline).empty()) << unit.pipeline->name;
+    }
+}
+
+TEST_F(Gathering, StageByStage) {
+    compare({}, "by stages");
+}
+
+TEST_F(Gathering, InTilesWithReaders) {
+    std::mt19937_64 rng(3);
+    const auto pick = [&](const auto& list) { return list[rng() % list.size()]; };
+    const std::vector<std::array<int, 3>> blocks{{32, 4, 1}, {8, 4, 1}, {16, 2, 1}, {4, 16, 1}, {32, 1, 1}};
+    for (const fusion::Strategy strategy : {fusion::Strategy::Otptb, fusion::Strategy::Otpw}) {
+        codegen::CudaOptions options;
+        for (const codegen::Unit& unit : units()) {
+            fusion::Schedule& schedule = options.schedules[unit.pipeline->name];
+            for (const std::vector<std::string>& stages : kGroups.at(unit.pipeline->name)) {
+                fusion::GroupSchedule& group = schedule.groups.emplace_back();
+                group.stages = stages;
+                group.strategy = strategy;
+                group.block = pick(blocks);
+                group.vector = 1 << rng() % 2;
+                group.tile = {group.vector * static_cast<int>(1 + rng() % 2), static_cast<int>(1 + rng() % 3), 1};
+                const bool is_line = stages[0] == "sums" || stages[0] == "at";
+                if (is_line) group.block = {group.block[0] * group.block[1], 1, 1};
+            }
+        }
+        compare(options, std::string(fusion::name(strategy)));
+    }
+}
+
+}  // namespace
+}  // namespace pipec::testing

@@ -3,7 +3,7 @@
 //
 // That is the code for tiles in the interior, where all distances are constants. At the edges, where boundary
 // conditions make indices that are not, and points must be guarded, tiles are computed from shared memory alone, in
-// pieces that are as small as is needed for the scratch memory.
+// pieces that are as large as fits into the scratch memory.
 #include "codegen/hybrid_kernel.h"
 
 #include <fmt/format.h>
@@ -22,9 +22,9 @@ using ir::BinaryOp;
 
 namespace {
 
-/// What a warp may take of shared memory for pieces of edge tiles, if the interior takes less: so little that it
-/// hardly limits how many warps run at a time.
-constexpr std::int64_t kEdgeBytes = 4096;
+/// What a warp may take of shared memory for pieces of edge tiles, if the interior takes less. It leaves room for about
+/// as many warps on a multiprocessor as have 72 registers a lane. Smaller pieces cost more than fewer warps.
+constexpr std::int64_t kEdgeBytes = 8192;
 
 using Refusal = std::string;
 

@@ -76,7 +76,7 @@ std::optional<HybridRegisters::Places> HybridRegisters::places(const Member& p, 
 // ----------------------------------------------------------------------------------------------------------- decisions
 
 HybridRegisters::HybridRegisters(HybridTile& tile) : tile_(tile) {
-    if (too_large()) return;
+    if (points() > kPoints) return;
     for (const Member& m : tile_.space.members) find_registers(m);
 }
 
@@ -108,15 +108,23 @@ std::vector<ir::Expr> HybridRegisters::member_reads(const ir::Expr& value) const
     return result;
 }
 
+/// Points of a member that a lane computes.
+std::int64_t HybridRegisters::points(const Member& m) const {
+    std::int64_t n = tile_.part(m).iterations == 0 ? 0 : 1;
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) n = std::min(n * count(m, d), kPoints + 1);
+    return n;
+}
+
+std::int64_t HybridRegisters::points() const {
+    std::int64_t sum = 0;
+    for (const Member& m : tile_.space.members) sum += points(m);
+    return sum;
+}
+
 std::optional<std::string> HybridRegisters::too_large() const {
-    const auto elements = [&](const Member& m) {
-        std::int64_t n = tile_.part(m).iterations == 0 ? 0 : 1;
-        for (std::size_t d = 0; d < m.alignment.size(); ++d) n = std::min(n * count(m, d), kPoints + 1);
-        return n;
-    };
-    std::int64_t points = 0, most = 0;
+    if (points() > kPoints) return fmt::format("a lane would compute more than {} points in registers", kPoints);
+    std::int64_t most = 0;
     for (const Member& m : tile_.space.members) {
-        points += elements(m);
         std::int64_t alive = 0;  // where m has been computed
         for (const Member& p : tile_.space.members) {
             if (!tile_.part(p).in_registers || p.stage > m.stage) continue;
@@ -124,11 +132,10 @@ std::optional<std::string> HybridRegisters::too_large() const {
                 tile_.space.group.edges.begin(), tile_.space.group.edges.end(),
                 [&](const poly::GroupEdge& edge) { return edge.producer == p.stage && edge.reader >= m.stage; });
             const std::int64_t words = (ir::bytes(p.definition.type) + kRegisterBytes - 1) / kRegisterBytes;
-            if (is_needed) alive += elements(p) * words;
+            if (is_needed) alive += points(p) * words;
         }
         most = std::max(most, alive);
     }
-    if (points > kPoints) return fmt::format("a lane would compute more than {} points in registers", kPoints);
     if (most > kRegisters)
         return fmt::format("{} registers of a lane would hold values, more than {}", most, kRegisters);
     return std::nullopt;

@@ -40,6 +40,8 @@ private:
     ir::Expr element(kernel::Body& body, const Member& m, const Iterations& at);
     [[nodiscard]] ir::Expr active(const Member& m, const Iterations& at) const;
     [[nodiscard]] std::vector<ir::Expr> member_reads(const ir::Expr& value) const;
+    [[nodiscard]] std::int64_t points(const Member& m) const;
+    [[nodiscard]] std::int64_t points() const;
     void find_registers(const Member& reader);
     std::optional<Places> places(const Member& p, const ir::Read& read);
     ir::Expr load(kernel::Body& body, const Member& p, const ir::Read& read, const ir::Expr& e, const Places& at);

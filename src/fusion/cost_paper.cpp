@@ -177,7 +177,7 @@ public:
           largest_scratch_(gpu.shared_per_block + std::int64_t{4} * gpu.registers_per_thread * gpu.warp_size) {}
 
     std::optional<PaperChoice> run() {
-        if (group_.registers > gpu_.registers_per_thread) return std::nullopt;
+        if (group_.registers > gpu_.registers_per_thread || !(options_.otpw || options_.hybrid)) return std::nullopt;
         for (const std::array<int, 3>& lanes : warp_shapes(facts_.group.rank, gpu_.warp_size)) try_shape(lanes);
         return best_;
     }
@@ -205,7 +205,6 @@ private:
     }
 
     void try_shape(const std::array<int, 3>& lanes) {
-        if (tile_facts(facts_, {lanes, {1, 1, 1}}).scratch_bytes > largest_scratch_) return;
         for (std::size_t t = 0; t < kTransactions.size(); ++t) {
             loads_[t] = loads_of_iteration(facts_, lanes, kTransactions[t]);
             fixed_[t] = group_.weights[2] * kTransactions[t] * loads_[t] / group_.warp_bandwidth / group_.time;
@@ -221,7 +220,7 @@ private:
                 if (is_too_dear(z.iterations * y.iterations)) break;
                 for (const Size& x : along_x) {
                     if (is_too_dear(z.iterations * y.iterations * x.iterations)) break;
-                    try_tile({lanes, {x.tile, y.tile, z.tile}});
+                    if (!try_tile({lanes, {x.tile, y.tile, z.tile}})) break;
                 }
             }
         }
@@ -232,9 +231,10 @@ private:
         return group_.weights[0] * loads_[transaction] * volume + fixed_[transaction] + group_.weights[5] * overlap;
     }
 
-    void try_tile(const TileShape& shape) {
+    /// False where the tile is too large, and larger ones are, too.
+    bool try_tile(const TileShape& shape) {
         TilePart part = tile_part(facts_, shape);
-        if (part.tile.scratch_bytes > largest_scratch_) return;
+        if (part.tile.scratch_bytes > largest_scratch_) return false;
         bool divided = false;
         for (std::size_t t = 0; t < kTransactions.size(); ++t) {
             if (bound(t, part.volume, part.overlap) >= least_) continue;
@@ -254,6 +254,7 @@ private:
                 }
             }
         }
+        return true;
     }
 
     const GroupFacts& facts_;

@@ -1,7 +1,7 @@
-// How the points of a stage in a tile are dealt out to the lanes of a team. A lane computes patches of `columns` x `rows`
-// adjacent points: what neighbouring points read in common is then read once, and columns that are a vector are moved
-// at once. Patches are numbered through all dimensions, innermost first, and dealt out in turns, so that lanes are idle
-// in the last turn only, whatever the stage's extents are.
+// How the points of a stage in a tile are dealt out to the lanes of a team. A lane computes patches of `columns` x
+// `rows` adjacent points: what neighbouring points read in common is then read once, and columns that are a vector are
+// moved at once. Patches are numbered through all dimensions, innermost first, and dealt out in turns, so that lanes
+// are idle in the last turn only, whatever the stage's extents are.
 #pragma once
 
 #include <cstdint>

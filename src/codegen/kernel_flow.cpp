@@ -165,7 +165,8 @@ private:
     }
     void visit(const Shuffle& s, Same control) {
         collective("a shuffle", Same::Warp, control);
-        set(s.var, Same::Lane);
+        const bool from_one_lane = s.from == Shuffle::From::Index && of(s.amount) <= Same::Warp;
+        set(s.var, from_one_lane ? Same::Warp : Same::Lane);
     }
     void visit(const Barrier& s, Same control) {
         if (s.scope == Barrier::Scope::Block)

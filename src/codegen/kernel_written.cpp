@@ -318,9 +318,16 @@ private:
         known = lane_select(lane_numbers(std::move(comes)), value, known ? known : unknown_value());
     }
     void visit(const Shuffle& s, Active active) {
-        evaluate(s.value, active);
+        const LaneValue value = evaluate(s.value, active);
         const LaneValue amount = evaluate(s.amount, active);
         if (s.from != Shuffle::From::Index) return;
+        std::vector<std::int64_t> received(threads_, LaneValues::kUnknown);
+        for (std::size_t t = 0; t < threads_; ++t) {
+            const std::int64_t lane = amount->at(t);
+            const std::size_t other = t / kWarp * kWarp + static_cast<std::size_t>(std::max<std::int64_t>(lane, 0));
+            if (lane >= 0 && other < threads_) received[t] = value->at(other);
+        }
+        values_[s.var] = lane_numbers(std::move(received));
         for (std::size_t t = 0; t < threads_; ++t) {
             const std::int64_t lane = amount->at(t);
             if (certain(active, t) != Certain::Yes || lane == kUnknown || (lane >= 0 && lane < kWarp)) continue;

@@ -103,6 +103,7 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
         } else {
             if (axis == 1) shape.row_dim = static_cast<std::size_t>(g);
             cut.size = (points + unit - 1) / unit * unit;
+            if (cut.size > unit) cut.step = unit;
         }
         ++axis;
     }
@@ -113,6 +114,7 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
     }
     shape.shift = shifts(group, shape.lane_dim);
     shape.cuts[shape.lane_dim].size = kWarp * shape.columns;
+    shape.cuts[shape.lane_dim].step = shape.columns;
     return shape;
 }
 
@@ -135,7 +137,9 @@ RegisterShape with_lanes(const kernel::Program& program, const poly::Group& grou
         if (rounded >= lanes * 7 / 8) lanes = rounded;
     }
     shape.right = kWarp - left - lanes;
-    shape.cuts[shape.lane_dim].size = lanes * shape.columns;
+    TileSpace::Cut& cut = shape.cuts[shape.lane_dim];
+    cut.size = lanes * shape.columns;
+    cut.cover = (kWarp - left - right) * shape.columns;
     return shape;
 }
 

@@ -101,6 +101,7 @@ private:
     kernel::Body code(bool interior);
     void outputs(kernel::Body& body);
     void store_rows(kernel::Body& body, const Member& m);
+    ir::Expr owns(const Member& m, const Offsets& offsets);
     void store(kernel::Body& body, const Member& m, const std::vector<Offsets>& points);
     Linear origin(const Member& m, std::size_t dim);
     std::vector<ir::Expr> place(const Member& m, const Offsets& offsets);
@@ -114,6 +115,8 @@ private:
                  std::size_t dim, const std::vector<ir::Expr>& indices);
     std::vector<std::int64_t> choices(const Member& reader, const Offsets& from, const Member& p, std::size_t dim);
     std::optional<Value> input_read(const ir::Expr& e);
+    void all_lanes_touch(const ir::Read& read, std::size_t d, std::int64_t n, std::int64_t column);
+    void all_lanes_read(const Member& m, const ir::Read& read);
     ir::Expr with_bases(const ir::Expr& e);
     std::vector<ir::Expr> with_bases(std::vector<ir::Expr> all);
     Value lane_value(const Member& m, Offsets offsets);
@@ -138,6 +141,8 @@ private:
     std::map<std::pair<int, Offsets>, Value> values_;
     std::map<std::pair<ir::VarId, std::int64_t>, Value> fetched_;
     std::map<const ir::Node*, Value> column_sums_;
+    ir::Expr first_lane_, end_lane_;               ///< that store, of a tile in the interior
+    std::map<std::size_t, ir::Expr> moved_;        ///< by how many steps, by dimension of the group
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
     std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
     std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_;  ///< by coordinate and bounds
@@ -147,13 +152,12 @@ private:
 
 // ------------------------------------------------------------------------------------------------------------ geometry
 
+/// What the tile's own points need; other lanes compute something, which nobody uses.
 poly::TileExtent RegisterTile::extent(const Member& m, std::size_t dim) const {
     const poly::Alignment& a = m.alignment[dim];
     const auto g = static_cast<std::size_t>(a.dim);
-    const std::size_t index = space_.group.position(m.stage);
-    if (!is_lane(m, dim)) return poly::tile_extent(a, space_.group.reach[index][g], shape_.cuts[g].size);
-    const std::int64_t n = columns(m, dim);
-    return {shape_.shift[index] - shape_.left * n, kWarp * n};
+    const TileSpace::Cut& cut = shape_.cuts[g];
+    return poly::tile_extent(a, space_.group.reach[position(m)][g], std::max(cut.size, cut.cover));
 }
 
 /// The first coordinate of the lane, of the slice, or of the tile.
@@ -277,8 +281,12 @@ Value RegisterTile::resolve(const Member& m, const Offsets& offsets, const ir::E
         const auto* read = ir::as<ir::Read>(e);
         if (is_member(read)) {
             use(e, member_read(m, offsets, *read));
-        } else if (read != nullptr && certain.count(e.get()) > 0) {
-            if (const auto v = input_read(e)) use(e, *v);
+        } else if (read != nullptr && interior_) {
+            const auto v = certain.count(e.get()) > 0 ? input_read(e) : std::nullopt;
+            if (v)
+                use(e, *v);
+            else
+                all_lanes_read(m, *read);
         }
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {
@@ -425,6 +433,36 @@ Value RegisterTile::choose(const Member& p, const std::vector<std::vector<std::i
     return result;
 }
 
+/// All lanes of a tile in the interior, also those that nothing is stored of, read n * unit + column in dimension `d`.
+void RegisterTile::all_lanes_touch(const ir::Read& read, std::size_t d, std::int64_t n, std::int64_t column) {
+    const auto index = static_cast<std::size_t>(read.source.index);
+    const poly::Interval box = read.source.kind == ir::Source::Kind::Input
+                                   ? poly::Interval{constant(0), space_.program.pipeline.inputs.at(index).extents[d]}
+                                   : space_.program.model.domains.at(index).box[d];
+    space_.accesses.push_back({shape_.lane_dim, box, n, {column - shape_.left * n, (kWarp - 1) * n + 1}});
+}
+
+/// The same for a read that stays where it is: in bounds for all lanes, or else all of them are points of `m`.
+void RegisterTile::all_lanes_read(const Member& m, const ir::Read& read) {
+    const ir::VarId unit = ir::as<ir::Variable>(unit_)->id;
+    for (std::size_t d = 0; d < read.indices.size(); ++d) {
+        bool has_unit = false;
+        ir::for_each_node(read.indices[d], [&](const ir::Expr& node) { has_unit = has_unit || node == unit_; });
+        if (!has_unit) continue;
+        const auto sum = rewriter().linear(read.indices[d]);
+        if (sum && sum->terms.size() == 1 && sum->factor_of(unit) > 0) {
+            all_lanes_touch(read, d, sum->factor_of(unit), sum->constant);
+            continue;
+        }
+        for (std::size_t i = 0; i < m.alignment.size(); ++i) {
+            if (!is_lane(m, i)) continue;
+            const std::int64_t n = columns(m, i);
+            space_.accesses.push_back(
+                {shape_.lane_dim, m.interior.box[i], n, {shape_.shift[position(m)] - shape_.left * n, kWarp * n}});
+        }
+    }
+}
+
 /// A read of an input, or of a stage in global memory, at a constant distance from the lane's columns: the lane whose
 /// columns they are does it. None for other reads; they stay where they are.
 std::optional<Value> RegisterTile::input_read(const ir::Expr& e) {
@@ -449,16 +487,7 @@ std::optional<Value> RegisterTile::input_read(const ir::Expr& e) {
         Linear own = *sum;
         own.constant -= lanes * n;
         indices[d] = rewriter().expr(own);
-        if (lanes == 0) continue;
-        // The lane reads for others, whatever its own points need.
-        const auto index = static_cast<std::size_t>(read->source.index);
-        const poly::Interval box =
-            read->source.kind == ir::Source::Kind::Input
-                ? poly::Interval{constant(0), space_.program.pipeline.inputs.at(index).extents[d]}
-                : space_.program.model.domains.at(index).box[d];
-        const std::int64_t per_tile = n * (kWarp - shape_.left - shape_.right);
-        space_.accesses.push_back(
-            {shape_.lane_dim, box, per_tile, {own.constant - shape_.left * n, (kWarp - 1) * n + 1}});
+        all_lanes_touch(*read, d, n, own.constant);
     }
     if (!along) return std::nullopt;  // the same for all lanes
     const ir::Expr own = rewriter().unique(ir::read(read->source, e->type, std::move(indices), e->range));
@@ -518,6 +547,49 @@ void RegisterTile::loads(kernel::Body& body) {
     }
 }
 
+/// The tile (of a moved one: what it would have been) owns a row of points, and the lane's part of it. Lanes that
+/// compute for their neighbours store nothing, and of a stage without columns one lane stores all.
+ir::Expr RegisterTile::owns(const Member& m, const Offsets& offsets) {
+    ir::Expr result;
+    bool has_columns = false;
+    const auto within = [&](const ir::Expr& e, std::int64_t lo, std::int64_t hi, std::int64_t least, std::int64_t end) {
+        if (lo > least) result = both(result, ir::binary(BinaryOp::Ge, e, constant(lo)));
+        if (hi < end) result = both(result, ir::binary(BinaryOp::Lt, e, constant(hi)));
+    };
+    const std::int64_t lanes = kWarp - shape_.left - shape_.right;
+    for (std::size_t d = 0; d < offsets.size(); ++d) {
+        if (is_lane(m, d)) {
+            has_columns = true;
+            const TileSpace::Dim& dim = space_.dims[shape_.lane_dim];
+            if (!interior_) {
+                within(space_.lane, shape_.left, shape_.left + lanes, 0, kWarp);
+                continue;
+            }
+            if (!first_lane_) {
+                // Of a moved tile's lanes those whose columns are the tile's.
+                const ir::Expr begin = sum(difference(dim.plain, dim.origin), constant(shape_.left));
+                const std::int64_t end = shape_.left + std::max(dim.cover, dim.size) / dim.step;
+                first_lane_ =
+                    builder().define(*body_, "first_lane", ir::binary(BinaryOp::Max, begin, constant(shape_.left)));
+                end_lane_ = builder().define(*body_, "end_lane",
+                                             ir::binary(BinaryOp::Min, sum(begin, constant(lanes)), constant(end)));
+            }
+            result = both(result, both(ir::binary(BinaryOp::Ge, space_.lane, first_lane_),
+                                       ir::binary(BinaryOp::Lt, space_.lane, end_lane_)));
+        } else if (interior_ && m.alignment[d].dim >= 0) {
+            const auto g = static_cast<std::size_t>(m.alignment[d].dim);
+            const TileSpace::Dim& dim = space_.dims[g];
+            if (dim.step == 0 || dim.step == dim.size) continue;
+            ir::Expr& moved = moved_[g];
+            if (!moved) moved = builder().define(*body_, "moved", difference(dim.origin, dim.plain));
+            const std::int64_t at = offsets[d] / (dim.step / m.alignment[d].scale);
+            within(moved, -at, dim.size / dim.step - at, -dim.size, dim.size);
+        }
+    }
+    if (has_columns) return result;
+    return both(result, ir::binary(BinaryOp::Eq, space_.lane, constant(shape_.left)));
+}
+
 void RegisterTile::store(kernel::Body& body, const Member& m, const std::vector<Offsets>& points) {
     const ir::Source self{ir::Source::Kind::Stage, m.stage};
     std::vector<Element> targets;
@@ -529,17 +601,7 @@ void RegisterTile::store(kernel::Body& body, const Member& m, const std::vector<
         targets.push_back({self, place(m, offsets)});
         if (!interior_) exists.push_back(inside(m, targets.back().indices));
     }
-    // Lanes for their neighbours store nothing, and of a stage without columns one lane stores all.
-    bool has_columns = false;
-    for (std::size_t d = 0; d < m.alignment.size(); ++d) has_columns = has_columns || is_lane(m, d);
-    ir::Expr owned = space_.writes(m);
-    const ir::Expr& lane = space_.lane;
-    if (!has_columns) {
-        owned = both(owned, ir::binary(BinaryOp::Eq, lane, constant(shape_.left)));
-    } else {
-        if (shape_.left > 0) owned = both(owned, ir::binary(BinaryOp::Ge, lane, constant(shape_.left)));
-        if (shape_.right > 0) owned = both(owned, ir::binary(BinaryOp::Lt, lane, constant(kWarp - shape_.right)));
-    }
+    ir::Expr owned = both(space_.writes(m), owns(m, points.front()));
     kernel::Body& guarded = KernelBuilder::guarded(body, owned);
     if (!interior_) {
         for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -593,6 +655,8 @@ void RegisterTile::outputs(kernel::Body& body) {
     fetched_.clear();
     column_sums_.clear();
     inside_.clear();
+    first_lane_ = end_lane_ = nullptr;
+    moved_.clear();
     bases_.clear();
     base_of_.clear();
     reads_.clear();
@@ -612,9 +676,7 @@ void RegisterTile::outputs(kernel::Body& body) {
 kernel::Body RegisterTile::code(bool interior) {
     interior_ = interior;
     kernel::Body body;
-    const TileSpace::Dim& dim = space_.dims[shape_.lane_dim];
-    const std::int64_t stored = kWarp - shape_.left - shape_.right;
-    ir::Expr unit = sum(product(dim.tile, constant(stored)), space_.lane);
+    ir::Expr unit = sum(space_.dims[shape_.lane_dim].origin, space_.lane);
     if (shape_.left > 0) unit = difference(unit, constant(shape_.left));
     const std::int64_t units = kernel::kVariableLimit / (shape_.columns / finest_scale(space_.group, shape_.lane_dim));
     unit_ = builder().define(body, "unit", unit, -units, 1, units);
@@ -669,6 +731,7 @@ std::vector<RegisterShape> variants(const kernel::Program& program, const poly::
         RegisterShape shape = asked;
         shape.columns = std::max<std::int64_t>(1, asked.columns / part / unit) * unit;
         shape.cuts[shape.lane_dim].size = kWarp * shape.columns;
+        shape.cuts[shape.lane_dim].step = shape.columns;
         shape.load_bytes = load;
         shape.store_bytes = store;
         result.push_back(std::move(shape));

@@ -112,6 +112,8 @@ std::int64_t TileSpace::points(const Member& m, std::size_t dim) const {
 Linear TileSpace::origin(const Member& m, std::size_t dim) {
     const poly::Alignment& a = m.alignment[dim];
     if (a.dim < 0) return Linear{{}, m.extent[dim].first};
+    const Dim& cut = dims[static_cast<std::size_t>(a.dim)];
+    if (cut.origin) return Linear{}.add(*rewriter.linear(cut.origin), cut.step / a.scale);
     return Linear{}.add(*rewriter.linear(dims[static_cast<std::size_t>(a.dim)].tile), points(m, dim));
 }
 
@@ -165,13 +167,13 @@ void TileSpace::tighten(std::vector<Bound>& bounds, const Bound& bound, bool gre
 }
 
 /// What of its members the tiles own (outputs only) or compute.
-std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool inner) {
+std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool inner, std::int64_t size) {
     std::vector<Access> result;
     for (const Member& m : members) {
         if (!inner && !m.live) continue;
         for (std::size_t i = 0; i < m.definition.dims.size(); ++i) {
             if (m.alignment[i].dim != static_cast<int>(d)) continue;
-            const std::int64_t n = points(m, i);
+            const std::int64_t n = size / m.alignment[i].scale;
             if (inner)
                 result.push_back({d, m.interior.box[i], n, m.extent[i]});
             else
@@ -190,10 +192,10 @@ bool TileSpace::sums(const ir::Expr& e, BinaryOp op, std::vector<Linear>& found)
     return sum.has_value();
 }
 
-/// Tiles q of dimension d with, for every output, a point in its domain, or (inner) for every access all points in its
-/// box. False where a box is no sum of sizes.
-bool TileSpace::limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi) {
-    std::vector<Access> found = points_of_members(d, inner);
+/// Tiles q of dimension d, each of `size` coordinates, with, for every output, a point in its domain, or (inner) for
+/// every access all points in its box. False where a box is no sum of sizes.
+bool TileSpace::limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi) {
+    std::vector<Access> found = points_of_members(d, inner, size);
     if (inner) found.insert(found.end(), accesses.begin(), accesses.end());
     for (const Access& access : found) {
         if (access.dim != d) continue;
@@ -230,13 +232,13 @@ ir::Expr TileSpace::merged(const std::vector<Bound>& bounds, bool greatest) {
 void TileSpace::find_tiles() {
     for (std::size_t d = 0; d < dims.size(); ++d) {
         std::vector<Bound> lo, hi;
-        if (limits(d, false, lo, hi)) {
+        if (limits(d, false, dims[d].size, lo, hi)) {
             dims[d].first = merged(lo, false);
             dims[d].end = merged(hi, true);
             continue;
         }
         // A box that is no sum of sizes: a choice between such.
-        for (const Access& a : points_of_members(d, false)) {
+        for (const Access& a : points_of_members(d, false, dims[d].size)) {
             const ir::Expr begin = ir::binary(BinaryOp::Div, a.box.lo, constant(a.per_tile));
             const ir::Expr end = ceil_div(a.box.hi, a.per_tile);
             dims[d].first = dims[d].first ? ir::binary(BinaryOp::Min, dims[d].first, begin) : begin;
@@ -248,7 +250,8 @@ void TileSpace::find_tiles() {
 void TileSpace::find_interior_tiles() {
     for (std::size_t d = 0; d < dims.size(); ++d) {
         std::vector<Bound> lo, hi;
-        has_interior_ = limits(d, true, lo, hi) && has_interior_;
+        const std::int64_t size = dims[d].step > 0 ? dims[d].step : dims[d].size;
+        has_interior_ = limits(d, true, size, lo, hi) && has_interior_;
         dims[d].inner_first = merged(lo, true);
         dims[d].inner_end = merged(hi, false);
     }
@@ -269,7 +272,13 @@ void TileSpace::place(kernel::Body& body) {
     lane = thread;
     if (per_warp) {
         lane = build.define(body, "lane", mod(thread, constant(kWarp)), 0);
-        if (teams > 1) team = build.define(body, "warp", div(thread, constant(kWarp)), 0);
+        if (teams > 1) {
+            // From lane 0: then the compiler knows that the whole warp takes the same branches.
+            const ir::VarId var = build.variable("warp", ir::Type::Int32);
+            add(body, kernel::Shuffle{var, div(thread, constant(kWarp)), kernel::Shuffle::From::Index, constant(0)});
+            rewriter.index(var, 1, 0, kWarp);
+            team = rewriter.unique(ir::variable(var, ir::Type::Int32));
+        }
     }
     ir::Expr rest_of_lane = lane, rest_of_team = team;
     ir::Expr blocks = constant(1);
@@ -317,6 +326,42 @@ void TileSpace::place(kernel::Body& body) {
     }
 }
 
+/// The tile lies in the interior, as far as that is not certain.
+ir::Expr TileSpace::in_interior(const Dim& dim) {
+    ir::Expr inner;
+    // What holds for all tiles is not asked.
+    const auto first = ir::as_int(dim.first), inner_first = ir::as_int(dim.inner_first);
+    if (!first || !inner_first || *inner_first > *first) {
+        inner = ir::binary(BinaryOp::Ge, dim.tile, build.argument("inner_first", dim.inner_first));
+    }
+    const auto end = ir::as_int(dim.end), inner_end = ir::as_int(dim.inner_end);
+    if (!end || !inner_end || *inner_end < *end) {
+        inner = both(inner, ir::binary(BinaryOp::Lt, dim.tile, build.argument("inner_end", dim.inner_end)));
+    }
+    return inner;
+}
+
+/// Moves the tile into the interior; true where it still covers all points that it owns.
+ir::Expr TileSpace::in_moved_interior(kernel::Body& body, std::size_t d) {
+    const Dim& dim = dims[d];
+    const std::int64_t steps = dim.size / dim.step, cover = std::max(dim.cover, dim.size) / dim.step;
+    std::vector<Bound> lo, hi;
+    limits(d, false, dim.step, lo, hi);
+    const ir::Expr first = build.argument("first_step", merged(lo, false));
+    const ir::Expr end = build.argument("end_step", merged(hi, true));
+    const ir::Expr inner_first = build.argument("inner_first", dim.inner_first);
+    const ir::Expr inner_last = build.argument("inner_last", difference(dim.inner_end, constant(1)));
+    const auto least = [](const ir::Expr& a, const ir::Expr& b) { return ir::binary(BinaryOp::Min, a, b); };
+    const auto greatest = [](const ir::Expr& a, const ir::Expr& b) { return ir::binary(BinaryOp::Max, a, b); };
+    const ir::Expr inward = greatest(least(dim.plain, inner_last), inner_first);
+    add(body, kernel::Define{ir::as<ir::Variable>(dim.origin)->id, inward, true});
+    const ir::Expr nonempty = ir::binary(BinaryOp::Le, inner_first, inner_last);
+    const ir::Expr from_first = ir::binary(BinaryOp::Le, dim.origin, greatest(dim.plain, first));
+    const ir::Expr to_end =
+        ir::binary(BinaryOp::Ge, sum(dim.origin, constant(cover)), least(sum(dim.plain, constant(steps)), end));
+    return both(nonempty, both(from_first, to_end));
+}
+
 kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<kernel::Body(bool interior)>& code) {
     kernel::Kernel& kernel = build.kernel;
     kernel.name = name;
@@ -330,28 +375,35 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
         }
     }
     if (exists) body = &add(*body, kernel::If{exists, {}, {}, uniform}).then;
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+        Dim& dim = dims[d];
+        if (dim.step == 0) continue;
+        const std::int64_t steps = kernel::kVariableLimit / (dim.step / finest_scale(group, d));
+        dim.plain = build.define(*body, "plain", product(dim.tile, constant(dim.size / dim.step)), -steps, 1, steps);
+    }
     kernel::Body fast;
     if (has_interior_) {
+        // Where tiles begin follows from what their code touches; the code needs the variable only.
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+            if (dims[d].step == 0) continue;
+            const ir::VarId var = build.variable("origin", ir::Type::Int32);
+            const std::int64_t steps = kernel::kVariableLimit / (dims[d].step / finest_scale(group, d));
+            rewriter.index(var, 1, -steps, steps);
+            dims[d].origin = rewriter.unique(ir::variable(var, ir::Type::Int32));
+        }
         fast = code(true);
         find_interior_tiles();
     }
-    for (const Dim& dim : dims) {
-        if (!has_interior_) break;
-        // What holds for all tiles is not asked.
-        const auto first = ir::as_int(dim.first), inner_first = ir::as_int(dim.inner_first);
-        if (!first || !inner_first || *inner_first > *first) {
-            inner = both(inner, ir::binary(BinaryOp::Ge, dim.tile, build.argument("inner_first", dim.inner_first)));
-        }
-        const auto end = ir::as_int(dim.end), inner_end = ir::as_int(dim.inner_end);
-        if (!end || !inner_end || *inner_end < *end) {
-            inner = both(inner, ir::binary(BinaryOp::Lt, dim.tile, build.argument("inner_end", dim.inner_end)));
-        }
+    for (std::size_t d = 0; d < dims.size() && has_interior_; ++d) {
+        inner = both(inner, dims[d].step > 0 ? in_moved_interior(*body, d) : in_interior(dims[d]));
     }
+    for (Dim& dim : dims) dim.origin = dim.plain;
+    kernel::Body edge;
+    if (!has_interior_ || inner) edge = code(false);
     if (has_interior_ && !inner) {
         body->insert(body->end(), fast.begin(), fast.end());
         return kernel;
     }
-    kernel::Body edge = code(false);
     if (inner)
         add(*body, kernel::If{inner, std::move(fast), std::move(edge), uniform});
     else

@@ -36,12 +36,17 @@ public:
         std::int64_t size = 1;  ///< of a tile, in group coordinates: a multiple of poly::tile_unit
         int lanes = 1;          ///< threads of the team in it
         int teams = 1;          ///< of a block
+        /// Tiles of the interior may begin at multiples of this, in group coordinates (a divisor of the size): those
+        /// that would reach out of it are moved inward. 0: they stay where they are.
+        std::int64_t step = 0;
+        std::int64_t cover = 0;  ///< group coordinates from its beginning that a moved tile can compute; 0: its size
     };
     struct Dim : Cut {
         int axis = -1;                    ///< 0, 1, 2: x, y, z; -1: an outer one
         ir::Expr tile, lane;              ///< the team's tile, the thread's number in the team
         ir::Expr first, end;              ///< tiles that there are
-        ir::Expr inner_first, inner_end;  ///< tiles in the interior
+        ir::Expr inner_first, inner_end;  ///< tiles in the interior; where they move, the steps at which they may begin
+        ir::Expr origin, plain;           ///< where they move: the step where this tile begins, and where it would have
     };
     struct Member {
         int stage = -1;
@@ -109,14 +114,16 @@ public:
 private:
     struct Bound;
     void add_member(int stage, const ExtentOf& extent_of);
-    std::vector<Access> points_of_members(std::size_t d, bool inner);
+    std::vector<Access> points_of_members(std::size_t d, bool inner, std::int64_t size);
     bool sums(const ir::Expr& e, ir::BinaryOp op, std::vector<Linear>& found);
-    bool limits(std::size_t d, bool inner, std::vector<Bound>& lo, std::vector<Bound>& hi);
+    bool limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi);
     static void tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
     void find_tiles();
     void find_interior_tiles();
     void place(kernel::Body& body);
+    ir::Expr in_interior(const Dim& dim);
+    ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);
 
     bool has_interior_ = true;
 };

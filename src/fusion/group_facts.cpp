@@ -1,7 +1,6 @@
 #include "fusion/group_facts.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 namespace pipec::fusion {
@@ -122,8 +121,8 @@ std::int64_t scratch_beside_registers(const GroupFacts& facts, const TileFacts& 
 namespace {
 
 /// Transactions for what a load touches, `offsets` included or without them: then as for one of its reads.
-double touched_segments(const Load& load, const std::function<std::int64_t(int dim)>& points_along, int transaction,
-                        bool offsets) {
+template <class PointsAlong>
+double touched_segments(const Load& load, const PointsAlong& points_along, int transaction, bool offsets) {
     double result = 1;
     std::int64_t stride = load.bytes, first_to_last = load.bytes, elements = 1;
     bool adjacent = true;  // up to here, elements lie closer together than a transaction is long

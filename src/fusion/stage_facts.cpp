@@ -107,13 +107,16 @@ private:
 
 /// Registers that every kernel has for its place in the grid, bounds and temporary addresses.
 constexpr int kBaseRegisters = 6;
+/// nvcc moves loads before what uses them, up to about so many.
+constexpr double kLoadsInFlight = 12;
 
 int registers(const ir::Stage& stage, const ir::Expr& value, const StageFacts& facts) {
     std::vector<ir::Source> arrays;  // each has an address, of two registers
     for (const Load& load : facts.loads) {
         if (std::find(arrays.begin(), arrays.end(), load.source) == arrays.end()) arrays.push_back(load.source);
     }
-    return kBaseRegisters + static_cast<int>(stage.dims.size() + 2 * arrays.size()) + Pressure().of(value);
+    const int held = std::max(Pressure().of(value), static_cast<int>(std::min(facts.reads, kLoadsInFlight)));
+    return kBaseRegisters + static_cast<int>(stage.dims.size() + 2 * arrays.size()) + held;
 }
 
 /// The same slope: what such reads touch differs by a constant.

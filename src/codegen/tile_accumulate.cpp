@@ -18,8 +18,10 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Loops of no more points than this are written for the compiler to unroll, innermost ones and those over elements.
+/// Loops of no more points than this are written for the compiler to unroll, innermost ones and those over elements;
+/// and all loops of a cell that has no more points than that, so that it reads many of them at once.
 constexpr std::int64_t kUnrolled = 16;
+constexpr std::int64_t kUnrolledCell = 64;
 
 class TileAccumulate {
 public:
@@ -52,6 +54,7 @@ public:
 
 private:
     using Updates = std::vector<ir::Update>;
+    using Owners = std::vector<std::optional<poly::Owner>>;
 
     void barrier(kernel::Body& body) const {
         const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
@@ -73,7 +76,9 @@ private:
     Updates updates_from(std::size_t first) const;
     void collect(kernel::Body& body, std::size_t first, const Updates& together);
     kernel::Body& points(kernel::Body& body, const ir::Update& update, std::size_t range, std::size_t dim,
-                         const poly::Owner& owner);
+                         const poly::Owner& owner, bool unrolls);
+    static bool unrolls(const ir::Update& update, const Owners& owners, std::size_t range);
+    void update_cell(kernel::Body& body, const ir::Update& update);
     bool within(const ir::Range& range, std::size_t dim, const poly::Owner& owner);
     void write_out(kernel::Body& body);
 
@@ -86,6 +91,7 @@ private:
     poly::Gather gather_;
     std::vector<ir::Expr> offset_;  ///< of the lane's cell, from the first one of the tile's part; by dimension
     Rewriter::Bindings at_;         ///< the loops' variables
+    ir::Expr exists_;               ///< the loops are at a point that there is; null where that is certain
 };
 
 /// Opens a loop over those of `count` things that are the lane's.
@@ -122,12 +128,10 @@ kernel::Body& TileAccumulate::each_cell(kernel::Body& outer) {
 
 void TileAccumulate::initialise(kernel::Body& outer) {
     kernel::Body* body = &outer;
-    std::int64_t elements = 1;
-    for (std::size_t d = offset_.size(); d-- > 0;) elements *= is_free(d) ? m_.extent[d].count : 1;
     for (std::size_t d = 0; d < offset_.size(); ++d) {
         if (!is_free(d) || m_.extent[d].count == 1) continue;
         body = &space_.build.loop(*body, space_.name(m_, d), constant(0), constant(m_.extent[d].count), constant(1),
-                                  offset_[d], elements <= kUnrolled);
+                                  offset_[d], m_.extent[d].count <= kUnrolled);
     }
     const ir::Expr value = space_.rewriter.instance(interior_ ? m_.interior.value : m_.value, point());
     add(*body,
@@ -172,19 +176,17 @@ bool TileAccumulate::within(const ir::Range& range, std::size_t dim, const poly:
 
 /// Opens the loop over the points of a range that the cell owns.
 kernel::Body& TileAccumulate::points(kernel::Body& outer, const ir::Update& update, std::size_t range, std::size_t dim,
-                                     const poly::Owner& owner) {
+                                     const poly::Owner& owner, bool unrolls) {
     const ir::Range& r = update.domain[range];
     const std::string name = space_.program.pipeline.variables.at(static_cast<std::size_t>(r.var)).name;
     const ir::Expr cell = coordinate(dim);
     Linear first_of_cell{{}, -owner.shift};
     first_of_cell.add(*space_.rewriter.linear(cell), owner.width);
-    const bool innermost = range + 1 == update.domain.size();
     kernel::Body* body = &outer;
     if (within(r, dim, owner)) {
         ir::Expr i = constant(0);
         if (owner.width > 1) {
-            body = &space_.build.loop(*body, name + "_i", constant(0), constant(owner.width), constant(1), i,
-                                      innermost && owner.width <= kUnrolled);
+            body = &space_.build.loop(*body, name + "_i", constant(0), constant(owner.width), constant(1), i, unrolls);
         }
         const ir::Expr at = space_.rewriter.expr(first_of_cell.add(*space_.rewriter.linear(i), 1));
         at_[r.var] = space_.build.define(*body, name, at);
@@ -193,50 +195,93 @@ kernel::Body& TileAccumulate::points(kernel::Body& outer, const ir::Update& upda
     // A cell far from the range, of which nothing would come, is left out: its points might be too far away for an
     // index.
     const ir::Expr lo = space_.rewriter.instance(r.lo, at_), hi = space_.rewriter.instance(r.hi, at_);
+    const ir::Expr last = difference(hi, constant(1));
     const auto owner_of = [&](const ir::Expr& e) {
         return ir::binary(BinaryOp::Div, sum(e, constant(owner.shift)), constant(owner.width));
     };
-    body = &KernelBuilder::guarded(*body, both(ir::binary(BinaryOp::Ge, cell, owner_of(lo)),
-                                               ir::binary(BinaryOp::Le, cell, owner_of(difference(hi, constant(1))))));
+    body = &KernelBuilder::guarded(
+        *body, both(ir::binary(BinaryOp::Lt, lo, hi), both(ir::binary(BinaryOp::Ge, cell, owner_of(lo)),
+                                                           ir::binary(BinaryOp::Le, cell, owner_of(last)))));
     const ir::Expr first = space_.build.define(*body, name + "_first", space_.rewriter.expr(first_of_cell));
-    const ir::Expr begin = space_.build.define(*body, name + "_begin", ir::binary(BinaryOp::Max, lo, first));
-    const ir::Expr end =
-        space_.build.define(*body, name + "_end", ir::binary(BinaryOp::Min, hi, sum(first, constant(owner.width))));
-    return space_.build.loop(*body, name, begin, end, constant(1), at_[r.var]);
+    if (owner.width > kUnrolled) {
+        const ir::Expr begin = space_.build.define(*body, name + "_begin", ir::binary(BinaryOp::Max, lo, first));
+        const ir::Expr end =
+            space_.build.define(*body, name + "_end", ir::binary(BinaryOp::Min, hi, sum(first, constant(owner.width))));
+        return space_.build.loop(*body, name, begin, end, constant(1), at_[r.var]);
+    }
+    // Few points: in place of those outside of the range another one is read, and then nothing is done with it. So
+    // reading does not wait for a condition, and all points are read at once.
+    ir::Expr i = constant(0);
+    if (owner.width > 1) {
+        body = &space_.build.loop(*body, name + "_i", constant(0), constant(owner.width), constant(1), i, unrolls);
+    }
+    const ir::Expr wanted = space_.build.define(*body, name + "_wanted", sum(first, i));
+    const ir::Expr at = ir::binary(BinaryOp::Min, ir::binary(BinaryOp::Max, wanted, lo), last);
+    at_[r.var] = space_.build.define(*body, name, at);
+    exists_ = both(exists_, ir::binary(BinaryOp::Eq, wanted, at_[r.var]));
+    return *body;
+}
+
+/// Which loops of an update the compiler is to unroll: all where the points of a cell are few, or the innermost one.
+bool TileAccumulate::unrolls(const ir::Update& update, const Owners& owners, std::size_t range) {
+    std::int64_t points = 1;  // from `range` on
+    for (std::size_t i = update.domain.size(); i-- > range;) {
+        const auto owner =
+            std::find_if(owners.begin(), owners.end(), [&](const auto& o) { return o && o->range == i; });
+        const auto extent = constant_extent(update.domain[i].lo, update.domain[i].hi);
+        points *= owner != owners.end() ? (*owner)->width : extent.value_or(kUnrolledCell + 1);
+        if (points > (i + 1 == update.domain.size() ? kUnrolled : kUnrolledCell)) return false;
+    }
+    return true;
+}
+
+/// One update of the cell, at the point that the loops are at.
+void TileAccumulate::update_cell(kernel::Body& outer, const ir::Update& u) {
+    kernel::Body* body = &outer;
+    const bool reads_first = exists_ && !u.guard;
+    if (!reads_first) {
+        const ir::Expr guard = u.guard ? space_.rewriter.instance(u.guard, at_) : nullptr;
+        body = &KernelBuilder::guarded(*body, both(exists_, guard));
+    }
+    ir::Expr value = space_.rewriter.instance(u.value, at_);
+    if (reads_first) {
+        const ir::VarId var = space_.build.variable("value", m_.definition.type);
+        add(*body, kernel::Define{var, value});
+        value = ir::variable(var, m_.definition.type);
+    }
+    std::vector<ir::Expr> element = offset_;
+    for (std::size_t d = 0; d < element.size(); ++d) {
+        if (!is_free(d)) continue;
+        element[d] = space_.rewriter.instance(difference(u.indices[d], constant(m_.extent[d].first)), at_);
+        if (reads_first && !ir::as_int(element[d]))
+            element[d] = space_.build.define(*body, space_.name(m_, d) + "_i", element[d], 0, 1, m_.extent[d].count);
+    }
+    if (reads_first) body = &KernelBuilder::guarded(*body, exists_);
+    const bool exclusive = true;
+    add(*body, kernel::Atomic{
+                   {ir::Source::Kind::Local, arrays_.of(m_)}, arrays_.indices(m_, element), u.op, value, exclusive});
 }
 
 void TileAccumulate::collect(kernel::Body& outer, std::size_t first, const Updates& together) {
     const ir::Update& update = together.front();
-    const std::vector<std::optional<poly::Owner>>& owners = gather_.owners[first];
+    const Owners& owners = gather_.owners[first];
     kernel::Body* body = &outer;
     at_.clear();
+    exists_ = nullptr;
     for (std::size_t i = 0; i < update.domain.size(); ++i) {
         const auto dim =
             std::find_if(owners.begin(), owners.end(), [&](const auto& owner) { return owner && owner->range == i; });
         if (dim != owners.end()) {
-            body = &points(*body, update, i, static_cast<std::size_t>(dim - owners.begin()), **dim);
+            body = &points(*body, update, i, static_cast<std::size_t>(dim - owners.begin()), **dim,
+                           unrolls(update, owners, i));
             continue;
         }
         const ir::Range& r = update.domain[i];
-        const auto extent = constant_extent(r.lo, r.hi);
-        body = &space_.build.loop(*body, space_.program.pipeline.variables.at(static_cast<std::size_t>(r.var)).name,
-                                  space_.rewriter.instance(r.lo, at_), space_.rewriter.instance(r.hi, at_), constant(1),
-                                  at_[r.var],
-                                  i + 1 == update.domain.size() && extent.value_or(kUnrolled + 1) <= kUnrolled);
+        const std::string& name = space_.program.pipeline.variables.at(static_cast<std::size_t>(r.var)).name;
+        body = &space_.build.loop(*body, name, space_.rewriter.instance(r.lo, at_), space_.rewriter.instance(r.hi, at_),
+                                  constant(1), at_[r.var], unrolls(update, owners, i));
     }
-    for (const ir::Update& u : together) {
-        kernel::Body& inner = KernelBuilder::guarded(*body, u.guard ? space_.rewriter.instance(u.guard, at_) : nullptr);
-        const ir::Expr value = space_.rewriter.instance(u.value, at_);
-        std::vector<ir::Expr> element = offset_;
-        for (std::size_t d = 0; d < element.size(); ++d) {
-            if (!is_free(d)) continue;
-            element[d] = space_.rewriter.instance(difference(u.indices[d], constant(m_.extent[d].first)), at_);
-        }
-        const bool exclusive = true;
-        add(inner,
-            kernel::Atomic{
-                {ir::Source::Kind::Local, arrays_.of(m_)}, arrays_.indices(m_, element), u.op, value, exclusive});
-    }
+    for (const ir::Update& u : together) update_cell(*body, u);
 }
 
 /// The elements that the tile owns, numbered in the order of the stage's dimensions.

@@ -16,7 +16,7 @@ TileArrays::TileArrays(TileSpace& space) : space_(space) {
         if (!m.is_read) continue;
         kernel::SharedArray array{m.definition.name + "_tile", m.definition.type, {}};
         if (space.teams > 1) array.extents.push_back(space.teams);
-        for (const std::size_t d : axes(m).order) array.extents.push_back(m.extent[d].count);
+        for (const std::size_t d : axes(m).order) array.extents.push_back(count(m, d));
         Lifetime lifetime{i, i, bytes_of_team(m)};
         for (const poly::GroupEdge& edge : space.group.edges) {
             if (edge.producer == m.stage) lifetime.last = std::max(lifetime.last, space.group.position(edge.reader));
@@ -53,9 +53,18 @@ TileArrays::Axes TileArrays::axes(const TileSpace::Member& m) const {
     return axes;
 }
 
+/// What only goes from there to global memory, dimension after dimension, is in rows of an odd length, lest all lanes
+/// ask one bank.
+std::int64_t TileArrays::count(const TileSpace::Member& m, std::size_t dim) const {
+    const auto is_read = [&](const poly::GroupEdge& edge) { return edge.producer == m.stage; };
+    const bool only_written = std::none_of(space_.group.edges.begin(), space_.group.edges.end(), is_read);
+    const std::int64_t count = m.extent[dim].count;
+    return m.accumulates && only_written && axes(m).columns == dim ? count | 1 : count;
+}
+
 std::int64_t TileArrays::bytes_of_team(const TileSpace::Member& m) const {
     std::int64_t bytes = ir::bytes(m.definition.type);
-    for (const poly::TileExtent& extent : m.extent) bytes *= extent.count;
+    for (std::size_t d = 0; d < m.extent.size(); ++d) bytes *= count(m, d);
     return bytes;
 }
 

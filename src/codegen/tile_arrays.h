@@ -33,6 +33,7 @@ public:
     Rewriter::Hook reads();
 
 private:
+    [[nodiscard]] std::int64_t count(const TileSpace::Member& m, std::size_t dim) const;
     [[nodiscard]] std::int64_t bytes_of_team(const TileSpace::Member& m) const;
 
     TileSpace& space_;

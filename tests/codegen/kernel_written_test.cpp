@@ -45,15 +45,6 @@ bool is_interior(const Written& written, const std::string& way) {
     return written.reads.contains(way.substr(0, way.size() - kThen.size()) + "else");
 }
 
-/// A few groups of a pipeline with many, or all of them (PIPEC_ALL_GROUPS=1).
-std::vector<poly::Group> some_of(std::vector<poly::Group> groups) {
-    constexpr std::size_t kSome = 10;
-    if (std::getenv("PIPEC_ALL_GROUPS") != nullptr || groups.size() <= kSome) return groups;
-    std::vector<poly::Group> some;
-    for (std::size_t i = 0; i < kSome; ++i) some.push_back(groups[i * (groups.size() - 1) / (kSome - 1)]);
-    return some;
-}
-
 class Examples : public ::testing::TestWithParam<std::string> {};
 
 /// In the interior everything is proved; nowhere is anything certain to be wrong.
@@ -63,7 +54,7 @@ TEST_P(Examples, InteriorsAreProved) {
     std::int64_t kernels = 0, refused = 0, interior = 0, edge = 0, open = 0;
     for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
         const testing::Inlined program = testing::inline_cheap(compiled.pipelines[i], compiled.models[i]);
-        for (const poly::Group& group : some_of(testing::legal_groups(program))) {
+        for (const poly::Group& group : testing::some_of(testing::legal_groups(program))) {
             for (const GroupSchedule& schedule : kSchedules) {
                 Program made{program.pipeline, program.model, {}};
                 const auto step = group_step(made, group, schedule, sources);

@@ -13,13 +13,15 @@ namespace pipec::testing {
 
 namespace {
 
-std::vector<std::map<std::string, std::int64_t>> legal_sizes(const ir::Pipeline& pipeline, std::mt19937_64& rng) {
+std::vector<std::map<std::string, std::int64_t>> legal_sizes(const ir::Pipeline& pipeline,
+                                                             const std::vector<int>& largest, std::mt19937_64& rng) {
     std::vector<std::map<std::string, std::int64_t>> result;
-    for (int attempt = 0; attempt < 20 && result.size() < 2; ++attempt) {
+    for (int attempt = 0; attempt < 20 && result.size() < largest.size(); ++attempt) {
         std::map<std::string, std::int64_t> sizes;
-        // One tiny, one with an interior.
-        for (const ir::SizeParameter& size : pipeline.sizes)
-            sizes[size.name] = 1 + static_cast<std::int64_t>(rng() % (result.empty() ? 9 : 24));
+        for (const ir::SizeParameter& size : pipeline.sizes) {
+            const auto most = static_cast<std::uint64_t>(largest[result.size()]);
+            sizes[size.name] = 1 + static_cast<std::int64_t>(rng() % most);
+        }
         if (sizes_are_legal(pipeline, sizes)) result.push_back(sizes);
     }
     return result;
@@ -31,11 +33,11 @@ std::string describe(const reference::Arguments& arguments) {
     return text;
 }
 
-void interpret(Subject& subject) {
+void interpret(Subject& subject, const std::vector<int>& largest) {
     const ir::Pipeline& pipeline = subject.compiled.pipelines.front();
     std::mt19937_64 rng(subject.text.size());
     Fill fill = Fill::Smooth;
-    for (const auto& sizes : legal_sizes(pipeline, rng)) {
+    for (const auto& sizes : legal_sizes(pipeline, largest, rng)) {
         reference::Arguments arguments = random_arguments(pipeline, sizes, fill, rng);
         try {
             subject.runs.push_back({arguments, reference::run(pipeline, arguments)});
@@ -44,7 +46,7 @@ void interpret(Subject& subject) {
                 fmt::format("accepted, but the interpreter finds with{}: {}", describe(arguments), error.what());
             return;
         }
-        fill = Fill::Extreme;
+        fill = fill == Fill::Smooth ? Fill::Extreme : Fill::Smooth;
     }
 }
 
@@ -88,7 +90,8 @@ std::vector<codegen::Unit> units_of(const std::vector<Subject*>& subjects) {
 
 }  // namespace
 
-std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text) {
+std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text,
+                                       const std::vector<int>& largest) {
     auto subject = std::make_unique<Subject>();
     subject->name = name;
     subject->text = text;
@@ -101,7 +104,7 @@ std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string
             subject->failure = "neither accepted nor rejected with an error";
         } else if (subject->accepted()) {
             subject->name = compiled.pipelines.front().name;
-            interpret(*subject);
+            interpret(*subject, largest);
         }
     } catch (const std::exception& error) {
         subject->failure = fmt::format("exception: {}", error.what());
@@ -116,7 +119,7 @@ template <class Make>
 void check_batch(const std::vector<Subject*>& subjects, const Make& make) {
     if (subjects.empty()) return;
     try {
-        const auto library = make(units_of(subjects));
+        const auto library = make(subjects);
         for (Subject* subject : subjects) {
             try {
                 compare(*subject, *library);
@@ -139,16 +142,20 @@ void check_batch(const std::vector<Subject*>& subjects, const Make& make) {
 }  // namespace
 
 void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources) {
-    check_batch(subjects, [&](const std::vector<codegen::Unit>& units) {
+    check_batch(subjects, [&](const std::vector<Subject*>& batch) {
         // For instance -fsanitize=undefined.
         const char* flags = std::getenv("PIPEC_RANDOM_FLAGS");
-        return std::make_unique<HostLibrary>(units, sources, flags == nullptr ? "" : flags);
+        return std::make_unique<HostLibrary>(units_of(batch), sources, flags == nullptr ? "" : flags);
     });
 }
 
 void check_on_device(const std::vector<Subject*>& subjects, const SourceManager& sources) {
-    check_batch(subjects, [&](const std::vector<codegen::Unit>& units) {
-        return std::make_unique<DeviceLibrary>(units, sources, codegen::CudaOptions{.deterministic = true});
+    check_batch(subjects, [&](const std::vector<Subject*>& batch) {
+        codegen::CudaOptions options{.deterministic = true, .schedules = {}};
+        for (const Subject* s : batch) {
+            if (s->schedule) options.schedules.emplace(s->name, *s->schedule);
+        }
+        return std::make_unique<DeviceLibrary>(units_of(batch), sources, options);
     });
 }
 

@@ -3,9 +3,11 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "fusion/schedule.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
 
@@ -16,6 +18,7 @@ struct Subject {
     std::string name;  ///< of its pipeline
     std::string text;
     Compiled compiled;
+    std::optional<fusion::Schedule> schedule;  ///< for the CUDA target; without it stages run one after the other
     /// Arguments on which it was interpreted, and what came out.
     struct Run {
         reference::Arguments arguments;
@@ -27,10 +30,11 @@ struct Subject {
     [[nodiscard]] bool accepted() const { return compiled.ok() && !compiled.pipelines.empty() && failure.empty(); }
 };
 
-/// Runs the front end, the analysis and, where they accept the program, the interpreter on a few sizes. It fails where
-/// an exception escapes, where the program is rejected without a word, and where an accepted program reads out of
-/// bounds.
-std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text);
+/// Runs the front end, the analysis and, where they accept the program, the interpreter, on sizes at random up to each
+/// of `largest`: tiny ones, and some with an interior. It fails where an exception escapes, where the program is
+/// rejected without a word, and where an accepted program reads out of bounds.
+std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text,
+                                       const std::vector<int>& largest = {9, 24});
 
 /// Compiles the accepted ones together for the host and runs them; sets `failure` where results differ.
 void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources);

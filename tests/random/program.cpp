@@ -44,21 +44,15 @@ struct LocalVariable {
 
 class Generator {
 public:
-    Generator(const Tape& tape, std::string name) : tape_(tape), name_(std::move(name)) {}
+    Generator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
     std::string program();
 
 private:
-    // Choices.
-    std::size_t choose(std::size_t count) {
-        const std::size_t value = next_ < tape_.size() ? tape_[next_] : 0;
-        ++next_;
-        return value % count;
-    }
-    /// True once in `odds` times, never past the tape's end.
-    bool rarely(std::size_t odds) { return choose(odds) == odds - 1; }
+    std::size_t choose(std::size_t count) { return choices_.choose(count); }
+    bool rarely(std::size_t odds) { return choices_.rarely(odds); }
     template <class T>
     const T& pick(const std::vector<T>& list) {
-        return list[choose(list.size())];
+        return choices_.pick(list);
     }
     std::string fresh(const std::string& prefix) { return prefix + std::to_string(++names_); }
 
@@ -93,8 +87,7 @@ private:
     std::string output();
     std::string input();
 
-    const Tape& tape_;
-    std::size_t next_ = 0;
+    Choices choices_;
     std::string name_;
     int names_ = 0;
     std::string body_;

@@ -1,7 +1,7 @@
 // Random programs: the compiler accepts or rejects them, and where it accepts, both targets compute what the
 // interpreter computes (the CUDA target in the SIMT emulator), and nothing is read out of bounds.
 //
-// A failure prints a program made as small as possible; keep it in regressions/, where it is tested from then on.
+// A failure prints a program made as small as possible; keep it in regressions/ (regressions_test.cpp).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -36,12 +36,6 @@ void configure_rapidcheck() {
     setenv("RC_PARAMS", fmt::format("seed={} max_success={}", seed(), program_count()).c_str(), 0);
 }
 
-Tape random_tape(std::mt19937_64& rng) {
-    Tape tape(40 + rng() % 400);
-    for (auto& choice : tape) choice = static_cast<std::uint16_t>(rng());
-    return tape;
-}
-
 /// The failure of one program alone, by the interpreter, on the host and on the device; empty where there is none.
 std::string failure_of(const std::string& text) {
     SourceManager sources;
@@ -49,30 +43,6 @@ std::string failure_of(const std::string& text) {
     if (subject->accepted()) check_on_host({subject.get()}, sources);
     if (subject->accepted()) check_on_device({subject.get()}, sources);
     return subject->failure;
-}
-
-/// A simpler tape whose program still fails: parts are cut off or set to 0 as long as that lasts.
-Tape shrink(Tape tape) {
-    const auto fails = [](const Tape& t) { return !failure_of(program_text(t, "p")).empty(); };
-    int budget = 150;  // each attempt may run a compiler
-    for (std::size_t length = tape.size() / 2; length > 0 && budget > 0; length /= 2) {
-        for (std::size_t at = 0; at + length <= tape.size() && budget > 0;) {
-            Tape shorter = tape;
-            const auto begin = shorter.begin() + static_cast<std::ptrdiff_t>(at);
-            shorter.erase(begin, begin + static_cast<std::ptrdiff_t>(length));
-            Tape zeroed = tape;
-            std::fill_n(zeroed.begin() + static_cast<std::ptrdiff_t>(at), length, std::uint16_t{0});
-            if (--budget > 0 && fails(shorter)) {
-                tape = shorter;
-            } else if (zeroed != tape && --budget > 0 && fails(zeroed)) {
-                tape = zeroed;
-                at += length;
-            } else {
-                at += length;
-            }
-        }
-    }
-    return tape;
 }
 
 TEST(Random, CodeEqualsReference) {
@@ -85,7 +55,7 @@ TEST(Random, CodeEqualsReference) {
         std::vector<std::unique_ptr<Subject>> subjects;
         std::vector<Subject*> legal;
         for (int i = 0; i < std::min(kBatch, program_count() - done); ++i) {
-            tapes.push_back(random_tape(rng));
+            tapes.push_back(random_tape(rng, 40, 440));
             const std::string name = fmt::format("p{}", done + i);
             subjects.push_back(check_program(sources, name, program_text(tapes.back(), name)));
             if (subjects.back()->accepted()) legal.push_back(subjects.back().get());
@@ -97,7 +67,9 @@ TEST(Random, CodeEqualsReference) {
         for (std::size_t i = 0; i < subjects.size() && failures < 3; ++i) {
             if (subjects[i]->failure.empty()) continue;
             ++failures;
-            const std::string smaller = program_text(shrink(tapes[i]), "p");
+            // Each attempt may run a compiler.
+            const auto fails = [](const Tape& t) { return !failure_of(program_text(t, "p")).empty(); };
+            const std::string smaller = program_text(shrink(tapes[i], 150, fails), "p");
             const std::string failure = failure_of(smaller);  // none: it needs the others, or the budget ran out
             ADD_FAILURE() << subjects[i]->failure << "\n" << (failure.empty() ? subjects[i]->text : smaller + failure);
         }
@@ -186,7 +158,7 @@ const std::vector<std::string> kPieces = {"(",
 TEST(Random, BrokenTextIsRejectedInPeace) {
     std::mt19937_64 rng(static_cast<std::uint64_t>(seed()) + 1);
     for (int i = 0; i < program_count() * 4; ++i) {
-        Tape tape = random_tape(rng);
+        Tape tape = random_tape(rng, 40, 440);
         tape.resize(tape.size() / 4);
         std::string text = program_text(tape, "p");
         for (std::size_t edits = 1 + rng() % 3; edits > 0; --edits) {
@@ -206,34 +178,6 @@ TEST(Random, BrokenTextIsRejectedInPeace) {
         if (HasFailure()) return;
     }
 }
-
-class Regressions : public ::testing::TestWithParam<std::string> {};
-
-std::vector<std::string> regression_files() {
-    std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(PIPEC_SOURCE_DIR "/tests/random/regressions")) {
-        if (entry.path().extension() == ".pipe") files.push_back(entry.path().string());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-/// rejected_*.pipe are illegal programs, all others legal ones.
-TEST_P(Regressions, StayFixed) {
-    SourceManager sources;
-    const auto subject = check_program(sources, "p", read_file(GetParam()));
-    EXPECT_EQ(subject->failure, "");
-    const bool legal = std::filesystem::path(GetParam()).filename().string().rfind("rejected_", 0) != 0;
-    EXPECT_EQ(subject->accepted(), legal) << render_text(subject->compiled.diags, sources);
-    if (subject->accepted()) check_on_host({subject.get()}, sources);
-    if (subject->accepted()) check_on_device({subject.get()}, sources);
-    EXPECT_EQ(subject->failure, "");
-}
-
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Regressions);
-INSTANTIATE_TEST_SUITE_P(All, Regressions, ::testing::ValuesIn(regression_files()), [](const auto& param_info) {
-    return std::filesystem::path(param_info.param).stem().string();
-});
 
 }  // namespace
 }  // namespace pipec::testing

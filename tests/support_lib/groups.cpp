@@ -1,5 +1,6 @@
 #include "support_lib/groups.h"
 
+#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -29,6 +30,14 @@ std::optional<poly::Group> legal_group(const Inlined& program, const std::vector
         return std::nullopt;
     }
     return std::get<poly::Group>(std::move(group));
+}
+
+std::vector<poly::Group> some_of(std::vector<poly::Group> groups) {
+    constexpr std::size_t kSome = 10;
+    if (std::getenv("PIPEC_ALL_GROUPS") != nullptr || groups.size() <= kSome) return groups;
+    std::vector<poly::Group> some;
+    for (std::size_t i = 0; i < kSome; ++i) some.push_back(groups[i * (groups.size() - 1) / (kSome - 1)]);
+    return some;
 }
 
 std::vector<poly::Group> legal_groups(const Inlined& program) {

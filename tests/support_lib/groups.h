@@ -21,6 +21,9 @@ Inlined inline_cheap(const ir::Pipeline& pipeline, const poly::Model& model);
 /// its members read, and then that reads them, as long as all can be one kernel.
 std::vector<poly::Group> legal_groups(const Inlined& program);
 
+/// A few of many, spread over all; all of them where there are few, or with PIPEC_ALL_GROUPS=1 in the environment.
+std::vector<poly::Group> some_of(std::vector<poly::Group> groups);
+
 /// The group of these stages; none where it is not legal.
 std::optional<poly::Group> legal_group(const Inlined& program, const std::vector<int>& stages);
 

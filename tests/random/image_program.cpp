@@ -1,0 +1,298 @@
+// Every source may be read anywhere: inputs are read through a boundary or clamped, stages have no ranges of their own
+// (or are clamped as well), so that the analysis gives each what its readers need.
+#include "random/image_program.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "ir/type.h"
+
+namespace pipec::testing {
+
+using ir::Type;
+
+namespace {
+
+const std::vector<Type> kTypes = {Type::Float32, Type::Int32,  Type::UInt8,   Type::Float32, Type::Int16,
+                                  Type::UInt16,  Type::UInt32, Type::Float16, Type::Int64};
+
+struct Source {
+    std::string name;
+    Type type = Type::Float32;
+    int channels = 0;        ///< 3: has a dimension of channels
+    bool inner = false;      ///< which is the last one, not the first one
+    bool row = false;        ///< has no x
+    std::string rows, cols;  ///< of those that are bounded, and read clamped; empty for others
+    int finer = 0;           ///< how many times twice as fine as the output it may be, by which its reads are limited
+};
+
+class Generator {
+public:
+    Generator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
+    std::string program();
+
+private:
+    std::size_t choose(std::size_t count) { return choices_.choose(count); }
+    const Source& source();
+    std::string number();
+    std::string read(const Source& s, const std::string& x, const std::string& y, const std::string& c = "0");
+    /// A read as an operand of a computation.
+    std::string operand(const Source& s, const std::string& x, const std::string& y, const std::string& c = "0");
+    static std::string shifted(const std::string& index, int offset);
+
+    std::string taps(const Source& s, const std::string& c);
+    std::string pointwise(const Source& s, const std::string& c);
+    std::string half(const Source& s, const std::string& c);
+    std::string twice(const Source& s, const std::string& c);
+    std::string cases(const Source& s, const std::string& c);
+    std::string value(const Source& s, const std::string& c);
+
+    void input();
+    void stage(bool is_output);
+    void row();
+    void boundary();
+    void bounded();
+
+    Choices choices_;
+    std::string name_;
+    std::vector<Source> sources_;
+    std::vector<std::string> inputs_, outputs_;
+    std::string body_;
+    bool floats_ = true;  ///< what is computed: float32 or int32
+    int finer_ = 0;       ///< of the stage that is being defined
+    int names_ = 0;
+};
+
+/// The latest first: most stages should have readers.
+const Source& Generator::source() {
+    const std::size_t back =
+        choose(3) == 2 ? choose(sources_.size()) : choose(std::min<std::size_t>(2, sources_.size()));
+    return sources_[sources_.size() - 1 - back];
+}
+
+std::string Generator::number() {
+    return choices_.pick(floats_ ? std::vector<std::string>{"2.0", "0.5", "3.0", "0.25", "1.5"}
+                                 : std::vector<std::string>{"2", "3", "5", "1", "7"});
+}
+
+std::string Generator::shifted(const std::string& index, int offset) {
+    return offset == 0 ? index : fmt::format("{} {} {}", index, offset > 0 ? '+' : '-', std::abs(offset));
+}
+
+std::string Generator::read(const Source& s, const std::string& x, const std::string& y, const std::string& c) {
+    finer_ = std::max(finer_, s.finer);
+    std::vector<std::string> indices;
+    const auto clamped = [](const std::string& index, const std::string& extent) {
+        return extent.empty() ? index : fmt::format("clamp({}, 0, {} - 1)", index, extent);
+    };
+    if (!s.row) indices.push_back(clamped(x, s.rows));
+    indices.push_back(clamped(y, s.cols));
+    if (s.channels > 0) indices.insert(s.inner ? indices.end() : indices.begin(), c);
+    return fmt::format("{}({})", s.name, fmt::join(indices, ", "));
+}
+
+std::string Generator::operand(const Source& s, const std::string& x, const std::string& y, const std::string& c) {
+    const Type type = floats_ ? Type::Float32 : Type::Int32;
+    const std::string text = read(s, x, y, c);
+    return s.type == type ? text : fmt::format("{}({})", ir::name(type), text);
+}
+
+// ----------------------------------------------------------------------------------------------------------
+// definitions
+
+std::string Generator::pointwise(const Source& s, const std::string& c) {
+    const std::string a = operand(s, "x", "y", c);
+    const Source& other = source();
+    const std::string b = operand(other, "x", "y", c);
+    switch (choose(4)) {
+        case 0: return fmt::format("{} * {} - {}", a, number(), b);
+        case 1: return fmt::format("max({}, {})", a, b);
+        case 2: return fmt::format("abs({} - {})", a, b);
+        default: return fmt::format("(if {} > {} then {} else {})", a, number(), a, b);
+    }
+}
+
+/// A stencil: along x, along y, or a box; written out or as a sum over a range.
+std::string Generator::taps(const Source& s, const std::string& c) {
+    const std::size_t shape = choose(4);
+    const int lo = -static_cast<int>(choose(3)), hi = static_cast<int>(choose(3));
+    if (shape == 3)
+        return fmt::format("(sum(i in {}..={}) {} * {})", lo, hi, operand(s, "x + i", "y - i", c), number());
+    std::vector<std::string> terms;
+    for (int i = shape == 1 ? 0 : lo; i <= (shape == 1 ? 0 : hi); ++i) {
+        for (int j = shape == 0 ? 0 : lo; j <= (shape == 0 ? 0 : hi); ++j)
+            terms.push_back(operand(s, shifted("x", i), shifted("y", j), c));
+    }
+    return fmt::format("({}) * {}", fmt::join(terms, choose(4) == 3 ? " - " : " + "), number());
+}
+
+/// An image of half the size in one dimension or both.
+std::string Generator::half(const Source& s, const std::string& c) {
+    if (s.finer >= 2) return taps(s, c);
+    const std::size_t dims = choose(3);
+    const std::string x = dims == 1 ? "x" : "2 * x", y = dims == 0 ? "y" : "2 * y";
+    std::string text = operand(s, x, y, c);
+    const int last = static_cast<int>(choose(3)) - 1;
+    if (dims != 1) text += " + " + operand(s, shifted(x, last), y, c);
+    if (dims != 0) text += " + " + operand(s, x, shifted(y, 1), c);
+    finer_ = std::max(finer_, s.finer + 1);
+    return fmt::format("({}) * {}", text, number());
+}
+
+std::string Generator::twice(const Source& s, const std::string& c) {
+    const std::size_t dims = choose(3);
+    const std::string x = dims == 1 ? "x" : choose(2) == 0 ? "x / 2" : "(x + 1) / 2", y = dims == 0 ? "y" : "y / 2";
+    const std::string a = operand(s, x, y, c);
+    switch (choose(3)) {
+        case 0: return fmt::format("{} * {}", a, number());
+        case 1:
+            return fmt::format("(if {} % 2 == 0 then {} else {} + {})", dims == 0 ? "x" : "y", a, a,
+                               operand(s, dims == 0 ? "x / 2 + 1" : x, dims == 0 ? y : "y / 2 + 1", c));
+        default: return fmt::format("{} - {}", a, operand(s, shifted(x, -1), y, c));
+    }
+}
+
+std::string Generator::cases(const Source& s, const std::string& c) {
+    const std::vector<std::string> conditions = {"x > 2",  "y % 2 == 0", "x < y",         "(x + y) % 2 == 0",
+                                                 "y <= 5", "x % 3 == 1", "1 <= y < C - 1"};
+    const int shift = 1 + static_cast<int>(choose(2));
+    return fmt::format("(if {} then {} else {} * {})", choices_.pick(conditions),
+                       operand(s, shifted("x", -shift), "y", c), operand(s, "x", shifted("y", shift), c), number());
+}
+
+std::string Generator::value(const Source& s, const std::string& c) {
+    switch (choose(8)) {
+        case 0: return pointwise(s, c);
+        case 3: return half(s, c);
+        case 4: return twice(s, c);
+        case 5: return cases(s, c);
+        default: return taps(s, c);
+    }
+}
+
+void Generator::stage(bool is_output) {
+    finer_ = 0;
+    Source made;
+    made.type = choices_.pick(kTypes);
+    floats_ = ir::is_float(made.type);
+    made.name = fmt::format("{}{}", is_output ? "out" : "f", ++names_);
+    const Source of = source();
+    std::string text;
+    // To channels, from channels, or as the source is.
+    const std::size_t channels = choose(5);
+    if (channels == 4 || (of.channels > 0 && channels < 2)) {
+        made.channels = 3;
+        made.inner = of.channels > 0 ? of.inner : choose(2) == 1;
+    }
+    if (of.channels > 0 && made.channels == 0) {
+        text = choose(2) == 0 ? fmt::format("{} + {} * {}", value(of, "0"), operand(of, "x", "y", "1"), number())
+                              : fmt::format("(sum(k in 0..3) {})", taps(of, "k"));
+    } else if (of.channels == 0 && made.channels > 0) {
+        text = fmt::format("{} + {}", value(of, "0"), floats_ ? "float32(c)" : "c");
+    } else {
+        text = value(of, made.channels == 0 ? "0" : choose(6) == 5 ? "(c + 1) % 3" : "c");
+    }
+    const Type computed = floats_ ? Type::Float32 : Type::Int32;
+    if (made.type != computed) {
+        const bool saturates = ir::is_int(made.type) && choose(2) == 1;
+        text = saturates ? fmt::format("saturate<{}>({})", ir::name(made.type), text)
+                         : fmt::format("{}({})", ir::name(made.type), text);
+    }
+    const std::string dims = made.channels == 0 ? "x, y" : made.inner ? "x, y, c" : "c, x, y";
+    body_ += fmt::format("    {}({}): {} = {}\n", made.name, dims, ir::name(made.type), text);
+    made.finer = finer_;
+    if (!is_output) {
+        sources_.push_back(made);
+        return;
+    }
+    const std::string extents = choices_.pick(std::vector<std::string>{"R, C", "R, C", "(R + 1) / 2, C", "R, C + 3"});
+    outputs_.push_back(fmt::format("{}: {}[{}]", made.name, ir::name(made.type),
+                                   made.channels == 0 ? extents
+                                   : made.inner       ? extents + ", 3"
+                                                      : "3, " + extents));
+}
+
+/// One row, which all rows of others read.
+void Generator::row() {
+    const Source of = source();
+    finer_ = 0;
+    floats_ = true;
+    const std::string name = fmt::format("r{}", ++names_);
+    body_ += fmt::format("    {}(y): float32 = {} * {}\n", name, operand(of, of.row ? "x" : "3", "y", "1"), number());
+    sources_.push_back({name, Type::Float32, 0, false, true, "", "", finer_});
+}
+
+void Generator::boundary() {
+    for (const Source& s : sources_) {
+        if (s.rows.empty() || s.channels > 0) continue;
+        const std::string rule =
+            choices_.pick(std::vector<std::string>{"clamp_to_edge", "mirror", "constant", "reflect"});
+        Source made{fmt::format("m{}", ++names_), s.type, 0, false, false, "", "", s.finer};
+        body_ += fmt::format("    {} = {}({})\n", made.name, rule, s.name);
+        sources_.push_back(made);
+        return;
+    }
+    stage(false);
+}
+
+/// A stage with a range of its own, which is read clamped.
+void Generator::bounded() {
+    const Source of = source();
+    finer_ = 0;
+    floats_ = true;
+    const std::string name = fmt::format("e{}", ++names_);
+    const std::string text = taps(of, "1");
+    body_ += fmt::format("    {}(x in 0..R, y in 0..C): float32 = {}\n", name, text);
+    sources_.push_back({name, Type::Float32, 0, false, false, "R", "C", finer_});
+}
+
+void Generator::input() {
+    Source made{fmt::format("in{}", sources_.size()), choices_.pick(kTypes), 0, false, false, "R", "C", 0};
+    std::string extents = "R, C";
+    switch (choose(5)) {
+        case 1:
+            made.channels = 3;
+            extents = "3, R, C";
+            break;
+        case 2:
+            made.channels = 3;
+            made.inner = true;
+            extents = "R, C, 3";
+            break;
+        case 3:
+            if (sources_.empty()) break;
+            made.rows = "(R + 4)";
+            extents = "R + 4, C";
+            break;
+        default: break;
+    }
+    inputs_.push_back(fmt::format("{}: {}[{}]", made.name, ir::name(made.type), extents));
+    sources_.push_back(made);
+}
+
+std::string Generator::program() {
+    const std::size_t input_count = 1 + choose(2);
+    for (std::size_t i = 0; i < input_count; ++i) input();
+    if (choose(4) != 3) boundary();
+    const std::size_t stages = 2 + choose(7);
+    for (std::size_t i = 0; i < stages; ++i) {
+        switch (choose(12)) {
+            case 9: row(); break;
+            case 10: boundary(); break;
+            case 11: bounded(); break;
+            default: stage(false); break;
+        }
+    }
+    const std::size_t output_count = 1 + choose(3) / 2 + choose(4) / 3;
+    for (std::size_t i = 0; i < output_count; ++i) stage(true);
+    return fmt::format("import \"boundary\"\n\npipeline {}({})\n    -> {}\n{{\n{}}}\n", name_, fmt::join(inputs_, ", "),
+                       fmt::join(outputs_, ", "), body_);
+}
+
+}  // namespace
+
+std::string image_program(const Tape& tape, const std::string& name) {
+    return Generator(tape, name).program();
+}
+
+}  // namespace pipec::testing

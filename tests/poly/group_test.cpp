@@ -345,5 +345,39 @@ TEST_F(GroupTest, DistancesThatDifferByMoreThanAConstantDoNotAlign) {
     EXPECT_EQ(reason(all()), "`out` reads `a` in dimension `x` at no constant distance");
 }
 
+TEST_F(GroupTest, AccumulatesWhoseCellsOwnTheirPointsAreMembers) {
+    compile(R"(pipeline p(u: uint8[R, C]) -> out: float32[R / 8, C / 4, 5] {
+    accumulate grid(k in 0..2, x in -1..R / 8 + 3, y in -1..C / 4 + 3, z in 0..9): float32 = 0 {
+        for x in 0..R, y in 0..C { grid(0, (x + 4) / 8, y / 4, u(x, y) % 9) += 1 }
+        for x in 0..R, y in 0..C { grid(1, x / 8, (y + 2) / 4, 3) += 2 }
+    }
+    rows(k, x, y, z) = grid(k, x - 1, y, z) + grid(k, x + 2, y, z)
+    out(x, y, z) = rows(0, x, y, z) + rows(1, x, y + 1, z + 4)
+})");
+    EXPECT_EQ(text(group(stages({"grid", "rows", "out"}))), R"(grid(all, g0, g1, all) reach -1..2, 0..1
+rows(all, g0, g1, all) reach 0..0, 0..1
+out(g0, g1, all) reach 0..0, 0..0 live-out
+)");
+    EXPECT_EQ(text(group(stages({"grid"}))), "grid(all, g0, g1, all) reach 0..0, 0..0 live-out\n");
+}
+
+TEST_F(GroupTest, OtherAccumulatesAreRefused) {
+    compile(R"(pipeline p(u: uint8[N]) -> a: int32[N], b: int32[256], c: int32[N, N], d: int32[N], e: int32[8] {
+    double(x) = int32(u(x)) * 2
+    accumulate a(x in 0..N): int32 = 0 { for x in 0..N { a(x) += double(x) } }
+    accumulate b(x in 0..256): int32 = 0 { for x in 0..N { b(u(x)) += 1 } }
+    accumulate c(x in 0..N, y in 0..N): int32 = 0 { for x in 0..N { c(x, clamp(int32(u(x)), 0, N - 1)) += 1 } }
+    accumulate counts(x in 0..256, y in 0..N): int32 = 0 { for x in 0..N { counts(u(x), x) += 1 } }
+    d(x) = counts(3, x)
+    accumulate few(x in 0..8): int32 = 0 { for x in 0..8, y in 0..N { few(x) += int32(u(y)) } }
+    e(x) = few(7 - x)
+})");
+    EXPECT_EQ(reason(stages({"double", "a"})), "`a` accumulates what `double` is, which must be there before");
+    EXPECT_EQ(reason(stages({"b"})), "`b` accumulates, and any of its points may have any update");
+    EXPECT_EQ(reason(stages({"c"})), "`c` accumulates anywhere in dimension `y`");
+    EXPECT_EQ(reason(stages({"counts", "d"})), "`counts` accumulates anywhere in dimension `x`");
+    EXPECT_EQ(reason(stages({"few", "e"})), "every tile would need all of `few`, which accumulates");
+}
+
 }  // namespace
 }  // namespace pipec::poly

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ir/build.h"
+#include "support/integers.h"
 
 namespace pipec::codegen {
 
@@ -13,13 +14,6 @@ namespace {
 /// A dimension of the group with no more points lies in every lane as a whole.
 constexpr std::int64_t kShortExtent = 8;
 constexpr std::int64_t kSectorBytes = 32;
-
-std::int64_t floor_div_of(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-}
-std::int64_t ceil_div_of(std::int64_t a, std::int64_t b) {
-    return -floor_div_of(-a, b);
-}
 
 /// The greatest number of points that members have in a group dimension, in group coordinates; none where it depends
 /// on sizes.
@@ -62,9 +56,9 @@ std::vector<std::int64_t> shifts(const poly::Group& group, std::size_t lane_dim)
                         : poly::Distance{d.lo + g, d.hi + g};
         }
         if (hull)
-            shift[p] =
-                std::clamp<std::int64_t>(0, ceil_div_of(hull->lo, scale(p)),
-                                         std::max(ceil_div_of(hull->lo, scale(p)), floor_div_of(hull->hi, scale(p))));
+            shift[p] = std::clamp<std::int64_t>(
+                0, ceil_quotient(hull->lo, scale(p)),
+                std::max(ceil_quotient(hull->lo, scale(p)), floor_quotient(hull->hi, scale(p))));
     }
     return shift;
 }

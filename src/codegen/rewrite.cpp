@@ -9,6 +9,7 @@
 #include "codegen/wide_expr.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "support/integers.h"
 
 namespace pipec::codegen {
 
@@ -58,10 +59,6 @@ std::vector<std::int64_t> key_of(const ir::Expr& e) {
                e->value);
     for (const ir::Expr& operand : ir::children(e)) key.push_back(as_key(operand));
     return key;
-}
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 
 bool compare(BinaryOp op, std::int64_t a, std::int64_t b) {

@@ -1,0 +1,138 @@
+// Each lane computes V adjacent columns of every stage, for all rows of the tile, as straight-line code: one variable
+// for each point that the outputs need. A point in a column of another lane is fetched from there with a shuffle;
+// inputs are read once by the lane whose columns they are, and fetched in the same way. The outermost lanes of a warp
+// compute for their neighbours only and store nothing.
+//
+// At the edges of the image the same is done for a few rows at a time, with guarded values: registers and code stay
+// small where speed does not count. There an index of a stage may not be at a constant distance (a clamp at the
+// boundary); the value is then selected among all that it can be.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "codegen/column_sums.h"
+#include "codegen/kernel_build.h"
+#include "codegen/kernel_ir.h"
+#include "codegen/pack.h"
+#include "codegen/register_shape.h"
+#include "codegen/rewrite.h"
+#include "codegen/tile_space.h"
+
+namespace pipec::codegen {
+
+/// Lanes whose values a value depends on, relative to its own.
+struct Reach {
+    std::int64_t lo = 0, hi = 0;
+    void add(const Reach& other, std::int64_t lanes) {
+        lo = std::min(lo, other.lo + lanes);
+        hi = std::max(hi, other.hi + lanes);
+    }
+};
+
+struct Value {
+    ir::Expr expr;  ///< a variable, or a constant
+    Reach reach;
+};
+
+/// The kernel of one shape.
+class RegisterCode {
+public:
+    using Member = TileSpace::Member;
+
+    RegisterCode(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
+        : shape_(shape),
+          space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) { return extent(m, dim); }),
+          sums_(space_.rewriter) {
+        space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
+    }
+
+    /// Throws a Refusal.
+    kernel::Kernel build() {
+        return space_.kernel(space_.members.back().definition.name, [&](bool interior) { return code(interior); });
+    }
+    /// Of all that was stored.
+    [[nodiscard]] const Reach& reach() const { return reach_; }
+    /// An estimate of what a lane needs.
+    [[nodiscard]] std::int64_t registers() const { return registers_; }
+    /// Arrays of which the code reads one kind of column sums only.
+    [[nodiscard]] std::set<ir::Source> uniform_sums() const { return sums_.uniform(); }
+
+private:
+    /// Offsets of a point from the tile's (slice's) origin, by dimension of its stage; the column's from the lane's
+    /// first.
+    using Offsets = std::vector<std::int64_t>;
+
+    [[nodiscard]] poly::TileExtent extent(const Member& m, std::size_t dim) const;
+    [[nodiscard]] std::size_t position(const Member& m) const { return space_.group.position(m.stage); }
+    [[nodiscard]] bool is_lane(const Member& m, std::size_t dim) const {
+        return m.alignment[dim].dim == static_cast<int>(shape_.lane_dim);
+    }
+    [[nodiscard]] bool is_row(const Member& m, std::size_t dim) const {
+        return shape_.row_dim && m.alignment[dim].dim == static_cast<int>(*shape_.row_dim);
+    }
+    /// Columns of a lane.
+    [[nodiscard]] std::int64_t columns(const Member& m, std::size_t dim) const {
+        return shape_.columns / m.alignment[dim].scale;
+    }
+    [[nodiscard]] std::string name(const Member& m, const Offsets& offsets) const;
+
+    kernel::Body code(bool interior);
+    void outputs(kernel::Body& body);
+    void store_rows(kernel::Body& body, const Member& m);
+    ir::Expr owns(const Member& m, const Offsets& offsets);
+    void store(kernel::Body& body, const Member& m, const std::vector<Offsets>& points);
+    Linear origin(const Member& m, std::size_t dim);
+    std::vector<ir::Expr> place(const Member& m, const Offsets& offsets);
+    ir::Expr inside(const Member& m, const std::vector<ir::Expr>& at);
+    Value at(const Member& m, const Offsets& offsets);
+    Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
+    Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
+    [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
+    Value member_read(const Member& reader, const Offsets& from, const ir::Read& read);
+    Value choose(const Member& p, const std::vector<std::vector<std::int64_t>>& choices, Offsets& offsets,
+                 std::size_t dim, const std::vector<ir::Expr>& indices);
+    std::vector<std::int64_t> choices(const Member& reader, const Offsets& from, const Member& p, std::size_t dim);
+    std::optional<Value> input_read(const ir::Expr& e);
+    void all_lanes_touch(const ir::Read& read, std::size_t d, std::int64_t n, std::int64_t column);
+    void all_lanes_read(const Member& m, const ir::Read& read);
+    ir::Expr with_bases(const ir::Expr& e);
+    std::vector<ir::Expr> with_bases(std::vector<ir::Expr> all);
+    Value lane_value(const Member& m, Offsets offsets);
+    Value fetched(const Value& value, std::int64_t lanes, const std::string& name);
+    std::vector<Pack> packs(const std::vector<Element>& elements, std::int64_t most_bytes);
+    void loads(kernel::Body& body);
+    [[nodiscard]] std::string name_of(ir::Source source) const;
+
+    Rewriter& rewriter() { return space_.rewriter; }
+    KernelBuilder& builder() { return space_.build; }
+
+    RegisterShape shape_;
+    TileSpace space_;
+    ColumnSums sums_;
+    bool interior_ = false;
+    Reach reach_;
+    std::int64_t registers_ = 0;
+    // Of the piece of code that is being made:
+    ir::Expr unit_;                ///< shape.columns * unit: the lane's first column, in group coordinates
+    ir::Expr slice_;               ///< the number of the slice of rows; null where all rows are one
+    std::int64_t slice_rows_ = 0;  ///< in group coordinates
+    kernel::Body* body_ = nullptr;
+    std::map<std::pair<int, Offsets>, Value> values_;
+    std::map<std::pair<ir::VarId, std::int64_t>, Value> fetched_;
+    std::map<const ir::Node*, Value> column_sums_;
+    ir::Expr first_lane_, end_lane_;               ///< that store, of a tile in the interior
+    std::map<std::size_t, ir::Expr> moved_;        ///< by how many steps, by dimension of the group
+    kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
+    std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
+    std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_;  ///< by coordinate and bounds
+    std::vector<ir::Expr> reads_;                                ///< that the lane does at the start, in order
+    std::map<const ir::Node*, Value> loaded_;                    ///< what they give
+};
+
+}  // namespace pipec::codegen

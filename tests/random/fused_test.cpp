@@ -83,7 +83,7 @@ TEST(Fused, CodeEqualsReference) {
         std::vector<Subject*> legal;
         for (int i = 0; i < std::min(kBatch, programs - done); ++i) {
             const Tape program = random_tape(rng, 20, 200);
-            tapes.push_back({program, random_tape(rng, 10, 80)});
+            tapes.push_back({program, random_tape(rng, 60, 300)});
             subjects.push_back(subject_of(tapes.back(), sources, fmt::format("p{}", done + i), tried));
             if (subjects.back()->failure.empty()) legal.push_back(subjects.back().get());
         }

@@ -285,8 +285,9 @@ std::string Generator::program() {
     }
     const std::size_t output_count = 1 + choose(3) / 2 + choose(4) / 3;
     for (std::size_t i = 0; i < output_count; ++i) stage(true);
-    return fmt::format("import \"boundary\"\n\npipeline {}({})\n    -> {}\n{{\n{}}}\n", name_, fmt::join(inputs_, ", "),
-                       fmt::join(outputs_, ", "), body_);
+    // Small enough that what is read at 2 * x of something a little larger still fits.
+    return fmt::format("import \"boundary\"\n\npipeline {}({})\n    -> {} where R < 1000000, C < 1000000\n{{\n{}}}\n",
+                       name_, fmt::join(inputs_, ", "), fmt::join(outputs_, ", "), body_);
 }
 
 }  // namespace

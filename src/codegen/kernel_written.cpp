@@ -278,15 +278,17 @@ private:
         if (!is_local(s.array)) return;
         const auto array = static_cast<std::size_t>(s.array.index);
         // Which element it is depends on data, mostly, and then each thread has the same to say.
-        const bool alike = std::all_of(indices.begin(), indices.end(),
-                                       [](const LaneValue& index) { return index->numbers.size() <= 1; });
+        const bool alike = !s.exclusive && std::all_of(indices.begin(), indices.end(), [](const LaneValue& index) {
+            return index->numbers.size() <= 1;
+        });
         Written::Reads& reads = result_.reads[way_];
         for (std::size_t t = 0; t < threads_; ++t) {
             if (certain(active, t) == Certain::No) continue;
             bool proved = true;
             elements(array, indices, 1, t, certain(active, t), [&](std::int64_t element, Certain sure) {
                 spend(1);
-                const auto result = cells_.update(array, element, sure);
+                const auto result = s.exclusive ? cells_.update_own(array, element, static_cast<int>(t), sure)
+                                                : cells_.update(array, element, sure);
                 proved = proved && result == SharedCells::Result::Proved;
                 if (result == SharedCells::Result::Wrong) problem(cells_.problem(), array);
             });

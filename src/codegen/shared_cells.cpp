@@ -161,6 +161,22 @@ SharedCells::Result SharedCells::update(std::size_t array, std::int64_t element,
     return fine ? Result::Proved : Result::Unproved;
 }
 
+/// Whether it happens or not, something is in the element, and the thread sees it.
+SharedCells::Result SharedCells::update_own(std::size_t array, std::int64_t element, int thread, Certain certain) {
+    touch(array, element);
+    Cell& c = cell(array, element);
+    const bool fine = c.written == Certain::Yes && sees(c, thread);
+    if (certain == Certain::Yes && races(array, element, thread)) return Result::Wrong;
+    if (!fine && certain == Certain::Yes && c.written == Certain::No) {
+        problem_ = fmt::format("{} is updated, but nothing is in it", name(array, element));
+        return Result::Wrong;
+    }
+    c.seen = Seen::Writer;
+    c.vague = !fine;
+    c.writer = fine ? static_cast<std::int16_t>(thread) : kNobody;
+    return fine ? Result::Proved : Result::Unproved;
+}
+
 void SharedCells::block_barrier() {
     for (const std::size_t i : touched_) {
         Cell& c = cells_[i];

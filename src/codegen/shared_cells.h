@@ -29,6 +29,8 @@ public:
     bool write(std::size_t array, std::int64_t element, int thread, Certain certain);
     /// ... is updated by an atomic operation, in any thread.
     Result update(std::size_t array, std::int64_t element, Certain certain);
+    /// ... is updated by a thread that no other one may come between (an exclusive update).
+    Result update_own(std::size_t array, std::int64_t element, int thread, Certain certain);
     [[nodiscard]] const std::string& problem() const { return problem_; }
 
     void block_barrier();

@@ -89,6 +89,19 @@ TEST_F(WrittenTest, ABarrierShowsWhatOthersWrote) {
            {"shared array `cells(63)` is read by thread 0 without a barrier after thread 63 wrote it"});
 }
 
+TEST_F(WrittenTest, AThreadUpdatesItsOwn) {
+    const auto update = [&](const ir::Expr& at) -> Stmt {
+        const ir::Expr one = ir::float_constant(ir::Type::Float32, 1);
+        return {Atomic{{ir::Source::Kind::Local, 0}, {at}, ir::ReduceOp::Sum, one, true}};
+    };
+    expect(follow({store(thread_), barrier(), update(thread_), update(thread_), barrier(), read(thread_)}), 192, 0);
+    const Stmt open{If{less(table(thread_), number(3)), {update(thread_)}, {}}};
+    expect(follow({store(thread_), open, open, barrier(Barrier::Scope::Warp), read(thread_)}), 192, 0);
+    expect(follow({update(thread_)}), 0, 64, {"shared array `cells(0)` is updated, but nothing is in it"});
+    expect(follow({store(thread_), update(subtract(number(63), thread_))}), 0, 64,
+           {"shared array `cells(63)` is written by thread 0 without a barrier after others wrote it"});
+}
+
 TEST_F(WrittenTest, ABarrierOfTheWarpShowsTheWarps) {
     const ir::Expr in_warp = add(subtract(number(31), op(ir::BinaryOp::Mod, thread_, number(32))),
                                  multiply(op(ir::BinaryOp::Div, thread_, number(32)), 32));

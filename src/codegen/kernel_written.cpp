@@ -288,7 +288,7 @@ private:
             elements(array, indices, 1, t, certain(active, t), [&](std::int64_t element, Certain sure) {
                 spend(1);
                 const auto result = s.exclusive ? cells_.update_own(array, element, static_cast<int>(t), sure)
-                                                : cells_.update(array, element, sure);
+                                                : cells_.update(array, element, alike ? -1 : static_cast<int>(t), sure);
                 proved = proved && result == SharedCells::Result::Proved;
                 if (result == SharedCells::Result::Wrong) problem(cells_.problem(), array);
             });

@@ -84,7 +84,7 @@ void SharedCells::touch(std::size_t array, std::int64_t element) {
 
 bool SharedCells::sees(const Cell& c, int thread) {
     if (c.seen == Seen::Block) return true;
-    if (c.writer < 0 || thread < 0) return false;
+    if (c.writer < 0 || thread < 0 || c.atomic) return false;
     return c.writer == thread || (c.seen == Seen::Warp && warp_of(c.writer) == warp_of(thread));
 }
 
@@ -147,17 +147,20 @@ bool SharedCells::write(std::size_t array, std::int64_t element, int thread, Cer
     return !race;
 }
 
-SharedCells::Result SharedCells::update(std::size_t array, std::int64_t element, Certain certain) {
+SharedCells::Result SharedCells::update(std::size_t array, std::int64_t element, int thread, Certain certain) {
     touch(array, element);
     Cell& c = cell(array, element);
-    const bool fine = c.written == Certain::Yes && (c.seen == Seen::Block || c.atomic);
+    const bool same_warp = c.writer >= 0 && thread >= 0 && warp_of(c.writer) == warp_of(thread);
+    const bool seen = !c.atomic ? sees(c, thread) : c.before == Seen::Block || (c.before == Seen::Warp && same_warp);
+    const bool fine = c.written == Certain::Yes && seen;
     if (!fine && certain == Certain::Yes && c.written == Certain::No) {
         problem_ = fmt::format("{} is updated, but nothing is in it", name(array, element));
         return Result::Wrong;
     }
+    if (!c.atomic) c.before = c.seen;
+    c.writer = static_cast<std::int16_t>(c.atomic && !same_warp ? kNobody : thread < 0 ? kNobody : thread);
     c.atomic = c.vague = true;
     c.seen = Seen::Writer;
-    c.writer = kNobody;
     return fine ? Result::Proved : Result::Unproved;
 }
 
@@ -190,8 +193,10 @@ void SharedCells::block_barrier() {
 void SharedCells::warp_barrier(const std::vector<bool>& warps) {
     for (const std::size_t i : touched_) {
         Cell& c = cells_[i];
-        if (c.seen == Seen::Writer && c.writer >= 0 && warps[static_cast<std::size_t>(warp_of(c.writer))])
+        if (c.seen == Seen::Writer && c.writer >= 0 && warps[static_cast<std::size_t>(warp_of(c.writer))]) {
             c.seen = Seen::Warp;
+            c.atomic = false;
+        }
         if (c.reader == kNobody || c.reader_warp < 0 || !warps[static_cast<std::size_t>(c.reader_warp)]) continue;
         c.older_warp = c.older_warp == kNobody || c.older_warp == c.reader_warp ? c.reader_warp : kSeveral;
         c.reader = c.reader_warp = kNobody;
@@ -214,7 +219,8 @@ void SharedCells::join(const SharedCells& other, bool by_warp) {
             if (a.written != Certain::No || b.written != Certain::No) a.written = Certain::Maybe;
         }
         a.seen = std::min(a.seen, b.seen);
-        a.atomic = a.atomic && b.atomic;
+        a.atomic = a.atomic || b.atomic;
+        a.before = std::min({a.before, b.before, a.seen});
         a.vague = a.vague || b.vague || !same_writer;
         if (!same_writer && !(same_warp && a.seen == Seen::Warp)) a.writer = kNobody;
         // Who may still be reading is asked for what is certain only: what one way alone has is forgotten.

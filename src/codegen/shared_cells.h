@@ -27,8 +27,8 @@ public:
     Result read(std::size_t array, std::int64_t element, int thread, Certain certain);
     /// ... is written. False where that is a race with another thread: `problem` says which.
     bool write(std::size_t array, std::int64_t element, int thread, Certain certain);
-    /// ... is updated by an atomic operation, in any thread.
-    Result update(std::size_t array, std::int64_t element, Certain certain);
+    /// ... is updated by an atomic operation, which others may do at the same time. Thread -1: by any one.
+    Result update(std::size_t array, std::int64_t element, int thread, Certain certain);
     /// ... is updated by a thread that no other one may come between (an exclusive update).
     Result update_own(std::size_t array, std::int64_t element, int thread, Certain certain);
     [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -48,7 +48,8 @@ private:
     struct Cell {
         Certain written = Certain::No;
         Seen seen = Seen::Block;
-        bool atomic = false;                 ///< updated since the last barrier
+        bool atomic = false;                 ///< updated since the last barrier of the writer's warp
+        Seen before = Seen::Block;           ///< of what was there before updates
         bool vague = false;                  ///< who wrote is not certain: others may see it as well
         bool touched = false;                ///< in `touched_`
         std::int16_t writer = kNobody;       ///< thread

@@ -177,6 +177,24 @@ TEST_F(WrittenTest, ArraysInOnePlaceDestroyEachOther) {
     expect(follow({store(thread_), read(thread_), barrier(), store(thread_, 1), barrier(), read(thread_, 1)}), 128, 0);
 }
 
+TEST_F(WrittenTest, UpdatesComeBetweenBarriers) {
+    const auto update = [&](const ir::Expr& at) {
+        return Stmt{
+            Atomic{{ir::Source::Kind::Local, 0}, {at}, ir::ReduceOp::Sum, ir::float_constant(ir::Type::Float32, 1)}};
+    };
+    const Stmt mirrored = read(subtract(number(63), thread_));
+    expect(follow({store(thread_), barrier(), update(table(thread_)), update(number(3)), barrier(), mirrored}), 66, 0);
+    expect(follow({store(thread_), update(number(3))}), 0, 1);
+    expect(follow({store(thread_), barrier(), update(number(3)), read(thread_)}), 64, 1);
+    expect(follow({update(number(3))}), 0, 1, {"shared array `cells(3)` is updated, but nothing is in it"});
+    // Each warp has its half: what it updates, its lanes see behind their own barrier.
+    const ir::Expr half = multiply(op(ir::BinaryOp::Div, thread_, number(32)), 32);
+    const Stmt own = read(add(half, op(ir::BinaryOp::Mod, add(thread_, number(1)), number(32))));
+    const Stmt warp = barrier(Barrier::Scope::Warp);
+    expect(follow({store(thread_), warp, update(half), update(add(half, number(1))), warp, own}), 192, 0);
+    expect(follow({store(thread_), warp, update(number(0)), warp, own}), 63, 2);
+}
+
 TEST_F(WrittenTest, ShufflesAskForLanesOfTheWarp) {
     ir::VarId v = 0;
     variable("v", &v);

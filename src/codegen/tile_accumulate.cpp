@@ -55,6 +55,17 @@ public:
 private:
     using Updates = std::vector<ir::Update>;
     using Owners = std::vector<std::optional<poly::Owner>>;
+    enum class Unrolls : std::uint8_t { Nobody, Compiler, Here };
+    struct Point {
+        Rewriter::Bindings at;
+        ir::Expr exists;
+    };
+    struct Ready {
+        ir::ReduceOp op;
+        ir::Expr value;
+        std::vector<ir::Expr> element;
+        ir::Expr exists;
+    };
 
     void barrier(kernel::Body& body) const {
         const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
@@ -76,9 +87,14 @@ private:
     Updates updates_from(std::size_t first) const;
     void collect(kernel::Body& body, std::size_t first, const Updates& together);
     kernel::Body& points(kernel::Body& body, const ir::Update& update, std::size_t range, std::size_t dim,
-                         const poly::Owner& owner, bool unrolls);
-    static bool unrolls(const ir::Update& update, const Owners& owners, std::size_t range);
-    void update_cell(kernel::Body& body, const ir::Update& update);
+                         const poly::Owner& owner, Unrolls unrolls);
+    static bool is_unrolled(const ir::Update& update, const Owners& owners, std::size_t range);
+    template <class Place>
+    kernel::Body& each_point(kernel::Body& body, const std::string& name, std::int64_t width, Unrolls unrolls,
+                             const Place& place);
+    Ready ready(kernel::Body& body, const ir::Update& u, bool defines);
+    void perform(kernel::Body& body, const Ready& update);
+    void update_cell(kernel::Body& body, const Updates& together);
     bool within(const ir::Range& range, std::size_t dim, const poly::Owner& owner);
     void write_out(kernel::Body& body);
 
@@ -89,9 +105,10 @@ private:
     const std::int64_t lanes_;
     const bool interior_;
     poly::Gather gather_;
-    std::vector<ir::Expr> offset_;  ///< of the lane's cell, from the first one of the tile's part; by dimension
-    Rewriter::Bindings at_;         ///< the loops' variables
-    ir::Expr exists_;               ///< the loops are at a point that there is; null where that is certain
+    std::vector<ir::Expr> offset_;     ///< of the lane's cell, from the first one of the tile's part; by dimension
+    Rewriter::Bindings at_;            ///< the loops' variables
+    std::vector<Point> side_by_side_;  ///< the innermost points, where they are not a loop
+    ir::Expr exists_;                  ///< the loops are at a point that there is; null where that is certain
 };
 
 /// Opens a loop over those of `count` things that are the lane's.
@@ -176,7 +193,7 @@ bool TileAccumulate::within(const ir::Range& range, std::size_t dim, const poly:
 
 /// Opens the loop over the points of a range that the cell owns.
 kernel::Body& TileAccumulate::points(kernel::Body& outer, const ir::Update& update, std::size_t range, std::size_t dim,
-                                     const poly::Owner& owner, bool unrolls) {
+                                     const poly::Owner& owner, Unrolls unrolls) {
     const ir::Range& r = update.domain[range];
     const std::string name = space_.program.pipeline.variables.at(static_cast<std::size_t>(r.var)).name;
     const ir::Expr cell = coordinate(dim);
@@ -184,13 +201,11 @@ kernel::Body& TileAccumulate::points(kernel::Body& outer, const ir::Update& upda
     first_of_cell.add(*space_.rewriter.linear(cell), owner.width);
     kernel::Body* body = &outer;
     if (within(r, dim, owner)) {
-        ir::Expr i = constant(0);
-        if (owner.width > 1) {
-            body = &space_.build.loop(*body, name + "_i", constant(0), constant(owner.width), constant(1), i, unrolls);
-        }
-        const ir::Expr at = space_.rewriter.expr(first_of_cell.add(*space_.rewriter.linear(i), 1));
-        at_[r.var] = space_.build.define(*body, name, at);
-        return *body;
+        return each_point(*body, name, owner.width, unrolls, [&](kernel::Body& at_point, const ir::Expr& i) {
+            Linear at = first_of_cell;
+            at_[r.var] =
+                space_.build.define(at_point, name, space_.rewriter.expr(at.add(*space_.rewriter.linear(i), 1)));
+        });
     }
     // A cell far from the range, of which nothing would come, is left out: its points might be too far away for an
     // index.
@@ -211,19 +226,38 @@ kernel::Body& TileAccumulate::points(kernel::Body& outer, const ir::Update& upda
     }
     // Few points: in place of those outside of the range another one is read, and then nothing is done with it. So
     // reading does not wait for a condition, and all points are read at once.
-    ir::Expr i = constant(0);
-    if (owner.width > 1) {
-        body = &space_.build.loop(*body, name + "_i", constant(0), constant(owner.width), constant(1), i, unrolls);
+    return each_point(*body, name, owner.width, unrolls,
+                      [&, outer_exists = exists_](kernel::Body& at_point, const ir::Expr& i) {
+                          const ir::Expr wanted = space_.build.define(at_point, name + "_wanted", sum(first, i));
+                          const ir::Expr at = ir::binary(BinaryOp::Min, ir::binary(BinaryOp::Max, wanted, lo), last);
+                          at_[r.var] = space_.build.define(at_point, name, at);
+                          exists_ = both(outer_exists, ir::binary(BinaryOp::Eq, wanted, at_[r.var]));
+                      });
+}
+
+/// A loop over a few points; the innermost ones where they can be read all at once stand side by side.
+template <class Place>
+kernel::Body& TileAccumulate::each_point(kernel::Body& outer, const std::string& name, std::int64_t width,
+                                         Unrolls unrolls, const Place& place) {
+    kernel::Body* body = &outer;
+    if (unrolls == Unrolls::Here) {
+        for (std::int64_t k = 0; k < width; ++k) {
+            place(*body, constant(k));
+            side_by_side_.push_back({at_, exists_});
+        }
+        return *body;
     }
-    const ir::Expr wanted = space_.build.define(*body, name + "_wanted", sum(first, i));
-    const ir::Expr at = ir::binary(BinaryOp::Min, ir::binary(BinaryOp::Max, wanted, lo), last);
-    at_[r.var] = space_.build.define(*body, name, at);
-    exists_ = both(exists_, ir::binary(BinaryOp::Eq, wanted, at_[r.var]));
+    ir::Expr i = constant(0);
+    if (width > 1) {
+        body = &space_.build.loop(*body, name + "_i", constant(0), constant(width), constant(1), i,
+                                  unrolls == Unrolls::Compiler);
+    }
+    place(*body, i);
     return *body;
 }
 
 /// Which loops of an update the compiler is to unroll: all where the points of a cell are few, or the innermost one.
-bool TileAccumulate::unrolls(const ir::Update& update, const Owners& owners, std::size_t range) {
+bool TileAccumulate::is_unrolled(const ir::Update& update, const Owners& owners, std::size_t range) {
     std::int64_t points = 1;  // from `range` on
     for (std::size_t i = update.domain.size(); i-- > range;) {
         const auto owner =
@@ -235,31 +269,52 @@ bool TileAccumulate::unrolls(const ir::Update& update, const Owners& owners, std
     return true;
 }
 
-/// One update of the cell, at the point that the loops are at.
-void TileAccumulate::update_cell(kernel::Body& outer, const ir::Update& u) {
-    kernel::Body* body = &outer;
-    const bool reads_first = exists_ && !u.guard;
-    if (!reads_first) {
-        const ir::Expr guard = u.guard ? space_.rewriter.instance(u.guard, at_) : nullptr;
-        body = &KernelBuilder::guarded(*body, both(exists_, guard));
-    }
-    ir::Expr value = space_.rewriter.instance(u.value, at_);
-    if (reads_first) {
+/// What an update does at the point that the loops are at. `defines`: all is evaluated at once.
+TileAccumulate::Ready TileAccumulate::ready(kernel::Body& body, const ir::Update& u, bool defines) {
+    Ready result{u.op, space_.rewriter.instance(u.value, at_), offset_, exists_};
+    if (defines) {
         const ir::VarId var = space_.build.variable("value", m_.definition.type);
-        add(*body, kernel::Define{var, value});
-        value = ir::variable(var, m_.definition.type);
+        add(body, kernel::Define{var, result.value});
+        result.value = ir::variable(var, m_.definition.type);
     }
-    std::vector<ir::Expr> element = offset_;
-    for (std::size_t d = 0; d < element.size(); ++d) {
+    for (std::size_t d = 0; d < offset_.size(); ++d) {
         if (!is_free(d)) continue;
-        element[d] = space_.rewriter.instance(difference(u.indices[d], constant(m_.extent[d].first)), at_);
-        if (reads_first && !ir::as_int(element[d]))
-            element[d] = space_.build.define(*body, space_.name(m_, d) + "_i", element[d], 0, 1, m_.extent[d].count);
+        ir::Expr& i = result.element[d];
+        i = space_.rewriter.instance(difference(u.indices[d], constant(m_.extent[d].first)), at_);
+        if (defines && !ir::as_int(i))
+            i = space_.build.define(body, space_.name(m_, d) + "_i", i, 0, 1, m_.extent[d].count);
     }
-    if (reads_first) body = &KernelBuilder::guarded(*body, exists_);
+    return result;
+}
+
+void TileAccumulate::perform(kernel::Body& body, const Ready& update) {
     const bool exclusive = true;
-    add(*body, kernel::Atomic{
-                   {ir::Source::Kind::Local, arrays_.of(m_)}, arrays_.indices(m_, element), u.op, value, exclusive});
+    add(KernelBuilder::guarded(body, update.exists), kernel::Atomic{{ir::Source::Kind::Local, arrays_.of(m_)},
+                                                                    arrays_.indices(m_, update.element),
+                                                                    update.op,
+                                                                    update.value,
+                                                                    exclusive});
+}
+
+/// What the cell gets at the points that the loops are at.
+void TileAccumulate::update_cell(kernel::Body& body, const Updates& together) {
+    if (side_by_side_.empty()) {
+        for (const ir::Update& u : together) {
+            const ir::Expr guard = u.guard ? space_.rewriter.instance(u.guard, at_) : nullptr;
+            kernel::Body& inner = guard ? KernelBuilder::guarded(body, both(exists_, guard)) : body;
+            Ready update = ready(inner, u, exists_ && !guard);
+            if (guard) update.exists = nullptr;
+            perform(inner, update);
+        }
+        return;
+    }
+    std::vector<Ready> updates;
+    for (const Point& point : side_by_side_) {
+        at_ = point.at;
+        exists_ = point.exists;
+        for (const ir::Update& u : together) updates.push_back(ready(body, u, true));
+    }
+    for (const Ready& update : updates) perform(body, update);
 }
 
 void TileAccumulate::collect(kernel::Body& outer, std::size_t first, const Updates& together) {
@@ -268,20 +323,25 @@ void TileAccumulate::collect(kernel::Body& outer, std::size_t first, const Updat
     kernel::Body* body = &outer;
     at_.clear();
     exists_ = nullptr;
+    side_by_side_.clear();
+    const bool no_guard =
+        std::none_of(together.begin(), together.end(), [](const auto& u) { return u.guard != nullptr; });
     for (std::size_t i = 0; i < update.domain.size(); ++i) {
         const auto dim =
             std::find_if(owners.begin(), owners.end(), [&](const auto& owner) { return owner && owner->range == i; });
         if (dim != owners.end()) {
-            body = &points(*body, update, i, static_cast<std::size_t>(dim - owners.begin()), **dim,
-                           unrolls(update, owners, i));
+            Unrolls how = is_unrolled(update, owners, i) ? Unrolls::Compiler : Unrolls::Nobody;
+            if (how == Unrolls::Compiler && no_guard && (*dim)->width > 1 && i + 1 == update.domain.size())
+                how = Unrolls::Here;
+            body = &points(*body, update, i, static_cast<std::size_t>(dim - owners.begin()), **dim, how);
             continue;
         }
         const ir::Range& r = update.domain[i];
         const std::string& name = space_.program.pipeline.variables.at(static_cast<std::size_t>(r.var)).name;
         body = &space_.build.loop(*body, name, space_.rewriter.instance(r.lo, at_), space_.rewriter.instance(r.hi, at_),
-                                  constant(1), at_[r.var], unrolls(update, owners, i));
+                                  constant(1), at_[r.var], is_unrolled(update, owners, i));
     }
-    for (const ir::Update& u : together) update_cell(*body, u);
+    update_cell(*body, together);
 }
 
 /// The elements that the tile owns, numbered in the order of the stage's dimensions.

@@ -52,6 +52,7 @@ private:
     void row();
     void boundary();
     void bounded();
+    void histograms();
 
     Choices choices_;
     std::string name_;
@@ -246,6 +247,26 @@ void Generator::bounded() {
     sources_.push_back({name, Type::Float32, 0, false, false, "R", "C", finer_});
 }
 
+/// A histogram of each square of some pixels, and what it is good for.
+void Generator::histograms() {
+    const Source of = source();
+    finer_ = 0;
+    floats_ = false;
+    const std::string name = fmt::format("h{}", ++names_), side = choose(2) == 0 ? "4" : "8";
+    const std::string shift = choices_.pick(std::vector<std::string>{"", " + 1", " + 2"});
+    const std::string value = operand(of, "x", "y", "1");
+    body_ += fmt::format(
+        "    accumulate {0}(u in 0..(R + 1) / {1} + 1, v in 0..(C + 1) / {1} + 1, b in 0..3): int32 = {2} {{\n"
+        "        for x in 0..R, y in 0..C {{\n"
+        "            {0}((x{3}) / {1}, y / {1}, clamp({4}, 0, 2)) {5} {6}\n"
+        "        }}\n"
+        "    }}\n",
+        name, side, number(), shift, value, choose(3) == 2 ? "max=" : "+=", choose(2) == 0 ? "1" : value);
+    const std::string at = fmt::format("clamp(x, 0, R - 1) / {0}, clamp(y, 0, C - 1) / {0}", side);
+    body_ += fmt::format("    s{}(x, y): int32 = {}({}, 0) - {}({}, 2)\n", ++names_, name, at, name, at);
+    sources_.push_back({fmt::format("s{}", names_), Type::Int32, 0, false, false, "", "", finer_});
+}
+
 void Generator::input() {
     Source made{fmt::format("in{}", sources_.size()), choices_.pick(kTypes), 0, false, false, "R", "C", 0};
     std::string extents = "R, C";
@@ -277,6 +298,7 @@ std::string Generator::program() {
     const std::size_t stages = 2 + choose(7);
     for (std::size_t i = 0; i < stages; ++i) {
         switch (choose(12)) {
+            case 8: histograms(); break;
             case 9: row(); break;
             case 10: boundary(); break;
             case 11: bounded(); break;

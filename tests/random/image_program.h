@@ -1,5 +1,6 @@
 // Random image pipelines that groups of stages can be made of: stencils, images of half and twice the size, affine
-// conditions, channels, rows, boundaries, stages with several readers, several outputs. All of them are legal.
+// conditions, channels, rows, boundaries, histograms, stages with several readers, several outputs. All of them are
+// legal.
 #pragma once
 
 #include <string>

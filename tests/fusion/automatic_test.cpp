@@ -1,9 +1,11 @@
 // Automatic fusion of the examples: schedules that code can be generated for, in little time.
 #include "fusion/automatic.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
@@ -88,6 +90,48 @@ TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
         const FusionResult result = fuse(compiled_.pipelines[i], compiled_.models[i], model_, nullptr,
                                          {.sizes = {}, .strategies = {Strategy::Stage}});
         EXPECT_TRUE(result.schedule.groups.empty());
+    }
+}
+
+/// Seconds that automatic fusion of the only pipeline of a text takes.
+double seconds_for(const std::string& what, const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "growth.pipe", text);
+    EXPECT_EQ(render_text(compiled.diags, sources), "");
+    const CostModel model = paper_cost_model(known_gpu("v100").value());
+    const std::clock_t begin = std::clock();
+    const FusionResult result = fuse(compiled.pipelines.at(0), compiled.models.at(0), model, nullptr);
+    const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+    std::size_t stages = 0;
+    for (const std::vector<int>& group : result.grouping.groups) stages += group.size();
+    std::printf("%s: %zu stages in %zu groups, %zu judged in %zu passes, %.3f s%s\n", what.c_str(), stages,
+                result.grouping.groups.size(), result.grouping.asked, result.grouping.passes, seconds,
+                result.grouping.exact ? "" : ", bounded");
+    return seconds;
+}
+
+/// Each stage reads two neighbours of the one before.
+std::string chain(int stages) {
+    std::string text = fmt::format("pipeline p(s0: float32[R + {0}, C + {0}]) -> s{0}: float32[R, C] {{\n", stages);
+    for (int i = 1; i <= stages; ++i) {
+        const char* const neighbour = i % 2 == 0 ? "x + 1, y" : "x, y + 1";
+        text += fmt::format("    s{0}(x, y) = (s{1}(x, y) + s{1}({2})) / 2\n", i, i - 1, neighbour);
+    }
+    return text + "}\n";
+}
+
+TEST(Growth, WithTheNumberOfStages) {
+    // All of them take half a minute on a quiet machine.
+    const bool all = std::getenv("PIPEC_FUSION_GROWTH") != nullptr;
+    for (const int stages : {10, 20, 50, 100, 200}) {
+        EXPECT_LT(seconds_for(fmt::format("chain {}", stages), chain(stages)), 20);
+    }
+    const std::string blend = testing::read_file(PIPEC_SOURCE_DIR "/examples/pyramid_blend.pipe");
+    const std::size_t levels = blend.find("LEVELS = 4");
+    for (const int count : all ? std::vector{2, 3, 4, 8, 12, 16} : std::vector{2, 3}) {
+        std::string text = blend;
+        text.replace(levels, 10, fmt::format("LEVELS = {}", count));
+        EXPECT_LT(seconds_for(fmt::format("pyramids of {} levels", count), text), all ? 200 : 20);
     }
 }
 

@@ -172,7 +172,7 @@ std::optional<Gpu> known_gpu(std::string_view name) {
 
 Gpu default_gpu(std::string_view present) {
     for (const std::string& name : present.empty() ? std::vector<std::string>{} : known_gpus()) {
-        const Gpu gpu = *known_gpu(name);
+        Gpu gpu = *known_gpu(name);
         if (std::find(gpu.devices.begin(), gpu.devices.end(), present) != gpu.devices.end()) return gpu;
     }
     return known_gpu(kDefault).value();

@@ -84,7 +84,7 @@ TileFacts tile_facts(const GroupFacts& facts, const TileShape& shape) {
                 continue;
             }
             const auto g = static_cast<std::size_t>(a.dim);
-            owned *= static_cast<double>(result.size[g] / a.scale);
+            owned *= static_cast<double>(result.size[g]) / static_cast<double>(a.scale);
             has[g] = true;
         }
         // All tiles along a dimension that the stage has not compute the same of it.

@@ -45,7 +45,7 @@ std::vector<std::int64_t> sizes_of(const AutomaticOptions& options, const ir::Pi
 /// Whether code can be generated for a group.
 bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
                  const std::vector<poly::Dependence>& dependences, const GroupSchedule& schedule,
-                 const SourceManager& sources) {
+                 const SourceManager& sources, bool fast_math) {
     std::vector<int> stages;
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         if (std::find(schedule.stages.begin(), schedule.stages.end(), pipeline.stages[s].name) !=
@@ -55,7 +55,7 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
     }
     const auto group = poly::make_group(pipeline, model, dependences, stages);
     if (!std::holds_alternative<poly::Group>(group)) return false;
-    codegen::kernel::Program scratch{pipeline, model, {}};
+    codegen::kernel::Program scratch{pipeline, model, {}, fast_math};
     const auto step = codegen::group_step(scratch, std::get<poly::Group>(group), schedule, sources);
     return std::holds_alternative<codegen::kernel::Step>(step);
 }
@@ -63,11 +63,11 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
 }  // namespace
 
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources) {
+                                      const SourceManager& sources, bool fast_math) {
     const fusion::CostModel cost = fusion::paper_cost_model(target_gpu(options));
     const fusion::IsLegal legal = [&](const ir::Pipeline& pipeline, const poly::Model& model,
                                       const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
-        return is_possible(pipeline, model, dependences, group, sources);
+        return is_possible(pipeline, model, dependences, group, sources, fast_math);
     };
     std::set<std::string> unused;
     for (const auto& [name, value] : options.sizes) unused.insert(name);

@@ -13,6 +13,6 @@ namespace pipec::driver {
 /// The schedules of pipelines as code generation prepares them. Throws fusion::ScheduleError for a description of a GPU
 /// or sizes that do not fit, and FileError for a file that cannot be read.
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources);
+                                      const SourceManager& sources, bool fast_math);
 
 }  // namespace pipec::driver

@@ -20,6 +20,8 @@ struct Classic {
     Value value;
 };
 constexpr std::array kClassic{Classic{"-fsyntax-only", "--fsyntax-only", Value::None},
+                              Classic{"-ffast-math", "--ffast-math", Value::None},
+                              Classic{"-fno-fast-math", "--ffast-math=false", Value::None},
                               Classic{"-fPIC", "--fPIC", Value::None},
                               Classic{"-fno-PIC", "--fno-PIC", Value::None},
                               Classic{"-shared", "--shared", Value::None},

@@ -9,6 +9,7 @@
 #include "codegen/lower.h"
 #include "driver/compile.h"
 #include "driver/diagnostics.h"
+#include "driver/fast_math.h"
 #include "driver/files.h"
 #include "driver/nvcc.h"
 #include "driver/object.h"
@@ -82,7 +83,7 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
     Generated result;
     try {
         if (options.emit == Emit::Schedule || first_given(options.schedule)) {
-            compilation.schedules = make_schedules(options.schedule, compilation, sources);
+            compilation.schedules = make_schedules(options.schedule, compilation, sources, options.object.fast_math);
             check_schedules(options, compilation, sources);
         }
         result.files = make_outputs(options, paths, compilation, sources);
@@ -115,6 +116,7 @@ int run_compiler(const Options& options) {
     if (options.target == Target::Cuda && writes_code(options.emit) && !options.deterministic && !diags.has_errors()) {
         warn_of_order(compilation, diags);
     }
+    if (options.object.fast_math && !diags.has_errors()) warn_of_finite_math(compilation.pipelines, diags);
     Generated generated;
     if (!diags.has_errors()) generated = generate(options, paths, compilation, sources, diags);
     print_diagnostics(options, diags, sources);

@@ -28,7 +28,8 @@ NativeCompiler cuda_compiler(const ObjectOptions& options) {
     if (!options.print_only) check_architectures(result.tool, options.architectures);
     std::vector<std::string>& flags = result.flags;
     // Without fused multiply-add floats mean the same as on the host.
-    flags = {"-std=c++17", fmt::format("-O{}", options.optimize), "--fmad=false"};
+    const char* floats = options.fast_math ? "--use_fast_math" : "--fmad=false";
+    flags = {"-std=c++17", fmt::format("-O{}", options.optimize), floats};
     if (options.optimize < 3) flags.push_back(fmt::format("-Xptxas=-O{}", options.optimize));
     for (std::string& flag : architecture_flags(options.architectures)) flags.push_back(std::move(flag));
     if (!options.cxx.empty()) flags.push_back("-ccbin=" + options.cxx);

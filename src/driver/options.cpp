@@ -207,6 +207,7 @@ void check_consistency(const Options& o, const std::vector<std::string>& files) 
     if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
         throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
     }
+    if (o.object.fast_math && o.target == Target::Host) throw BadOption("`-ffast-math` is for the target cuda");
     check_schedule(o);
     check_object(o);
 }
@@ -265,6 +266,12 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         ->group(output_group);
     app.add_flag("--deterministic", options.deterministic,
                  "Equal inputs give equal bits also where that makes a pipeline slow; the host's code is always so")
+        ->group(output_group);
+
+    app.add_flag(
+           "--ffast-math", options.object.fast_math,
+           "For cuda: count with floats as if they were real numbers, none of them infinite or NaN; results differ "
+           "in the last places. -fno-fast-math, the default, undoes it")
         ->group(output_group);
 
     add_schedule_options(app, options.schedule, "Fusion and tiling, for cuda");

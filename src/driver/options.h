@@ -40,6 +40,7 @@ struct ObjectOptions {
     bool shared = false;
     bool pic = true;
     bool debug = false;                      ///< -g
+    bool fast_math = false;                  ///< -ffast-math; the code itself is another one, too
     int optimize = 3;                        ///< -O
     std::vector<std::string> architectures;  ///< -arch: sm_N and compute_N, or one of kArchitectureSets; empty: default
     std::string nvcc, cxx;                   ///< --nvcc, --cxx; empty: found

@@ -61,6 +61,7 @@ const char* code_extension(Target target) {
 codegen::CudaOptions cuda_options(const Options& options, const Compilation& compilation) {
     codegen::CudaOptions result;
     result.deterministic = options.deterministic;
+    result.fast_math = options.object.fast_math;
     result.schedules = compilation.schedules;
     return result;
 }

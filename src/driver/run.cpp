@@ -18,6 +18,7 @@
 #include "codegen/host.h"
 #include "driver/cache.h"
 #include "driver/compile.h"
+#include "driver/fast_math.h"
 #include "driver/files.h"
 #include "driver/native_compiler.h"
 #include "driver/object.h"
@@ -44,6 +45,7 @@ struct RunOptions {
     std::vector<std::string> include_dirs;
     NativeOptions native;
     std::string nvcc;  ///< --nvcc; empty: found
+    bool fast_math = false;
     bool no_cache = false;
     bool no_warnings = false;
     bool color = false;
@@ -118,6 +120,14 @@ Parsed parse_run_options(int argc, char** argv) {
         ->group(compile_group);
     app.add_option("--cxxflags", options.native.extra_flags, "More flags for the C++ compiler: --cxxflags='-g -O1'")
         ->option_text("FLAGS")
+        ->group(compile_group);
+    const auto set_float_rules = [&options](const std::string& rules) { options.fast_math = rules == "fast-math"; };
+    app.add_option_function<std::string>("-f", set_float_rules,
+                                         "-ffast-math: on a GPU, count with floats as if they were real numbers; "
+                                         "-fno-fast-math undoes it")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->check(CLI::IsMember({"fast-math", "no-fast-math"}))
+        ->option_text("fast-math")
         ->group(compile_group);
     app.add_flag("--no-cache", options.no_cache, "Compile anew and keep nothing")->group(compile_group);
     app.add_flag("-w", options.no_warnings, "No warnings about the program")->group(compile_group);
@@ -204,6 +214,7 @@ NativeCompiler cuda_compiler(const RunOptions& options, const Gpu& gpu) {
     ObjectOptions object;
     object.shared = true;
     object.optimize = options.native.optimize;
+    object.fast_math = options.fast_math;
     object.architectures = {gpu.architecture};
     object.nvcc = options.nvcc;
     object.cxx = options.native.command;
@@ -246,6 +257,7 @@ int run_pipeline(const RunOptions& options) {
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
     const Compilation compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze}, diags);
+    if (options.fast_math && !diags.has_errors()) warn_of_finite_math(compilation.pipelines, diags);
     std::cerr << render_text(diags, sources, {.color = options.color}) << std::flush;
     if (diags.has_errors()) return kExitProgramError;
 
@@ -254,12 +266,14 @@ int run_pipeline(const RunOptions& options) {
     const std::vector<codegen::Unit> unit = {{&pipeline, &compilation.models.at(index)}};
     const std::string_view program = sources.name(main);
     const std::optional<Gpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
+    if (options.fast_math && !gpu) throw RunError(kExitUsage, "`-ffast-math` is for a GPU, but this runs on the CPU");
     codegen::CudaOptions cuda;
+    cuda.fast_math = options.fast_math;
     if (const auto given = first_given(options.schedule)) {
         if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
         ScheduleOptions schedule = options.schedule;
         schedule.automatic.device = gpu->name;
-        cuda.schedules = make_schedules(schedule, compilation, sources);
+        cuda.schedules = make_schedules(schedule, compilation, sources, options.fast_math);
     }
     const NativeSource source = {gpu ? "pipeline.cu" : "pipeline.cpp",
                                  gpu ? codegen::cuda_source(program, "pipeline.h", unit, sources, cuda)

@@ -49,10 +49,11 @@ void change(const ScheduleOptions& options, GroupSchedule& group) {
 
 /// How a group is to run for a trial, or why it cannot.
 std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options, const fusion::Inlined& program,
-                                                 const poly::Group& group, const SourceManager& sources) {
+                                                 const poly::Group& group, const SourceManager& sources,
+                                                 bool fast_math) {
     GroupSchedule proposed = fusion::default_group(*options.strategy, group.rank);
     change(options, proposed);
-    codegen::kernel::Program scratch{program.pipeline, program.model, {}};
+    codegen::kernel::Program scratch{program.pipeline, program.model, {}, fast_math};
     const auto step = codegen::group_step(scratch, group, proposed, sources);
     if (const auto* reason = std::get_if<std::string>(&step)) return *reason;
     return proposed;
@@ -60,7 +61,7 @@ std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options,
 
 /// As many stages in a kernel as can be, with the strategy of the options.
 Schedules trials(const ScheduleOptions& options, const std::vector<fusion::Inlined>& prepared,
-                 const SourceManager& sources) {
+                 const SourceManager& sources, bool fast_math) {
     Schedules result;
     bool is_possible = *options.strategy == fusion::Strategy::Stage;
     std::string refusal;
@@ -69,7 +70,7 @@ Schedules trials(const ScheduleOptions& options, const std::vector<fusion::Inlin
         if (*options.strategy == fusion::Strategy::Stage) continue;
         const fusion::Inlined program = inlined(one, schedule);
         const auto accepted = [&](const poly::Group& group) -> std::optional<GroupSchedule> {
-            auto proposal = propose(options, program, group, sources);
+            auto proposal = propose(options, program, group, sources, fast_math);
             if (auto* proposed = std::get_if<GroupSchedule>(&proposal)) return *proposed;
             refusal = std::get<std::string>(proposal);
             return std::nullopt;
@@ -118,15 +119,16 @@ Schedule completed(const ir::Pipeline& pipeline, const Schedule& schedule) {
 
 }  // namespace
 
-Schedules make_schedules(const ScheduleOptions& options, const Compilation& compilation, const SourceManager& sources) {
+Schedules make_schedules(const ScheduleOptions& options, const Compilation& compilation, const SourceManager& sources,
+                         bool fast_math) {
     const std::vector<fusion::Inlined> prepared = schedulable(compilation);
     Schedules schedules;
     if (options.file) {
         schedules = fusion::schedules_from_json(read_source(*options.file), *options.file, pipelines_of(prepared));
     } else if (options.strategy) {
-        schedules = trials(options, prepared, sources);
+        schedules = trials(options, prepared, sources, fast_math);
     } else if (options.automatic.cost_model) {
-        schedules = automatic_schedules(options.automatic, prepared, sources);
+        schedules = automatic_schedules(options.automatic, prepared, sources, fast_math);
     }
     for (const fusion::Inlined& one : prepared) {
         const auto [entry, is_new] = schedules.try_emplace(one.pipeline.name);

@@ -8,8 +8,8 @@
 namespace pipec::driver {
 
 /// What the options ask for, by pipeline; every stage of every pipeline is in it. Throws fusion::ScheduleError, and
-/// FileError for a file that cannot be read.
+/// FileError for a file that cannot be read. `fast_math` as in codegen::CudaOptions.
 fusion::Schedules make_schedules(const ScheduleOptions& options, const Compilation& compilation,
-                                 const SourceManager& sources);
+                                 const SourceManager& sources, bool fast_math = false);
 
 }  // namespace pipec::driver

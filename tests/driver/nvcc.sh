@@ -39,6 +39,11 @@ called_with -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_75,code=sm
             -gencode=arch=compute_80,code=compute_80 -O1 -g -lineinfo "-ccbin=my g++" -t0 '-Xcompiler=-Wl\,-x' -Xptxas=-O1
 not_with -fPIC compute_90 compute_75,code=compute
 exists good.d good.cu; check "the rule" grep -q '^good.o good.h good.cu: ' good.d
+run -c good.pipe --nvcc ./nvcc -ffast-math; exits 0; is_silent; called_with --use_fast_math; not_with --fmad
+check "a third is multiplied by" grep -q '0\.333' seen.cu
+run -c good.pipe --nvcc ./nvcc -ffast-math -fno-fast-math; exits 0; called_with --fmad=false; not_with --use_fast_math
+run -c good.pipe --nvcc ./nvcc -ffast-math --target host; exits 2; says "\`-ffast-math\` is for the target cuda"
+run good.pipe -ffast-maths; exits 2; says "did you mean \`-ffast-math\`?"
 run -shared good.pipe --nvcc ./nvcc -arch native; exits 0; exists good.so; called_with -shared -arch=native
 run -c good.pipe --nvcc ./nvcc -arch=all-major; called_with -arch=all-major
 run -c good.pipe --nvcc ./nvcc --arch compute_80; called_with -gencode=arch=compute_80,code=compute_80; not_with code=sm_80

@@ -140,6 +140,21 @@ TEST_F(Gpu, SchedulesChangeTheCodeAndNoResult) {
           "multiple of 32)");
 }
 
+TEST_F(Gpu, FastMathIsAnotherObject) {
+    warm_up();
+    fs::remove("calls");
+    const std::string blur = kBlurFiles;
+    EXPECT_EQ(run(blur + "-q -ffast-math").err, "");
+    EXPECT_NE(read_bytes("calls").find("--use_fast_math"), std::string::npos);
+    fs::remove("calls");
+    EXPECT_EQ(run(blur + "-q -ffast-math -fno-fast-math").err, "");
+    EXPECT_EQ(read_bytes("calls").find(" -o "), std::string::npos) << "the same code is in the cache";
+    const Outcome on_cpu = run(blur + "--device cpu -ffast-math");
+    EXPECT_EQ(on_cpu.exit_code, 2);
+    EXPECT_EQ(on_cpu.err, "pipec: error: `-ffast-math` is for a GPU, but this runs on the CPU\n");
+    EXPECT_EQ(run(blur + "-ffinite").exit_code, 2);
+}
+
 TEST_F(Gpu, WithoutAGpuTheCpuRuns) {
     const auto falls_back = [&](const std::string& environment) {
         const Outcome outcome = run(kBlurFiles, environment);

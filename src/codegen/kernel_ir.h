@@ -139,8 +139,8 @@ struct Kernel {
     Body body;
 };
 
-/// One step of a launch. Several variants may be Layout::Wide, those that need more first. With Layout::Dense, `variants` may leave out Layout::General: the printer then makes both from
-/// it (one template).
+/// One step of a launch. Several variants may be Layout::Wide, those that need more first. With Layout::Dense,
+/// `variants` may leave out Layout::General: the printer then makes both from it (one template).
 struct Step {
     std::vector<Kernel> variants;
 };

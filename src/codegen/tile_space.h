@@ -52,8 +52,8 @@ public:
         int stage = -1;
         ir::Stage definition;  // copies: adding variables to the pipeline must not move them
         poly::Domain domain;
-        /// Instances, over the dimensions' own variables. Of an accumulate the value is what it starts from; `guard` may
-        /// be null.
+        /// Instances, over the dimensions' own variables. Of an accumulate the value is what it starts from; `guard`
+        /// may be null.
         ir::Expr value, guard;
         bool accumulates = false;
         Interior interior;

@@ -43,7 +43,7 @@ TEST(PaperCost, Algorithm2LineByLine) {
     EXPECT_DOUBLE_EQ(cost.registers_per_thread, registers);
     // A warp's 32 columns of four bytes, in three rows.
     EXPECT_DOUBLE_EQ(cost.transactions, 3 * 4 * tile_volume);
-    const double blocks = 23;  // min(96 KB / 4224 bytes, 32)
+    const double blocks = 23;             // min(96 KB / 4224 bytes, 32)
     EXPECT_DOUBLE_EQ(cost.occupancy, 1);  // min(23 blocks x 8 warps, 64 warps), and enough registers
     EXPECT_DOUBLE_EQ(cost.mem_time, 32 * cost.transactions / (898e9 * 32 / (80 * 64)));
     const double clocks = 2 * (4 * (12 + 3) + 19);

@@ -290,6 +290,11 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
     }
 }
 
+/// The least positive number that has all bits of its type.
+double least_normal(Type type) {
+    return type == Type::Float16 ? 0x1p-14 : type == Type::Float32 ? 0x1p-126 : 0x1p-1022;
+}
+
 /// What constants let vanish; divisions by them become multiplications.
 ir::Expr Rewriter::fold_float(const ir::Expr& e, const ir::Binary& n) {
     const auto* a = ir::as<ir::FloatConstant>(n.a);
@@ -310,8 +315,10 @@ ir::Expr Rewriter::fold_float(const ir::Expr& e, const ir::Binary& n) {
             return e;
         }
         case BinaryOp::Div: {
-            if (b == nullptr || b->value == 0 || !std::isfinite(1 / b->value)) return e;
-            return fold(unique(ir::binary(BinaryOp::Mul, n.a, number(1 / b->value))));
+            if (b == nullptr || b->value == 0) return e;
+            const double reciprocal = ir::round_to(e->type, 1 / b->value);
+            if (!std::isfinite(reciprocal) || std::abs(reciprocal) < least_normal(e->type)) return e;
+            return fold(unique(ir::binary(BinaryOp::Mul, n.a, number(reciprocal))));
         }
         default: return e;
     }

@@ -1,0 +1,203 @@
+// -ffast-math in the SIMT emulator against the interpreter, and what its code looks like: filters whose matrix of
+// weights has rank 1 become column sums, which neighbouring points share.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+#include <sstream>
+#include <stdexcept>
+
+#include "driver/schedule.h"
+#include "support/render.h"
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+
+namespace pipec::testing {
+namespace {
+
+/// What results may differ by, of the largest magnitude in an output: floats of 24 bits, some dozens of operations, and
+/// differences of numbers that are 100 times as large.
+constexpr double kTolerance = 1e-4;
+
+codegen::CudaOptions options_of(const driver::Compilation& compilation, const SourceManager& sources,
+                                fusion::Strategy strategy) {
+    driver::ScheduleOptions schedule;
+    schedule.strategy = strategy;
+    if (strategy == fusion::Strategy::RegisterTile) {
+        schedule.changed = {fusion::Field::Block, fusion::Field::Tile};
+        schedule.values.block = {32, 2, 1};
+        schedule.values.tile = {4, 4, 1};
+    }
+    codegen::CudaOptions options;
+    options.fast_math = true;
+    options.schedules = driver::make_schedules(schedule, compilation, sources, true);
+    return options;
+}
+
+/// A program, and its code under one strategy.
+struct Program {
+    Program(const std::string& name, const std::string& text, fusion::Strategy strategy) {
+        Diagnostics diags;
+        const FileId main = sources.add(name, text);
+        compilation = driver::compile(sources, main, {}, diags);
+        if (diags.has_errors()) throw std::runtime_error(render_text(diags, sources));
+        for (std::size_t i = 0; i < compilation.pipelines.size(); ++i) {
+            units.push_back({&compilation.pipelines[i], &compilation.models.at(i)});
+        }
+        options = options_of(compilation, sources, strategy);
+    }
+    std::string code() { return codegen::cuda_source("p.pipe", "p.h", units, sources, options); }
+
+    SourceManager sources;
+    driver::Compilation compilation;
+    std::vector<codegen::Unit> units;
+    codegen::CudaOptions options;
+};
+
+void expect_close(const reference::Array& expected, const reference::Array& actual) {
+    ASSERT_EQ(expected.size(), actual.size());
+    double largest = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) largest = std::max(largest, std::abs(expected.get(i).f));
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(expected.get(i).f, actual.get(i).f, kTolerance * largest) << "element " << i;
+    }
+}
+
+void check(const std::string& name, const std::string& text, const std::vector<fusion::Strategy>& strategies) {
+    for (const fusion::Strategy strategy : strategies) {
+        SCOPED_TRACE(fusion::name(strategy));
+        Program program(name, text, strategy);
+        const DeviceLibrary library(program.units, program.sources, program.options);
+        std::mt19937_64 rng(20260607);
+        std::uint64_t order = 0;
+        for (const ir::Pipeline& pipeline : program.compilation.pipelines) {
+            for (const auto& [rows, columns] : {std::pair(1, 1), std::pair(5, 11), std::pair(17, 133)}) {
+                for (const Layout layout : {Layout::Dense, Layout::Pitched, Layout::Sparse}) {
+                    SCOPED_TRACE(fmt::format("{} x {}, {} images", rows, columns, testing::name(layout)));
+                    const reference::Arguments arguments =
+                        random_arguments(pipeline, {{"R", rows}, {"C", columns}}, Fill::Smooth, rng);
+                    const auto actual = run_device(library.info(pipeline.name), arguments, layout, order++);
+                    for (const auto& [output, array] : reference::run(pipeline, arguments)) {
+                        expect_close(array, actual.at(output));
+                    }
+                    if (::testing::Test::HasFailure()) return;
+                }
+            }
+        }
+    }
+}
+
+class FastMathExample : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FastMathExample, IsCloseToReference) {
+    const std::string path = fmt::format(PIPEC_SOURCE_DIR "/examples/{}.pipe", GetParam());
+    check(path, read_file(path), {fusion::Strategy::RegisterTile, fusion::Strategy::Stage});
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FastMathExample, ::testing::Values("blur", "unsharp", "harris"),
+                         [](const auto& param_info) { return std::string(param_info.param); });
+
+struct Filter {
+    const char *name, *text;
+};
+
+class FastMathFilter : public ::testing::TestWithParam<Filter> {};
+
+TEST_P(FastMathFilter, IsCloseToReference) {
+    check("filter.pipe", GetParam().text, {fusion::Strategy::RegisterTile});
+}
+
+constexpr Filter kFilters[] = {
+    // Of rank 1: with zeros, with signs, with a common factor that is no power of two.
+    {"RankOne", R"(import "stencil"
+pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C], other: float32[R, C] {
+    a = conv2d(img, SOBEL_X / 12)
+    b = conv2d(img, [[0.1, -0.3, 0.1], [-0.2, 0.6, -0.2], [0.05, -0.15, 0.05]])
+    out(x, y) = a(x + 1, y + 1)
+    other(x, y) = b(x + 1, y + 1) - a(x + 1, y + 1)
+})"},
+    {"RankTwo", R"(import "stencil"
+pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C], other: float32[R, C] {
+    a = laplacian(img)
+    b = conv2d(img, [[1, 2, 3], [4, 5, 6], [7, 8, 9.5]])
+    out(x, y) = a(x + 1, y + 1)
+    other(x, y) = b(x + 1, y + 1)
+})"},
+    {"Binomial5", R"(
+const W = [1, 4, 6, 4, 1] / 16
+pipeline p(img: float32[R + 4, C + 4]) -> out: float32[R, C] {
+    out(x, y) = sum(i in 0..5, j in 0..5) W[i] * W[j] * img(x + i, y + j)
+})"},
+    {"Constants", R"(
+pipeline p(img: float32[R, C + 1]) -> out: float32[R, C], other: float32[R, C] {
+    a(x, y) = 0 * img(x, y) + (img(x, y) - 0) / 3 + 0
+    out(x, y) = (0 - a(x, y)) / 7 + 1 * a(x, y + 1) / 1e-3 - (a(x, y) - 2) * 0
+    other(x, y) = (a(x, y) + 1) / (a(x, y + 1) + 2) / 1e38
+})"},
+    {"Upsampled", R"(
+pipeline p(img: float32[R + 2, C + 2]) -> out: float32[2 * R, 2 * C] {
+    smooth(x, y) = (img(x, y) + 2 * img(x + 1, y) + img(x + 2, y) + img(x, y + 1) + 2 * img(x + 1, y + 1)
+                    + img(x + 2, y + 1)) / 8
+    out(x, y) = (smooth(x / 2, y / 2) + smooth(x / 2, (y + 1) / 2) + 3 * smooth(x / 2, y / 2)) / 5
+})"},
+};
+INSTANTIATE_TEST_SUITE_P(All, FastMathFilter, ::testing::ValuesIn(kFilters),
+                         [](const auto& param_info) { return std::string(param_info.param.name); });
+
+/// What threads of the interior do in the kernel that reads the widest vectors.
+std::vector<std::string> interior_lines(const std::string& code) {
+    std::istringstream lines(code);
+    std::vector<std::string> result;
+    bool inside = false;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.find(" out_wide16(") != std::string::npos) inside = true;
+        if (inside && line.find("} else {") != std::string::npos) break;
+        if (inside) result.push_back(line);
+    }
+    return result;
+}
+
+std::ptrdiff_t occurrences(const std::vector<std::string>& lines, const std::string& pattern) {
+    const std::regex regex(pattern);
+    std::ptrdiff_t result = 0;
+    for (const std::string& line : lines) {
+        result += std::distance(std::sregex_iterator(line.begin(), line.end(), regex), std::sregex_iterator());
+    }
+    return result;
+}
+
+TEST(FastMathText, SobelIsMadeOfColumnSums) {
+    Program program("sobel.pipe", R"(import "stencil"
+pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+    s = sobel_x(img)
+    out(x, y) = s(x + 1, y + 1)
+})",
+                    fusion::Strategy::RegisterTile);
+    const std::vector<std::string> lines = interior_lines(program.code());
+    EXPECT_EQ(occurrences(lines, R"(\b0\.0f \*|\* -?0\.0f)"), 0) << fmt::format("{}", fmt::join(lines, "\n"));
+    // 4 rows of 4 columns: a sum for each column that the lane has, two of which its neighbour computes; one factor of
+    // 2 in each point, and none of 1.
+    EXPECT_EQ(occurrences(lines, R"(float img_sum\w* = img)"), 16);
+    EXPECT_EQ(occurrences(lines, R"(float img_sum\w* = __shfl_down_sync)"), 8);
+    EXPECT_EQ(occurrences(lines, R"(\b2\.0f \*)"), 16);
+    EXPECT_EQ(occurrences(lines, R"([^\w]1\.0f \*)"), 0);
+}
+
+/// A reciprocal that the type does not hold, or holds with few bits, is no replacement for a division.
+TEST(FastMathText, DivisionsByExtremesStay) {
+    Program program("extremes.pipe", R"(pipeline p(img: float32[R]) -> out: float32[R] {
+    out(x) = img(x) / 1e-39 + img(x) / 3e38 + img(x) / 4
+})",
+                    fusion::Strategy::Stage);
+    const std::string code = program.code();
+    EXPECT_NE(code.find("* 0.25f"), std::string::npos);
+    EXPECT_EQ(code.find("INFINITY"), std::string::npos);
+    EXPECT_NE(code.find("/ 3e+38f"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace pipec::testing

@@ -121,6 +121,19 @@ void Finder::merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest) {
 /// Restricts the interior to where `sum` is not negative, if that is a half-space of one dimension that keeps most of
 /// the domain.
 bool Finder::assume_not_negative(const Linear& sum) {
+    // floor(s / c) + rest >= 0  <=>  s + c rest >= 0;  rest - floor(s / c) >= 0  <=>  c rest + c - 1 - s >= 0
+    for (const auto& [atom, times] : sum.terms) {
+        const auto* quotient = ir::as<ir::Binary>(atom);
+        if (quotient == nullptr || quotient->op != BinaryOp::Div || std::abs(times) != 1) continue;
+        const auto divisor = ir::as_int(quotient->b);
+        const auto dividend = rewriter_.linear(quotient->a);
+        if (divisor.value_or(0) <= 0 || !dividend || !rewriter_.fits(*dividend)) return false;
+        Linear rest = sum;
+        rest.add(Linear{{{atom, 1}}, 0}, -times);
+        Linear whole{{}, times > 0 ? 0 : *divisor - 1};
+        whole.add(rest, *divisor).add(*dividend, times);
+        return assume_not_negative(whole);
+    }
     std::optional<std::size_t> dim;
     Linear rest{{}, sum.constant};
     std::int64_t factor = 0;

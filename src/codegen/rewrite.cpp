@@ -78,15 +78,17 @@ Rewriter::Rewriter(ir::Pipeline& pipeline, bool fast_math)
     : pipeline_(pipeline),
       fast_math_(fast_math),
       sizes_(pipeline.sizes.size(), {-kernel::kVariableLimit, kernel::kVariableLimit}) {
-    // Every extent is at least 1, which bounds the sizes that stand alone in one.
+    // Every extent is at least 1 and below the limit of indices, which bounds the sizes that stand alone in one.
     const auto bound_by = [&](const ir::Buffer& buffer) {
         for (const ir::Expr& extent : buffer.extents) {
             const auto sum = linear(extent);
-            if (!sum || sum->terms.size() != 1 || sum->terms.front().second != 1) continue;
-            const auto* size = ir::as<ir::SizeRef>(sum->terms.front().first);
+            if (!sum || sum->terms.size() != 1 || sum->terms.front().second < 1) continue;
+            const auto& [atom, factor] = sum->terms.front();
+            const auto* size = ir::as<ir::SizeRef>(atom);
             if (size == nullptr) continue;
-            auto& least = sizes_[static_cast<std::size_t>(size->index)].first;
-            least = std::max(least, 1 - sum->constant);
+            auto& [least, greatest] = sizes_[static_cast<std::size_t>(size->index)];
+            least = std::max(least, ceil_quotient(1 - sum->constant, factor));
+            greatest = std::min(greatest, floor_quotient(kernel::kVariableLimit - sum->constant, factor));
         }
     };
     for (const ir::Buffer& input : pipeline.inputs) bound_by(input);
@@ -95,6 +97,13 @@ Rewriter::Rewriter(ir::Pipeline& pipeline, bool fast_math)
 
 void Rewriter::index(ir::VarId var, std::int64_t multiple, std::int64_t least, std::int64_t end) {
     index_[var] = {multiple, std::max(least, -kernel::kVariableLimit), std::min(end, kernel::kVariableLimit)};
+}
+
+void Rewriter::index(ir::VarId var, const poly::Interval& within) {
+    const auto lo = linear(within.lo), hi = linear(within.hi);
+    const std::int64_t least = lo ? this->least(*lo) : -kernel::kVariableLimit;
+    const std::int64_t end = hi ? -this->least(Linear{}.add(*hi, -1)) : kernel::kVariableLimit;
+    index(var, 1, least, end);
 }
 
 // --------------------------------------------------------------------------------------------------------------- sums

@@ -12,6 +12,7 @@
 
 #include "codegen/kernel_ir.h"
 #include "ir/pipeline.h"
+#include "poly/model.h"
 
 namespace pipec::codegen {
 
@@ -38,6 +39,9 @@ public:
     /// An index variable: `least` <= var < `end`, and a multiple of `multiple`.
     void index(ir::VarId var, std::int64_t multiple = 1, std::int64_t least = -kernel::kVariableLimit,
                std::int64_t end = kernel::kVariableLimit);
+
+    /// One that lies in a range over the sizes.
+    void index(ir::VarId var, const poly::Interval& within);
 
     ir::Expr instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook = {});
 

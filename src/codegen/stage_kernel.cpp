@@ -56,7 +56,7 @@ public:
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_) {
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
-            rewriter_.index(stage_.dims[d].var, 1, ir::as_int(domain_.box[d].lo).value_or(-kernel::kVariableLimit));
+            rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
         value_ = rewriter_.instance(value, {});
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});

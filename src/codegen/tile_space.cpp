@@ -69,7 +69,7 @@ void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
     m.domain = program.model.domains.at(index);
     m.alignment = group.alignment[position];
     for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
-        rewriter.index(m.definition.dims[d].var, 1, ir::as_int(m.domain.box[d].lo).value_or(-kernel::kVariableLimit));
+        rewriter.index(m.definition.dims[d].var, m.domain.box[d]);
     }
     const auto* accumulate = std::get_if<ir::Accumulate>(&m.definition.definition);
     m.accumulates = accumulate != nullptr;
@@ -143,7 +143,7 @@ ir::Expr TileSpace::inside(const Member& m, std::size_t dim, const ir::Expr& at)
 ir::Expr TileSpace::writes(const Member& m) {
     ir::Expr result;
     for (std::size_t g = 0; g < dims.size(); ++g) {
-        if (has(m, g)) continue;
+        if (has(m, g) || ir::as_int(dims[g].tile)) continue;
         result = both(result, ir::binary(BinaryOp::Eq, dims[g].tile, build.argument("first", dims[g].first)));
     }
     return result;
@@ -320,6 +320,12 @@ void TileSpace::place(kernel::Body& body) {
         }
         const ir::Expr first = build.argument("first_" + suffix, dim.first);
         if (ir::as_int(first).value_or(1) != 0) tile = sum(tile, first);
+        // A dimension of one tile.
+        const auto only = ir::as_int(dim.first), end = ir::as_int(dim.end);
+        if (only && end && *end - *only == 1 && dim.teams == 1) {
+            dim.tile = rewriter.unique(constant(*only));
+            continue;
+        }
         // The finest stage's points stay below the limit of all indices.
         const std::int64_t tiles = kernel::kVariableLimit / (dim.size / finest_scale(group, d));
         dim.tile = build.define(body, "tile_" + suffix, tile, -tiles, 1, tiles);

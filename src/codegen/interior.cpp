@@ -8,6 +8,7 @@
 #include "codegen/kernel_ir.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "support/integers.h"
 
 namespace pipec::codegen {
 
@@ -19,10 +20,6 @@ namespace {
 /// All sizes are taken to be this large when it is asked which side of a condition most points are on. Results do not
 /// depend on it, only which code they take.
 constexpr std::int64_t kTypicalSize = 2048;
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-}
 
 /// The value of a bound for typical sizes; none for what no bound has.
 std::optional<std::int64_t> typical(const ir::Expr& e) {

@@ -1,4 +1,5 @@
 #include "codegen/lane_value.h"
+#include "support/integers.h"
 
 #include <algorithm>
 #include <map>
@@ -47,10 +48,6 @@ Numbers of_known(const Numbers& a, const Numbers& b, F f) {
 /// The numbers of a value that is nothing but numbers.
 Numbers plain(const LaneValue& a) {
     return a->terms.empty() && !a->is_unknown() ? a->numbers : Numbers{kUnknown};
-}
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
 }
 
 LaneValue scaled(const LaneValue& a, std::int64_t factor) {

@@ -6,6 +6,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "support/integers.h"
 
 namespace pipec::poly {
 
@@ -15,10 +16,6 @@ namespace {
 
 /// Larger numbers than these are no cells of an image; below them no sum of the code that is made wraps.
 constexpr std::int64_t kLargest = std::int64_t{1} << 20;
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-}
 
 /// floor((factor * variable + shift) / width), factor and width positive.
 struct Form {

@@ -12,6 +12,7 @@
 
 #include "ir/build.h"
 #include "poly/gather.h"
+#include "support/integers.h"
 
 namespace pipec::poly {
 
@@ -28,13 +29,6 @@ struct Rational {
 Rational times(const Rational& a, std::int64_t num, std::int64_t den) {
     const std::int64_t n = a.num * num, d = a.den * den, common = std::gcd(n, d);
     return {n / common, d / common};
-}
-
-std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0) ? 1 : 0);
-}
-std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
-    return -floor_quotient(-a, b);
 }
 
 /// Extends a reach so that tiles begin at a point before the first one that is needed, and hold a multiple of `n`.

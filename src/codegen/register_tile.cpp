@@ -36,7 +36,8 @@ Needs needs_of(const kernel::Program& program, const kernel::Kernel& kernel) {
 }
 
 /// From the widest accesses to single elements. Narrow ones of many columns would not be coalesced, so that lanes have
-/// fewer columns there; a store at half the width of loads still fills its sectors.
+/// fewer columns there; a store at half the width of loads still fills its sectors. A block's warps then stand side by
+/// side, so that what a block reads of a row stays as long, and lanes of a quarter of the columns have twice the rows.
 std::vector<RegisterShape> variants(const kernel::Program& program, const poly::Group& group,
                                     const RegisterShape& asked) {
     std::int64_t narrowest = 16;
@@ -49,8 +50,17 @@ std::vector<RegisterShape> variants(const kernel::Program& program, const poly::
     const auto add_variant = [&](std::int64_t part, std::int64_t load, std::int64_t store) {
         RegisterShape shape = asked;
         shape.columns = std::max<std::int64_t>(1, asked.columns / part / unit) * unit;
-        shape.cuts[shape.lane_dim].size = kWarp * shape.columns;
-        shape.cuts[shape.lane_dim].step = shape.columns;
+        TileSpace::Cut& across = shape.cuts[shape.lane_dim];
+        if (shape.row_dim) {
+            TileSpace::Cut& down = shape.cuts[*shape.row_dim];
+            for (std::int64_t left = asked.columns / shape.columns; left > 1 && down.teams % 2 == 0; left /= 2) {
+                across.teams *= 2;
+                down.teams /= 2;
+            }
+            if (asked.columns / shape.columns >= 4 && down.step > 0) down.size *= 2;
+        }
+        across.size = kWarp * shape.columns;
+        across.step = shape.columns;
         shape.load_bytes = load;
         shape.store_bytes = store;
         result.push_back(std::move(shape));

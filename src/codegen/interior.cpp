@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "codegen/bound.h"
 #include "codegen/kernel_ir.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -66,11 +67,6 @@ public:
     Interior find(const ir::Expr& value, const ir::Expr& guard);
 
 private:
-    /// A bound of one dimension: quotient of a sum over sizes by a positive constant, rounded down.
-    struct Bound {
-        Linear sum;
-        std::int64_t divisor;
-    };
     struct Limits {
         std::vector<Bound> lo, hi;  ///< lo <= v, v < hi
     };
@@ -79,7 +75,6 @@ private:
     bool assume_not_negative(const Linear& sum);
     ir::Expr expr(const Bound& bound);
     void merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest);
-    static void add(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
 
     Rewriter& rewriter_;
     const ir::Stage& stage_;
@@ -93,21 +88,10 @@ ir::Expr Finder::expr(const Bound& bound) {
     return bound.divisor == 1 ? sum : ir::binary(BinaryOp::Div, sum, ir::int_constant(Type::Int32, bound.divisor));
 }
 
-/// Keeps the tighter one of two bounds that differ by a constant.
-void Finder::add(std::vector<Bound>& bounds, const Bound& bound, bool greatest) {
-    for (Bound& other : bounds) {
-        if (other.divisor != bound.divisor || other.sum.terms != bound.sum.terms) continue;
-        const std::int64_t a = other.sum.constant, b = bound.sum.constant;
-        other.sum.constant = greatest ? std::max(a, b) : std::min(a, b);
-        return;
-    }
-    bounds.push_back(bound);
-}
-
 /// The greatest (or the least) of a dimension's own bound and the ones that were found.
 void Finder::merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest) {
     const auto sum = rewriter_.linear(own);
-    if (sum) add(bounds, {*sum, 1}, greatest);
+    if (sum) tighten(bounds, {*sum, 1}, greatest);
     ir::Expr result = sum ? nullptr : own;
     for (const Bound& bound : bounds) {
         result = result ? ir::binary(greatest ? BinaryOp::Max : BinaryOp::Min, result, expr(bound)) : expr(bound);
@@ -158,7 +142,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
     if (!at || !lo || !hi || *hi <= *lo) return false;
     const std::int64_t kept = factor > 0 ? *hi - std::max(*at, *lo) : std::min(*at, *hi) - *lo;
     if (2 * kept <= *hi - *lo) return false;
-    add(factor > 0 ? limits_[*dim].lo : limits_[*dim].hi, bound, factor > 0);
+    tighten(factor > 0 ? limits_[*dim].lo : limits_[*dim].hi, bound, factor > 0);
     return true;
 }
 

@@ -86,7 +86,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
         case fusion::Strategy::Otpw: result = tile_step(program, group, schedule); break;
         case fusion::Strategy::Hybrid: result = hybrid_step(program, group, schedule); break;
         case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule); break;
-        default: return fmt::format("`{}` is not implemented", name(schedule.strategy));
+        case fusion::Strategy::Stage: return "it computes one stage by itself, not a group";
     }
     auto* step = std::get_if<kernel::Step>(&result);
     if (step == nullptr) return result;

@@ -149,23 +149,6 @@ ir::Expr TileSpace::writes(const Member& m) {
     return result;
 }
 
-/// floor(sum / divisor) of sizes.
-struct TileSpace::Bound {
-    Linear sum;
-    std::int64_t divisor;
-};
-
-/// Keeps the tighter one of two bounds that differ by a constant.
-void TileSpace::tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest) {
-    for (Bound& other : bounds) {
-        if (other.divisor != bound.divisor || other.sum.terms != bound.sum.terms) continue;
-        const std::int64_t a = other.sum.constant, b = bound.sum.constant;
-        other.sum.constant = greatest ? std::max(a, b) : std::min(a, b);
-        return;
-    }
-    bounds.push_back(bound);
-}
-
 /// What of its members the tiles own (outputs only) or compute.
 std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool inner, std::int64_t size) {
     std::vector<Access> result;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/bound.h"
 #include "codegen/interior.h"
 #include "codegen/kernel_build.h"
 #include "codegen/kernel_ir.h"
@@ -112,12 +113,10 @@ public:
     ir::Expr writes(const Member& m);
 
 private:
-    struct Bound;
     void add_member(int stage, const ExtentOf& extent_of);
     std::vector<Access> points_of_members(std::size_t d, bool inner, std::int64_t size);
     bool sums(const ir::Expr& e, ir::BinaryOp op, std::vector<Linear>& found);
     bool limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi);
-    static void tighten(std::vector<Bound>& bounds, const Bound& bound, bool greatest);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
     void find_tiles();
     void find_interior_tiles();

@@ -16,20 +16,6 @@ namespace {
 using fusion::GroupSchedule;
 using fusion::ScheduleError;
 
-/// The one place where it is decided for which GPU costs are counted: what the options name, else fusion::default_gpu
-/// of the device that is here.
-fusion::Gpu target_gpu(const AutomaticOptions& options) {
-    if (const auto file = gpu_file_of(options)) {
-        try {
-            return fusion::parse_gpu(read_source(*file), *file);
-        } catch (const fusion::GpuError& error) {
-            throw ScheduleError(error.what());
-        }
-    }
-    if (const auto known = fusion::known_gpu(options.gpu)) return *known;
-    return fusion::default_gpu(options.device ? *options.device : present_device());
-}
-
 std::vector<std::int64_t> sizes_of(const AutomaticOptions& options, const ir::Pipeline& pipeline,
                                    std::set<std::string>& unused) {
     std::vector<std::int64_t> sizes = fusion::usual_sizes(pipeline);
@@ -62,6 +48,28 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
 
 }  // namespace
 
+fusion::Gpu target_gpu(const AutomaticOptions& options) {
+    if (const auto file = gpu_file_of(options)) {
+        try {
+            return fusion::parse_gpu(read_source(*file), *file);
+        } catch (const fusion::GpuError& error) {
+            throw ScheduleError(error.what());
+        }
+    }
+    if (const auto known = fusion::known_gpu(options.gpu)) return *known;
+    return fusion::default_gpu(options.device ? *options.device : present_device());
+}
+
+std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& options,
+                                                   const std::vector<fusion::Inlined>& pipelines) {
+    std::set<std::string> unused;
+    for (const auto& [name, value] : options.sizes) unused.insert(name);
+    std::vector<std::vector<std::int64_t>> result;
+    for (const fusion::Inlined& one : pipelines) result.push_back(sizes_of(options, one.pipeline, unused));
+    if (!unused.empty()) throw ScheduleError(fmt::format("`--tune-for`: there is no size `{}`", *unused.begin()));
+    return result;
+}
+
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
                                       const SourceManager& sources, bool fast_math) {
     const fusion::CostModel cost = fusion::paper_cost_model(target_gpu(options));
@@ -69,17 +77,13 @@ fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std
                                       const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
         return is_possible(pipeline, model, dependences, group, sources, fast_math);
     };
-    std::set<std::string> unused;
-    for (const auto& [name, value] : options.sizes) unused.insert(name);
-    std::vector<fusion::FusionOptions> fusion_options;
-    for (const fusion::Inlined& one : pipelines) {
-        fusion_options.emplace_back().sizes = sizes_of(options, one.pipeline, unused);
-    }
-    if (!unused.empty()) throw ScheduleError(fmt::format("`--tune-for`: there is no size `{}`", *unused.begin()));
+    const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(options, pipelines);
     fusion::Schedules result;
     for (std::size_t i = 0; i < pipelines.size(); ++i) {
         const auto& [pipeline, model] = pipelines[i];
-        result[pipeline.name] = fusion::fuse(pipeline, model, cost, legal, fusion_options[i]).schedule;
+        fusion::FusionOptions fusion_options;
+        fusion_options.sizes = sizes[i];
+        result[pipeline.name] = fusion::fuse(pipeline, model, cost, legal, fusion_options).schedule;
     }
     return result;
 }

@@ -20,16 +20,6 @@ using fusion::Schedule;
 using fusion::ScheduleError;
 using fusion::Schedules;
 
-/// The pipelines that schedules are about: as code generation prepares them.
-std::vector<fusion::Inlined> schedulable(const Compilation& compilation) {
-    std::vector<fusion::Inlined> result;
-    for (std::size_t i = 0; i < compilation.pipelines.size(); ++i) {
-        fusion::Inlined& prepared = result.emplace_back(compilation.pipelines[i], compilation.models.at(i));
-        codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
-    }
-    return result;
-}
-
 std::vector<ir::Pipeline> pipelines_of(const std::vector<fusion::Inlined>& prepared) {
     std::vector<ir::Pipeline> result;
     for (const fusion::Inlined& one : prepared) result.push_back(one.pipeline);
@@ -118,6 +108,15 @@ Schedule completed(const ir::Pipeline& pipeline, const Schedule& schedule) {
 }
 
 }  // namespace
+
+std::vector<fusion::Inlined> schedulable(const Compilation& compilation) {
+    std::vector<fusion::Inlined> result;
+    for (std::size_t i = 0; i < compilation.pipelines.size(); ++i) {
+        fusion::Inlined& prepared = result.emplace_back(compilation.pipelines[i], compilation.models.at(i));
+        codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
+    }
+    return result;
+}
 
 Schedules make_schedules(const ScheduleOptions& options, const Compilation& compilation, const SourceManager& sources,
                          bool fast_math) {

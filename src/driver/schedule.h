@@ -3,9 +3,13 @@
 
 #include "driver/compile.h"
 #include "driver/schedule_options.h"
+#include "fusion/inline.h"
 #include "fusion/schedule_json.h"
 
 namespace pipec::driver {
+
+/// The pipelines that schedules are about: as code generation prepares them.
+std::vector<fusion::Inlined> schedulable(const Compilation& compilation);
 
 /// What the options ask for, by pipeline; every stage of every pipeline is in it. Throws fusion::ScheduleError, and
 /// FileError for a file that cannot be read. `fast_math` as in codegen::CudaOptions.

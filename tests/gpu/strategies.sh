@@ -2,16 +2,17 @@
 # Checks every example under every strategy on a GPU; prints a line for each, and what is wrong on standard error.
 #
 #     strategies.sh generate DIR [--pipec PATH]   writes the code, anywhere
-#     strategies.sh check DIR [example...]        compiles and runs it: results equal the host's at odd sizes, under
-#                                                 compute-sanitizer's four tools too, and at the paper's sizes equal what
-#                                                 is computed stage by stage
+#     strategies.sh compile DIR [example...]      where nvcc is; ARCH=sm_90 where there is no GPU
+#     strategies.sh check DIR [example...]        compiles what is not, and runs it: results equal the host's at odd sizes,
+#                                                 under compute-sanitizer's four tools too, and at the paper's sizes equal
+#                                                 what is computed stage by stage
 #
-# TOOLS="memcheck racecheck" names fewer tools. Exit code 1: something failed; 2: the command line; 77: there is no GPU
+# TOOLS="memcheck racecheck" names fewer tools, JOBS=4 fewer compilers at once. Exit code 1: something failed; 2: the command line; 77: there is no GPU
 # or no nvcc.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-usage() { sed -n '4,7s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+usage() { sed -n '4,8s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 [ $# -ge 2 ] || usage
 what=$1 folder=$2
 shift 2
@@ -30,6 +31,7 @@ strategies=(
 generate() {
     local pipec=$root/build/release/pipec line name flags file x
     [ "${1:-}" != --pipec ] || pipec=$2
+    rm -f "$folder"/*/*.so "$folder"/{check_device,sweep}
     for line in "${strategies[@]}"; do
         read -r name flags <<<"$line"
         mkdir -p "$folder/$name"
@@ -46,26 +48,42 @@ failed=0
 fail() { echo "FAIL $*" >&2; failed=1; }
 at_most() { while [ "$(jobs -rp | wc -l)" -ge "$1" ]; do wait -n; done; }
 
-check() {
+examples=()
+examples_in_folder() { # NAME..., or all
+    examples=("$@")
+    [ $# -gt 0 ] || mapfile -t examples < <(cd stage && ls ./*.cpp | sed 's,^./,,; s,.cpp$,,')
+}
+
+compile() {
     cd "$folder" || exit 2
     PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
     command -v nvcc >/dev/null || { echo "skipped: there is no nvcc"; exit 77; }
-    local examples=("$@") x name tool size
-    [ ${#examples[@]} -gt 0 ] || mapfile -t examples < <(cd stage && ls ./*.cpp | sed 's,^./,,; s,.cpp$,,')
-    local parts=("$root"/tests/gpu/{call,cases,image,device_cuda}.cpp)
-    nvcc -std=c++20 -O2 -I"$root/src" "$here/check.cpp" "${parts[@]}" -o check_device -ldl || exit 2
-    nvcc -std=c++20 -O2 -I"$root/src" -I"$here" "$root/bench/tiling/sweep.cpp" "${parts[@]}" -o sweep -ldl || exit 2
-    ./check_device --describe >/dev/null || { echo "skipped: there is no GPU"; exit 77; }
+    local parts=("$root"/tests/gpu/{call,cases,image,device_cuda}.cpp) jobs=${JOBS:-$(nproc)} x name
+    local options=(-O2 "-arch=${ARCH:-native}" -cudart shared)
+    [ -e check_device ] ||
+        nvcc -std=c++20 "${options[@]}" -I"$root/src" "$here/check.cpp" "${parts[@]}" -o check_device -ldl || exit 2
+    [ -e sweep ] ||
+        nvcc -std=c++20 "${options[@]}" -I"$root/src" -I"$here" "$root/bench/tiling/sweep.cpp" "${parts[@]}" -o sweep \
+            -ldl || exit 2
+    examples_in_folder "$@"
     for x in "${examples[@]}"; do
-        at_most "$(nproc)"
-        g++ -std=c++17 -O2 -fopenmp -ffp-contract=off -fPIC -shared "stage/$x.cpp" -o "stage/$x.host.so" &
+        at_most "$jobs"
+        [ -e "stage/$x.host.so" ] ||
+            g++ -std=c++17 -O2 -fopenmp -ffp-contract=off -fPIC -shared "stage/$x.cpp" -o "stage/$x.host.so" &
         for name in */; do
-            at_most "$(nproc)"
-            nvcc -std=c++17 -O3 -arch=native -fmad=false -Xcompiler -fPIC -shared "$name$x.cu" -o "$name$x.so" \
+            [ ! -e "$name$x.so" ] || continue
+            at_most "$jobs"
+            nvcc -std=c++17 "${options[@]}" -fmad=false -Xcompiler -fPIC -shared "$name$x.cu" -o "$name$x.so" \
                 >"$name$x.build" 2>&1 &
         done
     done
     wait
+}
+
+check() {
+    compile "$@"
+    ./check_device --describe >/dev/null || { echo "skipped: there is no GPU"; exit 77; }
+    local name x tool size
     for x in "${examples[@]}"; do
         for name in */; do
             name=${name%/}
@@ -77,7 +95,7 @@ check() {
             done
             for tool in ${TOOLS:-memcheck racecheck initcheck synccheck}; do
                 at_most 8
-                { compute-sanitizer --tool $tool --error-exitcode 9 ./check_device --size prime --fresh-workspace \
+                { timeout 150 compute-sanitizer --tool $tool --error-exitcode 9 ./check_device --size prime --fresh-workspace \
                     "$here/cases.txt" "$x" "./stage/$x.host.so" "./$name/$x.so" >"$name/$x.$tool.log" 2>&1 ||
                     touch "$name/$x.$tool.failed"; } &
             done
@@ -94,6 +112,7 @@ check() {
 
 case $what in
 generate) generate "$@" ;;
+compile) compile "$@" ;;
 check) check "$@" ;;
 *) usage ;;
 esac

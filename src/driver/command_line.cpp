@@ -51,7 +51,8 @@ $NVCC, $CUDA_HOME/bin/nvcc, nvcc on PATH or /usr/local/cuda/bin/nvcc, those for 
 or c++. An argument @FILE stands for the arguments in FILE.
 
 Warnings are on unless switched off: -W<id> and -Wno-<id> switch one, -w all of them;
--Werror and -Werror=<id> make errors of them, -Wno-error and -Wno-error=<id> undo that.
+-Werror and -Werror=<id> make errors of them, -Wno-error and -Wno-error=<id> undo that. -Wperf
+switches on those about what keeps a program slow on a GPU.
 Every message ends with its id in brackets; `pipec --list-diagnostics` prints all of them.
 
 Exit codes: 0 success, 1 the program or its schedule has errors, 2 wrong command line, 3 a file

@@ -15,6 +15,7 @@
 #include "driver/object.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
+#include "driver/perf_warnings.h"
 #include "driver/run.h"
 #include "driver/run_process.h"
 #include "driver/schedule.h"
@@ -85,6 +86,14 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
         if (options.emit == Emit::Schedule || first_given(options.schedule)) {
             compilation.schedules = make_schedules(options.schedule, compilation, sources, options.object.fast_math);
             check_schedules(options, compilation, sources);
+        }
+        if (any_enabled(options.warnings, kPerformanceGroup) && options.target == Target::Cuda &&
+            uses_schedule(options.emit)) {
+            const fusion::Schedules schedules =
+                compilation.schedules.empty()
+                    ? make_schedules(options.schedule, compilation, sources, options.object.fast_math)
+                    : compilation.schedules;
+            warn_of_performance(compilation, schedules, options.schedule.automatic, diags);
         }
         result.files = make_outputs(options, paths, compilation, sources);
         if (options.emit == Emit::Object) result.object = object_source(options, paths, compilation, sources);

@@ -20,6 +20,24 @@ run -fsyntax-only -Wno-sense good.pipe; exits 0; says "[unknown-warning-option]"
 run -fsyntax-only -Wno-sense -Wno-unknown-warning-option good.pipe; exits 0; is_silent
 run -fsyntax-only -Wno-unknown-name bad.pipe; exits 1; says "[unknown-name]" # errors stay errors
 
+# A group that is off unless asked for.
+cat >turned.pipe <<'END'
+pipeline turned(img: float32[R, C]) -> out: float32[C, R] { out(y, x) = img(x, y) }
+END
+run -fsyntax-only -Wall -Werror turned.pipe; exits 0; is_silent
+run -fsyntax-only -Wperf turned.pipe; exits 0; says "warning:"; says "[perf-coalescing]"
+run -fsyntax-only -Wperf-coalescing turned.pipe; exits 0; says "[perf-coalescing]"
+run -fsyntax-only -Wperf -Wno-perf turned.pipe; exits 0; is_silent
+run -fsyntax-only -Wperf -Wno-perf-coalescing turned.pipe; exits 0; is_silent
+run -fsyntax-only -Wperf -w turned.pipe; exits 0; is_silent
+run -fsyntax-only -Wperf -Werror turned.pipe; exits 1; says "error:"
+run -fsyntax-only -Werror=perf turned.pipe; exits 1; says "error:"
+run -fsyntax-only -Werror=perf -Wno-error=perf turned.pipe; exits 0; says "warning:"
+run -Werror=perf turned.pipe; exits 1; absent turned.cu turned.h
+run -fsyntax-only --target host -Wperf turned.pipe; exits 0; is_silent # the host's code has no schedule
+run --emit domains -Wperf turned.pipe; exits 0; is_silent
+run -fsyntax-only -Wpref turned.pipe; exits 0; says "did you mean \`-Wperf\`?"
+
 # Colours.
 escape=$(printf '\033')
 run -fsyntax-only --color always bad.pipe; exits 1; says "$escape[1;31merror: "

@@ -1,0 +1,41 @@
+// What one tile of a group asks of a GPU under each strategy: the counts from which the default cost model predicts a
+// time. They follow from the facts of the group, not from generated code.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "fusion/group_facts.h"
+#include "fusion/schedule.h"
+
+namespace pipec::fusion {
+
+struct TileWork {
+    int threads_per_block = 32;
+    int warps_per_tile = 1;
+    double tiles = 1;  ///< that cover the group's outputs
+    double tiles_a_block = 1;
+    double instructions = 0;   ///< of all warps of the tile
+    double wavefronts = 0;     ///< of the load/store units
+    double bytes = 0;          ///< that the tile loads from global memory and stores there
+    double loads_at_once = 1;  ///< bytes of global memory that a thread has asked for when it first waits
+    double waits = 1;          ///< times that a tile waits for what was asked for last: of global memory
+    double barriers = 0;       ///< between the stages of a tile
+    int registers = 0;         ///< of a thread
+    std::int64_t shared_per_block = 0;
+    double redundant = 0;  ///< points computed by several tiles, as a part of those computed once
+};
+
+/// None where the schedule is impossible for the group.
+std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule);
+
+/// Bytes of global memory that a group must read and write at least: each element once.
+struct Traffic {
+    double inputs = 0;   ///< the pipeline's inputs
+    double stages = 0;   ///< what other kernels have written
+    double outputs = 0;  ///< what the group writes
+    [[nodiscard]] double bytes() const { return inputs + stages + outputs; }
+};
+Traffic traffic(const GroupFacts& facts);
+
+}  // namespace pipec::fusion

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <stdexcept>
 #include <system_error>
 
 namespace pipec::driver {
@@ -28,44 +31,48 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
     throw std::system_error(error, std::generic_category(), what);
 }
 
-// What a signal handler may know: the process that runs, and the first signal that arrived. One process runs at a time.
-volatile sig_atomic_t running_process = 0;
-volatile sig_atomic_t arrived_signal = 0;
+constexpr std::size_t kMostProcesses = 256;
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+
+// What a signal handler may know: the processes that run (0: a free place), and the first signal that arrived.
+std::array<std::atomic<pid_t>, kMostProcesses> running_processes{};
+std::atomic<int> arrived_signal = 0;
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+// Of the watches that live; the first one sets the handlers, the last one puts the old ones back.
+std::mutex watches_mutex;
+int watches = 0;
+std::array<struct sigaction, kSignals.size()> old_actions{};
 
 void pass_on(int signal) {
     const int saved = errno;
-    if (arrived_signal == 0) arrived_signal = signal;
-    if (running_process > 0) kill(running_process, signal);
+    int none = 0;
+    arrived_signal.compare_exchange_strong(none, signal);
+    for (const std::atomic<pid_t>& place : running_processes) {
+        if (const pid_t process = place; process > 0) kill(process, signal);
+    }
     errno = saved;
 }
 
-/// While it lives, signals that would end this process are passed on instead.
-class SignalGuard {
+/// A process that gets the signals of this one.
+class Running {
 public:
-    SignalGuard() {
-        arrived_signal = 0;
-        for (std::size_t i = 0; i < kSignals.size(); ++i) {
-            sigaction(kSignals[i], nullptr, &old_[i]);
-            if (old_[i].sa_handler == SIG_IGN) continue;  // nohup's children stay
-            struct sigaction action {};
-            action.sa_handler = pass_on;
-            sigaction(kSignals[i], &action, nullptr);
-        }
+    explicit Running(pid_t process) : place_(take_place(process)) {
+        if (const int signal = arrived_signal) kill(process, signal);
     }
-    SignalGuard(const SignalGuard&) = delete;
-    SignalGuard& operator=(const SignalGuard&) = delete;
-    ~SignalGuard() {
-        running_process = 0;
-        for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_[i], nullptr);
-    }
-    static void watch(pid_t process) {
-        running_process = process;
-        if (arrived_signal != 0) kill(process, arrived_signal);
-    }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() { place_ = 0; }
 
 private:
-    static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
-    std::array<struct sigaction, kSignals.size()> old_{};
+    static std::atomic<pid_t>& take_place(pid_t process) {
+        for (std::atomic<pid_t>& place : running_processes) {
+            pid_t none = 0;
+            if (place.compare_exchange_strong(none, process)) return place;
+        }
+        throw std::logic_error("more commands at the same time than there are places for");
+    }
+    std::atomic<pid_t>& place_;
 };
 
 /// Everything from the pipe until its writers are gone.
@@ -100,6 +107,8 @@ std::string read_until_end(int descriptor, std::chrono::milliseconds patience, c
 
 ProcessResult run_process(const std::vector<std::string>& command, std::chrono::milliseconds patience,
                           const std::function<void()>& when_slow) {
+    const SignalWatch watch;
+    SignalWatch::check();
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) fail(errno, command.front());
     posix_spawn_file_actions_t actions;
@@ -107,7 +116,6 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    const SignalGuard guard;
     pid_t process = 0;
     const int error =
         posix_spawnp(&process, command.front().c_str(), &actions, nullptr, pointers(command).data(), environ);
@@ -117,9 +125,15 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
         close(ends[0]);
         fail(error, command.front());
     }
-    SignalGuard::watch(process);
     ProcessResult result;
-    result.output = read_until_end(ends[0], patience, when_slow);
+    {
+        const Running running(process);
+        result.output = read_until_end(ends[0], patience, when_slow);
+        // Its number stays its own until it is waited for.
+        siginfo_t ended{};
+        while (waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+        }
+    }
     close(ends[0]);
     int status = 0;
     while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
@@ -129,8 +143,31 @@ ProcessResult run_process(const std::vector<std::string>& command, std::chrono::
     } else {
         result.exit_code = WEXITSTATUS(status);
     }
-    if (arrived_signal != 0) throw Interrupted{arrived_signal};
+    SignalWatch::check();
     return result;
+}
+
+SignalWatch::SignalWatch() {
+    const std::lock_guard lock(watches_mutex);
+    if (watches++ > 0) return;
+    arrived_signal = 0;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        sigaction(kSignals[i], nullptr, &old_actions[i]);
+        if (old_actions[i].sa_handler == SIG_IGN) continue;  // nohup's children stay
+        struct sigaction action {};
+        action.sa_handler = pass_on;
+        sigaction(kSignals[i], &action, nullptr);
+    }
+}
+
+SignalWatch::~SignalWatch() {
+    const std::lock_guard lock(watches_mutex);
+    if (--watches > 0) return;
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &old_actions[i], nullptr);
+}
+
+void SignalWatch::check() {
+    if (const int signal = arrived_signal) throw Interrupted{signal};
 }
 
 void die_of(int signal) {

@@ -21,12 +21,25 @@ struct Interrupted {
     int signal;
 };
 
+/// While one lives, signals that ask this process to end are passed on to the commands that run, and remembered.
+/// run_process() has one of its own; who runs several commands has one around them, so that no signal comes between.
+class SignalWatch {
+public:
+    SignalWatch();
+    SignalWatch(const SignalWatch&) = delete;
+    SignalWatch& operator=(const SignalWatch&) = delete;
+    ~SignalWatch();
+    /// Throws Interrupted where a signal has arrived.
+    static void check();
+};
+
 /// Ends this process by a signal as if nobody had caught it.
 [[noreturn]] void die_of(int signal);
 
 /// Runs a command (its first word is searched on PATH) with an empty standard input, and waits. `when_slow` is called
 /// once if it takes longer than `patience`. Throws std::system_error where the command cannot be started.
-/// A signal that asks this process to end is passed on to the command and thrown as Interrupted after its end.
+/// A signal that asks this process to end is passed on to the command and thrown as Interrupted after its end. Several
+/// threads may run commands at the same time.
 ProcessResult run_process(const std::vector<std::string>& command, std::chrono::milliseconds patience = {},
                           const std::function<void()>& when_slow = {});
 

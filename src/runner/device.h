@@ -33,10 +33,12 @@ public:
 
     struct Launched {
         abi::pipe_status status = abi::PIPE_OK;
-        double milliseconds = 0;  ///< of the launch alone, to its end
+        double milliseconds = 0;  ///< of all launches, to the end of the last one
     };
-    /// Launches the pipeline and waits for it. Throws Error where the device failed; other statuses are the caller's.
-    virtual Launched launch(const abi::pipe_info& info, const void* args, void* workspace, std::size_t bytes) = 0;
+    /// Launches the pipeline, `times` times one after the other, and waits for it. Throws Error where the device
+    /// failed; other statuses are the caller's.
+    virtual Launched launch(const abi::pipe_info& info, const void* args, void* workspace, std::size_t bytes,
+                            int times = 1) = 0;
 };
 
 std::unique_ptr<Device> open_cpu();

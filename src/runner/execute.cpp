@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <new>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "runner/device.h"
 #include "runner/error.h"
 #include "runner/files.h"
+#include "runner/measure.h"
 #include "runner/scalar.h"
 #include "support/diagnostics.h"
 
@@ -84,9 +86,11 @@ std::vector<Buffer> select(const Library& library, bool outputs) {
     return result;
 }
 
-/// What the options say about one buffer's file.
+/// What the options say about one buffer.
 struct FileBinding {
-    std::string path;  ///< empty: not bound
+    std::string path;               ///< of its file; empty: not bound
+    std::optional<Extents> random;  ///< an input of random values
+    std::string expected;           ///< the file to compare an output with; empty: none
     std::optional<std::vector<int>> channels;
     std::optional<ir::Type> depth;
     bool gray = false;
@@ -111,6 +115,14 @@ ir::Type parse_depth(const NamedValue& option) {
     throw usage_error(fmt::format("--depth {}={}: expected 8, 16, half or float", option.name, option.value));
 }
 
+/// N,N,...
+Extents parse_extents(const char* flag, const NamedValue& option, const Buffer& buffer) {
+    const auto extents = parse_list(option.value);
+    if (extents && extents->size() == buffer.rank()) return *extents;
+    throw usage_error(fmt::format("{} {}={}: expected {} integers for {}", flag, option.name, option.value,
+                                  buffer.rank(), shape_text(buffer)));
+}
+
 /// The bindings of all buffers by name. Throws where an option names something that is not there, says a thing twice,
 /// or leaves an input without a file.
 std::map<std::string, FileBinding> bindings(const Library& library, const Options& options) {
@@ -126,6 +138,13 @@ std::map<std::string, FileBinding> bindings(const Library& library, const Option
     };
     bind(options.inputs, inputs, "input", "--in");
     bind(options.outputs, outputs, "output", "--out");
+    for (const NamedValue& option : options.random) {
+        const Buffer& input = find(inputs, option.name, "input", "--random");
+        result[input.name].random = parse_extents("--random", option, input);
+    }
+    for (const NamedValue& option : options.expected) {
+        result[find(outputs, option.name, "output", "--expect").name].expected = option.value;
+    }
     for (const NamedValue& option : options.channels) {
         result[find(library.buffers(), option.name, "input or output", "--channels").name].channels =
             parse_channels(option);
@@ -139,7 +158,7 @@ std::map<std::string, FileBinding> bindings(const Library& library, const Option
     }
     std::string missing;
     for (const Buffer& input : inputs) {
-        if (!result[input.name].path.empty()) continue;
+        if (!result[input.name].path.empty() || result[input.name].random) continue;
         missing += fmt::format("{}input `{}` ({}) has no file: give `--in {}=FILE`",
                                missing.empty() ? "" : "\n  note: ", input.name, shape_text(input), input.name);
     }
@@ -177,12 +196,7 @@ void set_sizes(const Library& library, const Options& options, const Arguments& 
     const std::vector<Buffer> outputs = select(library, true);
     for (const NamedValue& option : options.extents) {
         const Buffer& output = find(outputs, option.name, "output", "--extent");
-        const auto extents = parse_list(option.value);
-        if (!extents || extents->size() != output.rank()) {
-            throw usage_error(fmt::format("--extent {}={}: expected {} integers for {}", option.name, option.value,
-                                          output.rank(), shape_text(output)));
-        }
-        args.set_extents(output, *extents);
+        args.set_extents(output, parse_extents("--extent", option, output));
     }
     std::map<std::string, bool> given;
     for (const NamedValue& option : options.sizes) {
@@ -234,11 +248,10 @@ std::string position_text(const Extents& extents, std::size_t index) {
     return fmt::format("[{}]", text);
 }
 
-LoadedInput load_input(const Buffer& buffer, const FileBinding& binding, const Arguments& args, BufferReport& report) {
-    const auto start = Clock::now();
+/// The array of a file as the pipeline sees it.
+Converted read_input(const Buffer& buffer, const FileBinding& binding, LoadedInput& result, BufferReport& report) {
     Array array = read_file(binding.path);
     report.file_type = array.type;
-    LoadedInput result;
     Scaling scaling = binding.scaling;
     if (is_npy(binding.path)) {
         if (binding.gray || binding.channels) {
@@ -267,7 +280,19 @@ LoadedInput load_input(const Buffer& buffer, const FileBinding& binding, const A
         }
         array = image_to_buffer(array, buffer, binding.path);
     }
-    Converted converted = convert(std::move(array), buffer.type, scaling);
+    return convert(std::move(array), buffer.type, scaling);
+}
+
+LoadedInput load_input(const Buffer& buffer, const FileBinding& binding, const Arguments& args, BufferReport& report) {
+    const auto start = Clock::now();
+    LoadedInput result;
+    Converted converted;
+    if (binding.random) {
+        result.description = fmt::format("`{}` has random values", buffer.name);
+        converted.array = random_array(buffer.type, *binding.random, std::hash<std::string>()(buffer.name));
+    } else {
+        converted = read_input(buffer, binding, result, report);
+    }
     if (converted.misfit) {
         throw file_error(fmt::format(
             "{}: the value {} at {} does not fit `{}`, which is {}", binding.path, converted.misfit->value,
@@ -310,12 +335,29 @@ std::size_t workspace_size(const Library& library, const Arguments& args, const 
     return size;
 }
 
-PendingFile save_output(const Buffer& buffer, const FileBinding& binding, const Arguments& args, const Memory& memory,
-                        BufferReport& report) {
-    const auto start = Clock::now();
+/// An output as a dense, row-major array.
+Array output_array(const Buffer& buffer, const Arguments& args, const Memory& memory) {
     Array contents(buffer.type, args.extents(buffer));
     copy_strided(buffer.type, contents.extents, memory.data(), args.strides(buffer), contents.data.data(),
                  dense_strides(contents.extents));
+    return contents;
+}
+
+std::size_t compare_output(const Buffer& buffer, const std::string& file, double tolerance, const Arguments& args,
+                           const Memory& memory) {
+    Array expected = read_file(file);
+    Array contents = output_array(buffer, args, memory);
+    if (!is_npy(file) || expected.type != contents.type || expected.extents != contents.extents) {
+        throw file_error(fmt::format("--expect {}: {} is no .npy file of {} {}", buffer.name, file,
+                                     shape_text(contents.extents), ir::name(contents.type)));
+    }
+    return count_different(std::move(contents), std::move(expected), tolerance);
+}
+
+PendingFile save_output(const Buffer& buffer, const FileBinding& binding, const Arguments& args, const Memory& memory,
+                        BufferReport& report) {
+    const auto start = Clock::now();
+    Array contents = output_array(buffer, args, memory);
     PendingFile file(binding.path);
     report.file_type = buffer.type;
     if (!is_npy(binding.path)) {
@@ -387,7 +429,7 @@ Report execute(const Library& library, const Options& options) {
     Report report{info.name, info.target, device->name(), {}, {}, 0};
     for (const Buffer& buffer : library.buffers()) {
         report.buffers.push_back(
-            {buffer.name, buffer.is_output, buffer.type, {}, files[buffer.name].path, buffer.type, 0});
+            {buffer.name, buffer.is_output, buffer.type, {}, files[buffer.name].path, buffer.type, 0, {}});
     }
     std::vector<LoadedInput> loaded;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -407,17 +449,24 @@ Report execute(const Library& library, const Options& options) {
     }
     report.workspace_bytes = workspace_size(library, args, loaded);
     void* const workspace = device->scratch(report.workspace_bytes);
-    for (int i = 0; i < options.repeat; ++i) {
-        const auto [status, milliseconds] = device->launch(info, args.get(), workspace, report.workspace_bytes);
+    const auto launch = [&](int times) {
+        const auto [status, all] = device->launch(info, args.get(), workspace, report.workspace_bytes, times);
         if (status != abi::PIPE_OK) throw refused(library, args, loaded);
-        report.run_milliseconds.push_back(milliseconds);
-    }
+        return all;
+    };
+    if (options.measure) report.run_milliseconds = batch_means(launch);
+    for (int i = 0; i < options.repeat && !options.measure; ++i) report.run_milliseconds.push_back(launch(1));
 
     std::vector<PendingFile> pending;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const FileBinding& binding = files[outputs[i].name];
-        if (binding.path.empty()) continue;
+        if (binding.path.empty() && binding.expected.empty()) continue;
         device->copy_out(memory[i], rooms[i]);
+        if (!binding.expected.empty()) {
+            report.buffers[inputs.size() + i].different =
+                compare_output(outputs[i], binding.expected, options.tolerance, args, memory[i]);
+        }
+        if (binding.path.empty()) continue;
         pending.push_back(save_output(outputs[i], binding, args, memory[i], report.buffers[inputs.size() + i]));
     }
     for (PendingFile& file : pending) file.commit();

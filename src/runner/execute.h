@@ -1,6 +1,7 @@
 // One run: files into inputs, the pipeline's launch, outputs into files.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct BufferReport {
     Extents extents;
     std::string file;  ///< empty for an output that was not asked for
     ir::Type file_type = ir::Type::Float32;
-    double milliseconds = 0;  ///< to load or to save, conversion included
+    double milliseconds = 0;               ///< to load or to save, conversion included
+    std::optional<std::size_t> different;  ///< elements that are not as expected, where something is expected
 };
 
 struct Report {
@@ -25,7 +27,7 @@ struct Report {
     std::string target;
     std::string device;  ///< "the CPU", "NVIDIA H200 (GPU 0)"
     std::vector<BufferReport> buffers;
-    std::vector<double> run_milliseconds;  ///< one for each launch, in order
+    std::vector<double> run_milliseconds;  ///< one for each launch, in order, or where it is measured for each batch
     std::size_t workspace_bytes = 0;
 };
 

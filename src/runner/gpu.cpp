@@ -80,11 +80,15 @@ public:
         return reinterpret_cast<void*>(block);
     }
 
-    Launched launch(const abi::pipe_info& info, const void* args, void* workspace, std::size_t bytes) override {
+    Launched launch(const abi::pipe_info& info, const void* args, void* workspace, std::size_t bytes,
+                    int times) override {
         check(driver_.record_event(events_[0], stream_), "cuEventRecord");
-        const abi::pipe_status status = info.launch(args, workspace, bytes, stream_);
-        if ((status & 0xFF) == abi::PIPE_ERROR_DEVICE) throw refused(info);
-        if (status != abi::PIPE_OK) return {status, 0};
+        abi::pipe_status status = abi::PIPE_OK;
+        for (int i = 0; i < times; ++i) {
+            status = info.launch(args, workspace, bytes, stream_);
+            if ((status & 0xFF) == abi::PIPE_ERROR_DEVICE) throw refused(info);
+            if (status != abi::PIPE_OK) return {status, 0};
+        }
         check(driver_.record_event(events_[1], stream_), "cuEventRecord");
         check(driver_.synchronize_stream(stream_), fmt::format("`{}`: cuStreamSynchronize", info.name));
         float milliseconds = 0;

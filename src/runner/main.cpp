@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
     app.add_option("OBJECT", object, "The shared object that holds the pipeline")->required();
     app.add_option("--pipeline", pipeline, "The pipeline's name")->required()->option_text("NAME");
     pipec::runner::add_options(app, options);
+    pipec::runner::add_measuring_options(app, options);
     try {
         app.parse(argc, argv);
         const pipec::runner::Library library(object, pipeline);

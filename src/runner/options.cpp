@@ -14,14 +14,16 @@ NamedValue split(const std::string& text) {
 }
 
 /// An option that may be given many times, each time with one NAME=VALUE.
-void add_named(CLI::App& app, const char* flag, const char* value, const char* help, std::vector<NamedValue>& into) {
+CLI::Option* add_named(CLI::App& app, const char* flag, const char* value, const char* help,
+                       std::vector<NamedValue>& into) {
     const std::string form = std::string("NAME=") + value;
-    app.add_option_function<std::vector<std::string>>(
-           flag,
-           [&into](const std::vector<std::string>& texts) {
-               for (const std::string& text : texts) into.push_back(split(text));
-           },
-           help)
+    return app
+        .add_option_function<std::vector<std::string>>(
+            flag,
+            [&into](const std::vector<std::string>& texts) {
+                for (const std::string& text : texts) into.push_back(split(text));
+            },
+            help)
         ->allow_extra_args(false)
         ->option_text(form + " ...")
         ->check([form](const std::string& text) {
@@ -37,16 +39,14 @@ void add_names(CLI::App& app, const char* flag, const char* help, std::vector<st
 
 }  // namespace
 
-void add_options(CLI::App& app, Options& options) {
+void add_input_options(CLI::App& app, Options& options) {
     add_named(app, "--in", "FILE", "Read an input from an image or .npy file", options.inputs);
-    add_named(app, "--out", "FILE", "Write an output to an image or .npy file", options.outputs);
     add_named(app, "--set", "VALUE", "Give a scalar parameter a value", options.params);
     add_named(app, "--size", "N", "Give a size that no input determines", options.sizes);
     add_named(app, "--extent", "N,N,...", "Give all extents of an output that no input determines", options.extents);
     add_named(app, "--channels", "I,I,...", "Take these channels of the image file, in this order", options.channels);
     add_names(app, "--gray", "Turn the image file of an input into one channel (Rec. 709 luma)", options.gray);
     add_names(app, "--raw", "Take the numbers as they are: no scaling between integers and 0..1", options.raw);
-    add_named(app, "--depth", "8|16|half|float", "Bits of a channel in the image file of an output", options.depths);
     app.add_option("--device", options.device, "Where it runs: auto (a GPU if it can), cpu, gpu, or a GPU's number")
         ->option_text("WHERE")
         ->check([](const std::string& text) {
@@ -55,11 +55,33 @@ void add_options(CLI::App& app, Options& options) {
             const bool known = number || text == "auto" || text == "cpu" || text == "gpu";
             return known ? std::string() : "`" + text + "` is none of auto, cpu, gpu, and no number of a GPU";
         });
+}
+
+void add_options(CLI::App& app, Options& options) {
+    add_input_options(app, options);
+    add_named(app, "--out", "FILE", "Write an output to an image or .npy file", options.outputs);
+    add_named(app, "--depth", "8|16|half|float", "Bits of a channel in the image file of an output", options.depths);
     app.add_option("--repeat", options.repeat, "Run the pipeline N times and report the least and the median time")
         ->option_text("N")
         ->check(CLI::Range(1, 1'000'000));
     app.add_flag("-q,--quiet", options.quiet, "Print no report, and not which device it was");
     app.add_flag("--json", options.json, "Print the report as JSON");
+}
+
+void add_measuring_options(CLI::App& app, Options& options) {
+    const std::string group = "Measuring";
+    add_named(app, "--random", "N,N,...", "Give an input random values: an array of these extents", options.random)
+        ->group(group);
+    add_named(app, "--expect", "FILE", "Compare an output with a .npy file, and count elements that differ",
+              options.expected)
+        ->group(group);
+    app.add_option("--tolerance", options.tolerance,
+                   "With --expect: differences up to this part of the greatest magnitude in the file are none")
+        ->option_text("T")
+        ->check(CLI::Range(0.0, 1.0))
+        ->group(group);
+    app.add_flag("--measure", options.measure, "Launch in batches, and report the mean time of a launch in each")
+        ->group(group);
 }
 
 std::vector<std::string> to_arguments(const Options& options) {
@@ -85,6 +107,10 @@ std::vector<std::string> to_arguments(const Options& options) {
     names("--gray", options.gray);
     names("--raw", options.raw);
     named("--depth", options.depths);
+    named("--random", options.random);
+    named("--expect", options.expected);
+    if (options.tolerance > 0) result.insert(result.end(), {"--tolerance", std::to_string(options.tolerance)});
+    if (options.measure) result.emplace_back("--measure");
     result.insert(result.end(), {"--device", options.device});
     result.emplace_back("--repeat");
     result.push_back(std::to_string(options.repeat));

@@ -29,6 +29,11 @@ struct Options {
     std::vector<std::string> raw;      ///< --raw NAME
     std::string device = "auto";       ///< --device auto|cpu|gpu|N
     int repeat = 1;
+    // What `pipec tune` and `pipec profile` ask of pipec-run.
+    std::vector<NamedValue> random;    ///< --random NAME=N,N,...
+    std::vector<NamedValue> expected;  ///< --expect NAME=FILE
+    double tolerance = 0;              ///< --tolerance
+    bool measure = false;              ///< --measure
     bool quiet = false;
     bool json = false;
     friend bool operator==(const Options&, const Options&) = default;
@@ -36,6 +41,12 @@ struct Options {
 
 /// Declares the options on `app`, which then fills `options` when it parses.
 void add_options(CLI::App& app, Options& options);
+
+/// Of these, the ones about what the pipeline is given, and where it runs.
+void add_input_options(CLI::App& app, Options& options);
+
+/// Others, with which runs are measured and compared.
+void add_measuring_options(CLI::App& app, Options& options);
 
 /// The arguments that parse to `options` again.
 std::vector<std::string> to_arguments(const Options& options);

@@ -27,6 +27,7 @@ std::string type_text(const BufferReport& buffer) {
 
 nlohmann::json buffer_json(const BufferReport& buffer) {
     nlohmann::json result = {{"name", buffer.name}, {"type", ir::name(buffer.type)}, {"extents", buffer.extents}};
+    if (buffer.different) result["different"] = *buffer.different;
     if (buffer.file.empty()) return result;
     result["file"] = buffer.file;
     result["file_type"] = ir::name(buffer.file_type);

@@ -21,6 +21,18 @@ PROGRAMS = {
     },
 }
 
+# Programs of which only register tiles are measured, and their tiles. They lie in programs/ here.
+REGISTER_TILES = {
+    "level": ([4, 4, 1], [4, 8, 1], [8, 4, 1]),
+    "chain": ([4, 4, 1], [4, 8, 1]),
+    "colours": ([8, 4, 1], [8, 8, 1], [16, 4, 1]),
+}
+
+
+def source_of(program):
+    examples = ROOT / f"examples/{program}.pipe"
+    return examples if examples.exists() else pathlib.Path(__file__).parent / f"programs/{program}.pipe"
+
 
 def variants():
     """(name, fields of the group, further flags)"""
@@ -50,7 +62,7 @@ def main():
 
     def generate(folder, program, flags):
         folder.mkdir(parents=True, exist_ok=True)
-        command = [arguments.pipec, *flags, ROOT / f"examples/{program}.pipe", "-o", folder / f"{program}.cu"]
+        command = [arguments.pipec, *flags, source_of(program), "-o", folder / f"{program}.cu"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             print(f"{folder.name}: {done.stderr.strip().splitlines()[0]}", file=sys.stderr)
@@ -70,6 +82,16 @@ def main():
                 path = folder / f"{program}.schedule.json"
                 path.write_text(json.dumps(schedule, indent=2) + "\n")
                 generate(folder, program, [*flags, "--schedule", path])
+    for program, tiles in REGISTER_TILES.items():
+        generate(arguments.dir / "000-stage", program, [])
+        for tile in tiles:
+            for block in ([32, 4, 1], [64, 1, 1]):
+                shape = ["--tile", "x".join(map(str, tile)), "--block", "x".join(map(str, block))]
+                name = "x".join(map(str, tile[:2])) + "-" + "x".join(map(str, block[:2]))
+                flags = ["--strategy", "register_tile", *shape]
+                generate(arguments.dir / f"register-tile_{name}", program, flags)
+                if not arguments.no_fast:
+                    generate(arguments.dir / f"register-tile-fast_{name}", program, [*flags, "-ffast-math"])
 
 
 main()

@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
-# measure.sh DIR [--ncu]: compiles and measures what generate.py wrote; README.md says what the lines mean.
+# measure.sh DIR [--compile|--ncu]: compiles what generate.py wrote and is not compiled yet, and measures it; README.md
+# says what the lines mean. --compile: only that, for ARCH=sm_90 where there is no GPU.
 set -uo pipefail
-[ $# -ge 1 ] && [ -d "$1" ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] && [ -d "$1" ] || { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$1" || exit 2
 ncu=${2:-}
 PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 command -v nvcc >/dev/null || { echo "skipped: there is no nvcc"; exit 77; }
-nvcc -std=c++20 -O2 -I"$root/src" -I"$root/tests/gpu" "$here/sweep.cpp" \
+options=("-arch=${ARCH:-native}" -cudart shared)
+[ -e sweep ] || nvcc -std=c++20 -O2 "${options[@]}" -I"$root/src" -I"$root/tests/gpu" "$here/sweep.cpp" \
     "$root"/tests/gpu/{call,cases,image,device_cuda}.cpp -o sweep -ldl || exit 2
 
 for source in */*.cu; do
+    [ ! -e "${source%.cu}.so" ] || continue
     while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
     flags=-fmad=false
     case $source in *fast_*) flags=-use_fast_math ;; esac
-    nvcc -std=c++17 -O3 -arch=native $flags -Xcompiler -fPIC -shared -Xptxas -v "$source" -o "${source%.cu}.so" \
+    nvcc -std=c++17 -O3 "${options[@]}" $flags -Xcompiler -fPIC -shared -Xptxas -v "$source" -o "${source%.cu}.so" \
         >"${source%.cu}.ptxas" 2>&1 &
 done
 wait
+[ "$ncu" != --compile ] || exit 0
 grep -H 'bytes spill stores' */*.ptxas | grep -v ' 0 bytes spill stores' | sort -u
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 grep -v '^#' "$here/cases.txt" | while read -r program size _; do

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 #include <stdexcept>
 
 #include "codegen/cuda_launch.h"
 #include "codegen/cuda_runtime.h"
+#include "codegen/kernel_flow.h"
 #include "codegen/lower.h"
 #include "codegen/runtime.h"
 #include "codegen/shared_memory.h"
@@ -45,21 +47,32 @@ constexpr std::string_view kHalfInclude = R"(#ifdef __CUDACC__
 
 )";
 
+constexpr std::string_view kCopyInclude = R"(#include <cuda_pipeline_primitives.h>
+
+)";
+
 /// It has one name in all kernels; in the one namespace in which all of them find it.
 constexpr std::string_view kDynamicShared = R"(// Shared memory that a launch asks for.
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 
 )";
 
-bool has_dynamic_shared(const std::vector<kernel::Program>& programs) {
+template <class F>
+bool any_kernel(const std::vector<kernel::Program>& programs, const F& holds) {
     for (const kernel::Program& program : programs) {
         for (const kernel::Step& step : program.steps) {
-            for (const kernel::Kernel& kernel : step.variants) {
-                if (dynamic_bytes(kernel) > 0) return true;
-            }
+            if (std::any_of(step.variants.begin(), step.variants.end(), holds)) return true;
         }
     }
     return false;
+}
+
+bool copies(const kernel::Kernel& kernel) {
+    bool result = false;
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        result = result || std::holds_alternative<kernel::Copy>(stmt.value);
+    });
+    return result;
 }
 
 kernel::Program lowered(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
@@ -142,7 +155,10 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     out.line("#include {}", c_string(header_name));
     out.verbatim(kIncludes);
     if (helpers.uses("half_to_float") || helpers.uses("float_to_half")) out.verbatim(kHalfInclude);
-    if (has_dynamic_shared(programs)) out.verbatim(kDynamicShared);
+    const bool has_copies = any_kernel(programs, copies);
+    if (has_copies) out.verbatim(kCopyInclude);
+    if (any_kernel(programs, [](const kernel::Kernel& kernel) { return dynamic_bytes(kernel) > 0; }))
+        out.verbatim(kDynamicShared);
     out.add("namespace {");
     out.blank();
     out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
@@ -155,6 +171,7 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     for (const fusion::LoadCache cache : caches) {
         if (cache != fusion::LoadCache::Default) out.verbatim(cached_pack_runtime(cache));
     }
+    if (has_copies) out.verbatim(copy_runtime());
     out.verbatim(launch_runtime());
     out.blank();
     if (!helpers.empty()) {

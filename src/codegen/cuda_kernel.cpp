@@ -35,16 +35,18 @@ Uses uses_of(const kernel::Body& body) {
     return uses;
 }
 
-/// The array that a statement accesses as a whole statement, and how many elements; null for the others.
+/// An array that a statement accesses as a whole statement, and how many elements.
 struct Access {
-    const Source* array = nullptr;
+    Source array;
     std::size_t count = 0;
     bool writes = false;
 };
-Access access_of(const kernel::Stmt& stmt) {
-    if (const auto* n = std::get_if<kernel::Load>(&stmt.value)) return {&n->array, n->vars.size(), false};
-    if (const auto* n = std::get_if<kernel::Store>(&stmt.value)) return {&n->array, n->values.size(), true};
-    if (const auto* n = std::get_if<kernel::Atomic>(&stmt.value)) return {&n->array, 1, true};
+std::vector<Access> accesses_of(const kernel::Stmt& stmt) {
+    if (const auto* n = std::get_if<kernel::Load>(&stmt.value)) return {{n->array, n->vars.size(), false}};
+    if (const auto* n = std::get_if<kernel::Store>(&stmt.value)) return {{n->array, n->values.size(), true}};
+    if (const auto* n = std::get_if<kernel::Atomic>(&stmt.value)) return {{n->array, 1, true}};
+    if (const auto* n = std::get_if<kernel::Copy>(&stmt.value))
+        return {{n->from, n->count, false}, {n->to, n->count, true}};
     return {};
 }
 
@@ -62,12 +64,15 @@ Type element_type(const kernel::Program& program, const kernel::Kernel& kernel, 
 struct Changes {
     std::set<ir::VarId> variables;
     std::set<Source> arrays;
-    bool barrier = false;  ///< what other threads wrote into shared memory is seen
+    bool barrier = false;  ///< what others wrote into shared memory is seen: other threads, copies
 
     void add(const kernel::Stmt& stmt) {
         if (const auto* n = std::get_if<kernel::Assign>(&stmt.value)) variables.insert(n->var);
-        if (const Access access = access_of(stmt); access.writes) arrays.insert(*access.array);
-        if (std::holds_alternative<kernel::Barrier>(stmt.value)) barrier = true;
+        for (const Access& access : accesses_of(stmt)) {
+            if (access.writes) arrays.insert(access.array);
+        }
+        barrier = barrier || std::holds_alternative<kernel::Barrier>(stmt.value) ||
+                  std::holds_alternative<kernel::Wait>(stmt.value);
     }
     [[nodiscard]] bool touch(const ir::Expr& e) const {
         if (const auto* n = ir::as<ir::Variable>(e)) return variables.count(n->id) > 0;
@@ -96,6 +101,9 @@ private:
     void stmt(const kernel::Atomic& n);
     void stmt(const kernel::Shuffle& n);
     void stmt(const kernel::Barrier& n);
+    void stmt(const kernel::Copy& n);
+    void stmt(const kernel::Commit&) { out_.line("__pipeline_commit();"); }
+    void stmt(const kernel::Wait& n) { out_.line("wait_for_copies<{}>();", n.pending); }
     void stmt(const kernel::For& n);
     void stmt(const kernel::If& n);
     void stmt(const kernel::Remark& n) { out_.line("// {}", comment_text(n.text)); }
@@ -413,6 +421,13 @@ void KernelWriter::stmt(const kernel::Barrier& n) {
     out_.add(n.scope == kernel::Barrier::Scope::Block ? "__syncthreads();" : "__syncwarp();");
 }
 
+void KernelWriter::stmt(const kernel::Copy& n) {
+    const bool through_l1 = kernel_.load_cache != fusion::LoadCache::Cg;
+    out_.line("copy_async<{}{}>({}, {});", static_cast<int>(n.count) * ir::bytes(type_of(n.from)),
+              through_l1 ? "" : ", false", address(n.to, expressions_.indices(n.to_indices)),
+              address(n.from, expressions_.indices(n.from_indices)));
+}
+
 void KernelWriter::stmt(const kernel::For& n) {
     // The body runs again after what it changes.
     Changes changes;
@@ -443,13 +458,12 @@ KernelParameters parameters_of(const kernel::Program& program, const kernel::Ker
     std::set<Source> reads = uses.sources(), writes;
     KernelParameters result;
     kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
-        const Access access = access_of(stmt);
-        if (access.array == nullptr) return;
-        (access.writes ? writes : reads).insert(*access.array);
-        if (access.count > 1) {
-            int& widest = result.widest[*access.array];
+        for (const Access& access : accesses_of(stmt)) {
+            (access.writes ? writes : reads).insert(access.array);
+            if (access.count <= 1) continue;
+            int& widest = result.widest[access.array];
             widest = std::max(widest,
-                              static_cast<int>(access.count) * ir::bytes(element_type(program, kernel, *access.array)));
+                              static_cast<int>(access.count) * ir::bytes(element_type(program, kernel, access.array)));
         }
     });
     const auto is_local = [](Source source) { return source.kind == Source::Kind::Local; };

@@ -189,6 +189,38 @@ __device__ Pack<T, n> load_{0}(const T* address) {{
     return fmt::format(kText, fusion::name(cache));
 }
 
+std::string_view copy_runtime() {
+    return R"text(// ---- Copies into shared memory while the thread goes on
+
+// `bytes` is 4, 8 or 16, and both addresses are multiples of it; all 16 may pass by the first cache. Older GPUs copy at
+// once.
+template <int bytes, bool through_l1 = true>
+__device__ void copy_async(void* to, const void* from) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    if constexpr (bytes == 16 && !through_l1)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(bytes) : "memory");
+#else
+    __pipeline_memcpy_async(to, from, bytes);
+#endif
+}
+
+// Until all batches of copies but the last n are there. What CUDA has for it waits for all but 8 at most, and does not
+// keep reads behind it.
+template <int n>
+__device__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(n) : "memory");
+#else
+    __pipeline_wait_prior(n);
+#endif
+}
+
+)text";
+}
+
 std::string_view launch_runtime() {
     return R"text(// ---- Starting kernels
 
@@ -246,9 +278,9 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "dynamic_shared", "extend_reach", "is_dense",
-        "is_valid", "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only",
-        "store", "unpack", "view_at",
+        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "copy_async", "dynamic_shared", "extend_reach",
+        "is_dense", "is_valid", "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "load_ca", "load_cg",
+        "read_only", "store", "unpack", "view_at", "wait_for_copies",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -18,6 +18,9 @@ std::string_view pack_runtime();
 /// The same loads through a cache that a schedule chooses.
 std::string cached_pack_runtime(fusion::LoadCache cache);
 
+/// Asynchronous copies: copy_async, wait_for_copies.
+std::string_view copy_runtime();
+
 /// Starting a kernel: launch.
 std::string_view launch_runtime();
 

@@ -34,6 +34,10 @@ std::vector<ir::Expr> expressions(const Stmt& stmt) {
                    [&](const Shuffle& s) {
                        list = {s.value, s.amount};
                    },
+                   [&](const Copy& s) {
+                       list = s.to_indices;
+                       list.insert(list.end(), s.from_indices.begin(), s.from_indices.end());
+                   },
                    [&](const For& s) {
                        list = {s.lo, s.hi, s.step};
                    },
@@ -192,6 +196,9 @@ private:
     }
     void visit(const Store&, Same) {}
     void visit(const Atomic&, Same) {}
+    void visit(const Copy&, Same) {}
+    void visit(const Commit&, Same) {}
+    void visit(const Wait&, Same) {}
     void visit(const Remark&, Same) {}
 
     [[nodiscard]] std::vector<std::string> local_names() const {
@@ -212,7 +219,8 @@ private:
 
 /// Follows for each shared array what happened to it. A loop's body is walked twice: its second iteration comes behind
 /// its first one. It is the text that is followed: which thread wrote which element is not known, so even a thread that
-/// reads back its own needs a barrier.
+/// reads back its own needs a barrier. Of copies it asks for a wait behind the first one only: others may be under way
+/// while what came is read.
 class SharedOrder {
 public:
     explicit SharedOrder(const Kernel& kernel) : kernel_(kernel) {}
@@ -228,6 +236,7 @@ private:
         bool written = false;
         bool stored = false;  ///< since the last barrier, by a Store
         bool dirty = false;   ///< since the last barrier, at all
+        bool copied = false;  ///< a copy into it was begun
     };
     using States = std::vector<State>;
 
@@ -238,7 +247,9 @@ private:
 
     void read(std::size_t array) {
         if (!arrays_[array].written)
-            problem(fmt::format("shared array `{}` is read before anything is written to it", name(array)));
+            problem(
+                fmt::format("shared array `{}` is read before {}", name(array),
+                            arrays_[array].copied ? "a wait for what is copied to it" : "anything is written to it"));
         else if (arrays_[array].dirty)
             problem(fmt::format("shared array `{}` is read without a barrier after it was written", name(array)));
     }
@@ -260,8 +271,13 @@ private:
         if (s.array.kind == ir::Source::Kind::Local) read(static_cast<std::size_t>(s.array.index));
     }
     void visit(const Store& s) {
-        if (s.array.kind == ir::Source::Kind::Local)
-            arrays_[static_cast<std::size_t>(s.array.index)] = {true, true, true};
+        if (s.array.kind != ir::Source::Kind::Local) return;
+        State& state = arrays_[static_cast<std::size_t>(s.array.index)];
+        state.written = state.stored = state.dirty = true;
+    }
+    void visit(const Copy& s) { arrays_[static_cast<std::size_t>(s.to.index)].copied = true; }
+    void visit(const Wait&) {
+        for (State& state : arrays_) state.written = state.written || state.copied;
     }
     void visit(const Atomic& s) {
         if (s.array.kind != ir::Source::Kind::Local) return;
@@ -289,6 +305,7 @@ private:
             arrays_[i].written = arrays_[i].written || then[i].written;
             arrays_[i].stored = arrays_[i].stored || then[i].stored;
             arrays_[i].dirty = arrays_[i].dirty || then[i].dirty;
+            arrays_[i].copied = arrays_[i].copied || then[i].copied;
         }
     }
     template <class Other>

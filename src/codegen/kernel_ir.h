@@ -14,6 +14,9 @@
 //             | update array(e*) op= e      the same where no other thread touches the element
 //             | shuffle v = e from lane     by all lanes of the warp
 //             | barrier block | warp
+//             | copy array(e*) = n of array(e*)   adjacent elements into shared memory, while the thread goes on
+//             | commit                      a batch of copies ends
+//             | wait n                      until all batches of the thread but the last n have come
 //             | for v in e..e step n { body }
 //             | if e { body } else { body }
 //             | remark text
@@ -72,6 +75,17 @@ struct Shuffle {
 };
 struct Barrier { enum class Scope : std::uint8_t { Warp, Block } scope; };
 
+/// Begins to copy `count` adjacent elements (4, 8 or 16 bytes) from global into shared memory, in one access. Neither
+/// side may change, and what is copied may not be read, until a Wait says that it is there; then the thread itself sees
+/// it, and others do after a barrier. Copies come in batches: each Commit ends one, of what its thread has begun since
+/// the one before, and a Wait is for all but the last `pending` of them.
+struct Copy {
+    ir::Source to; std::vector<ir::Expr> to_indices; ir::Source from; std::vector<ir::Expr> from_indices;
+    std::size_t count;
+};
+struct Commit {};
+struct Wait { int pending = 0; };
+
 /// lo <= var < hi in steps of `step` (Int32, positive). `unroll`: written for the compiler to unroll; otherwise it is
 /// told not to.
 struct For { ir::VarId var; ir::Expr lo, hi, step; bool unroll = false; Body body; };
@@ -83,7 +97,8 @@ struct If {
 struct Remark { std::string text; };
 
 struct Stmt {
-    std::variant<Define, Variable, Assign, Load, Store, Atomic, Shuffle, Barrier, For, If, Remark> value;
+    std::variant<Define, Variable, Assign, Load, Store, Atomic, Shuffle, Barrier, Copy, Commit, Wait, For, If, Remark>
+        value;
 };
 
 // clang-format on

@@ -246,6 +246,12 @@ private:
         line("shuffle {} = {} {} {}", variable(s.var), text(s.value), from, text(s.amount));
     }
     void statement(const Barrier& s) { line("barrier {}", s.scope == Barrier::Scope::Warp ? "warp" : "block"); }
+    void statement(const Copy& s) {
+        line("copy {}({}) = {} of {}({})", array(s.to), list(s.to_indices), s.count, array(s.from),
+             list(s.from_indices));
+    }
+    void statement(const Commit&) { line("commit"); }
+    void statement(const Wait& s) { line("wait {}", s.pending); }
     void statement(const For& s) {
         const std::string step = ir::as_int(s.step) == 1 ? "" : " step " + text(s.step);
         line("for {} in {}..{}{}{} {{", variable(s.var), text(s.lo), text(s.hi), step, s.unroll ? " unroll" : "");

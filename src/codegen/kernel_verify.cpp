@@ -24,6 +24,8 @@ namespace {
 constexpr std::int64_t kThreads = 1024;
 constexpr int kThreadsZ = 64;
 constexpr std::int64_t kAccessBytes = 16;
+/// The least that the hardware copies by itself.
+constexpr std::int64_t kCopyBytes = 4;
 
 bool is_local(ir::Source source) {
     return source.kind == ir::Source::Kind::Local;
@@ -246,6 +248,19 @@ private:
         expression(s.value, array->type, "the value of an update");
     }
 
+    void statement(const Copy& s) {
+        const auto to = access(s.to, s.to_indices), from = access(s.from, s.from_indices);
+        if (!to || !from) return;
+        check(is_local(s.to) && !is_local(s.from), "a copy from `{}` to `{}` is not from global to shared memory",
+              array_name(s.from), array_name(s.to));
+        check(to->type == from->type, "a copy of {} is made to {}", name(from->type), name(to->type));
+        width(s.from, s.count, from->type);
+        check(static_cast<std::int64_t>(s.count) * ir::bytes(from->type) >= kCopyBytes,
+              "a copy from `{}` has fewer than {} bytes", array_name(s.from), kCopyBytes);
+        note_read(s.from);
+    }
+    void statement(const Commit&) {}
+    void statement(const Wait& s) { check(s.pending >= 0, "a wait for all but {} batches", s.pending); }
     void statement(const Shuffle& s) {
         value_of(s.var, s.value);
         if (expression(s.amount, Type::Int32, "a shuffle's amount") && s.from != Shuffle::From::Index) {

@@ -271,6 +271,35 @@ private:
         }
     }
 
+    void visit(const Copy& s, Active active) {
+        std::vector<LaneValue> indices;
+        for (const ir::Expr& index : s.to_indices) indices.push_back(evaluate(index, active));
+        for (const ir::Expr& index : s.from_indices) evaluate(index, active);
+        const auto array = static_cast<std::size_t>(s.to.index);
+        for (std::size_t t = 0; t < threads_; ++t) {
+            if (certain(active, t) == Certain::No) continue;
+            const auto count = static_cast<std::int64_t>(s.count);
+            elements(array, indices, count, t, certain(active, t), [&](std::int64_t element, Certain sure) {
+                spend(1);
+                if (!cells_.copy(array, element, static_cast<int>(t), sure)) problem(cells_.problem(), array);
+            });
+        }
+    }
+
+    [[nodiscard]] static std::vector<bool> those_who_come(Active active) {
+        std::vector<bool> threads;
+        for (const Certain c : *active) threads.push_back(c == Certain::Yes);
+        return threads;
+    }
+    void visit(const Commit&, Active active) {
+        spend(cells_.touched());
+        cells_.commit(those_who_come(active));
+    }
+    void visit(const Wait& s, Active active) {
+        spend(cells_.touched());
+        cells_.wait(those_who_come(active), s.pending);
+    }
+
     void visit(const Atomic& s, Active active) {
         std::vector<LaneValue> indices;
         for (const ir::Expr& index : s.indices) indices.push_back(evaluate(index, active));

@@ -83,6 +83,7 @@ void SharedCells::touch(std::size_t array, std::int64_t element) {
 }
 
 bool SharedCells::sees(const Cell& c, int thread) {
+    if (c.copy >= 0) return false;
     if (c.seen == Seen::Block) return true;
     if (c.writer < 0 || thread < 0 || c.atomic) return false;
     return c.writer == thread || (c.seen == Seen::Warp && warp_of(c.writer) == warp_of(thread));
@@ -105,16 +106,22 @@ SharedCells::Result SharedCells::read(std::size_t array, std::int64_t element, i
     }
     if (c.written == Certain::Yes && sees(c, thread)) return Result::Proved;
     if (!surely || c.vague || c.written == Certain::Maybe) return Result::Unproved;
-    problem_ = c.written == Certain::No
-                   ? fmt::format("{} is read, but nothing is in it", name(array, element))
-                   : fmt::format("{} is read by thread {} without a barrier after thread {} wrote it",
-                                 name(array, element), thread, c.writer);
+    problem_ = c.written == Certain::No ? fmt::format("{} is read, but nothing is in it", name(array, element))
+               : c.copy >= 0            ? fmt::format("{} is read by thread {} while a copy into it is under way",
+                                                      name(array, element), thread)
+                             : fmt::format("{} is read by thread {} without a barrier after thread {} wrote it",
+                                           name(array, element), thread, c.writer);
     return Result::Wrong;
 }
 
 /// Whether what is in an element is replaced while others may be reading or writing it.
 bool SharedCells::races(std::size_t array, std::int64_t element, int thread) {
     const Cell& c = cell(array, element);
+    if (c.copy >= 0 && c.written == Certain::Yes && !c.vague) {
+        problem_ =
+            fmt::format("{} is written by thread {} while a copy into it is under way", name(array, element), thread);
+        return true;
+    }
     const bool writes = c.written == Certain::Yes && !c.vague && !sees(c, thread);
     if (!writes && !still_read(c, thread)) return false;
     problem_ = fmt::format("{} is written by thread {} without a barrier after others {} it", name(array, element),
@@ -143,8 +150,29 @@ bool SharedCells::write(std::size_t array, std::int64_t element, int thread, Cer
         c.vague = true;
     }
     c.seen = Seen::Writer;
+    c.copy = kNobody;
     c.writer = surely || c.writer == thread ? static_cast<std::int16_t>(thread) : kNobody;
     return !race;
+}
+
+bool SharedCells::copy(std::size_t array, std::int64_t element, int thread, Certain certain) {
+    const bool fine = write(array, element, thread, certain);
+    cell(array, element).copy = 0;
+    return fine;
+}
+
+void SharedCells::commit(const std::vector<bool>& threads) {
+    for (const std::size_t i : touched_) {
+        Cell& c = cells_[i];
+        if (c.copy >= 0 && c.writer >= 0 && threads[static_cast<std::size_t>(c.writer)]) ++c.copy;
+    }
+}
+
+void SharedCells::wait(const std::vector<bool>& threads, int pending) {
+    for (const std::size_t i : touched_) {
+        Cell& c = cells_[i];
+        if (c.copy > pending && c.writer >= 0 && threads[static_cast<std::size_t>(c.writer)]) c.copy = kNobody;
+    }
 }
 
 SharedCells::Result SharedCells::update(std::size_t array, std::int64_t element, int thread, Certain certain) {
@@ -180,20 +208,24 @@ SharedCells::Result SharedCells::update_own(std::size_t array, std::int64_t elem
     return fine ? Result::Proved : Result::Unproved;
 }
 
+/// Copies that are under way stay what they are: a barrier waits for none.
 void SharedCells::block_barrier() {
-    for (const std::size_t i : touched_) {
-        Cell& c = cells_[i];
+    const auto under_way = [&](std::size_t i) { return cells_[i].copy >= 0; };
+    const auto done = std::stable_partition(touched_.begin(), touched_.end(), under_way);
+    for (auto i = done; i != touched_.end(); ++i) {
+        Cell& c = cells_[*i];
         c.seen = Seen::Block;
         c.atomic = c.vague = c.touched = false;
         c.writer = c.reader = c.reader_warp = c.older_warp = kNobody;
     }
-    touched_.clear();
+    touched_.erase(done, touched_.end());
 }
 
 void SharedCells::warp_barrier(const std::vector<bool>& warps) {
     for (const std::size_t i : touched_) {
         Cell& c = cells_[i];
-        if (c.seen == Seen::Writer && c.writer >= 0 && warps[static_cast<std::size_t>(warp_of(c.writer))]) {
+        if (c.seen == Seen::Writer && c.copy < 0 && c.writer >= 0 &&
+            warps[static_cast<std::size_t>(warp_of(c.writer))]) {
             c.seen = Seen::Warp;
             c.atomic = false;
         }
@@ -221,7 +253,8 @@ void SharedCells::join(const SharedCells& other, bool by_warp) {
         a.seen = std::min(a.seen, b.seen);
         a.atomic = a.atomic || b.atomic;
         a.before = std::min({a.before, b.before, a.seen});
-        a.vague = a.vague || b.vague || !same_writer;
+        a.vague = a.vague || b.vague || !same_writer || (a.copy >= 0) != (b.copy >= 0);
+        if (a.copy < 0 || (b.copy >= 0 && b.copy < a.copy)) a.copy = b.copy;
         if (!same_writer && !(same_warp && a.seen == Seen::Warp)) a.writer = kNobody;
         // Who may still be reading is asked for what is certain only: what one way alone has is forgotten.
         if (a.reader != b.reader || a.reader_warp != b.reader_warp) a.reader = a.reader_warp = kNobody;

@@ -27,11 +27,17 @@ public:
     Result read(std::size_t array, std::int64_t element, int thread, Certain certain);
     /// ... is written. False where that is a race with another thread: `problem` says which.
     bool write(std::size_t array, std::int64_t element, int thread, Certain certain);
+    /// ... gets a copy of something, which has begun. While it is under way nobody may touch the element.
+    bool copy(std::size_t array, std::int64_t element, int thread, Certain certain);
     /// ... is updated by an atomic operation, which others may do at the same time. Thread -1: by any one.
     Result update(std::size_t array, std::int64_t element, int thread, Certain certain);
     /// ... is updated by a thread that no other one may come between (an exclusive update).
     Result update_own(std::size_t array, std::int64_t element, int thread, Certain certain);
     [[nodiscard]] const std::string& problem() const { return problem_; }
+
+    /// Threads (those that certainly come by) end a batch of copies, or wait for all but their last `pending` batches.
+    void commit(const std::vector<bool>& threads);
+    void wait(const std::vector<bool>& threads, int pending);
 
     void block_barrier();
     /// For the warps that take part.
@@ -52,6 +58,7 @@ private:
         Seen before = Seen::Block;           ///< of what was there before updates
         bool vague = false;                  ///< who wrote is not certain: others may see it as well
         bool touched = false;                ///< in `touched_`
+        std::int16_t copy = kNobody;         ///< under way: how many batches have ended since it began
         std::int16_t writer = kNobody;       ///< thread
         std::int16_t reader = kNobody;       ///< thread, since the last barrier of its warp
         std::int16_t reader_warp = kNobody;  ///< of `reader`; kSeveral: readers of different warps

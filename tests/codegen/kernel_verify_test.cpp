@@ -368,6 +368,31 @@ TEST_F(KernelIr, ABarrierStandsBetweenWritingAndReading) {
         Strings{});
 }
 
+TEST_F(KernelIr, ACopyGoesFromGlobalToSharedMemory) {
+    kernel().block = {64, 1, 1};  // a thread for each cell
+    share();
+    const Stmt copy{Copy{kLocal, {thread_x_}, kImg, {thread_x_}, 1}};
+    EXPECT_EQ(problems({copy, {Commit{}}, {Wait{0}}, store(thread_x_, cell(thread_x_))}), Strings{});
+    kernel().body.clear();
+    EXPECT_EQ(problems({copy, {Commit{}}, store(thread_x_, cell(thread_x_))}),
+              only("shared array `cells` is read before a wait for what is copied to it"));
+    kernel().body.clear();
+    EXPECT_EQ(problems({{Copy{kImg, {thread_x_}, kLocal, {thread_x_}, 1}}}),
+              only("a copy from `cells` to `img` is not from global to shared memory"));
+    kernel().body.clear();
+    EXPECT_EQ(problems({{Copy{kLocal, {thread_x_}, {ir::Source::Kind::Input, 1}, {thread_x_}, 1}}}),
+              only("a copy of int32 is made to float32"));
+    kernel().body.clear();
+    EXPECT_EQ(problems({{Copy{kLocal, {thread_x_}, kImg, {thread_x_}, 8}}}),
+              only("an access to `img` has 8 elements of 4 bytes"));
+    kernel().body.clear();
+    EXPECT_EQ(problems({{Wait{-1}}}), only("a wait for all but -1 batches"));
+    program_.pipeline.inputs[0].type = kernel().shared[0].type = Type::UInt8;
+    kernel().body.clear();
+    EXPECT_EQ(problems({{Copy{kLocal, {thread_x_}, kImg, {thread_x_}, 2}}}),
+              only("a copy from `img` has fewer than 4 bytes"));
+}
+
 TEST_F(KernelIr, ALoopComesRoundAgain) {
     share();
     const ir::VarId i = variable("i");
@@ -419,6 +444,9 @@ TEST_F(KernelIr, Text) {
         {If{thread_y_ < number(2), {barrier(Barrier::Scope::Warp)}, {{Remark{"nothing"}}}, If::Uniform::Warp}},
         {Atomic{kOut, {block_}, ir::ReduceOp::Max, use(s)}},
         {Atomic{kOut, {block_}, ir::ReduceOp::Sum, use(s), true}},
+        {Copy{kLocal, {thread_x_, number(0)}, kImg, {thread_x_}, 4}},
+        {Commit{}},
+        {Wait{2}},
         {Store{kOut, {thread_x_ * number(2)}, {use(r), use(s)}, block_ < number(9)}}};
     EXPECT_EQ(to_string(program_), R"(program p
 
@@ -448,6 +476,9 @@ step 0
         }
         atomic out(block) max= s
         update out(block) += s
+        copy cells(thread_x, 0) = 4 of img(thread_x)
+        commit
+        wait 2
         store out(thread_x * 2) = x_2, s where block < 9
 )");
 }

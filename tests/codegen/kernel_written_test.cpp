@@ -89,6 +89,36 @@ TEST_F(WrittenTest, ABarrierShowsWhatOthersWrote) {
            {"shared array `cells(63)` is read by thread 0 without a barrier after thread 63 wrote it"});
 }
 
+TEST_F(WrittenTest, AThreadSeesWhatItCopiedWhenItHasWaited) {
+    const auto copy = [&](const ir::Expr& at) -> Stmt {
+        return {Copy{{ir::Source::Kind::Local, 0}, {at}, {ir::Source::Kind::Input, 0}, {at}, 1}};
+    };
+    const Stmt commit{Commit{}}, wait{Wait{0}}, all_but_one{Wait{1}};
+    const std::vector<std::string> too_early{
+        "shared array `cells(0)` is read by thread 0 while a copy into it is under way"};
+    expect(follow({copy(thread_), commit, wait, read(thread_)}), 64, 0);
+    expect(follow({copy(thread_), commit, read(thread_)}), 0, 64, too_early);
+    expect(follow({copy(thread_), wait, read(thread_)}), 0, 64, too_early);
+    expect(follow({copy(thread_), commit, all_but_one, read(thread_)}), 0, 64, too_early);
+    expect(follow({copy(thread_), commit, commit, all_but_one, read(thread_)}), 64, 0);
+    // Others need a barrier behind the wait; none waits by itself.
+    const ir::Expr mirrored = subtract(number(63), thread_);
+    expect(follow({copy(thread_), commit, wait, barrier(), read(mirrored)}), 64, 0);
+    expect(follow({copy(thread_), commit, barrier(), read(thread_)}), 0, 64, too_early);
+    expect(follow({copy(thread_), commit, wait, read(mirrored)}), 0, 64,
+           {"shared array `cells(63)` is read by thread 0 without a barrier after thread 63 wrote it"});
+    // Its own slot is free again once it was read.
+    expect(follow({copy(thread_), commit, wait, read(thread_), copy(thread_), commit, wait, read(thread_)}), 128, 0);
+    expect(follow({copy(thread_), commit, store(thread_)}), 0, 0,
+           {"shared array `cells(0)` is written by thread 0 while a copy into it is under way"});
+    // Who may not have come by has not certainly waited.
+    const Stmt maybe{If{less(table(thread_), number(3)), {wait}, {}}};
+    expect(follow({copy(thread_), commit, maybe, wait, read(thread_)}), 64, 0);
+    const Stmt way{If{less(number(9), ir::size_ref(0)), {wait}, {}, If::Uniform::Block}};
+    expect(follow({copy(thread_), commit, way, read(thread_)}), 0, 64);
+    expect(follow({copy(thread_), commit, way, wait, read(thread_)}), 64, 0);
+}
+
 TEST_F(WrittenTest, AThreadUpdatesItsOwn) {
     const auto update = [&](const ir::Expr& at) -> Stmt {
         const ir::Expr one = ir::float_constant(ir::Type::Float32, 1);

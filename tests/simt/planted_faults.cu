@@ -1,4 +1,5 @@
 // Kernels with a fault in how they use shared memory and barriers, each beside its correct form: `bad` chooses.
+#include <cuda_pipeline_primitives.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -389,6 +390,49 @@ __global__ void read_in_loop(const int* __restrict__ in, int* __restrict__ out) 
     out[i] = sum + weight[0];
 }
 
+template <bool bad>
+__global__ void copy_under_way(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int slot[threads];
+    const int i = threadIdx.x;
+    __pipeline_memcpy_async(&slot[i], &in[i], 4);
+    __pipeline_commit();
+    if constexpr (!bad) __pipeline_wait_prior(0);
+    out[i] = slot[i];
+}
+
+// Batches come in their order.
+template <bool bad>
+__global__ void copy_of_a_later_batch(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int slot[2][threads];
+    const int i = threadIdx.x;
+    __pipeline_memcpy_async(&slot[0][i], &in[i], 4);
+    __pipeline_commit();
+    __pipeline_memcpy_async(&slot[1][i], &in[threads - 1 - i], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    out[i] = slot[bad ? 1 : 0][i];
+}
+
+template <bool bad>
+__global__ void copy_over_a_copy(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ int slot[threads];
+    const int i = threadIdx.x;
+    __pipeline_memcpy_async(&slot[bad ? i / 2 : i], &in[i], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    out[i] = slot[bad ? i / 2 : i];
+}
+
+template <bool bad>
+__global__ void misaligned_copy(const int* __restrict__ in, int* __restrict__ out) {
+    __shared__ __align__(8) int slot[threads];
+    const int i = threadIdx.x;
+    if (i % 2 == 0 && i < 32) __pipeline_memcpy_async(&slot[i], &in[i + (bad ? 1 : 0)], 8);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    if (i % 2 == 0 && i < 32) out[i] = slot[i];
+}
+
 // 40 KB, which is legal alone.
 __global__ void large_shared(const int* __restrict__ in, int* __restrict__ out) {
     __shared__ int tile[10 * 1024];
@@ -445,6 +489,10 @@ const Entry entries[] = {
     ENTRY(wide_copy),
     ENTRY(copy_by_function),
     ENTRY(read_in_loop),
+    ENTRY(copy_under_way),
+    ENTRY(copy_of_a_later_batch),
+    ENTRY(copy_over_a_copy),
+    ENTRY(misaligned_copy),
     ENTRY(overflow),
 };
 

@@ -181,6 +181,18 @@ void on_access(const void* pointer, std::size_t bytes, const void* pc) {
     }
 }
 
+void forget_shared(const void* pointer, std::size_t bytes, const void* pc) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
+    Block& block = *running.block;
+    const Grid& grid = *block.grid;
+    if (begin >= grid.static_begin && begin < grid.static_end)
+        block.static_cells.view().set(begin - grid.static_begin, bytes, unwritten);
+    else if (begin - dynamic_begin() < dynamic_limit)
+        block.dynamic_cells.view().set(begin - dynamic_begin(), bytes, unwritten);
+    else
+        refuse(Verdict::OutOfBounds, Access::Write, Cell(), Space(), begin, bytes, 0, pc);
+}
+
 template void on_access<Access::Read>(const void*, std::size_t, const void*);
 template void on_access<Access::Write>(const void*, std::size_t, const void*);
 template void on_access<Access::Atomic>(const void*, std::size_t, const void*);

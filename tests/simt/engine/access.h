@@ -11,4 +11,7 @@ namespace simt {
 template <Access access>
 void on_access(const void* pointer, std::size_t bytes, const void* pc);
 
+/// What is in shared memory there is lost: as if nobody had written it. Anything else is out of bounds.
+void forget_shared(const void* pointer, std::size_t bytes, const void* pc);
+
 }  // namespace simt

@@ -44,6 +44,15 @@ struct Collective {
     }
 };
 
+/// An asynchronous copy that its lane has not waited for.
+struct PendingCopy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+    std::size_t batch;  ///< its number: how many the lane had ended before
+    const void* pc;     ///< where it began
+};
+
 struct Lane {
     enum class State : std::uint8_t { New, Ready, Running, Waiting, Exited } state = State::New;
     View view{};
@@ -56,6 +65,8 @@ struct Lane {
     std::uint64_t value = 0;  ///< given to a shuffle or vote; then what it gives back
     Shuffle shuffle{};
     int argument = 0, width = 0;
+    std::vector<PendingCopy> copies;
+    std::size_t batch = 0;  ///< of copies that it begins now
 };
 
 /// The cells of shared memory. What they say of earlier blocks, of whatever kernel, their eras give away.

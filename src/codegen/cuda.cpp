@@ -29,6 +29,7 @@ constexpr std::string_view kIncludes = R"(
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

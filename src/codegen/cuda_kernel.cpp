@@ -190,6 +190,7 @@ void KernelWriter::write(const std::string& function, Density density) {
     const int threads = kernel_.block[0] * kernel_.block[1] * kernel_.block[2];
     out_.open(
         fmt::format("__global__ void __launch_bounds__({}) {}({})", threads, function, fmt::join(parameters, ", ")));
+    out_.line("wait_for_previous_kernel();");
     declare_shared();
     declare_specials();
     body(kernel_.body);

@@ -250,11 +250,48 @@ const T& kernel_value(const T& argument) {
     return static_cast<int32_t>(argument.value);
 }
 
+// Where the kernels of one call go, one after the other.
+struct Queue {
+    CUstream_st* stream;
+    bool follows_kernel = false;  // what was put into the stream last is a kernel of this call
+};
+
+// First in every kernel. On devices of capability 9.0 or newer a kernel's blocks may take their places while the last
+// blocks of the one before are at work; here they wait until that one is over, and all that it wrote is to be seen. As
+// every kernel waits, so are all before it. Only then may the next one come: there are never more than two at work.
+// (What is compiled for the host never runs.)
+__device__ inline void wait_for_previous_kernel() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+// Whether the code that the current device runs has that wait: it is there where nvcc compiled for 9.0 or newer, which
+// says nothing about the device (it may translate what was compiled for an older one). So it is for all kernels of this
+// file or for none, and a device is asked once.
+[[maybe_unused]] bool kernels_wait(const void* kernel) {
+    enum Answer { unknown, no, yes };
+    static std::atomic<Answer> answers[64];
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return false;
+    std::atomic<Answer>* const known = device < 64 ? &answers[device] : nullptr;
+    Answer answer = known != nullptr ? known->load(std::memory_order_relaxed) : unknown;
+    if (answer == unknown) {
+        cudaFuncAttributes attributes{};
+        if (cudaFuncGetAttributes(&attributes, kernel) != cudaSuccess) return false;
+        answer = attributes.ptxVersion >= 90 ? yes : no;
+        if (known != nullptr) known->store(answer, std::memory_order_relaxed);
+    }
+    return answer == yes;
+}
+
 // Puts a kernel into the stream, unless its grid is empty. `dynamic_bytes` are of shared memory, beyond what kernels
 // have without asking. Asking is repeated for each launch: it is cheap, and there is nothing to remember for devices.
+// The first kernel of a call starts when all is over that the stream held before, whoever put it there.
 template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
-[[maybe_unused]] pipe_status launch(CUstream_st* stream, void (*kernel)(Parameters...), const int64_t (&grid)[3],
-                                    dim3 block, const Arguments&... arguments) {
+[[maybe_unused]] pipe_status launch(Queue& queue, void (*kernel)(Parameters...), const int64_t (&grid)[3], dim3 block,
+                                    const Arguments&... arguments) {
     if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) return PIPE_OK;
     if (grid[0] >= kernel_limit || grid[1] > 65535 || grid[2] > 65535) return PIPE_ERROR_SIZE;
     if (!(is_valid(arguments) && ...)) return PIPE_ERROR_SIZE;
@@ -262,13 +299,19 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
         constexpr auto limit = cudaFuncAttributeMaxDynamicSharedMemorySize;
         if (cudaFuncSetAttribute(kernel, limit, dynamic_bytes) != cudaSuccess) return PIPE_ERROR_DEVICE;
     }
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]));
     config.blockDim = block;
     config.dynamicSmemBytes = dynamic_bytes;
-    config.stream = stream;
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...);
-    return error == cudaSuccess ? PIPE_OK : PIPE_ERROR_DEVICE;
+    config.stream = queue.stream;
+    config.attrs = &early;
+    config.numAttrs = queue.follows_kernel && kernels_wait(reinterpret_cast<const void*>(kernel)) ? 1 : 0;
+    if (cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...) != cudaSuccess) return PIPE_ERROR_DEVICE;
+    queue.follows_kernel = true;
+    return PIPE_OK;
 }
 )text";
 }
@@ -278,9 +321,10 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "copy_async", "dynamic_shared", "extend_reach",
-        "is_dense", "is_valid", "kernel_limit", "kernel_value", "launch", "launch_grid", "load", "load_ca", "load_cg",
-        "read_only", "store", "unpack", "view_at", "wait_for_copies",
+        "Argument", "Offset", "Pack", "Queue", "ReadOnly", "Word", "WordOf", "copy_async", "dynamic_shared",
+        "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "launch", "launch_grid",
+        "load", "load_ca", "load_cg", "queue", "read_only", "store", "unpack", "view_at", "wait_for_copies",
+        "wait_for_previous_kernel",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -168,16 +168,16 @@ int sum(const float* values, float* result, int count, int threads, cudaStream_t
     return cudaLaunchKernelEx(&config, sum_kernel, reinterpret_cast<const float4*>(values), result, quads);
 }
 
-int increment_often(int* values, int times, const bool* wait, cudaStream_t stream) {
+int increment_often(int* values, int times, const bool* wait, bool first_early, cudaStream_t stream) {
     cudaLaunchAttribute early = {};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config = configuration(dim3(2), dim3(32), stream);
     config.attrs = &early;
-    config.numAttrs = 1;
     for (int i = 0; i < times; ++i) {
         const auto kernel = wait[i] ? increment_early<true> : increment_early<false>;
         const int* in = values + 64 * i;
+        config.numAttrs = i > 0 || first_early ? 1 : 0;
         const cudaError_t error = cudaLaunchKernelEx(&config, kernel, in, values + 64 * (i + 1));
         if (error != cudaSuccess) return error;
     }

@@ -102,7 +102,8 @@ std::string increment(const std::vector<char>& wait) {
     std::iota(values.begin(), values.begin() + 64, 0);
     const DeviceArray<int> array(values);
     const simt::CatchFaults caught;
-    EXPECT_EQ(increment_often(array.data(), times, reinterpret_cast<const bool*>(wait.data()), nullptr), cudaSuccess);
+    EXPECT_EQ(increment_often(array.data(), times, reinterpret_cast<const bool*>(wait.data()), false, nullptr),
+              cudaSuccess);
     if (cudaDeviceSynchronize() == cudaSuccess) {
         for (int i = 0; i < 64; ++i) EXPECT_EQ(array.download()[64 * times + i], i + times);
     }
@@ -115,7 +116,7 @@ TEST(Filters, AKernelThatMayStartEarlyMustWait) {
     for (std::uint64_t seed = 0; seed < orders; ++seed) {
         simt::set_order(seed);
         EXPECT_EQ(increment({1, 1, 1}), "");
-        EXPECT_EQ(increment({0, 1}), "");  // before the first one is a copy, which is over
+        EXPECT_EQ(increment({0, 1}), "");  // the first one starts when the copy before it is over
         EXPECT_TRUE(contains(increment({1, 0}), "written by the previous kernel, which may still run"));
     }
 }
@@ -126,10 +127,10 @@ TEST(Filters, AKernelThatDoesNotWaitLeavesItsSuccessorsInDoubt) {
     const bool first = true, second = false;
     simt::set_order(0);
     const simt::CatchFaults caught;
-    ASSERT_EQ(increment_often(a.data(), 1, &first, nullptr), cudaSuccess);
-    ASSERT_EQ(increment_often(b.data(), 1, &second, nullptr), cudaSuccess);
+    ASSERT_EQ(increment_often(a.data(), 1, &first, false, nullptr), cudaSuccess);
+    ASSERT_EQ(increment_often(b.data(), 1, &second, true, nullptr), cudaSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess) << caught.text();
-    ASSERT_EQ(increment_often(a.data() + 64, 1, &first, nullptr), cudaSuccess);
+    ASSERT_EQ(increment_often(a.data() + 64, 1, &first, true, nullptr), cudaSuccess);
     EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
     EXPECT_TRUE(contains(caught.text(), "has not waited itself"));
 }

@@ -21,8 +21,9 @@ int blur_by_blocks(const float* img, float* out, int rows, int columns, CUstream
 int histogram(const unsigned char* img, unsigned* bins, int count, CUstream_st* stream);
 /// `count` is a multiple of 4, `threads` a power of two from 32 on; `values` is aligned to 16 bytes.
 int sum(const float* values, float* result, int count, int threads, CUstream_st* stream);
-/// values[64 * times + i] = values[i] + times, by launches that may start early; `wait` says which wait.
-int increment_often(int* values, int times, const bool* wait, CUstream_st* stream);
+/// values[64 * times + i] = values[i] + times, by launches that may start early, the first where `first_early` says so;
+/// `wait` says which wait.
+int increment_often(int* values, int times, const bool* wait, bool first_early, CUstream_st* stream);
 /// A launch with so much dynamic shared memory, which does nothing else (it faults if it runs).
 int ask_for_shared(int bytes, bool allow, int* attribute_error, CUstream_st* stream);
 /// ticket[i]: how many of the 3 x 64 lanes have come before.

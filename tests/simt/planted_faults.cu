@@ -433,6 +433,24 @@ __global__ void misaligned_copy(const int* __restrict__ in, int* __restrict__ ou
     if (i % 2 == 0 && i < 32) out[i] = slot[i];
 }
 
+// Launched twice, the second time so that it may start early.
+template <bool bad>
+__global__ void missing_wait(const int* __restrict__ in, int* __restrict__ out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    if constexpr (!bad) cudaGridDependencySynchronize();
+#endif
+    out[threadIdx.x] = in[threadIdx.x];
+}
+
+// Launched behind cudaMemsetAsync: plainly, or so that it may start early.
+template <bool bad>
+__global__ void early_behind_memset(const int* __restrict__ in, int* __restrict__ out) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+    out[threadIdx.x] += in[threadIdx.x];
+}
+
 // 40 KB, which is legal alone.
 __global__ void large_shared(const int* __restrict__ in, int* __restrict__ out) {
     __shared__ int tile[10 * 1024];
@@ -494,6 +512,8 @@ const Entry entries[] = {
     ENTRY(copy_over_a_copy),
     ENTRY(misaligned_copy),
     ENTRY(overflow),
+    ENTRY(missing_wait),
+    ENTRY(early_behind_memset),
 };
 
 }  // namespace
@@ -506,7 +526,20 @@ int launch_planted(const char* name, bool bad, const int* in, int* out, cudaStre
         config.gridDim = dim3(std::strcmp(name, "between_blocks") == 0 ? 2 : 1);
         config.dynamicSmemBytes = std::strcmp(name, "dynamic_bounds") == 0 ? threads * sizeof(int) : 0;
         config.stream = stream;
-        return cudaLaunchKernelEx(&config, bad ? entry.bad : entry.good, in, out);
+        const Kernel kernel = bad ? entry.bad : entry.good;
+        cudaLaunchAttribute early = {};
+        early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        early.val.programmaticStreamSerializationAllowed = 1;
+        config.attrs = &early;
+        if (std::strcmp(name, "missing_wait") == 0) {
+            if (const cudaError_t error = cudaLaunchKernelEx(&config, kernel, in, out)) return error;
+            config.numAttrs = 1;
+        }
+        if (std::strcmp(name, "early_behind_memset") == 0) {
+            if (const cudaError_t error = cudaMemsetAsync(out, 0, threads * sizeof(int), stream)) return error;
+            config.numAttrs = bad ? 1 : 0;
+        }
+        return cudaLaunchKernelEx(&config, kernel, in, out);
     }
     return -1;
 }

@@ -55,8 +55,12 @@ void set_order(Order order);
 /// 0 is forward, 1 backward, anything else a seed.
 void set_order(std::uint64_t seed);
 
+/// The device's compute capability, and what its kernels are compiled for: 90 is 9.0, which it is without this.
+void set_capability(int number);
+
 struct Statistics {
     std::uint64_t launches = 0, blocks = 0, lanes = 0;
+    std::uint64_t early_launches = 0;                   ///< of these: while the kernel before may still be at work
     std::uint64_t global_read = 0, global_written = 0;  ///< bytes that lanes asked for, before any cache
     std::uint64_t shared_read = 0, shared_written = 0;
     std::uint64_t atomics = 0;

@@ -98,6 +98,7 @@ using blurx_view = View<float, Offset<dense>, 0, 0, 1>;
 // blur.pipe:2: blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
 __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view<true> blurx, int32_t y_tiles,
     int32_t x_tiles, int32_t x_inner_end, int32_t y_inner_end) {
+    wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
@@ -131,6 +132,7 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
 template <bool dense>
 __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_view<dense> blurx, int32_t y_tiles,
     int32_t x_tiles, int32_t x_end, int32_t y_end) {
+    wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
@@ -144,19 +146,19 @@ __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_v
 }
 
 template <bool dense>
-pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream, const img_view<dense>& img,
+pipe_status launch_blurx([[maybe_unused]] const Plan& plan, Queue& queue, const img_view<dense>& img,
     const blurx_view<dense>& blurx) {
     [[maybe_unused]] const int64_t R = plan.R;
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (img.aligned(16) && blurx.aligned(16)) {
             const int64_t launch_grid[] = {((C + 2 + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, blurx_wide, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
+            return launch(queue, blurx_wide, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
                 Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
         }
     }
     const int64_t launch_grid[] = {((C + 2 + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, blurx_kernel<dense>, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
+    return launch(queue, blurx_kernel<dense>, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
         Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
 }
 
@@ -164,6 +166,7 @@ pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream,
 //   with blur.pipe:3: blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
 __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx, out_view<true> out, int32_t R,
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
+    wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
@@ -197,6 +200,7 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
 template <bool dense>
 __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> blurx, out_view<dense> out, int32_t R,
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
+    wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     const int32_t thread_x = int32_t(threadIdx.x);
     const int32_t thread_y = int32_t(threadIdx.y);
@@ -211,19 +215,19 @@ __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> bl
 }
 
 template <bool dense>
-pipe_status launch_out([[maybe_unused]] const Plan& plan, CUstream_st* stream, const blurx_view<dense>& blurx,
+pipe_status launch_out([[maybe_unused]] const Plan& plan, Queue& queue, const blurx_view<dense>& blurx,
     const out_view<dense>& out) {
     [[maybe_unused]] const int64_t R = plan.R;
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (blurx.aligned(16) && out.aligned(16)) {
             const int64_t launch_grid[] = {((C + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, out_wide, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+            return launch(queue, out_wide, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
                 Argument{(C + 127) >> 7, 1}, Argument{(R + 7) >> 3, 1});
         }
     }
     const int64_t launch_grid[] = {((C + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+    return launch(queue, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
         Argument{(C + 31) >> 5, 1}, Argument{(R + 7) >> 3, 1});
 }
 
@@ -234,8 +238,9 @@ pipe_status run(const blur_args& args, const Plan& plan, [[maybe_unused]] const 
     [[maybe_unused]] const auto img = view_of<img_view<dense>>(args.img, plan.img);
     [[maybe_unused]] const auto out = view_of<out_view<dense>>(args.out, plan.out);
     [[maybe_unused]] const auto blurx = view_of<blurx_view<dense>>(workspace + plan.regions[0], plan.blurx);
-    if (const pipe_status status = launch_blurx<dense>(plan, stream, img, blurx)) return status;
-    if (const pipe_status status = launch_out<dense>(plan, stream, blurx, out)) return status;
+    Queue queue{stream};
+    if (const pipe_status status = launch_blurx<dense>(plan, queue, img, blurx)) return status;
+    if (const pipe_status status = launch_out<dense>(plan, queue, blurx, out)) return status;
     return PIPE_OK;
 }
 

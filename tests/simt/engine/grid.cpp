@@ -100,13 +100,18 @@ bool run_blocks(Block& block, Grid& grid) {
 
 bool run_grid(Grid& grid, bool overlaps, LastKernel& last) {
     static thread_local Block block;
-    overlaps = overlaps && last.begin != 0;
+    if (overlaps && last.begin == 0) {
+        launch_fault(Kind::Race, grid.kernel,
+                     "the launch may start early, but what stands before it in the stream is no kernel");
+        return false;
+    }
     grid.begin = next_era();
     grid.previous = overlaps ? last.begin : grid.begin;
     grid.wait_is_not_enough = overlaps && !last.all_before_over;
     find_static(block, grid);
     block.dynamic_cells.reserve(grid.dynamic_bytes);
     ++counts.launches;
+    if (overlaps) ++counts.early_launches;
     const bool completed = run_blocks(block, grid);
     mark_static(block, grid, unallocated);
     last = {grid.begin, !overlaps || grid.waited};

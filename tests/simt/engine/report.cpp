@@ -94,6 +94,11 @@ void block_fault(Kind kind, const std::string& what) {
               text(running.block->index) + "\n  " + what + "\n"});
 }
 
+void launch_fault(Kind kind, const void* function, const std::string& what) {
+    const std::string kernel = kernel_name(function);
+    keep({kind, kernel, heading(kind, what) + "  at the launch of kernel " + kernel + "\n"});
+}
+
 void host_fault(Kind kind, const std::string& what, const std::string& where) {
     keep({kind, {}, heading(kind, what) + "  at " + where + "\n"});
 }

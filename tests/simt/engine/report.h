@@ -14,8 +14,9 @@ namespace simt {
 /// As it would be reported, for later.
 Fault fault_of(Kind kind, const Lane& lane, const std::string& what, const std::string& where,
                const std::string& other = {});
-/// Of a block that can go no further, or of the host.
+/// Of a block that can go no further, of a launch, or of the host.
 void block_fault(Kind kind, const std::string& what);
+void launch_fault(Kind kind, const void* kernel, const std::string& what);
 void host_fault(Kind kind, const std::string& what, const std::string& where);
 
 std::string text(Site site);

@@ -20,6 +20,8 @@ namespace {
 
 thread_local cudaError_t last_error = cudaSuccess;
 
+int capability = 90;  // of the device, and what kernels are compiled for
+
 constexpr std::size_t shared_limit = 48 * 1024;         // of a block, without being asked for
 constexpr std::size_t shared_optin_limit = 227 * 1024;  // and with
 
@@ -87,6 +89,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Call* c
         overlaps = overlaps || (config.attrs[i].id == cudaLaunchAttributeProgrammaticStreamSerialization &&
                                 config.attrs[i].val.programmaticStreamSerializationAllowed != 0);
     }
+    if (overlaps && capability < 90) return result(cudaErrorNotSupported);
     Grid grid;
     grid.call = call;
     grid.kernel = kernel;
@@ -101,6 +104,10 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, Call* c
     });
 }
 
+void set_capability(int number) {
+    capability = number;
+}
+
 std::size_t first_unwritten(const void* device_pointer, std::size_t bytes) {
     return device().first_unwritten(device_pointer, bytes);
 }
@@ -113,6 +120,11 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
     if (value < 0 || static_cast<std::size_t>(value) + static_shared(kernel) > shared_optin_limit)
         return result(cudaErrorInvalidValue);
     dynamic_limits[kernel] = static_cast<std::size_t>(value);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+    *attributes = {capability, capability};
     return cudaSuccess;
 }
 
@@ -195,8 +207,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
         case cudaDevAttrMultiProcessorCount: *value = 132; return cudaSuccess;
         case cudaDevAttrL2CacheSize: *value = 50 << 20; return cudaSuccess;
         case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; return cudaSuccess;
-        case cudaDevAttrComputeCapabilityMajor: *value = 9; return cudaSuccess;
-        case cudaDevAttrComputeCapabilityMinor: *value = 0; return cudaSuccess;
+        case cudaDevAttrComputeCapabilityMajor: *value = capability / 10; return cudaSuccess;
+        case cudaDevAttrComputeCapabilityMinor: *value = capability % 10; return cudaSuccess;
         case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 228 * 1024; return cudaSuccess;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = static_cast<int>(shared_optin_limit); return cudaSuccess;
     }
@@ -213,6 +225,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
     X(cudaErrorInvalidDevice, "invalid device ordinal")                                             \
     X(cudaErrorInvalidResourceHandle, "invalid resource handle")                                    \
     X(cudaErrorLaunchFailure, "unspecified launch failure")                                         \
+    X(cudaErrorNotSupported, "operation not supported")                                             \
     X(cudaErrorStreamCaptureUnsupported, "operation not permitted when stream is capturing")        \
     X(cudaErrorStreamCaptureInvalidated, "operation failed due to a previous error during capture") \
     X(cudaErrorStreamCaptureImplicit, "operation would make the legacy stream depend on a capturing blocking stream")

@@ -1,0 +1,116 @@
+// Kernels that start while the one before is at work: which are launched so, that they wait, and that the emulator
+// finds what is wrong where generated code forgets a part of it.
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "codegen/generated.h"
+#include "simt.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+
+namespace pipec::testing {
+namespace {
+
+// Three kernels; with one row, the first has nothing to do.
+constexpr const char* kProgram = R"(pipeline p(a: float32[R, C]) -> o: float32[R, C] {
+    above(x): float32 = sum(y in 0..C) a(x, y)
+    total(x): float32 = sum(y in 0..C) a(x, y) * a(x, y)
+    o(x, y) = total(x) - (if x > 0 then above(x - 1) else a(x, y))
+})";
+
+/// What came of a launch, on a device of this capability.
+struct Outcome {
+    std::string report;  ///< faults, differences
+    std::uint64_t launches = 0, early = 0;
+};
+Outcome outcome(const std::string& source, int rows, int capability = 90) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", kProgram);
+    const ir::Pipeline& pipeline = compiled.pipelines.at(0);
+    std::mt19937_64 rng(1);
+    const reference::Arguments arguments = random_arguments(pipeline, {{"R", rows}, {"C", 40}}, Fill::Smooth, rng);
+    const DeviceLibrary library(generate_cuda("p", kProgram).header, "p.h", source);
+    Outcome result;
+    simt::set_capability(capability);
+    simt::reset_statistics();
+    try {
+        const auto actual = run_device(library.info("p"), arguments);
+        result.report = difference(reference::run(pipeline, arguments).at("o"), actual.at("o"));
+    } catch (const std::runtime_error& error) {
+        result.report = error.what();
+    }
+    result.launches = simt::statistics().launches;
+    result.early = simt::statistics().early_launches;
+    simt::set_capability(90);
+    return result;
+}
+
+std::string source() {
+    return generate_cuda("p", kProgram).source;
+}
+
+/// `text` with `to` in place of `from`.
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+    const std::size_t at = text.find(from);
+    if (at == std::string::npos) throw std::logic_error("no `" + from + "` in the generated code");
+    return text.replace(at, from.size(), to);
+}
+
+/// Without the wait in any version of a kernel.
+std::string without_wait(const std::string& kernel) {
+    const std::regex wait("(\\) " + kernel + "(_\\w+)?\\([^{]*\\{\\n)    wait_for_previous_kernel\\(\\);\\n");
+    const std::string text = source(), result = std::regex_replace(text, wait, "$1");
+    if (result == text) throw std::logic_error("no kernel " + kernel + " that waits");
+    return result;
+}
+
+bool contains(const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(DependentLaunch, AllKernelsButTheFirstMayStartEarly) {
+    const Outcome result = outcome(source(), 5);
+    EXPECT_EQ(result.report, "");
+    EXPECT_EQ(result.launches, 3u);
+    EXPECT_EQ(result.early, 2u);
+}
+
+// What is not launched is no kernel before.
+TEST(DependentLaunch, TheFirstIsTheOneThatHasSomethingToDo) {
+    const Outcome result = outcome(source(), 1);
+    EXPECT_EQ(result.report, "");
+    EXPECT_EQ(result.launches, 2u);
+    EXPECT_EQ(result.early, 1u);
+}
+
+TEST(DependentLaunch, OlderDevicesKnowNothingOfIt) {
+    const Outcome result = outcome(source(), 5, 89);
+    EXPECT_EQ(result.report, "");
+    EXPECT_EQ(result.launches, 3u);
+    EXPECT_EQ(result.early, 0u);
+}
+
+TEST(DependentLaunch, AForgottenWaitIsFound) {
+    EXPECT_EQ(outcome(without_wait("above"), 5).report, "") << "the first need not wait";
+    // Nothing that `total` touches is of `above`, but its own successor then knows nothing of that.
+    EXPECT_TRUE(contains(outcome(without_wait("total"), 5).report, "has not waited itself"));
+    EXPECT_TRUE(contains(outcome(without_wait("o"), 5).report, "the previous kernel, which may still run"));
+}
+
+TEST(DependentLaunch, AnEarlyStartBehindACopyIsFound) {
+    const std::string text = replaced(source(), "bool follows_kernel = false", "bool follows_kernel = true");
+    EXPECT_TRUE(contains(outcome(text, 5).report, "what stands before it in the stream is no kernel"));
+    // As if a kernel without blocks had been launched.
+    const std::string skipped =
+        replaced(source(), "if (grid[0] < 1 ", "queue.follows_kernel = true;\n    if (grid[0] < 1 ");
+    EXPECT_TRUE(contains(outcome(skipped, 1).report, "what stands before it in the stream is no kernel"));
+}
+
+TEST(DependentLaunch, AnEarlyStartOnAnOlderDeviceIsFound) {
+    const std::string text = replaced(source(), "attributes.ptxVersion >= 90", "true");
+    EXPECT_NE(outcome(text, 5, 89).report, "");
+}
+
+}  // namespace
+}  // namespace pipec::testing

@@ -9,6 +9,7 @@
 #include "codegen/lower.h"
 #include "driver/compile.h"
 #include "driver/diagnostics.h"
+#include "driver/explain.h"
 #include "driver/fast_math.h"
 #include "driver/files.h"
 #include "driver/nvcc.h"
@@ -138,6 +139,7 @@ int run_compiler(const Options& options) {
 
 int run_main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "run") == 0) return run_command(argc - 1, argv + 1);
+    if (argc > 1 && std::strcmp(argv[1], "explain") == 0) return explain_command(argc - 1, argv + 1);
     const auto parsed = parse_options(argc, argv);
     if (const auto* finished = std::get_if<Finished>(&parsed)) {
         if (finished->exit_code == kExitSuccess) {

@@ -1,0 +1,9 @@
+// `pipec explain`: why a pipeline runs on a GPU as it does.
+#pragma once
+
+namespace pipec::driver {
+
+/// Runs the subcommand; argv[0] is "explain". Returns the exit code (driver/options.h). Throws FileError and BadPaths.
+int explain_command(int argc, char** argv);
+
+}  // namespace pipec::driver

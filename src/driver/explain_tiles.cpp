@@ -1,0 +1,143 @@
+#include "driver/explain_tiles.h"
+
+#include <algorithm>
+
+#include "support/integers.h"
+
+namespace pipec::driver::explain {
+
+namespace {
+
+using fusion::GroupFacts;
+using fusion::GroupSchedule;
+using fusion::Strategy;
+
+constexpr int kWarp = 32;
+/// A dimension with no more points lies in every lane of a register tile as a whole (codegen/register_shape.cpp).
+constexpr std::int64_t kShortExtent = 8;
+
+std::int64_t round_up(std::int64_t a, std::int64_t unit) {
+    return ceil_quotient(a, unit) * unit;
+}
+
+/// Threads of the team that computes a tile.
+std::array<int, 3> team(const GroupSchedule& s) {
+    if (s.strategy == Strategy::Otptb) return s.block;
+    const int x = std::min(s.block[0], kWarp), y = std::min(s.block[1], kWarp / x);
+    return {x, y, std::min(s.block[2], kWarp / (x * y))};
+}
+
+void cut_scratch_tile(const GroupFacts& facts, GroupReport& report) {
+    const std::size_t rank = facts.extents.size();
+    const std::array<int, 3> lanes = team(report.schedule);
+    for (std::size_t g = 0; g < rank; ++g) {
+        const std::size_t axis = rank - 1 - g;
+        const std::int64_t points = axis > 2 ? 1 : std::int64_t{report.schedule.tile[axis]} * lanes[axis];
+        report.tile.push_back(round_up(points, facts.units[g]));
+    }
+}
+
+/// Points, in group coordinates, that reads of inputs and of other kernels reach beyond a tile in one dimension.
+poly::Distance reach_of_reads(const GroupFacts& facts, std::size_t dim) {
+    poly::Distance all;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        const poly::Distance& own = facts.group.reach[m][dim];
+        for (const fusion::Load* load : fusion::global_loads(facts, m)) {
+            for (const auto& index : load->indices) {
+                if (!index || index->dim < 0) continue;
+                const poly::Alignment& a = facts.group.alignment[m][static_cast<std::size_t>(index->dim)];
+                if (a.dim != static_cast<int>(dim)) continue;
+                // den * index = num * v + offset, and g = scale * v: index k lies at scale / num * (den * k - offset).
+                all.lo = std::min(all.lo, own.lo + floor_quotient(index->lo * a.scale, index->num));
+                all.hi = std::max(all.hi, own.hi + ceil_quotient(index->hi * a.scale, index->num));
+            }
+        }
+    }
+    return all;
+}
+
+/// Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp. Code generation may
+/// leave out more of them, so that strips begin with sectors of memory.
+void cut_register_tile(const GroupFacts& facts, GroupReport& report) {
+    const std::size_t rank = facts.extents.size();
+    report.tile.assign(rank, 1);
+    std::size_t axis = 0;
+    std::optional<std::size_t> lane_dim;
+    for (std::size_t g = rank; g-- > 0;) {
+        report.tile[g] = facts.units[g];
+        if (!lane_dim && g > 0 && facts.extents[g] <= kShortExtent) {
+            report.tile[g] = round_up(facts.extents[g], facts.units[g]);
+            continue;
+        }
+        if (axis > 2) continue;
+        report.tile[g] = round_up(report.schedule.tile[axis], facts.units[g]);
+        if (axis == 0) lane_dim = g;
+        ++axis;
+    }
+    report.warp_tile = report.tile;
+    if (!lane_dim) return;
+    const std::int64_t columns = report.tile[*lane_dim];
+    const poly::Distance reach = reach_of_reads(facts, *lane_dim);
+    const std::int64_t idle = ceil_quotient(-reach.lo, columns) + ceil_quotient(reach.hi, columns);
+    report.tile[*lane_dim] = columns * std::max<std::int64_t>(1, kWarp - idle);
+    report.warp_tile[*lane_dim] = columns * kWarp;
+}
+
+std::int64_t tiles_along(const GroupFacts& facts, const GroupReport& report, std::size_t dim) {
+    return std::max<std::int64_t>(1, ceil_quotient(facts.extents[dim], report.tile[dim]));
+}
+
+void describe_part(const GroupFacts& facts, std::size_t member, const GroupReport& report, StageReport& stage) {
+    stage.computed = stage.owned = 1;
+    std::vector<bool> has(report.tile.size(), false);
+    for (std::size_t d = 0; d < facts.group.alignment[member].size(); ++d) {
+        const poly::Alignment& a = facts.group.alignment[member][d];
+        TilePart part;
+        part.dim = a.dim;
+        if (a.dim < 0) {
+            part.name = "all";
+            part.computed = facts.stages[member].hi[d] - facts.stages[member].lo[d];
+            part.owned = static_cast<double>(part.computed);
+        } else {
+            const auto g = static_cast<std::size_t>(a.dim);
+            has[g] = true;
+            part.name = report.dims[g];
+            const std::int64_t own = std::max<std::int64_t>(1, report.tile[g] / a.scale);
+            const poly::TileExtent extent = poly::tile_extent(a, facts.group.reach[member][g], report.tile[g]);
+            part.computed = extent.count;
+            part.before = std::max<std::int64_t>(0, -extent.first);
+            part.after = std::max<std::int64_t>(0, extent.first + extent.count - own);
+            part.owned = static_cast<double>(report.tile[g]) / static_cast<double>(a.scale);
+            if (!report.warp_tile.empty() && report.warp_tile[g] != report.tile[g]) {
+                part.computed = report.warp_tile[g] / a.scale;  // every lane computes
+            }
+        }
+        stage.computed *= static_cast<double>(part.computed);
+        stage.owned *= part.owned;
+        stage.part.push_back(std::move(part));
+    }
+    // All tiles along a dimension that the stage has not compute the same of it.
+    for (std::size_t g = 0; g < has.size(); ++g) {
+        if (!has[g]) stage.owned /= static_cast<double>(tiles_along(facts, report, g));
+    }
+}
+
+}  // namespace
+
+void describe_tiles(const GroupFacts& facts, GroupReport& report) {
+    if (report.schedule.strategy == Strategy::Stage || facts.extents.empty()) return;
+    if (report.schedule.strategy == Strategy::RegisterTile) {
+        cut_register_tile(facts, report);
+    } else {
+        cut_scratch_tile(facts, report);
+    }
+    double computed = 0, owned = 0;
+    for (std::size_t m = 0; m < report.stages.size(); ++m) {
+        describe_part(facts, m, report, report.stages[m]);
+        computed += report.stages[m].computed;
+        owned += report.stages[m].owned;
+    }
+    report.redundant = owned > 0 ? std::max(0.0, computed / owned - 1) : 0;
+}
+
+}  // namespace pipec::driver::explain

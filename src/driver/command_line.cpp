@@ -69,7 +69,9 @@ Examples:
   pipec --strategy otpw blur.pipe        fuse what can be, a tile for each warp
   pipec -MMD -MF blur.d blur.pipe        also write a rule for make with the files imported
   pipec run blur.pipe --in img=a.png --out out=b.png
-                                         compile and run on images (see `pipec run --help`))";
+                                         compile and run on images (see `pipec run --help`)
+  pipec explain --cost-model paper blur.pipe
+                                         say what is fused, how it is tiled, and why)";
 
 }  // namespace
 
@@ -130,7 +132,7 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
-    return "Usage: pipec [options] file.pipe\n       pipec run [options] file.pipe\n";
+    return "Usage: pipec [options] file.pipe\n       pipec run [options] file.pipe\n       pipec explain [options] file.pipe\n";
 }
 
 std::string HelpFormatter::make_footer(const CLI::App*) const {

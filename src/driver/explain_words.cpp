@@ -192,7 +192,8 @@ std::string resources(const GroupReport& group, const fusion::Gpu& gpu) {
 
 std::string grid(const fusion::TimePrediction& t) {
     const std::string waves = t.waves < 0.05 ? "less than 0.1 waves" : fmt::format("{:.1f} waves", t.waves);
-    return fmt::format("{} blocks, {} at once on a multiprocessor, {}", count(t.blocks), t.blocks_per_sm, waves);
+    return fmt::format("{} block{}, {} at once on a multiprocessor, {}", count(t.blocks), t.blocks == 1 ? "" : "s",
+                       t.blocks_per_sm, waves);
 }
 
 std::vector<Term> terms(const fusion::TimePrediction& t) {

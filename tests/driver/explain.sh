@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# pipec explain: what the report says, the page, and what is refused. Times are the model's and are not compared.
+here=$(dirname "$(realpath "$0")")
+source "$here/lib.sh" "$1"
+page=$here/explain_page.py
+examples=$(realpath "$here/../../examples")
+cat >blur.pipe <<'EOF'
+pipeline blur(img: uint8[R + 2, C + 2]) -> out: float32[R, C] {
+    curve(v in 0..256) = sum(i in 1..20) pow(v / 255.0, i) / i
+    half(x, y) = img(x, y) / 2
+    rows(x, y) = half(x, y) + half(x + 1, y) + half(x + 2, y)
+    out(x, y) = curve(clamp((rows(x, y) + rows(x, y + 1) + rows(x, y + 2)) / 9, 0, 255))
+}
+EOF
+cat >two.pipe <<'EOF'
+pipeline first(a: float32[N]) -> o: float32[N] { o(x) = 2 * a(x) }
+pipeline total(a: int32[N]) -> count: int32[16] {
+    accumulate count(b in 0..16): int32 = 0 {
+        for x in 0..N { count(a(x) % 16) += 1 }
+    }
+}
+EOF
+echo 'pipeline p(a: float32[N]) -> o: float32[N] { o(x) = a(x + 1) }' >wrong.pipe
+
+# The schedule that the options give, kernel by kernel.
+run explain blur.pipe; exits 0; is_silent; prints "R = 2048, C = 2048"
+run explain --strategy stage --gpu h100 blur.pipe; exits 0; is_silent
+prints "blur: 3 kernels, predicted "; prints "NVIDIA H100 SXM, R = 2048, C = 2048"
+prints "kernel 3: out"; prints "each point by itself, through global memory"; prints "with half"
+prints "bound by "; prints "+ launch"
+run explain --gpu a100 --tune-for R=100,C=200 --strategy otpw --tile 4x8 blur.pipe; exits 0; is_silent
+prints "NVIDIA A100"; prints "R = 100, C = 200"; prints "kernel 2: rows, out"
+prints "tile       8 x 128 (x, y)"
+prints "shared memory, 16.6 KB  8 x 130 (+2%)  y +2  blur.pipe:4"
+prints "output, 80.0 KB"
+prints "reads 20.6 KB of inputs and 1.02 KB of stages, writes 80.0 KB"
+prints "16.6 KB of shared memory a block"
+prints "2 kernels apart"
+prints 'impossible: `out` reads `curve` in dimension `v` at no constant'; prints "(blur.pipe:5)"
+run explain --strategy register_tile --tile 4x8 blur.pipe; exits 0
+prints "in registers only"; prints "with lanes that serve their neighbours 8 x 128"; prints "rows  registers"
+run explain --strategy hybrid --frac-reg 0.5 blur.pipe; exits 0; prints "50% of x in registers"
+prints "registers and shared memory, "
+run --emit schedule --strategy otptb blur.pipe -o blur.json; exits 0
+run explain --schedule blur.json blur.pipe; exits 0; prints "one for each block, in shared memory"
+run explain --cost-model paper --gpu v100 blur.pipe; exits 0; prints "NVIDIA Tesla V100"
+run explain -ffast-math --strategy register_tile blur.pipe; exits 0
+run explain two.pipe; exits 0; prints "first: 1 kernel"; prints "total: 1 kernel"
+prints "without 1 kernel of which nothing is predicted"; prints '`count` accumulates'
+check "lines are short" [ "$(awk 'length > 110' .out | wc -l)" -eq 0 ]
+cp blur.pipe copy.pipe
+run explain copy.pipe -o report.txt; exits 0; is_silent; exists report.txt; cp report.txt first.txt
+run explain copy.pipe -o report.txt; check "the same bytes" cmp first.txt report.txt
+
+# The page.
+run explain --html blur.pipe -o blur.html --strategy otpw --tile 4x8; exits 0; is_silent
+check "the page" python3 "$page" blur.html "blur.pipe" "Kernel 2: rows and out" "One kernel instead of two" "blur.pipe:5" "8 x 130"
+run explain --html two.pipe -o two.html; exits 0
+check "a page of two pipelines" python3 "$page" two.html "first" "total" "not predicted"
+for example in camera_pipe pyramid_blend bilateral_grid; do
+    run explain --html "$examples/$example.pipe" -o "$example.html" -w; exits 0
+    check "the page of $example" python3 "$page" "$example.html" "$example.pipe"
+done
+cp blur.pipe 'a<b>&"c.pipe'
+run explain --html 'a<b>&"c.pipe' -o odd.html; exits 0
+check "names are escaped" python3 "$page" odd.html 'a<b>&"c.pipe'
+run explain --html - -o stdin.html <blur.pipe; exits 0
+check "standard input" python3 "$page" stdin.html '<stdin>'
+
+# What is refused leaves no file.
+run explain wrong.pipe -o none.txt; exits 1; says "[out-of-bounds]"; absent none.txt
+run explain blur.pipe --tune-for Q=3 -o none.txt; exits 1; says 'there is no size `Q`'; absent none.txt
+run explain blur.pipe --strategy otptb --block 24 -o none.txt; exits 1; says "[schedule]"; absent none.txt
+run explain; exits 2; says "no input file"
+run explain blur.pipe two.pipe; exits 2; says "one file is explained at a time"
+run explain blur.pipe --htlm; exits 2; says 'did you mean `--html`?'
+run explain blur.pipe --emit cuda; exits 2; says 'unknown option `--emit`'
+run explain blur.pipe --gpu none; exits 2; says '`none` is no GPU that is known'
+run explain blur.pipe --schedule blur.json --strategy otpw; exits 2; says "exclude each other"
+run explain blur.pipe -o ''; exits 2; says "a file name is empty"
+run explain missing.pipe; exits 3; says "missing.pipe"
+run explain blur.pipe --schedule missing.json; exits 3; says "missing.json"
+run explain blur.pipe -o nowhere/report.txt; exits 3; says "nowhere"
+run explain blur.pipe -o ./blur.pipe; exits 2; says "would be overwritten"; check "the program is there" cmp blur.pipe copy.pipe
+run explain blur.pipe --schedule blur.json -o blur.json; exits 2; says "would be overwritten"
+if [ -w /dev/full ]; then run explain blur.pipe -o /dev/full; exits 3; fi
+run explain --help; exits 0; prints "Usage: pipec explain"; prints "--html"
+finish

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# compile.sh PIPEC EXAMPLE.pipe: nvcc takes the generated code without a warning for several GPUs, and no kernel spills.
+# compile.sh PIPEC EXAMPLE.pipe: nvcc takes the generated code without a warning for several GPUs, no kernel spills, and
+# each waits for the one before it where it may start early.
 # Exit code 77: there is no nvcc.
 set -euo pipefail
 pipec=$1 program=$2
@@ -12,7 +13,13 @@ trap 'rm -rf "$directory"' EXIT
 name=$(basename "$program" .pipe)
 "$pipec" --target cuda "$program" -o "$directory/$name.cu"
 for arch in sm_75 sm_80 sm_90; do
-    "$nvcc" -std=c++17 -O3 -arch=$arch -Werror all-warnings -Xptxas -v -c "$directory/$name.cu" -o "$directory/$name.o" \
-        >"$directory/$arch" 2>&1 || { cat "$directory/$arch"; exit 1; }
+    "$nvcc" -std=c++17 -O3 -arch=$arch -Werror all-warnings -Xptxas -v --keep --keep-dir "$directory" \
+        -c "$directory/$name.cu" -o "$directory/$name.o" >"$directory/$arch" 2>&1 || { cat "$directory/$arch"; exit 1; }
 done
 python3 "$here/ptxas.py" "$directory"/sm_*
+
+# In the PTX of the last, no kernel touches global memory before it has waited.
+awk '/\.entry/ { waited = 0; ++kernels }
+     /griddepcontrol\.wait/ { waited = 1; ++waits }
+     /^[ \t]*(@!?%p[0-9]+ )?(ld|st|atom|red|cp)\./ && !/\.(param|shared|local|const)\./ && !waited { print "FAIL " $0; bad = 1 }
+     END { exit bad || kernels == 0 || waits != kernels }' "$directory/$name.ptx"

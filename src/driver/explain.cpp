@@ -18,6 +18,7 @@
 #include "driver/options.h"
 #include "driver/outputs.h"
 #include "driver/response_files.h"
+#include "driver/run_steps.h"
 #include "driver/schedule.h"
 #include "support/render.h"
 #include "support/unicode.h"
@@ -55,23 +56,6 @@ Examples:
   pipec explain blur.pipe
   pipec explain blur.pipe --cost-model paper --gpu a100 --tune-for R=1080,C=1920
   pipec explain blur.pipe --html -o blur.html)";
-
-/// What is left over, in the order in which it was written.
-void refuse_extras(const CLI::App& app) {
-    const std::vector<std::string> extras = app.remaining();
-    if (extras.empty()) return;
-    const std::string name = extras[0].substr(0, extras[0].find('='));
-    if (!name.starts_with("-") || name == "-") {
-        throw CLI::ParseError(fmt::format("`{}`: one file is explained at a time", name), kExitUsage);
-    }
-    std::vector<std::string> names;
-    for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& known : option->get_lnames()) names.push_back(classic_name("--" + known));
-    }
-    const auto close = closest_name(name, names);
-    const std::string advice = close ? fmt::format("; did you mean `{}`?", *close) : "";
-    throw CLI::ParseError(fmt::format("unknown option `{}`{}", name, advice), kExitUsage);
-}
 
 /// The GPU and the sizes are for the prediction, whatever the schedule comes from.
 std::optional<std::string> wrong(const ExplainOptions& options) {
@@ -117,7 +101,7 @@ Parsed parse_explain_options(int argc, char** argv) {
     std::reverse(arguments.options.begin(), arguments.options.end());  // CLI11 takes them from the back
     try {
         app.parse(std::move(arguments.options));
-        refuse_extras(app);
+        refuse_extras(app, "one file is explained at a time");
         if (const auto message = wrong(options)) throw CLI::ParseError(*message, kExitUsage);
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});

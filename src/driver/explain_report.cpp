@@ -65,8 +65,10 @@ private:
     [[nodiscard]] std::variant<codegen::kernel::Step, std::string> generate(const poly::Group& group,
                                                                             const GroupSchedule& schedule) const;
     [[nodiscard]] std::variant<fusion::GroupFacts, poly::Illegal> facts_of(const std::vector<int>& stages) const;
+    [[nodiscard]] std::string why_unknown(const std::vector<int>& stages) const;
     GroupReport describe(const fusion::PredictedGroup& predicted) const;
     void describe_stages(const fusion::PredictedGroup& predicted, GroupReport& report) const;
+    /// The first stage that accumulates.
     [[nodiscard]] std::optional<std::string> impure(const std::vector<int>& stages) const;
     [[nodiscard]] Alternative best(const fusion::GroupFacts& facts, Strategy strategy) const;
     [[nodiscard]] std::vector<Alternative> alternatives(const fusion::PredictedGroup& predicted) const;
@@ -139,6 +141,13 @@ std::variant<fusion::GroupFacts, poly::Illegal> Explainer::facts_of(const std::v
 
 // ---------------------------------------------------------------------------------------------------------- one group
 
+std::string Explainer::why_unknown(const std::vector<int>& stages) const {
+    if (const auto accumulate = impure(stages)) {
+        return fmt::format("`{}` accumulates, and the model knows nothing of how", *accumulate);
+    }
+    return "by the model's count it is beyond the limits of the GPU";
+}
+
 GroupReport Explainer::describe(const fusion::PredictedGroup& predicted) const {
     GroupReport report;
     report.schedule = predicted.schedule;
@@ -146,7 +155,7 @@ GroupReport Explainer::describe(const fusion::PredictedGroup& predicted) const {
     const std::vector<int> stages = members(predicted.schedule);
     describe_stages(predicted, report);
     if (!predicted.facts) {
-        report.unknown = impure(stages).value_or("the model knows nothing of such stages");
+        report.unknown = why_unknown(stages);
         return report;
     }
     const poly::Group& group = predicted.facts->group;
@@ -161,7 +170,7 @@ GroupReport Explainer::describe(const fusion::PredictedGroup& predicted) const {
     }
     report.traffic = fusion::traffic(*predicted.facts);
     describe_tiles(*predicted.facts, report);
-    if (!predicted.time) report.unknown = impure(stages).value_or("beyond the limits of the GPU, by the model's count");
+    if (!predicted.time) report.unknown = why_unknown(stages);
     report.alternatives = alternatives(predicted);
     if (stages.size() > 1) report.apart = apart(stages);
     return report;
@@ -206,7 +215,7 @@ void Explainer::describe_stages(const fusion::PredictedGroup& predicted, GroupRe
 std::optional<std::string> Explainer::impure(const std::vector<int>& stages) const {
     for (const int s : stages) {
         if (facts_.at(static_cast<std::size_t>(s)).pure) continue;
-        return fmt::format("`{}` accumulates, of which the model knows nothing", stage(s).name);
+        return stage(s).name;
     }
     return std::nullopt;
 }
@@ -308,8 +317,8 @@ Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
         result.refusal = "a kernel between them reads the one and is read by the other";
         return result;
     }
-    if (const auto reason = impure(stages)) {
-        result.refusal = *reason;
+    if (const auto accumulate = impure(stages)) {
+        result.refusal = fmt::format("`{}` accumulates, and the model does not judge tiles of that", *accumulate);
         return result;
     }
     std::vector<Alternative> all;

@@ -15,15 +15,19 @@ std::vector<std::string> verify_flow(const ir::Pipeline& pipeline, const Kernel&
 
 /// Calls `f` on every statement, also those inside of others, in the order of the text.
 template <class F>
-void for_each_stmt(const Body& body, const F& f) {
-    for (const Stmt& stmt : body) {
-        f(stmt);
-        if (const auto* loop = std::get_if<For>(&stmt.value)) for_each_stmt(loop->body, f);
-        if (const auto* branch = std::get_if<If>(&stmt.value)) {
-            for_each_stmt(branch->then, f);
-            for_each_stmt(branch->otherwise, f);
-        }
+void for_each_stmt(const Body& body, const F& f);
+template <class F>
+void for_each_stmt(const Stmt& stmt, const F& f) {
+    f(stmt);
+    if (const auto* loop = std::get_if<For>(&stmt.value)) for_each_stmt(loop->body, f);
+    if (const auto* branch = std::get_if<If>(&stmt.value)) {
+        for_each_stmt(branch->then, f);
+        for_each_stmt(branch->otherwise, f);
     }
+}
+template <class F>
+void for_each_stmt(const Body& body, const F& f) {
+    for (const Stmt& stmt : body) for_each_stmt(stmt, f);
 }
 
 /// The expressions that a statement evaluates itself (not those of statements inside of it), in order; none is null.

@@ -101,16 +101,24 @@ std::vector<Pack> RegisterCode::packs(const std::vector<Element>& elements, std:
 }
 
 /// The lane's own reads, several elements at once where that is allowed.
-void RegisterCode::loads(kernel::Body& body) {
+std::vector<RowLoad> RegisterCode::loads() {
+    const auto says_row = [&](const ir::Expr& index) {
+        bool has_unit = false;
+        ir::for_each_node(index, [&](const ir::Expr& node) { has_unit = has_unit || node == unit_; });
+        return !has_unit && !ir::as_int(index);
+    };
+    std::vector<RowLoad> result;
     std::vector<Element> elements;
     for (const ir::Expr& e : reads_) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
     for (const Pack& pack : packs(elements, shape_.load_bytes)) {
-        kernel::Load load{{}, elements[pack.front()].source, with_bases(elements[pack.front()].indices)};
+        const std::vector<ir::Expr>& indices = elements[pack.front()].indices;
+        RowLoad& row = result.emplace_back(RowLoad{{{}, elements[pack.front()].source, with_bases(indices)}, {}});
         for (const std::size_t i : pack) {
-            load.vars.push_back(ir::as<ir::Variable>(loaded_.at(reads_[i].get()).expr)->id);
+            row.load.vars.push_back(ir::as<ir::Variable>(loaded_.at(reads_[i].get()).expr)->id);
         }
-        add(body, std::move(load));
+        std::copy_if(indices.begin(), indices.end(), std::back_inserter(row.row), says_row);
     }
+    return result;
 }
 
 /// The tile (of a moved one: what it would have been) owns a row of points, and the lane's part of it. Lanes that
@@ -232,10 +240,13 @@ void RegisterCode::outputs(kernel::Body& body) {
     for (const Member& m : space_.members) {
         if (m.live) store_rows(computed, m);
     }
-    kernel::Body loaded;
-    loads(loaded);
+    std::vector<RowLoad> loaded = loads();
     body.insert(body.end(), bases_.begin(), bases_.end());
-    body.insert(body.end(), loaded.begin(), loaded.end());
+    if (interior_ && shape_.prefetch > 0) {
+        computed = with_prefetch(space_, std::move(loaded), std::move(computed), shape_.prefetch);
+    } else {
+        for (RowLoad& row : loaded) add(body, std::move(row.load));
+    }
     body.insert(body.end(), computed.begin(), computed.end());
 }
 

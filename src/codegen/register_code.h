@@ -20,6 +20,7 @@
 #include "codegen/kernel_build.h"
 #include "codegen/kernel_ir.h"
 #include "codegen/pack.h"
+#include "codegen/register_prefetch.h"
 #include "codegen/register_shape.h"
 #include "codegen/rewrite.h"
 #include "codegen/tile_space.h"
@@ -54,7 +55,10 @@ public:
 
     /// Throws a Refusal.
     kernel::Kernel build() {
-        return space_.kernel(space_.members.back().definition.name, [&](bool interior) { return code(interior); });
+        kernel::Kernel kernel =
+            space_.kernel(space_.members.back().definition.name, [&](bool interior) { return code(interior); });
+        place_prefetched(kernel);
+        return kernel;
     }
     /// Of all that was stored.
     [[nodiscard]] const Reach& reach() const { return reach_; }
@@ -106,7 +110,7 @@ private:
     Value lane_value(const Member& m, Offsets offsets);
     Value fetched(const Value& value, std::int64_t lanes, const std::string& name);
     std::vector<Pack> packs(const std::vector<Element>& elements, std::int64_t most_bytes);
-    void loads(kernel::Body& body);
+    std::vector<RowLoad> loads();
     [[nodiscard]] std::string name_of(ir::Source source) const;
 
     Rewriter& rewriter() { return space_.rewriter; }

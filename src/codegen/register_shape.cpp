@@ -106,6 +106,7 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
             throw Refusal("the group has fewer dimensions than the block of warps");
         }
     }
+    shape.prefetch = schedule.prefetch;
     shape.shift = shifts(group, shape.lane_dim);
     shape.cuts[shape.lane_dim].size = kWarp * shape.columns;
     shape.cuts[shape.lane_dim].step = shape.columns;

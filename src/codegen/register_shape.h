@@ -26,6 +26,7 @@ struct RegisterShape {
     std::set<ir::Source> fetched_sums;  ///< arrays whose column sums come from other lanes, not their elements
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
+    int prefetch = 0;  ///< rows that are copied ahead into shared memory; 0: all are loaded into registers first
 };
 
 /// The shape that a schedule asks for, without lanes that store nothing. Throws a Refusal.

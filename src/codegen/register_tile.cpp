@@ -29,7 +29,9 @@ Needs needs_of(const kernel::Program& program, const kernel::Kernel& kernel) {
         if (count > 1) needs[array] = std::max(needs[array], static_cast<std::int64_t>(count) * ir::bytes(type));
     };
     kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
-        if (const auto* load = std::get_if<kernel::Load>(&stmt.value)) add_need(load->array, load->vars.size());
+        if (const auto* copy = std::get_if<kernel::Copy>(&stmt.value)) add_need(copy->from, copy->count);
+        const auto* load = std::get_if<kernel::Load>(&stmt.value);
+        if (load != nullptr && load->array.kind != ir::Source::Kind::Local) add_need(load->array, load->vars.size());
         if (const auto* store = std::get_if<kernel::Store>(&stmt.value)) add_need(store->array, store->values.size());
     });
     return needs;

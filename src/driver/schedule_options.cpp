@@ -50,6 +50,10 @@ void parse_field(Field field, std::string_view text, fusion::GroupSchedule& grou
             group.frac_reg = parse_number<double>(text);
             check_value(field, group.frac_reg);
             return;
+        case Field::Prefetch:
+            group.prefetch = parse_number<int>(text);
+            check_value(field, group.prefetch);
+            return;
         case Field::LoadCache: group.load_cache = fusion::parse_load_cache(text); return;
     }
 }
@@ -58,7 +62,8 @@ const char* form(Field field) {
     switch (field) {
         case Field::Block:
         case Field::Tile: return "XxYxZ";
-        case Field::Vector: return "N";
+        case Field::Vector:
+        case Field::Prefetch: return "N";
         case Field::Split: return "x|y|z";
         case Field::FracReg: return "F";
         case Field::LoadCache: break;
@@ -73,6 +78,8 @@ const char* help(Field field) {
         case Field::Vector: return "otptb, otpw: adjacent columns that a thread computes and moves at once";
         case Field::Split: return "hybrid: the dimension that is cut into shared memory and registers";
         case Field::FracReg: return "hybrid: the part of it that is in registers, 0 to 1";
+        case Field::Prefetch:
+            return "register_tile: rows of inputs that are copied ahead into shared memory; 0 is none";
         case Field::LoadCache: break;
     }
     return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";

@@ -22,6 +22,8 @@ constexpr std::array<int, 3> kMaxThreads{1024, 1024, 64};
 /// Far beyond what fits shared memory or registers.
 constexpr int kMaxTile = 4096;
 constexpr int kMaxVector = 16;
+/// More than the rows of any tile whose points fit into registers.
+constexpr int kMaxPrefetch = 64;
 
 /// The number of `word` among the words.
 template <class Words>
@@ -50,6 +52,7 @@ std::string_view name(Field field) {
         case Field::Vector: return "vector";
         case Field::Split: return "split";
         case Field::FracReg: return "frac_reg";
+        case Field::Prefetch: return "prefetch";
         case Field::LoadCache: break;
     }
     return "load_cache";
@@ -65,6 +68,7 @@ bool has(Strategy strategy, Field field) {
         case Field::Block:
         case Field::Tile: return strategy != Strategy::Stage;
         case Field::Vector: return strategy == Strategy::Otptb || strategy == Strategy::Otpw;
+        case Field::Prefetch: return strategy == Strategy::RegisterTile;
         case Field::Split:
         case Field::FracReg: break;
     }
@@ -78,6 +82,7 @@ void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to) {
         case Field::Vector: to.vector = from.vector; return;
         case Field::Split: to.split = from.split; return;
         case Field::FracReg: to.frac_reg = from.frac_reg; return;
+        case Field::Prefetch: to.prefetch = from.prefetch; return;
         case Field::LoadCache: to.load_cache = from.load_cache; return;
     }
 }
@@ -107,6 +112,7 @@ void check_value(Field field, double value, std::size_t axis) {
         case Field::Block: return require(kMaxThreads.at(axis));
         case Field::Tile: return require(kMaxTile);
         case Field::FracReg: return require(1, 0);
+        case Field::Prefetch: return require(kMaxPrefetch, 0);
         case Field::Vector:
             require(kMaxVector);
             if (!std::has_single_bit(static_cast<unsigned>(value))) {

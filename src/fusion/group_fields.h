@@ -11,11 +11,11 @@
 
 namespace pipec::fusion {
 
-enum class Field : std::uint8_t { Block, Tile, Vector, Split, FracReg, LoadCache };
-inline constexpr std::array kFields{Field::Block, Field::Tile,    Field::Vector,
-                                    Field::Split, Field::FracReg, Field::LoadCache};
+enum class Field : std::uint8_t { Block, Tile, Vector, Split, FracReg, Prefetch, LoadCache };
+inline constexpr std::array kFields{Field::Block,   Field::Tile,     Field::Vector,   Field::Split,
+                                    Field::FracReg, Field::Prefetch, Field::LoadCache};
 
-/// "block", "tile", "vector", "split", "frac_reg", "load_cache".
+/// "block", "tile", "vector", "split", "frac_reg", "prefetch", "load_cache".
 std::string_view name(Field field);
 /// "default", "ca", "cg".
 std::string_view name(LoadCache cache);

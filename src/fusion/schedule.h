@@ -39,11 +39,13 @@ struct GroupSchedule {
     int split = 0;        ///< Hybrid: the dimension (0, 1, 2: x, y, z) that is cut into shared memory and registers
     double frac_reg = 1;  ///< Hybrid: the part of the split dimension's tile[split] iterations that is in registers
     LoadCache load_cache = LoadCache::Default;
+    int prefetch = 0;  ///< RegisterTile: rows of inputs that are on their way into shared memory; 0: into registers
 };
 
 struct Schedule {
     std::vector<std::string> inlined;   ///< stages computed inside of their readers
     std::vector<GroupSchedule> groups;  ///< stages in none are groups of their own, with Strategy::Stage
+    std::string origin{};               ///< how it was made, for people; empty: by nobody in particular
 };
 
 /// A schedule that does not fit the program, as a sentence.

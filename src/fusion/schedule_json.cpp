@@ -72,6 +72,7 @@ Json to_json(const GroupSchedule& group) {
             case Field::Vector: value = group.vector; break;
             case Field::Split: value = split_name(group.split); break;
             case Field::FracReg: value = group.frac_reg; break;
+            case Field::Prefetch: value = group.prefetch; break;
             case Field::LoadCache: value = name(group.load_cache); break;
         }
     }
@@ -194,6 +195,7 @@ void read_field(const Place& place, Field field, GroupSchedule& group) {
         case Field::FracReg:
             group.frac_reg = place.number();
             return place.with_place([&] { check_value(field, group.frac_reg); });
+        case Field::Prefetch: group.prefetch = place.integer(field); return;
         case Field::LoadCache: group.load_cache = place.word(parse_load_cache); return;
     }
 }
@@ -204,8 +206,9 @@ public:
     explicit PipelineReader(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
 
     Schedule read(const Place& place) {
-        place.check_object({"inlined", "groups"});
+        place.check_object({"origin", "inlined", "groups"});
         Schedule result;
+        if (const auto origin = place.find("origin")) result.origin = origin->string();
         for (const Place& stage : place.at("inlined").elements()) result.inlined.push_back(read_stage(stage));
         for (const Place& group : place.at("groups").elements()) result.groups.push_back(read_group(group));
         return result;
@@ -302,6 +305,8 @@ std::string to_json(const Schedules& schedules, const std::vector<ir::Pipeline>&
         const auto found = schedules.find(pipeline.name);
         if (found == schedules.end()) continue;
         Json& entry = document["pipelines"][pipeline.name];
+        entry = Json::object();
+        if (!found->second.origin.empty()) entry["origin"] = found->second.origin;
         entry["inlined"] = found->second.inlined;
         entry["groups"] = Json::array();
         for (const GroupSchedule& group : found->second.groups) entry["groups"].push_back(to_json(group));

@@ -256,6 +256,7 @@ const GroupSchedule kSchedules[] = {
     {{}, Strategy::Otpw, {16, 4, 1}, {2, 2, 1}, 2, 0, 1, {}},
     {{}, Strategy::Hybrid, {32, 2, 1}, {1, 4, 1}, 1, 1, 0.5, {}},
     {{}, Strategy::RegisterTile, {32, 2, 1}, {2, 3, 1}, 1, 0, 1, {}},
+    {{}, Strategy::RegisterTile, {32, 2, 1}, {2, 3, 1}, 1, 0, 1, {}, 2},
 };
 
 /// Code of interiors stands before code of edges that does the same.

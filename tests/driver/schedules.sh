@@ -39,6 +39,12 @@ run --emit cuda --load-cache cg blur.pipe; exits 0; prints "__ldcg("
 run --emit schedule --tile 4x16 blur.pipe; exits 1; says "\`--tile\` would change nothing"
 run --emit schedule --schedule otpw.json --split y blur.pipe; exits 1; says "\`--split\` would change nothing"
 
+# Rows of inputs may come through shared memory, which is limited.
+run --emit schedule --strategy register_tile --tile 4x4 --prefetch 4 blur.pipe; exits 0; prints '"prefetch": 4'
+run --emit cuda --strategy register_tile --tile 4x4 --prefetch 4 blur.pipe; exits 0; prints "copy_async<16>("
+run --emit cuda --strategy register_tile --tile 4x4 --prefetch 4 --load-cache cg blur.pipe; prints "copy_async<16, false>("
+run --emit cuda --strategy register_tile --tile 4x4 blur.pipe; exits 0; check "no copies" sh -c '! grep -q copy_async .out'
+
 # It reaches objects and the code on disk, and make knows the file.
 run --schedule otpw.json -MMD blur.pipe; exits 0; exists blur.cu blur.h; check "a kernel of warps" grep -q __syncwarp blur.cu
 check "make knows the schedule" grep -qx '  otpw.json' blur.d
@@ -65,6 +71,8 @@ refused 2 "\`w\` is no dimension; there are: x, y, z" --strategy hybrid --split 
 refused 2 "2 is not between 0 and 1" --strategy hybrid --frac-reg 2
 refused 2 "\`half\` is no number" --strategy hybrid --frac-reg half
 refused 2 "nan is not between 0 and 1" --strategy hybrid --frac-reg nan
+refused 2 "65 is not between 0 and 64" --strategy register_tile --prefetch 65
+refused 2 "the strategy \`otpw\` has no \`--prefetch\`" --strategy otpw --prefetch 2
 refused 2 "there are: default, ca, cg" --load-cache l2
 refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --strategy otpw --frac-reg 0.5
 refused 2 "\`--schedule\` and \`--strategy\` exclude each other" --strategy otpw --schedule otpw.json
@@ -75,6 +83,10 @@ run run blur.pipe --strategy otpw --split x; exits 2; says "has no \`--split\`"
 run run blur.pipe --tile 0; exits 2; says "0 is not between"
 
 # What is wrong with files.
+printf '{"version": 1, "pipelines": {"blur": {"inlined": [], "groups": [{"stages": ["rows", "out"],\n' >ahead.json
+printf '"strategy": "register_tile", "block": [32, 32, 1], "tile": [4, 16, 1], "prefetch": 18}]}}}' >>ahead.json
+refused 1 "the rows that are fetched ahead take 294912 bytes of shared memory, but a block has 232448" --schedule ahead.json
+run --emit cuda --schedule ahead.json --prefetch 9 blur.pipe; exits 0; prints "launch<147456>("
 refused 3 "cannot read \`none.json\`" --schedule none.json
 printf '{\n  "version": 1,\n  oops\n' >broken.json
 refused 1 "broken.json:3:3: this is no JSON" --schedule broken.json

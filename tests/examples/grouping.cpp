@@ -90,8 +90,8 @@ private:
 std::string describe(const Schedule& schedule) {
     std::string text;
     for (const GroupSchedule& g : schedule.groups) {
-        text += fmt::format("{} block {} tile {} vector {} split {} frac_reg {}: {}\n", name(g.strategy),
-                            fmt::join(g.block, "x"), fmt::join(g.tile, "x"), g.vector, g.split, g.frac_reg,
+        text += fmt::format("{} block {} tile {} vector {} split {} frac_reg {} prefetch {}: {}\n", name(g.strategy),
+                            fmt::join(g.block, "x"), fmt::join(g.tile, "x"), g.vector, g.split, g.frac_reg, g.prefetch,
                             fmt::join(g.stages, " "));
     }
     return text;

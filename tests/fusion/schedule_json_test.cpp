@@ -59,6 +59,7 @@ Schedules some_schedules() {
     hybrid.split = 1;
     hybrid.frac_reg = 0.3;
     GroupSchedule tile{.stages = {"o"}, .strategy = Strategy::RegisterTile, .block = {128, 1, 1}, .tile = {4, 1, 1}};
+    tile.prefetch = 3;
     tile.load_cache = LoadCache::Ca;
     return {{"blur", {{"cols"}, {otpw, hybrid}}}, {"copy", {{}, {tile}}}};
 }
@@ -97,6 +98,7 @@ TEST_F(ScheduleJson, IsWrittenForPeople) {
           "strategy": "register_tile",
           "block": [128, 1, 1],
           "tile": [4, 1, 1],
+          "prefetch": 3,
           "load_cache": "ca"
         }
       ]
@@ -135,6 +137,7 @@ TEST_F(ScheduleJson, WhatIsWrittenIsReadAgain) {
     EXPECT_EQ(hybrid.block, (std::array<int, 3>{64, 2, 2}));
     EXPECT_EQ(hybrid.split, 1);
     EXPECT_EQ(hybrid.frac_reg, 0.3);
+    EXPECT_EQ(again.at("copy").groups.at(0).prefetch, 3);
     EXPECT_EQ(again.at("copy").groups.at(0).load_cache, LoadCache::Ca);
     EXPECT_EQ(to_json({}, pipelines_), "{\n  \"version\": 1,\n  \"pipelines\": {}\n}\n");
     EXPECT_TRUE(read(to_json({}, pipelines_)).empty());
@@ -190,7 +193,7 @@ TEST_F(ScheduleJson, EveryMistakeHasItsPlace) {
               "blur.schedule.json: pipelines.blur.groups[0].strategy: `otpx` is no strategy; did you mean `otpw`?");
     EXPECT_EQ(error_in_group(R"({"stages": ["rows"], "strategy": "stage", "size": 3})"),
               "blur.schedule.json: pipelines.blur.groups[0]: `size` is unknown here; there are: stages, strategy, "
-              "block, tile, vector, split, frac_reg, load_cache");
+              "block, tile, vector, split, frac_reg, prefetch, load_cache");
 }
 
 TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {
@@ -199,6 +202,7 @@ TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {
     EXPECT_EQ(error_in_fields("otpw", R"("split": "x")"), group + "split: the strategy `otpw` has no `split`");
     EXPECT_EQ(error_in_fields("otptb", R"("frac_reg": 1)"), group + "frac_reg: the strategy `otptb` has no `frac_reg`");
     EXPECT_EQ(error_in_fields("hybrid", R"("vector": 1)"), group + "vector: the strategy `hybrid` has no `vector`");
+    EXPECT_EQ(error_in_fields("otpw", R"("prefetch": 1)"), group + "prefetch: the strategy `otpw` has no `prefetch`");
     EXPECT_EQ(error_in_fields("stage", R"("load_cache": "cg")"), "no error");
 
     EXPECT_EQ(error_in_fields("otpw", R"("tile": [1, 0, 1])"), group + "tile[1]: 0 is not between 1 and 4096");
@@ -221,6 +225,9 @@ TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {
     EXPECT_EQ(error_in_fields("hybrid", R"("split": 0)"), group + "split: this must be a string, but is an integer");
     EXPECT_EQ(error_in_fields("hybrid", R"("frac_reg": 1.25)"), group + "frac_reg: 1.25 is not between 0 and 1");
     EXPECT_EQ(error_in_fields("hybrid", R"("frac_reg": null)"), group + "frac_reg: this must be a number, but is null");
+    EXPECT_EQ(error_in_fields("register_tile", R"("prefetch": 65)"), group + "prefetch: 65 is not between 0 and 64");
+    EXPECT_EQ(error_in_fields("register_tile", R"("prefetch": "all")"),
+              group + "prefetch: this must be an integer, but is a string");
     EXPECT_EQ(error_in_fields("otpw", R"("load_cache": "l1")"),
               group + "load_cache: `l1` is no cache; there are: default, ca, cg");
 }

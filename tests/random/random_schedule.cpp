@@ -78,6 +78,7 @@ private:
             case Strategy::RegisterTile:
                 group.block[0] = 32;
                 group.tile[0] = 1 << choices_.choose(4);
+                group.prefetch = choices_.pick(std::array{0, 0, 1, 3, 8});
                 break;
             default: group.vector = 1 << choices_.choose(3); group.tile[0] *= group.vector;
         }

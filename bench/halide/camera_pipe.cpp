@@ -60,9 +60,8 @@ public:
         for (Func table : {curve, matrix}) table.compute_root().gpu_tile(x, tx, table.name() == "curve" ? 128 : 12);
         // A thread computes the four pixels of a cell in all colours, so that which colour lies where is known.
         out.reorder(c, x, y).bound(c, 0, 3).unroll(c);
-        out.dim(0).set_min(0);
-        out.dim(1).set_min(0);
-        kernel(out, x, y, {threads_x, threads_y, 2, 2}, TailStrategy::GuardWithIf);
+        even(out, x, y);
+        kernel(out, x, y, {threads_x, threads_y, 2, 2});
         in_thread(rgb, out, {x, y});
         rgb.reorder(c, x, y).bound(c, 0, 3).unroll(c);
         in_block(clean, out, x, y, 2, 2);

@@ -22,20 +22,21 @@ public:
         down[0](x, y, c) = select(c < 3, img(x, y, c) * img(x, y, 3), img(x, y, 3));
         for (int l = 1; l < kLevels; ++l) {
             // Half the resolution with [1 2 1] / 4, the edge repeated.
-            const Func f = down[l - 1];
-            downx[l](x, y, c) =
-                (f(x, max(2 * y - 1, 0), c) + 2 * f(x, 2 * y, c) + f(x, min(2 * y + 1, last(1, l - 1)), c)) * 0.25f;
-            down[l](x, y, c) = (downx[l](max(2 * x - 1, 0), y, c) + 2 * downx[l](2 * x, y, c) +
-                                downx[l](min(2 * x + 1, last(0, l - 1)), y, c)) *
-                               0.25f;
+            const Func f = edge[l - 1] = repeated(down[l - 1], last(0, l - 1), last(1, l - 1));
+            downx[l](x, y, c) = (f(x, 2 * y - 1, c) + 2 * f(x, 2 * y, c) + f(x, 2 * y + 1, c)) * 0.25f;
+            down[l](x, y, c) =
+                (downx[l](2 * x - 1, y, c) + 2 * downx[l](2 * x, y, c) + downx[l](2 * x + 1, y, c)) * 0.25f;
         }
-        full[kLevels - 1](x, y, c) = down[kLevels - 1](x, y, c);
+        edge[kLevels - 1] = repeated(down[kLevels - 1], last(0, kLevels - 1), last(1, kLevels - 1));
+        full[kLevels - 1](x, y, c) = edge[kLevels - 1](x, y, c);
         for (int l = kLevels - 2; l >= 0; --l) {
-            // Twice the resolution, linear between pixels, the edge repeated.
+            // Twice the resolution, linear between pixels. As the edges of all levels are repeated in `edge`, those of
+            // their sums are.
             const Func f = full[l + 1];
-            widex[l](x, y, c) = (f(x, y / 2, c) + f(x, min((y + 1) / 2, last(1, l + 1)), c)) * 0.5f;
-            wide[l](x, y, c) = (widex[l](x / 2, y, c) + widex[l](min((x + 1) / 2, last(0, l + 1)), y, c)) * 0.5f;
-            full[l](x, y, c) = down[l](x, y, c) + (1 - down[l](x, y, 3)) * wide[l](x, y, c);
+            widex[l](x, y, c) = (f(x, y / 2, c) + f(x, (y + 1) / 2, c)) * 0.5f;
+            wide[l](x, y, c) = (widex[l](x / 2, y, c) + widex[l]((x + 1) / 2, y, c)) * 0.5f;
+            const Func d = l == 0 ? down[0] : edge[l];
+            full[l](x, y, c) = d(x, y, c) + (1 - d(x, y, 3)) * wide[l](x, y, c);
         }
         out(x, y, c) = full[0](x, y, c) / full[0](x, y, 3);
     }
@@ -56,11 +57,11 @@ public:
             down[l].reorder(c, x, y).bound(c, 0, 4).unroll(c);
             kernel(down[l], x, y, {threads_x, threads_y, 1, 1});
         }
-        // Push: 2 x 2 pixels a thread, so that where they lie between coarse ones is known.
+        // Push: 2 x 2 pixels a thread, so that where they lie between coarse ones is known. The image is a multiple of
+        // the tiles: if they moved inwards, what they need of coarser levels would vary.
         out.reorder(c, x, y).bound(c, 0, 3).unroll(c);
-        out.dim(0).set_min(0);
-        out.dim(1).set_min(0);
-        kernel(out, x, y, {threads_x, threads_y, 2, 2}, TailStrategy::GuardWithIf);
+        out.bound(x, 0, img.dim(0).extent()).bound(y, 0, img.dim(1).extent());
+        kernel(out, x, y, {threads_x, threads_y, 2, 2}, TailStrategy::RoundUp);
         for (int l = 1; l <= fused; ++l) {
             full[l].reorder(c, x, y).bound(c, 0, 4).unroll(c);
             in_block(full[l], out, x, y, l == 1 ? 2 : 1, l == 1 ? 2 : 1);
@@ -81,6 +82,7 @@ private:
 
     Var x{"x"}, y{"y"}, c{"c"};
     std::vector<Func> down, downx, full, wide, widex;
+    Func edge[kLevels];
 };
 
 }  // namespace bench

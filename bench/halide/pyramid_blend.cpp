@@ -50,12 +50,10 @@ public:
             if (level.dimensions() == 3) level.gpu_blocks(c);
         }
         // Up: each level a kernel, 2 x 2 pixels a thread, so that where they lie between coarse ones is known.
-        out.dim(0).set_min(0);
-        out.dim(1).set_min(0);
+        even(out, x, y);
         for (int l = kLevels - 2; l >= 0; --l) {
             Func level = l == 0 ? Func(out) : sharp[l];
-            kernel(level, x, y, {threads_x, threads_y, 2, 2},
-                   l == 0 ? TailStrategy::GuardWithIf : TailStrategy::RoundUp);
+            kernel(level, x, y, {threads_x, threads_y, 2, 2}, l == 0 ? TailStrategy::Auto : TailStrategy::RoundUp);
             level.gpu_blocks(c);
         }
     }
@@ -68,16 +66,17 @@ private:
     Func reduced(Func fine, int l, const std::vector<Var>& variables) {
         const float w[] = {1 / 16.f, 4 / 16.f, 6 / 16.f, 4 / 16.f, 1 / 16.f};
         Func half(fine.name() + "_half"), coarse(fine.name() + "_down");
+        const Func edge = repeated(fine, last(0, l - 1), last(1, l - 1));
         std::vector<Expr> at(variables.begin(), variables.end());
         Expr sum = 0.f;
         for (int i = 0; i < 5; ++i) {
-            at[1] = clamp(2 * y + i - 2, 0, last(1, l - 1));
-            sum += w[i] * fine(at);
+            at[1] = 2 * y + i - 2;
+            sum += w[i] * edge(at);
         }
         half(variables) = sum;
         at[1] = y, sum = 0.f;
         for (int i = 0; i < 5; ++i) {
-            at[0] = clamp(2 * x + i - 2, 0, last(0, l - 1));
+            at[0] = 2 * x + i - 2;
             sum += w[i] * half(at);
         }
         coarse(variables) = sum;
@@ -99,7 +98,7 @@ private:
     }
 
     Var x{"x"}, y{"y"}, c{"c"};
-    Func ga[kLevels], gb[kLevels], gm[kLevels], sharp[kLevels];
+    Func ga[kLevels]{Func("ga0")}, gb[kLevels]{Func("gb0")}, gm[kLevels]{Func("gm0")}, sharp[kLevels];
     std::vector<Func> halves, levels;
 };
 

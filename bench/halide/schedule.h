@@ -7,6 +7,7 @@
 
 #include <Halide.h>
 
+#include <string>
 #include <vector>
 
 namespace bench {
@@ -43,6 +44,13 @@ inline void kernel(Func f, const Var& x, const Var& y, const Block& b, TailStrat
         .unroll(py);
 }
 
+/// Extents are even, so that a thread that computes 2 x 2 points knows which are the odd ones. Blocks at the end move
+/// inwards: extents of tiles are constants.
+template <class Output>
+void even(Output& out, const Var& x, const Var& y) {
+    out.bound(x, 0, out.dim(0).extent() / 2 * 2).bound(y, 0, out.dim(1).extent() / 2 * 2);
+}
+
 /// f is computed by the threads of each block of the kernel of `reader`, in shared memory.
 inline void in_block(Func f, Func reader, const Var& x, const Var& y, int columns, int rows) {
     f.compute_at(reader, bx).tile(x, y, tx, ty, px, py, columns, rows).gpu_threads(tx, ty).unroll(px).unroll(py);
@@ -52,6 +60,19 @@ inline void in_block(Func f, Func reader, const Var& x, const Var& y, int column
 inline void in_thread(Func f, Func reader, const std::vector<Var>& dimensions) {
     f.compute_at(reader, tx);
     for (const Var& v : dimensions) f.unroll(v);
+}
+
+/// f with its edge repeated beyond these last coordinates. A reader that goes through it needs a rectangle of constant
+/// size wherever its own tile lies, which shared memory asks for.
+inline Func repeated(Func f, const Expr& last_x, const Expr& last_y) {
+    Func g(f.name() + "_repeated");
+    std::vector<Var> variables;
+    for (int i = 0; i < f.dimensions(); ++i) variables.emplace_back("d" + std::to_string(i));
+    std::vector<Expr> at(variables.begin(), variables.end());
+    at[0] = clamp(variables[0], 0, last_x);
+    at[1] = clamp(variables[1], 0, last_y);
+    g(variables) = f(at);
+    return g;
 }
 
 /// Every stage on its own, by rows.

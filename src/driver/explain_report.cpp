@@ -282,7 +282,7 @@ std::optional<double> Explainer::apart(const std::vector<int>& stages) const {
 
 // ---------------------------------------------------------------------------------------------------------- neighbours
 
-/// Whether the groups could run one after the other if these two were one.
+/// Whether all groups could run one after the other if these two were one.
 bool Explainer::can_run(std::size_t producer, std::size_t reader) const {
     fusion::Schedule trial;
     for (std::size_t g = 0; g < predicted_.groups.size(); ++g) {
@@ -313,10 +313,6 @@ Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
         result.place = place(illegal->range);
         return result;
     }
-    if (!can_run(producer, reader)) {
-        result.refusal = "a kernel between them reads the one and is read by the other";
-        return result;
-    }
     if (const auto accumulate = impure(stages)) {
         result.refusal = fmt::format("`{}` accumulates, and the model does not judge tiles of that", *accumulate);
         return result;
@@ -324,7 +320,7 @@ Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
     std::vector<Alternative> all;
     for (const Strategy strategy : kTilings) all.push_back(best(std::get<fusion::GroupFacts>(made), strategy));
     sort_alternatives(all);
-    return all.front();
+    return all.front().time ? all.front() : all.back();  // the last one needs least: its reason is the best
 }
 
 std::vector<MergeReport> Explainer::merges() const {
@@ -341,6 +337,7 @@ std::vector<MergeReport> Explainer::merges() const {
     }
     std::vector<MergeReport> result;
     for (const auto& [producer, reader] : pairs) {
+        if (!can_run(producer, reader)) continue;  // others run between them
         MergeReport& merge = result.emplace_back();
         merge.producer = producer;
         merge.reader = reader;

@@ -68,7 +68,7 @@ struct GroupReport {
     std::optional<double> apart;            ///< seconds of a kernel for each stage; for groups of several stages
 };
 
-/// Two groups of which one reads the other.
+/// Two groups of which one reads the other, and none has to run between them.
 struct MergeReport {
     std::size_t producer = 0, reader = 0;  ///< groups
     Alternative merged;

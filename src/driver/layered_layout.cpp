@@ -68,7 +68,13 @@ void Layout::assign_layers() {
             if (edge.from == i) highest = std::min(highest, nodes_[edge.to].layer);
             has_above = has_above || edge.to == i;
         }
-        if (!has_above && highest != SIZE_MAX) nodes_[i].layer = highest - 1;
+        const bool is_free = boxes_[i].pin == LayoutBox::Pin::Free;
+        if (is_free && !has_above && highest != SIZE_MAX) nodes_[i].layer = highest - 1;
+    }
+    std::size_t last = 0;
+    for (const Node& node : nodes_) last = std::max(last, node.layer);
+    for (std::size_t i = 0; i < boxes_.size(); ++i) {
+        if (boxes_[i].pin == LayoutBox::Pin::Bottom) nodes_[i].layer = last;
     }
 }
 

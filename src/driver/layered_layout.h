@@ -10,7 +10,9 @@
 namespace pipec::driver {
 
 struct LayoutBox {
+    enum class Pin { Free, Top, Bottom };  ///< in the first or last layer; Top only where no edge ends
     double width = 0, height = 0;
+    Pin pin = Pin::Free;
     double x = 0, y = 0;  ///< upper left corner; set by the layout
 };
 
@@ -29,8 +31,8 @@ struct LayoutSpacing {
     double across = 20, down = 40;
 };
 
-/// Places the boxes, the drawing's upper left corner at (0, 0). Edges go from boxes to ones with greater numbers.
-/// Returns the drawing's width and height.
+/// Places the boxes, the drawing's upper left corner at (0, 0). Edges go from boxes to ones with greater numbers, or
+/// from ones that are pinned to the top. Returns the drawing's width and height.
 std::pair<double, double> lay_out(std::vector<LayoutBox>& boxes, std::vector<LayoutEdge>& edges,
                                   const LayoutSpacing& spacing);
 

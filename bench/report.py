@@ -1,0 +1,185 @@
+#!/usr/bin/env python3
+"""Makes a table and a plot of what bench/run.sh wrote: docs/evaluation.md says what the columns mean."""
+
+import argparse
+import json
+import math
+import sys
+from xml.sax.saxutils import escape
+
+# What is shown, in this order: the names of systems in the results begin with the key. Of several tiles that were tried
+# (halide-manual, halide-manual-a, ...) the fastest counts.
+SYSTEMS = {
+    "pipec": "pipec",
+    "pipec-fast": "pipec -ffast-math",
+    "halide-manual": "Halide, by hand",
+    "halide-li2018": "Halide, Li2018",
+    "torch-compile": "torch.compile",
+    "torch-eager": "torch",
+}
+COLOURS = ["#1b6ca8", "#7fb2d9", "#d9822b", "#f0c089", "#6a994e", "#b8d3a2"]
+
+
+class ResultsError(Exception):
+    """A file that is no result of bench/run.sh."""
+
+
+def read(lines):
+    """The first line, and for each benchmark its lines by system."""
+    header, benchmarks = None, {}
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = json.loads(line)
+            if header is None:
+                header = {"device": entry["device"], "date": entry["date"], "size": entry["size"]}
+            else:
+                benchmarks.setdefault(entry["benchmark"], {})[entry["system"]] = entry
+        except (ValueError, KeyError, TypeError) as error:
+            raise ResultsError(f"line {number}: {type(error).__name__}: {error}") from error
+    if not benchmarks:
+        raise ResultsError("there are no results")
+    return header, benchmarks
+
+
+def group(system):
+    """The key of SYSTEMS that a system belongs to."""
+    candidates = [key for key in SYSTEMS if system == key or system.startswith(key + "-")]
+    return max(candidates, key=len, default=None)
+
+
+def best(entry):
+    """Microseconds: the best mean, with a graph where there is one; None where nothing was measured."""
+    times = [min(entry[key]) for key in ("stream_us", "graph_us") if entry.get(key)]
+    return min(times, default=None)
+
+
+def chosen(entries):
+    """Of each group the fastest system that computes the right thing, or what failed."""
+    result = {}
+    for system, entry in entries.items():
+        key = group(system)
+        if key is None:
+            continue
+        rank = math.inf if "error" in entry or entry.get("agrees") is False else best(entry) or math.inf
+        if key not in result or rank < result[key][0]:
+            result[key] = rank, entry
+    return {key: entry for key, (_, entry) in result.items()}
+
+
+def cell(entry, copy):
+    """'98.6 (97.1, 2) .99': stream time, graph time, kernels, and the part of the copy's speed."""
+    if entry is None:
+        return "not run"
+    if "error" in entry:
+        return "failed"
+    if not entry.get("agrees", True):
+        return "**differs**"
+    if best(entry) is None:
+        return "agrees"
+    stream = f"{min(entry['stream_us']):.1f}"
+    graph = f"{min(entry['graph_us']):.1f}" if entry.get("graph_us") else "-"
+    kernels = f", {entry['kernels']}" if entry.get("kernels") else ""
+    part = f" {copy / best(entry):.2f}" if copy else ""
+    return f"{stream} ({graph}{kernels}){part}"
+
+
+def markdown(header, benchmarks):
+    shown = [key for key in SYSTEMS if any(key in chosen(entries) for entries in benchmarks.values())]
+    rows = [["benchmark", "copy"] + [SYSTEMS[key] for key in shown], ["---"] * (len(shown) + 2)]
+    ratios = {key: [] for key in shown}
+    for name, entries in benchmarks.items():
+        copy = best(entries["copy"]) if "copy" in entries else None
+        systems = chosen(entries)
+        rows.append([name, f"{copy:.1f}" if copy else "-"] + [cell(systems.get(key), copy) for key in shown])
+        reference = best(systems["pipec"]) if "pipec" in systems else None
+        for key in shown:
+            entry = systems.get(key, {})
+            if reference and entry.get("agrees", True) and "error" not in entry and best(entry):
+                ratios[key].append(best(entry) / reference)
+    means = [f"{math.exp(sum(map(math.log, r)) / len(r)):.2f} ({len(r)})" if r else "-" for r in ratios.values()]
+    rows.append(["time / pipec's, geometric mean", ""] + means)
+    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
+    return (f"{header['device']}; {header['date']}; size {header['size']}\n\n{table}\n\n"
+            "Microseconds a run in a stream (in a CUDA graph, number of kernels), then the copy's time divided by the"
+            " better of the two.\n")
+
+
+def bars(benchmarks):
+    """For each benchmark, the parts of the copy's speed by system, in the order of SYSTEMS."""
+    result = []
+    for name, entries in benchmarks.items():
+        copy = best(entries["copy"]) if "copy" in entries else None
+        systems = chosen(entries)
+        parts = []
+        for key in SYSTEMS:
+            entry = systems.get(key)
+            good = entry and "error" not in entry and entry.get("agrees", True) and best(entry) and copy
+            parts.append(copy / best(entry) if good else None)
+        result.append((name, parts))
+    return result
+
+
+def plot(header, benchmarks):
+    """Bars: the speed of each system as a part of the copy's."""
+    data = bars(benchmarks)
+    shown = [i for i in range(len(SYSTEMS)) if any(parts[i] is not None for _, parts in data)]
+    bar, gap, left, top, height = 14, 24, 50, 60, 260
+    width = max(len(shown) * bar, 90) + gap
+    total = left + len(data) * width + 10
+    limit = max([1.0] + [part for _, parts in data for part in parts if part is not None])
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {top + height + 50}" '
+           f'font-family="sans-serif" font-size="11">',
+           '<rect width="100%" height="100%" fill="white"/>',
+           f'<text x="{left}" y="16" font-size="13">Speed, as a part of a copy of input and output '
+           f'({escape(header["device"].split(",")[0])})</text>']
+    for n, i in enumerate(shown):
+        x = left + n * 115
+        out.append(f'<rect x="{x}" y="28" width="10" height="10" fill="{COLOURS[i]}"/>'
+                   f'<text x="{x + 14}" y="37">{escape(list(SYSTEMS.values())[i])}</text>')
+    for line in range(5):
+        y = top + height - height * line / 4 / limit
+        out.append(f'<line x1="{left}" x2="{total - 10}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
+                   f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{line / 4:.2f}</text>')
+    for n, (name, parts) in enumerate(data):
+        x = left + n * width + gap / 2
+        for place, i in enumerate(shown):
+            if parts[i] is None:
+                continue
+            size = height * parts[i] / limit
+            y = top + height - size
+            out.append(f'<rect x="{x + place * bar:.1f}" y="{y:.1f}" width="{bar - 2}" height="{size:.1f}" '
+                       f'fill="{COLOURS[i]}"><title>{escape(name)}, {escape(list(SYSTEMS.values())[i])}: {parts[i]:.2f}'
+                       "</title></rect>")
+        words = name.split("_")
+        for row, word in enumerate(words):
+            out.append(f'<text x="{x + (width - gap) / 2:.1f}" y="{top + height + 16 + 13 * row}" '
+                       f'text-anchor="middle">{escape(word)}</text>')
+    return "\n".join(out) + "\n</svg>\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", help="results.jsonl")
+    parser.add_argument("--markdown", metavar="FILE", help="where the table goes (default: standard output)")
+    parser.add_argument("--plot", metavar="FILE", help="where the plot goes, as SVG")
+    options = parser.parse_args()
+    try:
+        with open(options.results, encoding="utf-8") as file:
+            header, benchmarks = read(file)
+        outputs = {options.markdown: markdown(header, benchmarks)}
+        if options.plot:
+            outputs[options.plot] = plot(header, benchmarks)
+        for path, text in outputs.items():
+            if path is None:
+                sys.stdout.write(text)
+            else:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+    except (OSError, ResultsError) as error:
+        print(f"report.py: error: {options.results}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

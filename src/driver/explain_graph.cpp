@@ -66,7 +66,7 @@ private:
 
 void Graph::add_clusters() {
     for (std::size_t i = 0; i < pipeline_.inputs.size(); ++i) {
-        clusters_.push_back({pipeline_.inputs[i].name, "", {}, {}, {}});
+        clusters_.emplace_back().title = pipeline_.inputs[i].name;
         boxes_.push_back({width_of(pipeline_.inputs[i].name), kStageHeight});
         places_[{ir::Source::Kind::Input, static_cast<int>(i)}] = {clusters_.size() - 1, 0};
     }

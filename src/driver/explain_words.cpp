@@ -112,6 +112,9 @@ std::string parameters(const GroupSchedule& s) {
     if (has(fusion::Field::FracReg)) {
         parts.push_back(fmt::format("{} of {} in registers", percent(s.frac_reg), "xyz"[s.split]));
     }
+    if (has(fusion::Field::Prefetch) && s.prefetch > 0) {
+        parts.push_back(fmt::format("{} fetched ahead", plural(static_cast<std::size_t>(s.prefetch), "row")));
+    }
     if (s.load_cache == fusion::LoadCache::Ca) parts.emplace_back("loads through L1");
     if (s.load_cache == fusion::LoadCache::Cg) parts.emplace_back("loads through L2 only");
     return fmt::format("{}", fmt::join(parts, ", "));

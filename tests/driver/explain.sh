@@ -39,6 +39,7 @@ prints "2 kernels apart"
 prints 'impossible: `out` reads `curve` in dimension `v` at no constant'; prints "(blur.pipe:5)"
 run explain --strategy register_tile --tile 4x8 blur.pipe; exits 0
 prints "in registers only"; prints "with lanes that serve their neighbours 8 x 128"; prints "rows  registers"
+run explain --strategy register_tile --tile 4x8 --prefetch 2 blur.pipe; exits 0; prints "8 rows, 2 rows fetched ahead"
 run explain --strategy hybrid --frac-reg 0.5 blur.pipe; exits 0; prints "50% of x in registers"
 prints "registers and shared memory, "
 run --emit schedule --strategy otptb blur.pipe -o blur.json; exits 0

@@ -22,6 +22,7 @@ constexpr double kSharedClocks = 19;
 
 /// TimePerIter: seconds that a single thread takes for a point whose loads come from shared memory.
 double time_per_iteration(const StageFacts& stage, const Gpu& gpu) {
+    if (stage.seconds) return *stage.seconds;
     const double clocks =
         kResultClocks * std::max(1.0, stage.operations + stage.reads) + (stage.reads > 0 ? kSharedClocks : 0);
     return clocks / gpu.clock_hz;

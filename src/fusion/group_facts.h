@@ -36,7 +36,8 @@ struct StageFacts {
     int bytes = 4;                     ///< of a value
     double operations = 0;             ///< instructions that a point takes, loads excepted
     double reads = 0;                  ///< loads that a point takes
-    int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md)
+    int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
+    std::optional<double> seconds;     ///< of one thread by itself for a point, where that was measured
     std::int64_t points = 0;           ///< of its domain
     std::vector<std::int64_t> lo, hi;  ///< the box of its domain
     std::vector<Load> loads;

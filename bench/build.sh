@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Builds all that bench/run.sh runs: the benchmarks by pipec and by Halide, and the program that compares them.
 #
-#     build.sh [--target cuda|host|opencl] [--out DIR] [--pipec PATH] [--arch "80 90"] [--no-variants] [benchmark...]
+#     build.sh [--target cuda|host|opencl] [--out DIR] [--pipec PATH] [--arch "80 90"] [--no-variants]
+#              [--without-halide] [--compare PATH] [benchmark...]
 #
 # cuda needs nvcc and no GPU. host compiles everything for the CPU, and opencl Halide's GPU schedules for a device of
 # OpenCL (a CPU with pocl): both are for comparing results. Halide is left out where it is not installed;
-# bench/dependencies.txt says what it needs. Exit code 1: something could not be built; 2: the command line.
+# bench/dependencies.txt says what it needs. --compare takes the program that compares from there. Exit code 1: something could not be built; 2: the command line.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-target=cuda out='' pipec=$root/build/release/pipec arch='80 90' variants=yes benchmarks=()
-usage() { sed -n '2,8s/^# \{0,1\}//p' "$0"; }
+target=cuda out='' pipec=$root/build/release/pipec arch='80 90' compare='' variants=yes with_halide=yes benchmarks=()
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --no-variants) variants=no; shift ;;
-    --target | --out | --pipec | --arch)
+    --without-halide) with_halide=no; shift ;;
+    --target | --out | --pipec | --arch | --compare)
         [ $# -ge 2 ] || { echo "build.sh: error: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"; shift 2 ;;
     -*) echo "build.sh: error: unknown option $1" >&2; usage >&2; exit 2 ;;
@@ -31,13 +33,14 @@ esac
 [ ${#benchmarks[@]} -gt 0 ] || mapfile -t benchmarks < <(cd "$here/halide" && grep -l HALIDE_REGISTER_GENERATOR ./*.cpp |
     xargs -n1 basename -s .cpp)
 out=$(realpath -m "${out:-$root/build/bench-$target}") pipec=$(realpath "$pipec")
-work=$out/work
-mkdir -p "$work"
+work=$out-work # what is in $out is all that a machine with a GPU needs
+mkdir -p "$out" "$work"
 PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 [ "$target" != cuda ] || command -v nvcc >/dev/null || { echo "build.sh: error: there is no nvcc" >&2; exit 1; }
 halide=/usr/include/halide14
 plugins=/usr/lib/x86_64-linux-gnu/halide14
-[ -e $halide/Halide.h ] || { halide=''; echo "build.sh: note: there is no Halide (libhalide14-0-dev)" >&2; }
+[ $with_halide = yes ] || halide=''
+[ -z "$halide" ] || [ -e $halide/Halide.h ] || { halide=''; echo "build.sh: note: there is no Halide (libhalide14-0-dev)" >&2; }
 
 codes=()
 for a in $arch; do codes+=(-gencode "arch=compute_$a,code=sm_$a"); done
@@ -68,7 +71,7 @@ halide_library() { # SYSTEM BENCHMARK PARAMETERS...
     "$work/generators" -g "$2" -f "$2" -o "$folder" -e object,stmt,schedule "target=$halide_target-no_runtime" "${@:3}"
     g++ -shared "$folder/$2.o" "$out/halide_runtime.so" -Wl,-rpath,'$ORIGIN/..' -o "$out/$1/$2.so"
 }
-halide_generator() { g++ -std=c++17 -O1 -fno-rtti -isystem "$halide" -c "$1" -o "$2"; }
+halide_generator() { g++ -std=c++17 -O0 -fno-rtti -isystem "$halide" -c "$1" -o "$2"; }
 halide_runtime() {
     local glue=runtime_host.cpp
     [ "$target" != cuda ] || glue=runtime_cuda.cpp
@@ -77,6 +80,7 @@ halide_runtime() {
         "$work/halide_runtime.o" -o "$out/halide_runtime.so" -ldl -lpthread -static-libstdc++ -static-libgcc
 }
 compare_program() {
+    if [ -n "$compare" ]; then cp "$compare" "$out/compare"; return; fi
     local sources=("$here"/compare/{compare,measure,program}.cpp "$root"/tests/gpu/{call,cases,image}.cpp)
     local flags=(-std=c++20 -O2 -I"$root/src" -I"$root/tests/gpu" -o "$out/compare")
     # Without Halide's header there is nothing of Halide's to be called.

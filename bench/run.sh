@@ -1,19 +1,22 @@
 #!/usr/bin/env bash
 # Runs what bench/build.sh built, and torch where there is one, and writes results.jsonl, results.md and results.svg.
 #
-#     run.sh [--built DIR] [--out DIR] [--size paper] [--no-torch] [--cold] [--launches 100] [--samples 3] [benchmark...]
+#     run.sh [--built DIR] [--out DIR] [--size paper] [--no-torch] [--launches 100] [--samples 3]
+#            [--cache 64] [--cold] [benchmark...]
 #
+# Images of more than --cache MiB together take turns with copies of themselves, with --cold all images do.
 # Needs a GPU and its driver, python3 for the table, and nothing of Halide or pipec. Exit code 1: results differ or
 # something failed; 2: the command line; 77: there is no GPU.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 built=$(dirname "$here")/build/bench-cuda out='' size=paper torch=yes launches=100 samples=3 options=() benchmarks=()
-usage() { sed -n '2,7s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --no-torch) torch=no; shift ;;
     --cold) options+=(--cold); shift ;;
+    --cache) [ $# -ge 2 ] || { echo "run.sh: error: $1 needs a value" >&2; exit 2; }; options+=(--cache "$2"); shift 2 ;;
     --built | --out | --size | --launches | --samples)
         [ $# -ge 2 ] || { echo "run.sh: error: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"; shift 2 ;;

@@ -6,12 +6,13 @@
 #
 # cuda needs nvcc and no GPU. host compiles everything for the CPU, and opencl Halide's GPU schedules for a device of
 # OpenCL (a CPU with pocl): both are for comparing results. Halide is left out where it is not installed;
-# bench/dependencies.txt says what it needs. --compare takes the program that compares from there. Exit code 1: something could not be built; 2: the command line.
+# bench/dependencies.txt says what it needs. --without-halide leaves what was built of it as it is. --compare takes the
+# program that compares from there. Exit code 1: something could not be built; 2: the command line.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
 target=cuda out='' pipec=$root/build/release/pipec arch='80 90' compare='' variants=yes with_halide=yes benchmarks=()
-usage() { sed -n '2,9s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
@@ -39,8 +40,7 @@ PATH=$PATH:${CUDA_HOME:-/usr/local/cuda}/bin
 [ "$target" != cuda ] || command -v nvcc >/dev/null || { echo "build.sh: error: there is no nvcc" >&2; exit 1; }
 halide=/usr/include/halide14
 plugins=/usr/lib/x86_64-linux-gnu/halide14
-[ $with_halide = yes ] || halide=''
-[ -z "$halide" ] || [ -e $halide/Halide.h ] || { halide=''; echo "build.sh: note: there is no Halide (libhalide14-0-dev)" >&2; }
+[ -e $halide/Halide.h ] || { halide=''; echo "build.sh: note: there is no Halide (libhalide14-0-dev)" >&2; }
 
 codes=()
 for a in $arch; do codes+=(-gencode "arch=compute_$a,code=sm_$a"); done
@@ -101,7 +101,7 @@ for b in "${benchmarks[@]}"; do
     step "pipec.$b" pipec_library pipec "$b"
     [ "$target" != cuda ] || step "pipec-fast.$b" pipec_library pipec-fast "$b" -ffast-math
 done
-if [ -n "$halide" ]; then
+if [ -n "$halide" ] && [ $with_halide = yes ]; then
     objects=("$work/GenGen.o")
     step GenGen halide_generator /usr/src/halide14/GenGen.cpp "$work/GenGen.o"
     for b in "${benchmarks[@]}"; do

@@ -24,20 +24,34 @@ class ResultsError(Exception):
     """A file that is no result of bench/run.sh."""
 
 
-def read(lines):
-    """The first line, and for each benchmark its lines by system."""
-    header, benchmarks = None, {}
-    for number, line in enumerate(lines, 1):
-        try:
-            entry = json.loads(line)
-            if header is None:
-                header = {"device": entry["device"], "date": entry["date"], "size": entry["size"]}
-            else:
-                benchmarks.setdefault(entry["benchmark"], {})[entry["system"]] = entry
-        except (ValueError, KeyError, TypeError) as error:
-            raise ResultsError(f"line {number}: {type(error).__name__}: {error}") from error
+def read(path, benchmarks):
+    """The first line; the others are put into `benchmarks`, by benchmark and system."""
+    header = None
+    with open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+                if header is None:
+                    header = {"device": entry["device"], "date": entry["date"], "size": entry["size"]}
+                else:
+                    benchmarks.setdefault(entry["benchmark"], {})[entry["system"]] = entry
+            except (ValueError, KeyError, TypeError) as error:
+                raise ResultsError(f"{path}: line {number}: {type(error).__name__}: {error}") from error
+    if header is None:
+        raise ResultsError(f"{path}: there are no results")
+    return header
+
+
+def read_all(paths):
+    """Several runs on one device, of which each has some of the benchmarks or systems."""
+    benchmarks = {}
+    header = read(paths[0], benchmarks)
+    for path in paths[1:]:
+        other = read(path, benchmarks)
+        if (other["device"], other["size"]) != (header["device"], header["size"]):
+            raise ResultsError(f"{path}: other device or size than in {paths[0]}")
     if not benchmarks:
-        raise ResultsError("there are no results")
+        raise ResultsError(f"{paths[0]}: there are no results")
     return header, benchmarks
 
 
@@ -159,13 +173,12 @@ def plot(header, benchmarks):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", help="results.jsonl")
+    parser.add_argument("results", nargs="+", help="results.jsonl, of one run or several")
     parser.add_argument("--markdown", metavar="FILE", help="where the table goes (default: standard output)")
     parser.add_argument("--plot", metavar="FILE", help="where the plot goes, as SVG")
     options = parser.parse_args()
     try:
-        with open(options.results, encoding="utf-8") as file:
-            header, benchmarks = read(file)
+        header, benchmarks = read_all(options.results)
         outputs = {options.markdown: markdown(header, benchmarks)}
         if options.plot:
             outputs[options.plot] = plot(header, benchmarks)
@@ -176,7 +189,7 @@ def main():
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
     except (OSError, ResultsError) as error:
-        print(f"report.py: error: {options.results}: {error}", file=sys.stderr)
+        print(f"report.py: error: {error}", file=sys.stderr)
         return 1
     return 0
 

@@ -36,14 +36,13 @@ trap 'rm -rf "$raw"' EXIT
 echo "{\"device\": \"$device\", \"date\": \"$(date -u +%Y-%m-%d)\", \"size\": \"$size\"}" >"$results"
 failed=0
 for b in "${benchmarks[@]}"; do
-    systems=()
-    for library in "$built"/*/"$b.so"; do
-        system=$(basename "$(dirname "$library")")
-        [ "$system" = pipec ] || systems+=("$system")
+    systems=() # pipec's first: a kernel that goes wrong leaves the process without a device
+    for library in "$built"/pipec*/"$b.so" "$built"/[!p]*/"$b.so"; do
+        [ ! -e "$library" ] || systems+=("$(basename "$(dirname "$library")")")
     done
-    echo "$b: pipec ${systems[*]}" >&2
+    echo "$b: ${systems[*]}" >&2
     "$built/compare" --size "$size" --launches "$launches" --samples "$samples" --raw "$raw" "${options[@]}" "$here/cases.txt" \
-        "$b" "$built" pipec "${systems[@]}" >>"$results" || failed=1
+        "$b" "$built" "${systems[@]}" >>"$results" || failed=1
     if [ $torch = yes ]; then
         python3 "$here/torch/run.py" "$raw" "${options[@]}" >>"$results"
         case $? in 0) ;; 77) torch=no ;; *) failed=1 ;; esac

@@ -23,8 +23,7 @@ std::vector<double> sample(const std::vector<gpu::Work>& works, const Effort& ef
 }
 
 /// Null where the launch cannot be captured. What it throws is held back until the capture has ended.
-gpu::Work captured(const Program& program, int& kernels) {
-    const gpu::OwnStream stream;
+gpu::Work captured(const Program& program, int& kernels, gpu::Stream stream) {
     try {
         std::exception_ptr error;
         const gpu::Work launch = [&](gpu::Stream s) {
@@ -34,7 +33,7 @@ gpu::Work captured(const Program& program, int& kernels) {
                 error = std::current_exception();
             }
         };
-        const gpu::Graph graph = gpu::capture(launch, stream.get());
+        const gpu::Graph graph = gpu::capture(launch, stream);
         if (error) std::rethrow_exception(error);
         kernels = graph.kernels;
         return graph.replay;
@@ -46,26 +45,24 @@ gpu::Work captured(const Program& program, int& kernels) {
 
 }  // namespace
 
-Times measure(const std::vector<std::unique_ptr<Program>>& programs, const Effort& effort) {
-    const gpu::OwnStream stream;
+Times measure(const std::vector<std::unique_ptr<Program>>& programs, const Effort& effort, gpu::Stream stream) {
     std::vector<gpu::Work> launches, replays;
     for (const auto& program : programs) {
         launches.emplace_back([&program](gpu::Stream s) { program->launch(s); });
     }
     Times times;
-    times.stream = sample(launches, effort, stream.get());
+    times.stream = sample(launches, effort, stream);
     for (const auto& program : programs) {
-        gpu::Work replay = captured(*program, times.kernels);
+        gpu::Work replay = captured(*program, times.kernels, stream);
         if (!replay) return times;
         replays.push_back(std::move(replay));
     }
-    times.graph = sample(replays, effort, stream.get());
+    times.graph = sample(replays, effort, stream);
     gpu::wait();
     return times;
 }
 
-std::vector<double> measure_copy(std::size_t bytes, int places, const Effort& effort) {
-    const gpu::OwnStream stream;
+std::vector<double> measure_copy(std::size_t bytes, int places, const Effort& effort, gpu::Stream stream) {
     std::vector<std::unique_ptr<gpu::Block>> blocks;
     std::vector<gpu::Work> copies;
     for (int i = 0; i < places; ++i) {
@@ -73,7 +70,7 @@ std::vector<double> measure_copy(std::size_t bytes, int places, const Effort& ef
         const gpu::Block& to = *blocks.emplace_back(std::make_unique<gpu::Block>(bytes));
         copies.emplace_back([&from, &to, bytes](gpu::Stream s) { gpu::copy(to, from, bytes, s); });
     }
-    return sample(copies, effort, stream.get());
+    return sample(copies, effort, stream);
 }
 
 }  // namespace pipec::bench

@@ -19,10 +19,11 @@ struct Times {
     int kernels = 0;             ///< of a launch; 0 where that is not known
 };
 
-/// The programs take turns, so that no launch finds in the cache what the one before it left there.
-Times measure(const std::vector<std::unique_ptr<Program>>& programs, const Effort& effort);
+/// The programs take turns, so that no launch finds in the cache what the one before it left there. Each has run in
+/// this stream before: what it allocates once is there.
+Times measure(const std::vector<std::unique_ptr<Program>>& programs, const Effort& effort, gpu::Stream stream);
 
 /// Of copying `bytes` within the device's memory, from and to as many places in turn.
-std::vector<double> measure_copy(std::size_t bytes, int places, const Effort& effort);
+std::vector<double> measure_copy(std::size_t bytes, int places, const Effort& effort, gpu::Stream stream);
 
 }  // namespace pipec::bench

@@ -3,8 +3,16 @@
 Images have the program's order of dimensions: channels, rows, columns.
 """
 
+import functools
+import operator
+
 import torch
 import torch.nn.functional as F
+
+
+def total(terms):
+    """Their sum, without the 0 that sum() begins with and that would be an operation of its own."""
+    return functools.reduce(operator.add, terms)
 
 
 def shifted(img, row, column, rows, columns):
@@ -23,8 +31,8 @@ BINOMIAL = [1 / 16, 4 / 16, 6 / 16, 4 / 16, 1 / 16]
 
 def unsharp(img, threshold=0.01, weight=3.0):
     rows, columns = img.shape[-2] - 4, img.shape[-1] - 4
-    vertical = sum(w * img[:, i:i + rows] for i, w in enumerate(BINOMIAL))
-    blurred = sum(w * vertical[..., j:j + columns] for j, w in enumerate(BINOMIAL))
+    vertical = total(w * img[:, i:i + rows] for i, w in enumerate(BINOMIAL))
+    blurred = total(w * vertical[..., j:j + columns] for j, w in enumerate(BINOMIAL))
     v = shifted(img, 2, 2, rows, columns)
     return torch.where((v - blurred).abs() < threshold, v, (1 + weight) * v - weight * blurred)
 
@@ -36,7 +44,7 @@ def harris(img, k=0.04):
     iy = (p[0][2] + 2 * p[1][2] + p[2][2] - p[0][0] - 2 * p[1][0] - p[2][0]) / 12
 
     def box(f):
-        return sum(shifted(f, i, j, rows - 2, columns - 2) for i in range(3) for j in range(3))
+        return total(shifted(f, i, j, rows - 2, columns - 2) for i in range(3) for j in range(3))
 
     sxx, syy, sxy = box(ix * ix), box(iy * iy), box(ix * iy)
     trace = sxx + syy
@@ -196,7 +204,7 @@ def pyramid_blend(a, b, mask, levels=4):
     def reduce(f, dimension, n):
         end = f.shape[dimension] - 1
         i = torch.arange(n, device=f.device)
-        return sum(w * along(f, dimension, (2 * i + k - 2).clamp(0, end)) for k, w in enumerate(BINOMIAL))
+        return total(w * along(f, dimension, (2 * i + k - 2).clamp(0, end)) for k, w in enumerate(BINOMIAL))
 
     def down(f, l):
         return reduce(reduce(f, -2 % f.dim(), level_size(rows, l)), -1 % f.dim(), level_size(columns, l))

@@ -20,6 +20,11 @@ expected = ["blur, pipec: 0.92", "blur, pipec -ffast-math: 0.90", "blur, Halide,
 assert titles == expected, titles
 PYTHON
 
+# In two parts, from two runs.
+grep -v '"pyramid_blend"' "$here/results.jsonl" >first
+grep -v '"blur"' "$here/results.jsonl" >second
+python3 "$report" first second | diff -u "$here/results.md" -
+
 refused() { # WHAT MESSAGE
     local status=0
     python3 "$report" input --markdown none.md >out 2>err || status=$?
@@ -30,3 +35,7 @@ echo '{"device": "x", "date": "y", "size": "z"}' >input
 refused "nothing measured" "there are no results"
 echo 'no JSON' >>input
 refused "no JSON" "line 2"
+echo '{"device": "x", "date": "y", "size": "z"}' >other
+status=0
+python3 "$report" first other 2>err || status=$?
+[ $status -eq 1 ] && grep -q "other: other device or size" err

@@ -37,7 +37,7 @@ echo "{\"device\": \"$device\", \"date\": \"$(date -u +%Y-%m-%d)\", \"size\": \"
 failed=0
 for b in "${benchmarks[@]}"; do
     systems=() # pipec's first: a kernel that goes wrong leaves the process without a device
-    for library in "$built"/pipec*/"$b.so" "$built"/[!p]*/"$b.so"; do
+    for library in "$built"/{pipec,pipec-*,[!p]*}/"$b.so"; do
         [ ! -e "$library" ] || systems+=("$(basename "$(dirname "$library")")")
     done
     echo "$b: ${systems[*]}" >&2

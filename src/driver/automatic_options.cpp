@@ -72,12 +72,15 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
         "Which GPU costs are counted for; default: the one that is here, where it is known, otherwise h100", set_gpu);
     add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 2048 each",
         set_sizes);
+    add("--profile", "FILE", "What `pipec profile` measured of each stage, in place of estimates",
+        [](const std::string& text, AutomaticOptions& o) { o.profile = text; });
 }
 
 std::optional<std::string> first_given(const AutomaticOptions& options) {
     if (options.cost_model) return "--cost-model";
     if (!options.gpu.empty()) return "--gpu";
     if (!options.sizes.empty()) return "--tune-for";
+    if (options.profile) return "--profile";
     return std::nullopt;
 }
 

@@ -19,6 +19,7 @@ struct AutomaticOptions {
     std::string gpu;                            ///< --gpu: a name or a file; empty: the default
     std::optional<std::string> device;          ///< CUDA's name of the GPU here, where that is known already
     std::map<std::string, std::int64_t> sizes;  ///< --tune-for
+    std::optional<std::string> profile;         ///< --profile: a file of `pipec profile`
 };
 
 /// Declares the options on `app`, which then fills `options` when it parses.

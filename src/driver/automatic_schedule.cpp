@@ -9,6 +9,7 @@
 #include "driver/files.h"
 #include "driver/run_device.h"
 #include "fusion/automatic.h"
+#include "fusion/profile.h"
 
 namespace pipec::driver {
 namespace {
@@ -70,20 +71,34 @@ std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& optio
     return result;
 }
 
-fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math) {
-    const fusion::CostModel cost = fusion::paper_cost_model(target_gpu(options));
-    const fusion::IsLegal legal = [&](const ir::Pipeline& pipeline, const poly::Model& model,
-                                      const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
+AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
+                               bool fast_math) {
+    const auto legal = [&sources, fast_math](const ir::Pipeline& pipeline, const poly::Model& model,
+                                             const std::vector<poly::Dependence>& dependences,
+                                             const GroupSchedule& group) {
         return is_possible(pipeline, model, dependences, group, sources, fast_math);
     };
+    AutomaticModel result{fusion::paper_cost_model(gpu), legal, {}};
+    if (options.profile) {
+        const fusion::Profile profile = fusion::profile_from_json(read_source(*options.profile), *options.profile);
+        result.cost = fusion::with_profile(result.cost, profile, *options.profile);
+        result.origin = fmt::format("cost model paper for {}, with {} of {}", gpu.name,
+                                    profile.device ? "registers and times" : "registers", *options.profile);
+    }
+    return result;
+}
+
+fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
+                                      const SourceManager& sources, bool fast_math) {
+    AutomaticModel automatic = automatic_model(options, target_gpu(options), sources, fast_math);
     const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(options, pipelines);
     fusion::Schedules result;
     for (std::size_t i = 0; i < pipelines.size(); ++i) {
         const auto& [pipeline, model] = pipelines[i];
-        fusion::FusionOptions fusion_options;
-        fusion_options.sizes = sizes[i];
-        result[pipeline.name] = fusion::fuse(pipeline, model, cost, legal, fusion_options).schedule;
+        automatic.options.sizes = sizes[i];
+        fusion::Schedule& schedule = result[pipeline.name];
+        schedule = fusion::fuse(pipeline, model, automatic.cost, automatic.legal, automatic.options).schedule;
+        schedule.origin = automatic.origin;
     }
     return result;
 }

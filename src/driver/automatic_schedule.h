@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "driver/automatic_options.h"
+#include "fusion/automatic.h"
 #include "fusion/gpu.h"
 #include "fusion/inline.h"
 #include "fusion/schedule_json.h"
@@ -19,6 +20,17 @@ fusion::Gpu target_gpu(const AutomaticOptions& options);
 /// The sizes that costs are counted for, by pipeline and index. Throws fusion::ScheduleError for a size that none has.
 std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& options,
                                                    const std::vector<fusion::Inlined>& pipelines);
+
+/// A cost model with the search that goes with it.
+struct AutomaticModel {
+    fusion::CostModel cost;
+    fusion::IsLegal legal;  ///< whether code can be generated for a group
+    fusion::FusionOptions options;
+    std::string origin{};  ///< Schedule::origin of what it makes
+};
+/// The model that the options choose, for one GPU. `sources` stays where it is.
+AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
+                               bool fast_math);
 
 /// The schedules of pipelines as code generation prepares them. Throws fusion::ScheduleError for a description of a GPU
 /// or sizes that do not fit, and FileError for a file that cannot be read.

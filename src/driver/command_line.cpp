@@ -132,7 +132,12 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
-    return "Usage: pipec [options] file.pipe\n       pipec run [options] file.pipe\n       pipec explain [options] file.pipe\n";
+    return R"(Usage: pipec [options] file.pipe
+       pipec run [options] file.pipe
+       pipec explain [options] file.pipe
+       pipec tune [options] file.pipe
+       pipec profile [options] file.pipe
+)";
 }
 
 std::string HelpFormatter::make_footer(const CLI::App*) const {

@@ -17,10 +17,12 @@
 #include "driver/options.h"
 #include "driver/outputs.h"
 #include "driver/perf_warnings.h"
+#include "driver/profile.h"
 #include "driver/run.h"
 #include "driver/run_process.h"
 #include "driver/schedule.h"
 #include "driver/temporary_directory.h"
+#include "driver/tune.h"
 #include "driver/warnings.h"
 #include "support/big_stack.h"
 #include "support/render.h"
@@ -140,6 +142,8 @@ int run_compiler(const Options& options) {
 int run_main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "run") == 0) return run_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "explain") == 0) return explain_command(argc - 1, argv + 1);
+    if (argc > 1 && std::strcmp(argv[1], "profile") == 0) return profile_command(argc - 1, argv + 1);
+    if (argc > 1 && std::strcmp(argv[1], "tune") == 0) return tune_command(argc - 1, argv + 1);
     const auto parsed = parse_options(argc, argv);
     if (const auto* finished = std::get_if<Finished>(&parsed)) {
         if (finished->exit_code == kExitSuccess) {

@@ -106,6 +106,7 @@ std::vector<std::string> files_read(const Options& options, const Program& progr
     if (options.input != "-") read.push_back(options.input);
     read.insert(read.end(), program.dependencies.begin(), program.dependencies.end());
     if (options.schedule.file) read.push_back(*options.schedule.file);
+    if (const auto& profile = options.schedule.automatic.profile) read.push_back(*profile);
     if (const auto gpu = gpu_file_of(options.schedule.automatic)) read.push_back(*gpu);
     return read;
 }

@@ -44,6 +44,8 @@ std::vector<Gpu> list_gpus(const std::string& runner) {
     return gpus;
 }
 
+}  // namespace
+
 Gpu require_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc) {
     const std::vector<Gpu> gpus = list_gpus(runner);
     const std::size_t number = wish == "auto" || wish == "gpu" ? 0 : std::stoul(wish);
@@ -55,8 +57,6 @@ Gpu require_gpu(const std::string& wish, const std::string& runner, const std::s
     check_architectures(find_nvcc(nvcc), {gpus[number].architecture});
     return gpus[number];
 }
-
-}  // namespace
 
 std::optional<Gpu> choose_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc) {
     if (wish == "cpu") return std::nullopt;

@@ -17,6 +17,9 @@ struct Gpu {
 /// anything else throws ToolError, which says what.
 std::optional<Gpu> choose_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc);
 
+/// The same where it must be a GPU ("auto" is the first one). Throws ToolError, and BadArchitecture (nvcc.h).
+Gpu require_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc);
+
 /// pipec-run beside this program, or where an installation puts it, or on PATH.
 std::optional<std::string> locate_runner();
 

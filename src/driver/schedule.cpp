@@ -91,7 +91,7 @@ void check_changes(const ScheduleOptions& options, const Schedules& schedules) {
 
 /// The schedule with every stage in a group, in the order in which they run.
 Schedule completed(const ir::Pipeline& pipeline, const Schedule& schedule) {
-    Schedule result{schedule.inlined, {}};
+    Schedule result{schedule.inlined, {}, schedule.origin};
     const fusion::OrderedGroups ordered = fusion::order_groups(pipeline, schedule);
     for (std::size_t g = 0; g < ordered.stages.size(); ++g) {
         const int number = ordered.number[g];

@@ -120,7 +120,8 @@ Profile profile_from_json(std::string_view text, const std::string& file) {
     if (!pipelines.is_object()) throw ScheduleError(fmt::format("{}: `pipelines` must be an object", file));
     for (const auto& [name, stages] : pipelines.items()) {
         if (!stages.is_array()) throw ScheduleError(fmt::format("{}: `{}` must be a list of stages", file, name));
-        for (const Json& entry : stages) result.pipelines[name].push_back(stage_from_json(entry, file));
+        std::vector<StageProfile>& list = result.pipelines[name];
+        for (const Json& entry : stages) list.push_back(stage_from_json(entry, file));
     }
     return result;
 }

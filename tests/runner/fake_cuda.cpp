@@ -5,7 +5,11 @@
 // FAKE_CUDA_DEVICES=N    so many GPUs; default 1
 // FAKE_CUDA_FAIL=F=E     the function F answers the error E; F=E@2 from its second call on
 // FAKE_CUDA_LOG=FILE     where the end of the process leaves what was not given back
+// FAKE_CUDA_CLOCK=WHAT   what takes time: "kernels", 30 ms each; "shared", a microsecond for each byte of shared memory
+//                        that is read or written. Otherwise 2.5 ms lie between any two events
 #include <cuda_runtime.h>
+
+#include "simt.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -13,6 +17,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -36,6 +41,7 @@ struct State {
     bool context_is_current = false;
     int contexts = 0, blocks = 0, streams = 0, events = 0;
     std::map<std::string, int> calls;
+    double last_event = 0, event_before = 0;  ///< milliseconds
 
     ~State() {
         const std::string file = environment("FAKE_CUDA_LOG");
@@ -53,6 +59,14 @@ int planned(const std::string& function) {
     const std::size_t first = wish.find('@');
     if (first != std::string::npos && call < std::stoi(wish.substr(first + 1))) return kSuccess;
     return std::stoi(wish.substr(function.size() + 1));
+}
+
+double now() {
+    const std::string clock = environment("FAKE_CUDA_CLOCK");
+    const simt::Statistics& done = simt::statistics();
+    if (clock == "kernels") return 30.0 * static_cast<double>(done.launches);
+    if (clock == "shared") return 1e-3 * static_cast<double>(done.shared_read + done.shared_written);
+    return state.last_event + 2.5;
 }
 
 int devices() {
@@ -174,11 +188,14 @@ int cuEventCreate(void** event, unsigned) {
 }
 int cuEventRecord(void* event, cudaStream_t stream) {
     CONTEXT("cuEventRecord");
+    if (const int error = result(cudaStreamSynchronize(stream)))
+        return error;  // the emulator's work is done when asked
+    state.event_before = std::exchange(state.last_event, now());
     return event == &state.events && stream != nullptr ? kSuccess : kInvalidValue;
 }
 int cuEventElapsedTime(float* milliseconds, void*, void*) {
     CONTEXT("cuEventElapsedTime");
-    *milliseconds = 2.5F;
+    *milliseconds = static_cast<float>(state.last_event - state.event_before);
     return kSuccess;
 }
 int cuEventDestroy_v2(void*) {

@@ -1,7 +1,7 @@
-// Runs on a GPU, without one: libcuda.so.1 is fake_cuda.cpp, nvcc is a script that compiles for the SIMT emulator.
+// Runs on a GPU, without one (emulated_gpu.h).
 #include <nlohmann/json.hpp>
 
-#include "command.h"
+#include "emulated_gpu.h"
 #include "simt.h"
 
 namespace pipec::testing {
@@ -19,35 +19,12 @@ pipeline blur(img: uint8[R, C + 2]) -> out: int32[R, C] {
 
 constexpr const char* kNothingLeft = "contexts 0, blocks 0, streams 0, events 0\n";
 
-class Gpu : public InDirectory {
+class Gpu : public EmulatedGpu {
 protected:
     void SetUp() override {
-        InDirectory::SetUp();
-        setenv("XDG_CACHE_HOME", (fs::current_path() / "cache").c_str(), 1);
-        setenv("FAKE_CUDA_LOG", (fs::current_path() / "left").c_str(), 1);
-        setenv("LD_LIBRARY_PATH", PIPEC_FAKE_CUDA, 1);
-        setenv("NVCC", (fs::current_path() / "nvcc").c_str(), 1);
-        unsetenv("CXX");
-        // It notes each call, and looks at nothing but the names of the files.
-        write_script("nvcc", R"(#!/bin/sh
-echo "$*" >>calls
-case "$*" in
-    *--list-gpu-code*) echo sm_75; echo sm_90; exit;;
-    *--version*) echo nvcc of the emulator; exit;;
-esac
-while [ $# -gt 1 ]; do [ "$1" = -o ] && object=$2; shift; done
-)" SIMT_COMPILE R"( "$1" -o "$object.o" && )" SIMT_LINK R"( "$object.o" -o "$object"
-)");
+        EmulatedGpu::SetUp();
         write_bytes("blur.pipe", kBlur);
         write_bytes("in.pgm", pnm(9, 40, 1, ramp(360, 7)));
-    }
-    void TearDown() override {
-        for (const char* name : {"XDG_CACHE_HOME", "FAKE_CUDA_LOG", "LD_LIBRARY_PATH", "NVCC"}) unsetenv(name);
-        InDirectory::TearDown();
-    }
-    static void write_script(const char* name, const std::string& text) {
-        write_bytes(name, text);
-        fs::permissions(name, fs::perms::owner_all);
     }
     static Outcome run(const std::string& options, const std::string& environment = "") {
         return shell(environment + " " PIPEC " run -O1 " + options);

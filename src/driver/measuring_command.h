@@ -1,0 +1,69 @@
+// What the commands that measure (`pipec tune`, `pipec profile`) have in common: options, and the program that is read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/compile.h"
+#include "driver/native_compiler.h"
+#include "driver/run_steps.h"
+#include "fusion/inline.h"
+#include "runner/options.h"
+#include "support/source.h"
+
+namespace CLI {
+class App;
+}
+
+namespace pipec::driver {
+
+struct MeasuringOptions {
+    std::string input;
+    std::string pipeline;               ///< empty: the only one
+    std::optional<std::string> output;  ///< -o
+    std::vector<std::string> include_dirs;
+    NativeOptions native;
+    std::string nvcc;   ///< --nvcc; empty: found
+    unsigned jobs = 0;  ///< -j; 0: as many as there are processors
+    bool fast_math = false;
+    bool no_cache = false;
+    bool no_warnings = false;
+    bool color = false;
+    bool quiet = false;
+    runner::Options run;  ///< --in, --set, --size, --device
+};
+
+/// Declares the options on `app`, which then fills `options` when it parses.
+void add_measuring_options(CLI::App& app, MeasuringOptions& options);
+
+/// Parses; an exit code where there is nothing left to do: help was printed, or the command line refused. `command` is
+/// "pipec tune"; `check` throws CLI::ParseError for what makes no sense together.
+std::optional<int> parse_command(CLI::App& app, const std::string& command, int argc, char** argv,
+                                 const std::function<void()>& check = {});
+
+/// The pipeline that is measured.
+struct MeasuredProgram {
+    SourceManager sources;
+    Compilation compilation;
+    std::size_t index = 0;     ///< of the pipeline
+    std::string name;          ///< of the program's file
+    fusion::Inlined prepared;  ///< as schedules are about it
+    [[nodiscard]] const ir::Pipeline& pipeline() const { return compilation.pipelines[index]; }
+    [[nodiscard]] const poly::Model& model() const { return compilation.models[index]; }
+};
+
+/// Reads a program and prints what is wrong with it; false where it has errors. Throws RunError and FileError.
+bool load(const MeasuringOptions& options, MeasuredProgram& program);
+
+/// Code of the pipeline with a schedule, and its header. Throws fusion::ScheduleError.
+NativeSource cuda_of(const MeasuredProgram& program, const fusion::Schedule& schedule, bool fast_math);
+
+/// Throws FileError where there will be no file at `path`: a directory, or in one that cannot be written.
+void check_output(const std::string& path);
+
+/// Runs a command and prints why it failed, if it does. Returns the exit code.
+int guarded(const std::function<int()>& command);
+
+}  // namespace pipec::driver

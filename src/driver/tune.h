@@ -1,0 +1,9 @@
+// `pipec tune`: measures the best schedules of a cost model on the GPU and keeps the fastest.
+#pragma once
+
+namespace pipec::driver {
+
+/// argv[0] is "tune". Returns the exit code; throws Interrupted.
+int tune_command(int argc, char** argv);
+
+}  // namespace pipec::driver

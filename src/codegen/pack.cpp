@@ -143,8 +143,9 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
             kCount, std::max<std::int64_t>(1, most_bytes / ir::bytes(array_of(pipeline, shared, source).type)));
         // What fills a pack must be in the same row.
         const auto in_row = [&](std::int64_t width) {
-            return !fill || !is_local(source) ||
-                   shared.at(static_cast<std::size_t>(source.index)).extents.back() % width == 0;
+            if (width == 1 || !fill || !is_local(source)) return true;
+            const std::vector<std::int64_t>& extents = shared.at(static_cast<std::size_t>(source.index)).extents;
+            return !extents.empty() && extents.back() % width == 0;  // a single value has no row
         };
         while (!in_row(group.widest)) group.widest /= 2;
         const auto aligned = [&](const auto& term) { return rewriter.is_multiple(term, group.widest); };

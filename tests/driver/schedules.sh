@@ -97,6 +97,19 @@ refused 1 "names.json: pipelines.blur.groups[0].stages[1]: \`blur\` has no stage
 good_program other.pipe; sed -i 's/blur/other/' other.pipe
 run -fsyntax-only --schedule otpw.json other.pipe; exits 1; says "otpw.json: pipelines: \`blur\` is unknown here"
 
+# A single value in a tile, which has no row that vectors could be read from.
+cat >gain.pipe <<'EOF'
+pipeline p(img: float32[R, C], w: float32[4]) -> out: float32[R, C] {
+    gain() = max(i in 0..4) w(i)
+    out(x, y) = img(x, y) * gain() + sqrt(gain())
+}
+EOF
+for strategy in otptb otpw; do
+    echo '{"version": 1, "pipelines": {"p": {"inlined": [], "groups": [{"stages": ["gain", "out"],
+        "strategy": "'$strategy'", "block": [32, 8, 1], "tile": [4, 2, 1], "vector": 4}]}}}' >gain.json
+    run --emit kernel --schedule gain.json gain.pipe; exits 0; prints "gain_tile"
+done
+
 # What code generation refuses.
 refused 1 "\`otpw\` is impossible for every stage: 24 threads" --strategy otpw --block 24x1
 sed 's/"stages": \["twice"\]/"stages": ["twice", "o"]/; /"stages": \["o"\]/,/^ *}/d' otpw.json |

@@ -318,6 +318,7 @@ Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
         return result;
     }
     std::vector<Alternative> all;
+    all.reserve(kTilings.size());
     for (const Strategy strategy : kTilings) all.push_back(best(std::get<fusion::GroupFacts>(made), strategy));
     sort_alternatives(all);
     return all.front().time ? all.front() : all.back();  // the last one needs least: its reason is the best

@@ -169,7 +169,7 @@ void Layout::place_layer(std::vector<std::size_t>& layer, bool by_above) {
 void Layout::place_nodes() {
     for (auto& layer : layers_) place_layer(layer, true);
     for (int sweep = 0; sweep < kPlaceSweeps; ++sweep) {
-        for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) place_layer(*layer, false);
+        for (std::size_t l = layers_.size(); l-- > 0;) place_layer(layers_[l], false);
         for (auto& layer : layers_) place_layer(layer, true);
     }
 }

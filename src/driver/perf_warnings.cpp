@@ -131,6 +131,7 @@ void PerformanceCheck::warn_of_fusion() {
         const auto illegal = obstacle(both);
         if (!illegal) continue;
         std::vector<std::string> names;
+        names.reserve(both.size());
         for (const int member : both) names.push_back(fmt::format("`{}`", stage(member).name));
         report_obstacle(d, *illegal)
             .note(fmt::format("the two by themselves can, but not with all that their kernels compute: {}",

@@ -58,9 +58,21 @@ run explain --html blur.pipe -o blur.html --strategy otpw --tile 4x8; exits 0; i
 check "the page" python3 "$page" blur.html "blur.pipe" "Kernel 2: rows and out" "One kernel instead of two" "blur.pipe:5" "8 x 130"
 run explain --html two.pipe -o two.html; exits 0
 check "a page of two pipelines" python3 "$page" two.html "first" "total" "not predicted"
-for example in camera_pipe pyramid_blend bilateral_grid; do
+for example in camera_pipe bilateral_grid; do
     run explain --html "$examples/$example.pipe" -o "$example.html" -w; exits 0
     check "the page of $example" python3 "$page" "$example.html" "$example.pipe"
+done
+cat >single.pipe <<'EOF'
+pipeline single(img: float32[R, C], p: float32[4, C]) -> out: float32[R, C], one: float32[1] {
+    lut(v in 0..256): float32 = sum(i in 0..100) exp2(-i) * float32(v * v) / 255
+    bias() = (lut(0) + lut(255)) / 2 + max(i in 0..4) p(i, 0)
+    out(x, y) = lut(clamp(int32(img(x, y)), 0, 255)) + bias() + img(x, y)
+    one(z) = bias()
+}
+EOF
+for strategy in stage otptb register_tile; do
+    run explain --html --strategy $strategy single.pipe -o single.html; exits 0
+    check "a page with single values" python3 "$page" single.html "bias"
 done
 cp blur.pipe 'a<b>&"c.pipe'
 run explain --html 'a<b>&"c.pipe' -o odd.html; exits 0

@@ -56,12 +56,14 @@ step() { # NAME COMMAND...
 
 pipec_library() { # SYSTEM BENCHMARK FLAGS...
     local name=$2 folder=$work/$1
+    local program=$root/examples/$name.pipe
+    [ -e "$program" ] || program=$here/$name.pipe
     mkdir -p "$folder" "$out/$1"
     if [ "$target" = cuda ]; then
-        "$pipec" --target cuda "${@:3}" "$root/examples/$name.pipe" -o "$folder/$name.cu"
+        "$pipec" --target cuda "${@:3}" "$program" -o "$folder/$name.cu"
         nvcc -std=c++17 -O3 "${codes[@]}" -Xcompiler -fPIC -shared "$folder/$name.cu" -o "$out/$1/$name.so"
     else
-        "$pipec" --target host "$root/examples/$name.pipe" -o "$folder/$name.cpp"
+        "$pipec" --target host "$program" -o "$folder/$name.cpp"
         g++ -std=c++17 -O2 -fopenmp -fPIC -shared "$folder/$name.cpp" -o "$out/$1/$name.so"
     fi
 }

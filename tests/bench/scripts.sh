@@ -24,6 +24,6 @@ grep -v '^#' "$bench/variants.txt" | while read -r system benchmark parameters; 
     [ -n "$system" ] || continue
     [[ $system == halide-manual-* ]] || fail "variants.txt: $system"
     for parameter in $parameters; do
-        grep -q "{\"${parameter%=*}\"" "$bench/halide/$benchmark.cpp" || fail "variants.txt: $benchmark has no $parameter"
+        grep -q "{\"${parameter%=*}\"" "$bench/halide/$benchmark.cpp" "$bench"/halide/*.h || fail "variants.txt: $benchmark has no $parameter"
     done
 done

@@ -38,7 +38,7 @@ constexpr double kFarPart = 1e-3;
 /// Candidates that are this close to the best one are measured again, in turn: clocks and temperatures change.
 constexpr double kClose = 1.1;
 constexpr std::size_t kMostFinalists = 4;
-constexpr int kRounds = 2;
+constexpr std::size_t kRounds = 2;
 
 constexpr const char* kFooter = R"(
 The best schedules of the cost model are compiled for the GPU, run on random values (or on the files
@@ -282,14 +282,18 @@ private:
             objects.push_back(get_object(compiler_, c->source, !options_.common.no_cache));
         }
         std::vector<double> sums(best.size(), 0);
-        for (int round = 0; round < kRounds; ++round) {
-            for (std::size_t i = 0; i < best.size(); ++i) {
-                sums[i] += measured_run(runner_, objects[i].file, program_.pipeline().name, given_).milliseconds;
+        try {
+            for (std::size_t i = 0; i < kRounds * best.size(); ++i) {
+                const std::size_t which = i % best.size();
+                sums[which] +=
+                    measured_run(runner_, objects[which].file, program_.pipeline().name, given_).milliseconds;
             }
+        } catch (const RunFailed& error) {
+            throw RunError(kExitProgramError, fmt::format("a candidate that ran before failed: {}", error.what()));
         }
         std::string line = "again, in turn:";
         for (std::size_t i = 0; i < best.size(); ++i) {
-            best[i]->measured->milliseconds = sums[i] / kRounds;
+            best[i]->measured->milliseconds = sums[i] / static_cast<double>(kRounds);
             line += fmt::format(" {:.4f}", best[i]->measured->milliseconds);
         }
         finalists_ = {best.begin(), best.end()};

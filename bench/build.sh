@@ -1,24 +1,25 @@
 #!/usr/bin/env bash
 # Builds all that bench/run.sh runs: the benchmarks by pipec and by Halide, and the program that compares them.
 #
-#     build.sh [--target cuda|host|opencl] [--out DIR] [--pipec PATH] [--arch "80 90"] [--no-variants]
-#              [--without-halide] [--compare PATH] [benchmark...]
+#     build.sh [--target cuda|host|opencl] [--out DIR] [--pipec PATH] [--gpu h200] [--arch "80 90"]
+#              [--no-variants] [--without-halide] [--compare PATH] [benchmark...]
 #
-# cuda needs nvcc and no GPU. host compiles everything for the CPU, and opencl Halide's GPU schedules for a device of
-# OpenCL (a CPU with pocl): both are for comparing results. Halide is left out where it is not installed;
-# bench/dependencies.txt says what it needs. --without-halide leaves what was built of it as it is. --compare takes the
-# program that compares from there. Exit code 1: something could not be built; 2: the command line.
+# cuda needs nvcc and no GPU; --gpu is what pipec's cost models count for, --arch what nvcc compiles for. host compiles
+# everything for the CPU, and opencl Halide's GPU schedules for a device of OpenCL (a CPU with pocl): both are for comparing
+# results. Halide is left out where it is not installed; bench/dependencies.txt says what it needs. --without-halide leaves
+# what was built of it as it is. --compare takes the program that compares from there. Exit code 1: something could not be
+# built; 2: the command line.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-target=cuda out='' pipec=$root/build/release/pipec arch='80 90' compare='' variants=yes with_halide=yes benchmarks=()
-usage() { sed -n '2,10s/^# \{0,1\}//p' "$0"; }
+target=cuda out='' pipec=$root/build/release/pipec gpu=h200 arch='80 90' compare='' variants=yes with_halide=yes benchmarks=()
+usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --no-variants) variants=no; shift ;;
     --without-halide) with_halide=no; shift ;;
-    --target | --out | --pipec | --arch | --compare)
+    --target | --out | --pipec | --gpu | --arch | --compare)
         [ $# -ge 2 ] || { echo "build.sh: error: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"; shift 2 ;;
     -*) echo "build.sh: error: unknown option $1" >&2; usage >&2; exit 2 ;;
@@ -60,7 +61,7 @@ pipec_library() { # SYSTEM BENCHMARK FLAGS...
     [ -e "$program" ] || program=$here/$name.pipe
     mkdir -p "$folder" "$out/$1"
     if [ "$target" = cuda ]; then
-        "$pipec" --target cuda "${@:3}" "$program" -o "$folder/$name.cu"
+        "$pipec" --target cuda --gpu "$gpu" "${@:3}" "$program" -o "$folder/$name.cu"
         nvcc -std=c++17 -O3 "${codes[@]}" -Xcompiler -fPIC -shared "$folder/$name.cu" -o "$out/$1/$name.so"
     else
         "$pipec" --target host "$program" -o "$folder/$name.cpp"
@@ -100,8 +101,10 @@ compare_program() {
 
 step compare compare_program
 for b in "${benchmarks[@]}"; do
-    step "pipec.$b" pipec_library pipec "$b"
-    [ "$target" != cuda ] || step "pipec-fast.$b" pipec_library pipec-fast "$b" -ffast-math
+    step "pipec.$b" pipec_library pipec "$b" --cost-model time
+    [ "$target" = cuda ] || continue
+    step "pipec-fast.$b" pipec_library pipec-fast "$b" --cost-model time -ffast-math
+    step "pipec-paper.$b" pipec_library pipec-paper "$b" --cost-model paper
 done
 if [ -n "$halide" ] && [ $with_halide = yes ]; then
     objects=("$work/GenGen.o")

@@ -12,12 +12,13 @@ from xml.sax.saxutils import escape
 SYSTEMS = {
     "pipec": "pipec",
     "pipec-fast": "pipec -ffast-math",
+    "pipec-paper": "pipec, the paper's model",
     "halide-manual": "Halide, by hand",
     "halide-li2018": "Halide, Li2018",
     "torch-compile": "torch.compile",
     "torch-eager": "torch",
 }
-COLOURS = ["#1b6ca8", "#7fb2d9", "#d9822b", "#f0c089", "#6a994e", "#b8d3a2"]
+COLOURS = ["#1b6ca8", "#7fb2d9", "#8d6fb0", "#d9822b", "#f0c089", "#6a994e", "#b8d3a2"]
 
 
 class ResultsError(Exception):
@@ -139,7 +140,7 @@ def plot(header, benchmarks):
     shown = [i for i in range(len(SYSTEMS)) if any(parts[i] is not None for _, parts in data)]
     bar, gap, left, top, height = 14, 24, 50, 60, 260
     width = max(len(shown) * bar, 90) + gap
-    total = left + len(data) * width + 10
+    total = left + max(len(data) * width, len(shown) * 140) + 10
     limit = max([1.0] + [part for _, parts in data for part in parts if part is not None])
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {top + height + 50}" '
            f'font-family="sans-serif" font-size="11">',
@@ -147,7 +148,7 @@ def plot(header, benchmarks):
            f'<text x="{left}" y="16" font-size="13">Speed, as a part of a copy of input and output '
            f'({escape(header["device"].split(",")[0])})</text>']
     for n, i in enumerate(shown):
-        x = left + n * 115
+        x = left + n * 140
         out.append(f'<rect x="{x}" y="28" width="10" height="10" fill="{COLOURS[i]}"/>'
                    f'<text x="{x + 14}" y="37">{escape(list(SYSTEMS.values())[i])}</text>')
     for line in range(5):

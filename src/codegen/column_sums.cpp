@@ -9,33 +9,6 @@
 
 namespace pipec::codegen {
 
-using ir::BinaryOp;
-
-namespace {
-
-/// Of factors that are equal but for rounding.
-constexpr double kTolerance = 1e-6;
-
-bool close(double a, double b) {
-    return std::abs(a - b) <= kTolerance * std::max(std::abs(a), std::abs(b));
-}
-
-std::optional<double> float_constant(const ir::Expr& e) {
-    const auto* n = ir::as<ir::FloatConstant>(e);
-    return n == nullptr ? std::nullopt : std::optional(n->value);
-}
-
-/// What all factors have in common: with it taken out they are integers, or one of them is 1.
-double common_factor(const std::vector<double>& factors) {
-    double least = 0;
-    for (const double f : factors) {
-        if (f != 0 && (least == 0 || std::abs(f) < std::abs(least))) least = f;
-    }
-    return std::abs(least);
-}
-
-}  // namespace
-
 /// Where a read lies: equal keys differ by constants only.
 struct ColumnSums::Place {
     std::vector<std::int64_t> key;
@@ -64,14 +37,14 @@ ir::Expr ColumnSums::factored(const ir::Expr& e, const ir::Expr& unit) {
 
 ir::Expr ColumnSums::rewrite(const ir::Expr& e, const ir::Expr& unit, Memo& memo) {
     if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
-    std::vector<Term> terms;
-    if (ir::is_float(e->type)) flatten(e, 1, terms);
+    std::vector<FloatTerm> terms;
+    if (ir::is_float(e->type)) add_terms(e, 1, terms);
     ir::Expr result;
     if (terms.size() >= 4) {
-        for (Term& term : terms) {
+        for (FloatTerm& term : terms) {
             if (ir::as<ir::Read>(term.node) == nullptr) term.node = rewrite(term.node, unit, memo);
         }
-        result = total(by_columns(std::move(terms), unit), e->type);
+        result = total(rewriter_, by_columns(std::move(terms), unit), e->type);
     } else {
         result = rewriter_.unique(
             ir::map_children(e, [&](const ir::Expr& operand) { return rewrite(operand, unit, memo); }));
@@ -80,33 +53,8 @@ ir::Expr ColumnSums::rewrite(const ir::Expr& e, const ir::Expr& unit, Memo& memo
     return result;
 }
 
-/// The terms of a sum, with their constant factors.
-void ColumnSums::flatten(const ir::Expr& e, double factor, std::vector<Term>& terms) const {
-    if (const auto* n = ir::as<ir::Unary>(e); n != nullptr && n->op == ir::UnaryOp::Neg) {
-        flatten(n->a, -factor, terms);
-        return;
-    }
-    if (const auto* n = ir::as<ir::Binary>(e)) {
-        if (n->op == BinaryOp::Add || n->op == BinaryOp::Sub) {
-            flatten(n->a, factor, terms);
-            flatten(n->b, n->op == BinaryOp::Add ? factor : -factor, terms);
-            return;
-        }
-        if (n->op == BinaryOp::Mul) {
-            if (const auto c = float_constant(n->a)) return flatten(n->b, factor * *c, terms);
-            if (const auto c = float_constant(n->b)) return flatten(n->a, factor * *c, terms);
-        }
-    }
-    for (Term& term : terms) {
-        if (term.node != e) continue;
-        term.factor += factor;
-        return;
-    }
-    terms.push_back({factor, e});
-}
-
 /// Replaces terms by column sums where their factors allow that.
-std::vector<ColumnSums::Term> ColumnSums::by_columns(std::vector<Term> terms, const ir::Expr& unit) {
+std::vector<FloatTerm> ColumnSums::by_columns(std::vector<FloatTerm> terms, const ir::Expr& unit) {
     const ir::VarId unit_var = ir::as<ir::Variable>(unit)->id;
     const auto place_of = [&](const ir::Expr& e) -> std::optional<Place> {
         const auto* read = ir::as<ir::Read>(e);
@@ -143,7 +91,7 @@ std::vector<ColumnSums::Term> ColumnSums::by_columns(std::vector<Term> terms, co
             places.emplace(place->key, *place);
         }
     }
-    std::vector<Term> result;
+    std::vector<FloatTerm> result;
     for (const auto& [key, columns] : groups) {
         const Rows& first = columns.begin()->second;
         if (columns.size() < 2 || first.size() < 2) continue;
@@ -184,9 +132,9 @@ std::vector<ColumnSums::Term> ColumnSums::by_columns(std::vector<Term> terms, co
 
 ir::Expr ColumnSums::add(Sum sum) {
     factors_[sum.array].insert(sum.factors);
-    std::vector<Term> terms;
+    std::vector<FloatTerm> terms;
     for (std::size_t i = 0; i < sum.reads.size(); ++i) terms.push_back({sum.factors[i], sum.reads[i]});
-    const ir::Expr node = total(terms, sum.reads.front()->type);
+    const ir::Expr node = total(rewriter_, terms, sum.reads.front()->type);
     sums_.emplace(node.get(), std::move(sum));
     return node;
 }
@@ -203,29 +151,6 @@ ir::Expr ColumnSums::moved(const Sum& sum, std::int64_t distance) {
         e = rewriter_.unique(ir::read(read->source, e->type, std::move(indices), e->range));
     }
     return add(std::move(other));
-}
-
-/// The sum of terms: what all factors have in common is multiplied with once.
-ir::Expr ColumnSums::total(const std::vector<Term>& terms, ir::Type type) {
-    if (terms.empty()) return rewriter_.unique(ir::constant(type, 0));
-    std::vector<double> factors;
-    for (const Term& term : terms) factors.push_back(term.factor);
-    double common = common_factor(factors);
-    const auto same = [&](const Term& term) { return close(std::abs(term.factor), common); };
-    // One multiplication for all where most of them vanish by it.
-    if (2 * std::count_if(terms.begin(), terms.end(), same) < static_cast<std::ptrdiff_t>(terms.size())) common = 1;
-    const auto number = [&](double v) { return rewriter_.unique(ir::float_constant(type, ir::round_to(type, v))); };
-    ir::Expr sum;
-    for (const Term& term : terms) {
-        const double factor = term.factor / common;
-        const bool negative = factor < 0 && sum;
-        const double size = negative ? -factor : factor;
-        const ir::Expr part = close(size, 1)    ? term.node
-                              : close(size, -1) ? rewriter_.unique(ir::unary(ir::UnaryOp::Neg, term.node))
-                                                : rewriter_.unique(ir::binary(BinaryOp::Mul, number(size), term.node));
-        sum = !sum ? part : rewriter_.unique(ir::binary(negative ? BinaryOp::Sub : BinaryOp::Add, sum, part));
-    }
-    return close(common, 1) ? sum : rewriter_.unique(ir::binary(BinaryOp::Mul, number(common), sum));
 }
 
 }  // namespace pipec::codegen

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "codegen/float_terms.h"
 #include "codegen/rewrite.h"
 #include "ir/pipeline.h"
 
@@ -38,18 +39,12 @@ public:
     [[nodiscard]] std::set<ir::Source> uniform() const;
 
 private:
-    struct Term {
-        double factor;
-        ir::Expr node;
-    };
     struct Place;
     using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
 
     ir::Expr rewrite(const ir::Expr& e, const ir::Expr& unit, Memo& memo);
-    void flatten(const ir::Expr& e, double factor, std::vector<Term>& terms) const;
-    std::vector<Term> by_columns(std::vector<Term> terms, const ir::Expr& unit);
+    std::vector<FloatTerm> by_columns(std::vector<FloatTerm> terms, const ir::Expr& unit);
     ir::Expr add(Sum sum);
-    ir::Expr total(const std::vector<Term>& terms, ir::Type type);
 
     Rewriter& rewriter_;
     std::unordered_map<const ir::Node*, Sum> sums_;

@@ -228,6 +228,7 @@ void RegisterCode::outputs(kernel::Body& body) {
     values_.clear();
     fetched_.clear();
     column_sums_.clear();
+    factors_.clear();
     inside_.clear();
     first_lane_ = end_lane_ = nullptr;
     moved_.clear();

@@ -20,6 +20,7 @@
 #include "codegen/kernel_build.h"
 #include "codegen/kernel_ir.h"
 #include "codegen/pack.h"
+#include "codegen/pending_factors.h"
 #include "codegen/register_prefetch.h"
 #include "codegen/register_shape.h"
 #include "codegen/rewrite.h"
@@ -49,7 +50,8 @@ public:
     RegisterCode(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
         : shape_(shape),
           space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) { return extent(m, dim); }),
-          sums_(space_.rewriter) {
+          sums_(space_.rewriter),
+          factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
         space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
     }
 
@@ -95,6 +97,9 @@ private:
     std::vector<ir::Expr> place(const Member& m, const Offsets& offsets);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& at);
     Value at(const Member& m, const Offsets& offsets);
+    ir::Expr define(const std::string& name, const ir::Expr& value);
+    ir::Expr define_waiting(const std::string& name, const ir::Expr& value);
+    ir::Expr whole(const ir::Expr& variable, const ir::Expr& value);
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
     Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
     [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
@@ -119,6 +124,7 @@ private:
     RegisterShape shape_;
     TileSpace space_;
     ColumnSums sums_;
+    PendingFactors factors_;
     bool interior_ = false;
     Reach reach_;
     std::int64_t registers_ = 0;

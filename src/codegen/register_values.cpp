@@ -35,17 +35,44 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     ir::Expr formula = rewriter().instance(interior_ ? m.interior.value : m.value, bindings);
     if (interior_ && space_.program.fast_math) formula = sums_.factored(formula, unit_);
     Value value = resolve(m, offsets, formula);
-    value.expr = with_bases(value.expr);
     if (!interior_) {
         // Nothing is read for points that do not exist.
         if (const ir::Expr exists = inside(m, point)) {
             value.expr = ir::select(exists, value.expr, ir::constant(m.definition.type, 0));
         }
     }
-    const ir::VarId var = builder().variable(name(m, offsets), m.definition.type);
-    add(*body_, kernel::Define{var, value.expr});
-    value.expr = ir::variable(var, m.definition.type);
+    value.expr = m.live ? define(name(m, offsets), value.expr) : define_waiting(name(m, offsets), value.expr);
     return values_.emplace(key, value).first->second;
+}
+
+/// A variable for a value.
+ir::Expr RegisterCode::define(const std::string& name, const ir::Expr& value) {
+    const bool fast_math = interior_ && space_.program.fast_math;
+    const ir::VarId var = builder().variable(name, value->type);
+    // What it is made of may be defined on the way.
+    const ir::Expr defined = with_bases(fast_math ? factors_.applied(value) : value);
+    add(*body_, kernel::Define{var, defined});
+    return ir::variable(var, value->type);
+}
+
+/// The same for what is read further: its factor may wait.
+ir::Expr RegisterCode::define_waiting(const std::string& name, const ir::Expr& value) {
+    const bool has_factor = value->type == ir::Type::Float32 || value->type == ir::Type::Float64;
+    if (!interior_ || !space_.program.fast_math || !has_factor) return define(name, value);
+    const FloatTerm split = factors_.split(value);
+    const ir::VarId var = builder().variable(name, value->type);
+    add(*body_, kernel::Define{var, with_bases(split.node)});
+    const ir::Expr variable = ir::variable(var, value->type);
+    factors_.set(variable, split.factor);
+    return variable;
+}
+
+/// The number that a variable with a pending factor stands for.
+ir::Expr RegisterCode::whole(const ir::Expr& variable, const ir::Expr& value) {
+    const auto id = static_cast<std::size_t>(ir::as<ir::Variable>(variable)->id);
+    const ir::VarId var = builder().variable(space_.program.pipeline.variables.at(id).name + "_whole", value->type);
+    add(*body_, kernel::Define{var, value});
+    return rewriter().unique(ir::variable(var, value->type));
 }
 
 /// `value` with every read of members and inputs that is one of other lanes' registers, or at the start of the code,
@@ -117,10 +144,7 @@ Value RegisterCode::column_sum(const Member& m, const Offsets& offsets, const ir
         value = fetched(column_sum(m, offsets, own), lanes, name);
     } else {
         value = resolve(m, offsets, e);
-        value.expr = with_bases(value.expr);
-        const ir::VarId var = builder().variable(name, e->type);
-        add(*body_, kernel::Define{var, value.expr});
-        value.expr = ir::variable(var, e->type);
+        value.expr = define_waiting(name, value.expr);
     }
     return column_sums_.emplace(e.get(), value).first->second;
 }
@@ -155,6 +179,7 @@ Value RegisterCode::fetched(const Value& value, std::int64_t lanes, const std::s
     const ir::VarId var = builder().variable(name + "_" + suffix, value.expr->type);
     add(*body_, kernel::Shuffle{var, value.expr, lanes < 0 ? From::Up : From::Down, constant(std::abs(lanes))});
     Value result{ir::variable(var, value.expr->type), {}};
+    factors_.set(result.expr, factors_.of(rewriter().unique(value.expr)));
     result.reach.add(value.reach, lanes);
     return fetched_.emplace(key, result).first->second;
 }

@@ -144,6 +144,45 @@ pipeline p(img: float32[R + 2, C + 2]) -> out: float32[2 * R, 2 * C] {
                     + img(x + 2, y + 1)) / 8
     out(x, y) = (smooth(x / 2, y / 2) + smooth(x / 2, (y + 1) / 2) + 3 * smooth(x / 2, y / 2)) / 5
 })"},
+    // Factors that wait: through sums, products and columns of other lanes; asked for by what is no sum; of a stage
+    // that is an output as well; too large to wait.
+    {"Means", R"(
+pipeline p(img: float32[R + 4, C + 4]) -> out: float32[R, C] {
+    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
+    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) / 3
+    c(x, y) = (b(x, y) + b(x + 1, y) + b(x + 2, y)) / 3
+    out(x, y) = (c(x, y) + c(x, y + 1) + c(x, y + 2)) / 3
+})"},
+    {"Products", R"(
+pipeline p(img: float32[R + 2, C + 4]) -> out: float32[R, C], other: float32[R, C] {
+    dx(x, y) = (img(x + 2, y) - img(x, y)) / 12
+    dy(x, y) = (img(x, y + 2) - img(x, y)) / 5
+    xy(x, y) = dx(x, y) * dy(x, y)
+    yy(x, y) = dy(x, y) * dy(x, y)
+    sxy(x, y) = xy(x, y) + xy(x, y + 1) + xy(x, y + 2)
+    syy(x, y) = yy(x, y) + yy(x, y + 1) + yy(x, y + 2)
+    out(x, y) = sxy(x, y) * syy(x, y) - 0.04 * (sxy(x, y) + syy(x, y)) * sxy(x, y)
+    other(x, y) = sxy(x, y) / (1 + abs(syy(x, y)))
+})"},
+    {"Whole", R"(
+pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C], mean: float32[R, C] {
+    mean(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
+    wide(x, y) = (img(x, y) + img(x, y + 1) + img(x, y + 2)) / 7
+    top(x, y) = max(wide(x, y), 0.5) - wide(x, y) / 2
+    out(x, y) = if mean(x, y) > wide(x, y) then sqrt(mean(x, y) - wide(x, y)) + top(x, y) else top(x, y)
+})"},
+    {"Float64", R"(
+pipeline p(img: float64[R + 2, C + 2]) -> out: float64[R, C] {
+    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3 + 1
+    out(x, y) = (a(x, y) + a(x, y + 1) - 2 * a(x, y + 2)) / 3
+})"},
+    {"Extremes", R"(
+pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) * 1e-18
+    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) * 1e-18
+    c(x, y) = b(x, y) * 1e30 + a(x, y) * 1e12
+    out(x, y) = (c(x, y) - b(x, y)) * 1e6
+})"},
 };
 INSTANTIATE_TEST_SUITE_P(All, FastMathFilter, ::testing::ValuesIn(kFilters),
                          [](const auto& param_info) { return std::string(param_info.param.name); });
@@ -185,6 +224,23 @@ pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
     EXPECT_EQ(occurrences(lines, R"(float img_sum\w* = __shfl_down_sync)"), 8);
     EXPECT_EQ(occurrences(lines, R"(\b2\.0f \*)"), 16);
     EXPECT_EQ(occurrences(lines, R"([^\w]1\.0f \*)"), 0);
+}
+
+TEST(FastMathText, MeansAreMultipliedAtTheEnd) {
+    Program program("means.pipe", R"(pipeline p(img: float32[R + 4, C + 4]) -> out: float32[R, C] {
+    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
+    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) / 3
+    c(x, y) = (b(x, y) + b(x + 1, y) + b(x + 2, y)) / 3
+    out(x, y) = (c(x, y) + c(x, y + 1) + c(x, y + 2)) / 3
+})",
+                    fusion::Strategy::RegisterTile);
+    const std::vector<std::string> lines = interior_lines(program.code());
+    EXPECT_EQ(occurrences(lines, R"(float out\w* = 0\.012345\d+f \* )"), 16)
+        << fmt::format("{}", fmt::join(lines, "\n"));
+    EXPECT_EQ(occurrences(lines, R"(\d?\.\d+f \*|\* \d?\.\d+f)"), 16);
+    // Two of three terms are added once for two points: 6 additions for 4 points, of a and b in 6 rows, of c and out
+    // in 4.
+    EXPECT_LE(occurrences(lines, R"( \+ (img|[abct])_)"), (6 + 6 + 4 + 4) * 6);
 }
 
 /// A reciprocal that the type does not hold, or holds with few bits, is no replacement for a division.

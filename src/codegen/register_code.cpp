@@ -212,6 +212,12 @@ void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
         else
             extend(rows, d, (is_row(m, d) ? slice_rows_ / m.alignment[d].scale : space_.points(m, d)));
     }
+    if (half_range(m)) {  // a row, then the one that is computed with it
+        const std::size_t d = row_of(m);
+        const std::int64_t distance = half_distance(m);
+        std::stable_sort(rows.begin(), rows.end(),
+                         [&](const Offsets& a, const Offsets& b) { return a[d] % distance < b[d] % distance; });
+    }
     for (const Offsets& row : rows) {
         std::vector<Offsets> points{row};
         for (const std::size_t d : in_row) {
@@ -228,6 +234,10 @@ void RegisterCode::outputs(kernel::Body& body) {
     values_.clear();
     fetched_.clear();
     column_sums_.clear();
+    half_ranges_.clear();
+    halves_.clear();
+    divided_.clear();
+    together_.clear();
     factors_.clear();
     inside_.clear();
     first_lane_ = end_lane_ = nullptr;

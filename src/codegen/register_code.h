@@ -66,6 +66,9 @@ public:
     [[nodiscard]] const Reach& reach() const { return reach_; }
     /// An estimate of what a lane needs.
     [[nodiscard]] std::int64_t registers() const { return registers_; }
+    /// False where not all points of a stage in halves have the range that the first one has: there must be none
+    /// then.
+    [[nodiscard]] bool halves_hold() const { return halves_hold_; }
     /// Arrays of which the code reads one kind of column sums only.
     [[nodiscard]] std::set<ir::Source> uniform_sums() const { return sums_.uniform(); }
 
@@ -100,23 +103,53 @@ private:
     ir::Expr define(const std::string& name, const ir::Expr& value);
     ir::Expr define_waiting(const std::string& name, const ir::Expr& value);
     ir::Expr whole(const ir::Expr& variable, const ir::Expr& value);
+    ir::Expr formula(const Member& m, const Offsets& offsets);
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
     Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
     [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
+    Offsets member_offsets(const Member& p, const ir::Read& read);
     Value member_read(const Member& reader, const Offsets& from, const ir::Read& read);
     Value choose(const Member& p, const std::vector<std::vector<std::int64_t>>& choices, Offsets& offsets,
                  std::size_t dim, const std::vector<ir::Expr>& indices);
     std::vector<std::int64_t> choices(const Member& reader, const Offsets& from, const Member& p, std::size_t dim);
+    std::optional<std::pair<Value, std::int64_t>> own_read(const ir::Expr& e);
     std::optional<Value> input_read(const ir::Expr& e);
     void all_lanes_touch(const ir::Read& read, std::size_t d, std::int64_t n, std::int64_t column);
     void all_lanes_read(const Member& m, const ir::Read& read);
     ir::Expr with_bases(const ir::Expr& e);
     std::vector<ir::Expr> with_bases(std::vector<ir::Expr> all);
-    Value lane_value(const Member& m, Offsets offsets);
+    [[nodiscard]] std::pair<Offsets, std::int64_t> own_offsets(const Member& m, Offsets offsets) const;
+    Value lane_value(const Member& m, const Offsets& offsets);
     Value fetched(const Value& value, std::int64_t lanes, const std::string& name);
     std::vector<Pack> packs(const std::vector<Element>& elements, std::int64_t most_bytes);
     std::vector<RowLoad> loads();
     [[nodiscard]] std::string name_of(ir::Source source) const;
+
+    // Two small integers in a register (register_halves.cpp):
+    struct Range {
+        std::int64_t lo, hi;
+    };
+    /// A part of the formula of a point.
+    struct At {
+        const Member& m;
+        const Offsets& offsets;
+        ir::Expr e;
+    };
+    /// Of a point divided by 2^shift, and of the one below.
+    struct Halves {
+        Value value;
+        std::int64_t shift;
+    };
+    [[nodiscard]] std::int64_t half_distance(const Member& m) const;
+    [[nodiscard]] std::size_t row_of(const Member& m) const;
+    std::optional<Range> half_range(const Member& m);
+    std::optional<Range> half_range(const ir::Expr& e, int& operations);
+    Value half(const Member& m, const Offsets& offsets);
+    const Halves& halves(const Member& m, const Offsets& low);
+    Value divided_halves(const Member& m, const Offsets& low);
+    Value halves_of(const At& low, const At& high);
+    Value read_halves(const At& low, const At& high);
+    Value together(const Value& low, const Value& high, const std::string& name);
 
     Rewriter& rewriter() { return space_.rewriter; }
     KernelBuilder& builder() { return space_.build; }
@@ -136,6 +169,11 @@ private:
     std::map<std::pair<int, Offsets>, Value> values_;
     std::map<std::pair<ir::VarId, std::int64_t>, Value> fetched_;
     std::map<const ir::Node*, Value> column_sums_;
+    std::map<int, std::optional<Range>> half_ranges_;  ///< by stage
+    bool halves_hold_ = true;
+    std::map<std::pair<int, Offsets>, Halves> halves_;
+    std::map<std::pair<int, Offsets>, Value> divided_;
+    std::map<std::pair<const ir::Node*, const ir::Node*>, Value> together_;
     ir::Expr first_lane_, end_lane_;               ///< that store, of a tile in the interior
     std::map<std::size_t, ir::Expr> moved_;        ///< by how many steps, by dimension of the group
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each

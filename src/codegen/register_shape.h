@@ -24,6 +24,7 @@ struct RegisterShape {
     std::vector<std::int64_t> shift;     ///< of members: a lane's first column is `shift` behind where its tile's is
     std::vector<TileSpace::Cut> cuts;
     std::set<ir::Source> fetched_sums;  ///< arrays whose column sums come from other lanes, not their elements
+    bool halves = true;                 ///< small integers lie two in a register
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
     int prefetch = 0;  ///< rows that are copied ahead into shared memory; 0: all are loaded into registers first

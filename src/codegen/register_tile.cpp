@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include "codegen/kernel_flow.h"
@@ -94,13 +95,19 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
                 sums.build();
                 shape.fetched_sums = sums.uniform_sums();
             }
-            RegisterCode first(trial, group, shape);
-            first.build();
-            if (first.registers() > kRegisters) {
-                return fmt::format("a lane would need about {} registers at once, and has {}", first.registers(),
+            auto first = std::make_unique<RegisterCode>(trial, group, shape);
+            first->build();
+            if (first->registers() > kRegisters || !first->halves_hold()) {
+                // Rows far apart are there at once where they are halves of one register.
+                shape.halves = false;
+                first = std::make_unique<RegisterCode>(trial, group, shape);
+                first->build();
+            }
+            if (first->registers() > kRegisters) {
+                return fmt::format("a lane would need about {} registers at once, and has {}", first->registers(),
                                    kRegisters);
             }
-            const std::int64_t left = -first.reach().lo, right = first.reach().hi;
+            const std::int64_t left = -first->reach().lo, right = first->reach().hi;
             if (left + right > kWarp / 2) {
                 return fmt::format("{} of 32 lanes would serve their neighbours only", left + right);
             }

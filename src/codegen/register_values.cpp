@@ -29,20 +29,24 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {
         throw Refusal(fmt::format("a lane would compute more than {} points", kLargestTile));
     }
-    const std::vector<ir::Expr> point = place(m, offsets);
-    Rewriter::Bindings bindings;
-    for (std::size_t d = 0; d < offsets.size(); ++d) bindings[m.definition.dims[d].var] = point[d];
-    ir::Expr formula = rewriter().instance(interior_ ? m.interior.value : m.value, bindings);
-    if (interior_ && space_.program.fast_math) formula = sums_.factored(formula, unit_);
-    Value value = resolve(m, offsets, formula);
+    Value value = half_range(m) ? half(m, offsets) : resolve(m, offsets, formula(m, offsets));
     if (!interior_) {
         // Nothing is read for points that do not exist.
-        if (const ir::Expr exists = inside(m, point)) {
+        if (const ir::Expr exists = inside(m, place(m, offsets))) {
             value.expr = ir::select(exists, value.expr, ir::constant(m.definition.type, 0));
         }
     }
     value.expr = m.live ? define(name(m, offsets), value.expr) : define_waiting(name(m, offsets), value.expr);
     return values_.emplace(key, value).first->second;
+}
+
+/// What a point's value is, over reads.
+ir::Expr RegisterCode::formula(const Member& m, const Offsets& offsets) {
+    const std::vector<ir::Expr> point = place(m, offsets);
+    Rewriter::Bindings bindings;
+    for (std::size_t d = 0; d < offsets.size(); ++d) bindings[m.definition.dims[d].var] = point[d];
+    const ir::Expr value = rewriter().instance(interior_ ? m.interior.value : m.value, bindings);
+    return interior_ && space_.program.fast_math ? sums_.factored(value, unit_) : value;
 }
 
 /// A variable for a value.
@@ -155,15 +159,21 @@ std::int64_t RegisterCode::first_column(const ColumnSums::Sum& sum) const {
     return m == nullptr ? 0 : shape_.shift[position(*m)];
 }
 
-/// What a member's point in any lane is.
-Value RegisterCode::lane_value(const Member& m, Offsets offsets) {
+/// A point in any lane as one of the lane itself, and how many lanes further it is.
+std::pair<RegisterCode::Offsets, std::int64_t> RegisterCode::own_offsets(const Member& m, Offsets offsets) const {
     for (std::size_t d = 0; d < offsets.size(); ++d) {
         if (!is_lane(m, d)) continue;
         const std::int64_t n = columns(m, d), lanes = floor_quotient(offsets[d], n);
         offsets[d] -= lanes * n;
-        return fetched(at(m, offsets), lanes, name(m, offsets));
+        return {offsets, lanes};
     }
-    return at(m, offsets);
+    return {offsets, 0};
+}
+
+/// What a member's point in any lane is.
+Value RegisterCode::lane_value(const Member& m, const Offsets& offsets) {
+    const auto [own, lanes] = own_offsets(m, offsets);
+    return fetched(at(m, own), lanes, name(m, own));
 }
 
 /// The value that the lane `lanes` further has.
@@ -210,6 +220,19 @@ std::vector<std::int64_t> RegisterCode::choices(const Member& reader, const Offs
     }
     throw Refusal(fmt::format("`{}` reads `{}` at a place that is not at a constant distance", reader.definition.name,
                               p.definition.name));
+}
+
+/// Of a read that is at a constant distance, as all are in the interior.
+RegisterCode::Offsets RegisterCode::member_offsets(const Member& p, const ir::Read& read) {
+    Offsets offsets;
+    for (std::size_t d = 0; d < read.indices.size(); ++d) {
+        auto sum = rewriter().linear(read.indices[d]);
+        if (sum) sum->add(origin(p, d), -1);
+        if (!sum || !sum->terms.empty())
+            throw Refusal(fmt::format("`{}` is read at a place that is not at a constant distance", p.definition.name));
+        offsets.push_back(sum->constant);
+    }
+    return offsets;
 }
 
 Value RegisterCode::member_read(const Member& reader, const Offsets& from, const ir::Read& read) {
@@ -287,9 +310,9 @@ void RegisterCode::all_lanes_read(const Member& m, const ir::Read& read) {
     }
 }
 
-/// A read of an input, or of a stage in global memory, at a constant distance from the lane's columns: the lane whose
-/// columns they are does it. None for other reads; they stay where they are.
-std::optional<Value> RegisterCode::input_read(const ir::Expr& e) {
+/// A read of an input, or of a stage in global memory, at a constant distance from the lane's columns: what the lane
+/// whose columns they are reads, and how many lanes further that is. None for other reads; they stay where they are.
+std::optional<std::pair<Value, std::int64_t>> RegisterCode::own_read(const ir::Expr& e) {
     const auto* read = ir::as<ir::Read>(e);
     const ir::VarId unit = ir::as<ir::Variable>(unit_)->id;
     std::optional<std::size_t> along;
@@ -321,7 +344,13 @@ std::optional<Value> RegisterCode::input_read(const ir::Expr& e) {
         reads_.push_back(own);
         known = loaded_.emplace(own.get(), Value{ir::variable(var, e->type), {}}).first;
     }
-    return fetched(known->second, lanes, name_of(read->source));
+    return std::make_pair(known->second, lanes);
+}
+
+std::optional<Value> RegisterCode::input_read(const ir::Expr& e) {
+    const auto own = own_read(e);
+    if (!own) return std::nullopt;
+    return fetched(own->first, own->second, name_of(ir::as<ir::Read>(e)->source));
 }
 
 /// With products of the tile's and the lane's number as variables: they are indices, on the way to which nothing wraps.

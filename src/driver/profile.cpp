@@ -79,8 +79,10 @@ std::vector<Subject> subjects_of(const MeasuredProgram& program, bool fast_math)
 
 NativeSource source_of(const MeasuredProgram& program, const std::vector<Subject>& subjects) {
     std::vector<codegen::kernel::Program> programs;
+    programs.reserve(subjects.size());
     for (const Subject& subject : subjects) programs.push_back(subject.program);
     std::vector<codegen::Unit> units;
+    units.reserve(programs.size());
     for (const codegen::kernel::Program& p : programs) units.push_back({&p.pipeline, &p.model});
     return {"pipeline.cu", codegen::cuda_source(program.name, "pipeline.h", programs), "pipeline.h",
             codegen::header(program.name, "pipeline", units)};

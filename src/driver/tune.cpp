@@ -278,6 +278,7 @@ private:
         });
         if (best.size() > kMostFinalists) best.resize(kMostFinalists);
         std::vector<CompiledObject> objects;
+        objects.reserve(best.size());
         for (const Candidate* c : best) {
             objects.push_back(get_object(compiler_, c->source, !options_.common.no_cache));
         }

@@ -41,6 +41,7 @@ std::vector<double> batch_means(const std::function<double(int times)>& launch) 
     const int times = std::clamp(static_cast<int>(kBatchMilliseconds / once), 1, kMostLaunches);
     launch(times);  // until clocks are where they stay
     std::vector<double> result;
+    result.reserve(kBatches);
     for (int batch = 0; batch < kBatches; ++batch) result.push_back(launch(times) / times);
     return result;
 }

@@ -13,7 +13,7 @@ packages=(
     libopenimageio-dev libimath-dev  # image files in `pipec run`
     libgtest-dev librapidcheck-dev   # tests
     libboost-context-dev             # tests of kernels: the emulator's fibers
-    python3                          # tests of the editor support
+    python3                          # tests of the editor support and of pages
 )
 
 if [ "${1-}" = --list ]; then

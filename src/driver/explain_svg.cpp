@@ -51,8 +51,8 @@ std::pair<double, double> span(const GroupReport& group, const StageReport& stag
     const double size = static_cast<double>(group.tile[static_cast<std::size_t>(dim)]);
     for (const TilePart& part : stage.part) {
         if (part.dim != dim) continue;
-        const double scale = size / part.owned;
-        return {-static_cast<double>(part.before) * scale, size + static_cast<double>(part.after) * scale};
+        const double scale = size / part.owned, first = static_cast<double>(part.first) * scale;
+        return {first, first + static_cast<double>(part.needed) * scale};
     }
     return {0, size};
 }

@@ -104,9 +104,12 @@ void describe_part(const GroupFacts& facts, std::size_t member, const GroupRepor
             part.name = report.dims[g];
             const std::int64_t own = std::max<std::int64_t>(1, report.tile[g] / a.scale);
             const poly::TileExtent extent = poly::tile_extent(a, facts.group.reach[member][g], report.tile[g]);
-            part.computed = extent.count;
-            part.before = std::max<std::int64_t>(0, -extent.first);
-            part.after = std::max<std::int64_t>(0, extent.first + extent.count - own);
+            part.computed = part.needed = extent.count;
+            part.first = extent.first;
+            // A stage that all readers read to the right lies to the right as a whole: that is no overlap.
+            const std::int64_t more = std::max<std::int64_t>(0, extent.count - own);
+            part.before = std::clamp<std::int64_t>(-extent.first, 0, more);
+            part.after = more - part.before;
             part.owned = static_cast<double>(report.tile[g]) / static_cast<double>(a.scale);
             if (!report.warp_tile.empty() && report.warp_tile[g] != report.tile[g]) {
                 part.computed = report.warp_tile[g] / a.scale;  // every lane computes

@@ -155,7 +155,32 @@ std::pair<std::int64_t, std::int64_t> Rewriter::range_of(const ir::Expr& atom) c
     if (const auto* n = ir::as<ir::SizeRef>(atom)) return sizes_.at(static_cast<std::size_t>(n->index));
     if (const auto* n = ir::as<ir::Variable>(atom)) return {index_.at(n->id).least, index_.at(n->id).end};
     if (const auto* n = ir::as<ir::Binary>(atom); n != nullptr && n->op == BinaryOp::Mod) return {0, *ir::as_int(n->b)};
-    return {-kernel::kVariableLimit, kernel::kVariableLimit};  // a quotient
+    // A quotient: of what its dividend's terms can be.
+    const auto* n = ir::as<ir::Binary>(atom);
+    const auto divisor = n != nullptr && n->op == BinaryOp::Div ? ir::as_int(n->b) : std::nullopt;
+    const auto dividend = divisor && *divisor > 0 ? range_of_sum(n->a) : std::nullopt;
+    if (!dividend) return {-kernel::kVariableLimit, kernel::kVariableLimit};
+    return {std::max(floor_quotient(dividend->first, *divisor), -kernel::kVariableLimit),
+            std::min(floor_quotient(dividend->second, *divisor) + 1, kernel::kVariableLimit)};
+}
+
+/// Of sums and multiples of what ranges are known of.
+std::optional<std::pair<std::int64_t, std::int64_t>> Rewriter::range_of_sum(const ir::Expr& e) const {
+    if (const auto constant = ir::as_int(e)) return std::pair{*constant, *constant};
+    const auto* variable = ir::as<ir::Variable>(e);
+    if (ir::as<ir::SizeRef>(e) != nullptr || (variable != nullptr && index_.count(variable->id) > 0))
+        return range_of(e);
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return std::nullopt;
+    if (n->op == BinaryOp::Div || (n->op == BinaryOp::Mod && ir::as_int(n->b))) return range_of(e);
+    const auto a = range_of_sum(n->a), b = range_of_sum(n->b);
+    if (!a || !b) return std::nullopt;
+    if (n->op == BinaryOp::Add) return std::pair{a->first + b->first, a->second + b->second};
+    if (n->op == BinaryOp::Sub) return std::pair{a->first - b->second, a->second - b->first};
+    if (n->op == BinaryOp::Mul && b->first == b->second && std::abs(b->first) <= 64) {
+        return std::minmax({a->first * b->first, a->second * b->first});
+    }
+    return std::nullopt;
 }
 
 bool Rewriter::fits(const Linear& sum) const {

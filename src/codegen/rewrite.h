@@ -76,6 +76,7 @@ private:
     ir::Expr exact(const ir::Expr& e);
     [[nodiscard]] bool is_affine(const ir::Expr& e) const;
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> range_of(const ir::Expr& atom) const;
+    [[nodiscard]] std::optional<std::pair<std::int64_t, std::int64_t>> range_of_sum(const ir::Expr& e) const;
 
     ir::Pipeline& pipeline_;
     bool fast_math_;

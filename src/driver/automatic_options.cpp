@@ -20,8 +20,10 @@ bool is_file_name(const std::string& gpu) {
 }
 
 void set_cost_model(const std::string& text, AutomaticOptions& options) {
-    if (text != "paper") throw CLI::ValidationError(fmt::format("`{}` is no cost model; there is: paper", text));
-    options.cost_model = CostModelName::Paper;
+    if (text != "time" && text != "paper") {
+        throw CLI::ValidationError(fmt::format("`{}` is no cost model; there are: time, paper", text));
+    }
+    options.cost_model = text == "time" ? CostModelName::Time : CostModelName::Paper;
 }
 
 void set_gpu(const std::string& text, AutomaticOptions& options) {
@@ -67,7 +69,7 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
             ->type_name(value)
             ->group(group);
     };
-    add("--cost-model", "NAME", "Fuse and tile as a model of the costs finds best: paper", set_cost_model);
+    add("--cost-model", "NAME", "Fuse and tile as a model of the costs finds best: time or paper", set_cost_model);
     add("--gpu", "NAME|FILE",
         "Which GPU costs are counted for; default: the one that is here, where it is known, otherwise h100", set_gpu);
     add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 2048 each",

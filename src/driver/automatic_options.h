@@ -12,7 +12,7 @@ class App;
 
 namespace pipec::driver {
 
-enum class CostModelName : std::uint8_t { Paper };
+enum class CostModelName : std::uint8_t { Time, Paper };
 
 struct AutomaticOptions {
     std::optional<CostModelName> cost_model;    ///< --cost-model

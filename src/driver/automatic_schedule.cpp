@@ -78,11 +78,16 @@ AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gp
                                              const GroupSchedule& group) {
         return is_possible(pipeline, model, dependences, group, sources, fast_math);
     };
-    AutomaticModel result{fusion::paper_cost_model(gpu), legal, {}};
+    const bool paper = options.cost_model == CostModelName::Paper;
+    AutomaticModel result{paper ? fusion::paper_cost_model(gpu) : fusion::time_cost_model(gpu), legal,
+                          paper ? fusion::FusionOptions{} : fusion::time_fusion_options(gpu)};
     if (options.profile) {
         const fusion::Profile profile = fusion::profile_from_json(read_source(*options.profile), *options.profile);
         result.cost = fusion::with_profile(result.cost, profile, *options.profile);
-        result.origin = fmt::format("cost model paper for {}, with {} of {}", gpu.name,
+        if (result.options.refined) {
+            result.options.refined = fusion::with_profile(result.options.refined, profile, *options.profile);
+        }
+        result.origin = fmt::format("cost model {} for {}, with {} of {}", paper ? "paper" : "time", gpu.name,
                                     profile.device ? "registers and times" : "registers", *options.profile);
     }
     return result;

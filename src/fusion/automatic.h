@@ -22,11 +22,11 @@ struct GroupChoice {
     GroupSchedule schedule;
 };
 
-/// Judges a legal group with one of the strategies in `allowed`; none where none of them is possible. Costs of groups
-/// are added up. A group of one stage can always be run with Strategy::Stage. A group that is impossible stays so with
-/// more stages.
-using CostModel = std::function<std::optional<GroupChoice>(const ir::Pipeline& pipeline, const GroupFacts& facts,
-                                                           const std::vector<Strategy>& allowed)>;
+/// The ways to run a legal group with the strategies in `allowed`, the best first; empty where none of them is
+/// possible. Costs of groups are added up. A group of one stage can always be run with Strategy::Stage. A group that is
+/// impossible stays so with more stages.
+using CostModel = std::function<std::vector<GroupChoice>(const ir::Pipeline& pipeline, const GroupFacts& facts,
+                                                         const std::vector<Strategy>& allowed)>;
 
 /// Whether code can be generated for a group of the pipeline that inlining left; asked for groups that are about to be
 /// chosen.
@@ -36,7 +36,12 @@ using IsLegal = std::function<bool(const ir::Pipeline& inlined, const poly::Mode
 struct FusionOptions {
     std::vector<std::int64_t> sizes;  ///< that are tuned for, by index; empty: usual_sizes
     std::vector<Strategy> strategies{Strategy::Stage, Strategy::Otpw, Strategy::Hybrid};
+    /// The cost model also says which stages are computed inside of their readers, and whether accumulates are a part
+    /// of groups. Without it cheap stages are, and accumulates run by themselves.
+    bool chooses_storage = false;
     SearchOptions search{.impossible_stays_so = true};
+    /// Judges the groups that the search has found once more, where the model that it asked looks at less.
+    CostModel refined;
 };
 
 struct FusionResult {
@@ -44,12 +49,16 @@ struct FusionResult {
     Grouping grouping;  ///< of the pipeline that inlining left
 };
 
-/// Computes cheap stages inside of their readers, and groups the others. Accumulates, and stages that can be grouped
-/// with no other, run by themselves.
+/// Computes some stages inside of their readers, and groups the others. Stages that can be grouped with no other run by
+/// themselves.
 FusionResult fuse(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const IsLegal& legal,
                   const FusionOptions& options = {});
 
-/// The paper's cost function on a GPU.
+/// The paper's cost function on a GPU, and the strategies it knows.
 CostModel paper_cost_model(const Gpu& gpu);
+
+/// Predicted times (cost_time.h), in seconds, of all strategies.
+CostModel time_cost_model(const Gpu& gpu);
+FusionOptions time_fusion_options(const Gpu& gpu);
 
 }  // namespace pipec::fusion

@@ -13,30 +13,36 @@ namespace {
 // Constants of the model; docs/cost-model.md says how each was found.
 
 /// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.87;
-constexpr double kIssuePart = 0.65;
-constexpr double kLsuPart = 0.75;
+constexpr double kDramPart = 0.83;
+constexpr double kIssuePart = 0.71;
+constexpr double kLsuPart = 0.79;
+/// Of these rates, what is lost by fewer warps than enough (as a part of those that a multiprocessor can have), by
+/// accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
+constexpr double kEnoughWarps = 0.55, kFewWarps = 0.45, kNarrow = 0.03, kGaps = 0.36;
 /// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 24;
+constexpr double kL2BytesPerClock = 19.5;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.8e-6;
-constexpr double kBarrierSeconds = 0.06e-6;
+constexpr double kMemorySeconds = 0.4e-6;
+constexpr double kBarrierSeconds = 0.04e-6;
+/// An update of an accumulate that waits for the one before and for what it reads.
+constexpr double kSerialSeconds = 0.16e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 3;
+constexpr double kClocksAlone = 6;
 /// From the end of a kernel to the first instruction of the next one.
-constexpr double kLaunchSeconds = 1.5e-6;
-/// What the busiest resources lose by not overlapping perfectly: the exponent of the norm that joins them.
-constexpr double kOverlap = 4;
+constexpr double kLaunchSeconds = 2.9e-6;
+/// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
+/// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
+constexpr double kOverlap = 8.5, kOverlapWithBarriers = 2.2;
 /// The part of the L2 cache in which arrays survive until the next kernel.
 constexpr double kL2Part = 0.6;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
-double norm(std::initializer_list<double> times) {
+double norm(std::initializer_list<double> times, double exponent) {
     double sum = 0, most = *std::max_element(times.begin(), times.end());
     if (most <= 0) return 0;
-    for (const double t : times) sum += std::pow(t / most, kOverlap);
-    return most * std::pow(sum, 1 / kOverlap);
+    for (const double t : times) sum += std::pow(t / most, exponent);
+    return most * std::pow(sum, 1 / exponent);
 }
 
 /// Of bytes that another kernel touched while it touched `all`, those that are still in the L2 cache.
@@ -95,76 +101,97 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double clock = gpu.clock_hz;
     p.issue = p.instructions / (sms * 4 * clock * kIssuePart);
     p.lsu = p.wavefronts / (sms * clock * kLsuPart);
-    p.l2 = p.l2_bytes / (sms * clock * kL2BytesPerClock);
-    p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart);
-    // A tile by itself: it waits for memory, and its instructions for each other.
+    // Few warps, and narrow accesses, ask for less at once than memory could deliver.
+    const double part = (1 - kFewWarps * std::max(0.0, kEnoughWarps - p.occupancy)) *
+                        (1 - kNarrow * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
+                        std::pow(work->gaps, kGaps);
+    p.l2 = p.l2_bytes / (sms * clock * kL2BytesPerClock * part);
+    p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart * part);
+    // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.
     const double per_warp = work->instructions / work->warps_per_tile;
-    const double alone =
-        kMemorySeconds * work->waits + kBarrierSeconds * work->barriers + per_warp * kClocksAlone / clock;
+    const double clocks = std::max(per_warp * kClocksAlone, work->instructions / (4 * kIssuePart));
+    const double alone = kMemorySeconds * work->waits + kBarrierSeconds * work->barriers +
+                         kSerialSeconds * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
     p.tail = (std::ceil(p.waves) - p.waves) * std::min(1.0, p.waves) * alone * 0.5;
     p.launch = kLaunchSeconds;
-    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency}) + p.tail + p.launch;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency}, work->in_phases ? kOverlapWithBarriers : kOverlap) +
+                p.tail + p.launch;
     return p;
 }
 
 namespace {
 
-constexpr std::array<std::array<int, 3>, 3> kWarpBlocks{{{64, 1, 1}, {32, 4, 1}, {128, 1, 1}}};
+/// The tiles and blocks that are tried for one strategy: every block with every tile.
+struct Grid {
+    Strategy strategy;
+    std::vector<std::array<int, 3>> blocks;
+    std::vector<int> columns, rows;  ///< of a tile
+    std::vector<int> vectors{1};
+};
+
+std::vector<Grid> grids(Strategy strategy, Effort effort) {
+    const bool all = effort == Effort::All;
+    using Blocks = std::vector<std::array<int, 3>>;
+    using Sizes = std::vector<int>;
+    switch (strategy) {
+        case Strategy::Stage: return {{strategy, {{32, 8, 1}}, {1}, {1}}};
+        case Strategy::RegisterTile:
+            return {{strategy, all ? Blocks{{32, 4, 1}, {64, 1, 1}, {128, 1, 1}} : Blocks{{32, 4, 1}},
+                     all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}, all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}}};
+        case Strategy::Otptb:
+            return {{strategy, all ? Blocks{{32, 8, 1}, {32, 16, 1}, {64, 4, 1}, {16, 16, 1}} : Blocks{{32, 16, 1}},
+                     all ? Sizes{1, 2, 4} : Sizes{1, 2}, all ? Sizes{1, 2, 4, 8} : Sizes{1, 4}},
+                    {strategy,
+                     all ? Blocks{{32, 8, 1}, {32, 16, 1}, {16, 16, 1}} : Blocks{{32, 8, 1}},
+                     {4},
+                     all ? Sizes{1, 2, 4} : Sizes{2},
+                     {4}}};
+        case Strategy::Otpw:
+            return {{strategy, all ? Blocks{{32, 4, 1}, {64, 1, 1}} : Blocks{{32, 4, 1}},
+                     all ? Sizes{1, 2, 4} : Sizes{2}, all ? Sizes{4, 8, 16} : Sizes{8}},
+                    {strategy, {{32, 4, 1}}, {4}, all ? Sizes{4, 8} : Sizes{4}, {4}}};
+        case Strategy::Hybrid:
+            return {{strategy, {{32, 4, 1}}, all ? Sizes{2, 4} : Sizes{4}, all ? Sizes{1, 2, 4} : Sizes{4}}};
+    }
+    return {};
+}
+
+constexpr std::int64_t kMostPlanes = 4;
 
 /// The schedules that are tried for a group.
-std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy) {
-    std::vector<GroupSchedule> result;
-    GroupSchedule s;
-    s.strategy = strategy;
+std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy, Effort effort) {
     const bool line = facts.group.rank < 2;
-    const auto tiles = [&](std::initializer_list<int> xs, std::initializer_list<int> ys) {
-        for (const int x : xs) {
-            for (const int y : ys) {
-                if (line && y > 1) continue;
-                s.tile = {x, y, 1};
-                result.push_back(s);
+    // A short third dimension (channels) in a tile as a whole: what its points share is computed once.
+    std::vector<int> planes{1};
+    if (facts.group.rank > 2 && strategy != Strategy::Stage) {
+        const std::int64_t n = facts.extents[static_cast<std::size_t>(facts.group.rank) - 3];
+        if (n > 1 && n <= kMostPlanes) planes.push_back(static_cast<int>(n));
+    }
+    std::vector<GroupSchedule> result;
+    for (const Grid& grid : grids(strategy, effort)) {
+        for (std::array<int, 3> block : grid.blocks) {
+            // A line of points has lines of threads.
+            if (line) block = {strategy == Strategy::RegisterTile ? block[0] : block[0] * block[1], 1, 1};
+            for (const int vector : grid.vectors) {
+                for (const int x : grid.columns) {
+                    for (const int y : grid.rows) {
+                        if (line && y > 1 && grid.rows.size() > 1) continue;
+                        for (const int z : planes) {
+                            GroupSchedule s;
+                            s.strategy = strategy;
+                            s.block = block;
+                            s.tile = {x, line ? 1 : y, z};
+                            s.vector = vector;
+                            result.push_back(s);
+                            if (strategy != Strategy::Hybrid) continue;
+                            s.frac_reg = 0.5;
+                            result.push_back(s);
+                        }
+                    }
+                }
             }
         }
-    };
-    switch (strategy) {
-        case Strategy::Stage: result.push_back(s); break;
-        case Strategy::RegisterTile:
-            for (const auto& block : kWarpBlocks) {
-                if (line && block[1] > 1) continue;
-                s.block = block;
-                tiles({1, 2, 4, 8, 16}, {1, 2, 4, 8, 16});
-            }
-            break;
-        case Strategy::Otptb:
-            for (const auto& block : {std::array{32, 8, 1}, {32, 16, 1}, {64, 4, 1}, {16, 16, 1}, {32, 32, 1}}) {
-                if (line && block[1] > 1) continue;
-                s.block = block;
-                s.vector = 1;
-                tiles({1, 2, 4}, {1, 2, 4, 8});
-                s.vector = 4;
-                tiles({4}, {1, 2, 4});
-            }
-            if (line) s.block = {256, 1, 1}, s.vector = 1, tiles({1, 2, 4}, {1});
-            break;
-        case Strategy::Otpw:
-            for (const auto& block : {std::array{32, 4, 1}, {64, 1, 1}}) {
-                if (line && block[1] > 1) continue;
-                s.block = block;
-                s.vector = 1;
-                tiles({1, 2, 4}, {4, 8, 16});
-                s.vector = 4;
-                tiles({4}, {4, 8});
-            }
-            break;
-        case Strategy::Hybrid:
-            s.block = {32, 4, 1};
-            if (line) s.block = {128, 1, 1};
-            for (const double part : {0.5, 1.0}) {
-                s.frac_reg = part;
-                tiles({2, 4}, {1, 2, 4});
-            }
-            break;
     }
     return result;
 }
@@ -172,11 +199,11 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
 }  // namespace
 
 std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, const std::vector<Strategy>& allowed,
-                                     std::size_t count) {
+                                     std::size_t count, Effort effort) {
     std::vector<TimeChoice> result;
     for (const Strategy strategy : allowed) {
         if (strategy == Strategy::Stage && facts.stages.size() > 1) continue;
-        for (const GroupSchedule& schedule : candidates(facts, strategy)) {
+        for (const GroupSchedule& schedule : candidates(facts, strategy, effort)) {
             if (const auto time = predict_time(facts, gpu, schedule)) result.push_back({schedule, *time});
         }
     }

@@ -50,8 +50,10 @@ struct TimeChoice {
     GroupSchedule schedule;  ///< without stages
     TimePrediction time;
 };
+/// How many tiles and blocks are tried: a few typical ones, for the search over groups, or all.
+enum class Effort : std::uint8_t { Few, All };
 /// Schedules of a group with the strategies in `allowed`, the fastest first, at most `count` of them.
 std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, const std::vector<Strategy>& allowed,
-                                     std::size_t count);
+                                     std::size_t count, Effort effort = Effort::All);
 
 }  // namespace pipec::fusion

@@ -20,7 +20,7 @@ namespace pipec::fusion {
 struct Load {
     ir::Source source;
     int bytes = 4;     ///< of an element
-    double reads = 1;  ///< of the array, for a point of the stage
+    double reads = 0;  ///< of the array, for a point of the stage
     /// By dimension of the source, from the innermost one in memory outward, over all reads; none where an index can be
     /// anything.
     std::vector<std::optional<poly::IndexRelation>> indices;
@@ -36,6 +36,7 @@ struct StageFacts {
     int bytes = 4;                     ///< of a value
     double operations = 0;             ///< instructions that a point takes, loads excepted
     double reads = 0;                  ///< loads that a point takes
+    double serial = 0;                 ///< accumulates: updates that a thread makes one after the other for a point
     int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
     std::optional<double> seconds;     ///< of one thread by itself for a point, where that was measured
     std::int64_t points = 0;           ///< of its domain

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "poly/gather.h"
 
 namespace pipec::fusion {
 
@@ -15,21 +18,10 @@ constexpr std::int64_t kUsualSize = 2048;
 /// Rounds of a loop whose bounds are not known.
 constexpr double kUnknownRounds = 16;
 
-/// The value of an expression over sizes, none where it has anything else in it.
-std::optional<std::int64_t> evaluate(const ir::Expr& e, const std::vector<std::int64_t>& sizes) {
-    if (const auto constant = ir::as_int(e)) return constant;
-    if (const auto* size = ir::as<ir::SizeRef>(e)) return sizes.at(static_cast<std::size_t>(size->index));
-    if (const auto* select = ir::as<ir::Select>(e)) {
-        const auto cond = evaluate(select->cond, sizes);
-        if (!cond) return std::nullopt;
-        return evaluate(*cond != 0 || !select->otherwise ? select->then : select->otherwise, sizes);
-    }
-    const auto* binary = ir::as<ir::Binary>(e);
-    if (binary == nullptr || !ir::is_int(binary->a->type)) return std::nullopt;
-    const auto a = evaluate(binary->a, sizes), b = evaluate(binary->b, sizes);
-    if (!a || !b) return std::nullopt;
-    // The IR's own folding knows what each operator means.
-    return ir::as_int(ir::binary(binary->op, ir::constant(binary->a->type, *a), ir::constant(binary->b->type, *b)));
+/// How often a loop's body is executed.
+double rounds_of(const ir::Range& range, const std::vector<std::int64_t>& sizes) {
+    const auto lo = evaluate(range.lo, sizes), hi = evaluate(range.hi, sizes);
+    return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : kUnknownRounds;
 }
 
 /// Instructions of one node, without its operands: about their issue slots on a GPU.
@@ -52,21 +44,61 @@ double instructions(const ir::Expr& e) {
                       e->value);
 }
 
+/// What depends on the point alone: integers of variables and sizes. Kernels have such places as constants or sums that
+/// move along, and know conditions on them for whole tiles or columns.
+class Places {
+public:
+    bool has(const ir::Expr& e) {
+        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
+        bool place = !ir::is_float(e->type) && ir::as<ir::Read>(e) == nullptr && ir::as<ir::Reduce>(e) == nullptr &&
+                     ir::as<ir::ParamRef>(e) == nullptr && ir::as<ir::Call>(e) == nullptr;
+        for (const ir::Expr& child : ir::children(e)) place = place && has(child);
+        memo_.emplace(e.get(), place);
+        return place;
+    }
+
+private:
+    std::unordered_map<const ir::Node*, bool> memo_;
+};
+
+/// The nodes that are executed, each once: no places, and of what a place selects only one side.
+class Executed {
+public:
+    using Visit = std::function<void(const ir::Expr&)>;
+    void walk(const ir::Expr& e, const Visit& visit) {
+        if (!e || places_.has(e) || !seen_.insert(e.get()).second) return;
+        visit(e);
+        if (ir::as<ir::Reduce>(e) != nullptr) return;  // its body is executed many times
+        const auto* select = ir::as<ir::Select>(e);
+        if (select != nullptr && select->otherwise && places_.has(select->cond)) {
+            walk(size(select->then) >= size(select->otherwise) ? select->then : select->otherwise, visit);
+            return;
+        }
+        for (const ir::Expr& child : ir::children(e)) walk(child, visit);
+    }
+
+private:
+    static std::size_t size(const ir::Expr& e) {
+        std::size_t nodes = 0;
+        ir::for_each_node(e, [&](const ir::Expr&) { ++nodes; });
+        return nodes;
+    }
+    Places places_;
+    std::unordered_set<const ir::Node*> seen_;
+};
+
 /// What a point executes of an expression: `weight` of each node, times the rounds of the loops around it.
 double executed(const ir::Expr& root, const std::vector<std::int64_t>& sizes,
                 const std::function<double(const ir::Expr&)>& weight) {
     double sum = 0;
-    ir::for_each_node(root, [&](const ir::Expr& e) {
+    Executed().walk(root, [&](const ir::Expr& e) {
         sum += weight(e);
         const auto* reduce = ir::as<ir::Reduce>(e);
         if (reduce == nullptr) return;
         double rounds = 1;
-        for (const ir::Range& range : reduce->ranges) {
-            const auto lo = evaluate(range.lo, sizes), hi = evaluate(range.hi, sizes);
-            rounds *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : kUnknownRounds;
-        }
-        // Of the fold itself, and of the body, whose nodes this walk meets once.
-        sum += (rounds - 1) * (weight(e) + executed(reduce->body, sizes, weight));
+        for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
+        // The fold itself, and the body.
+        sum += (rounds - 1) * weight(e) + rounds * executed(reduce->body, sizes, weight);
     });
     return sum;
 }
@@ -165,6 +197,24 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
     return load;
 }
 
+/// The expressions of a stage, and how often each is evaluated for one of its points. Of an accumulate: its updates, as
+/// often as their loops' points are shared out among the stage's.
+std::vector<std::pair<ir::Expr, double>> evaluations(const ir::Stage& stage, double points,
+                                                     const std::vector<std::int64_t>& sizes) {
+    if (const auto* pure = std::get_if<ir::Pure>(&stage.definition)) return {{pure->value, 1}};
+    const auto& accumulate = std::get<ir::Accumulate>(stage.definition);
+    std::vector<std::pair<ir::Expr, double>> result{{accumulate.init, 1}};
+    for (const ir::Update& update : accumulate.updates) {
+        double rounds = 1;
+        for (const ir::Range& range : update.domain) rounds *= rounds_of(range, sizes);
+        const double times = rounds / std::max(1.0, points);
+        if (update.guard) result.emplace_back(update.guard, times);
+        for (const ir::Expr& target : update.indices) result.emplace_back(target, times);
+        result.emplace_back(update.value, times);
+    }
+    return result;
+}
+
 }  // namespace
 
 std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
@@ -186,18 +236,24 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         for (const poly::Dependence& d : dependences) {
             if (d.reader == static_cast<int>(s)) add_load(facts, load_of(pipeline, result, d, sizes));
         }
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        facts.pure = pure != nullptr;
-        if (pure == nullptr) continue;
-        facts.operations = executed(pure->value, sizes, instructions);
-        for (Load& load : facts.loads) {
-            load.reads = executed(pure->value, sizes, [&](const ir::Expr& e) {
+        facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
+        const auto read_of = [](const ir::Source& source) {
+            return [&source](const ir::Expr& e) {
                 const auto* read = ir::as<ir::Read>(e);
-                return read != nullptr && read->source == load.source ? 1.0 : 0.0;
-            });
+                return read != nullptr && read->source == source ? 1.0 : 0.0;
+            };
+        };
+        const auto is_read = [](const ir::Expr& e) { return ir::as<ir::Read>(e) ? 1.0 : 0.0; };
+        for (const auto& [value, times] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
+            facts.operations += times * executed(value, sizes, instructions);
+            for (Load& load : facts.loads) load.reads += times * executed(value, sizes, read_of(load.source));
+            facts.reads += times * executed(value, sizes, is_read);
+            facts.registers = std::max(facts.registers, registers(stage, value, facts));
         }
-        facts.reads = executed(pure->value, sizes, [](const ir::Expr& e) { return ir::as<ir::Read>(e) ? 1.0 : 0.0; });
-        facts.registers = registers(stage, pure->value, facts);
+        if (const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition)) {
+            const auto owned = poly::points_of_owner(*accumulate, poly::find_gather(*accumulate));
+            facts.serial = static_cast<double>(owned.value_or(1));
+        }
     }
     return result;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace pipec::fusion {
 
@@ -17,6 +18,20 @@ constexpr std::int64_t kShortExtent = 8;
 constexpr double kMostRegisters = 200;
 /// Instructions for the place of a tile, its limits, and the choice of its code.
 constexpr double kTileInstructions = 60;
+
+/// Instructions and accesses of the load/store units for what facts count of them: expressions that code shares, and
+/// what is simpler than it looks. Means over measured kernels (docs/cost-model.md).
+struct Simplified {
+    double instructions, wavefronts;
+};
+constexpr Simplified kStage{0.5, 0.5}, kShared{0.9, 0.43}, kSharedColumns{1.25, 0.43}, kHybrid{0.55, 0.43},
+    kRegisters{0.8, 2.0};
+
+TileWork simplified(TileWork work, const Simplified& by) {
+    work.instructions *= by.instructions;
+    work.wavefronts *= by.wavefronts;
+    return work;
+}
 
 double ceil_to(double a, double unit) {
     return std::ceil(a / unit) * unit;
@@ -79,18 +94,19 @@ struct Footprint {
 template <class PointsAlong>
 Footprint footprint(const Load& load, const PointsAlong& points_along) {
     Footprint f;
+    bool whole = true;  // up to here, the innermost dimensions are read as a whole: what lies around them goes on
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
         const auto& r = load.indices[i];
+        const auto all = static_cast<double>(load.extents[i]);
         if (!r) {
             f.known = false;
             continue;
         }
-        const double n =
-            r->dim < 0 ? std::min<double>(static_cast<double>(load.extents[i]), static_cast<double>(r->hi - r->lo + 1))
-                       : touched(*r, points_along(static_cast<std::size_t>(r->dim)), load.extents[i]);
+        const double n = r->dim < 0 ? std::min(all, static_cast<double>(r->hi - r->lo + 1))
+                                    : touched(*r, points_along(static_cast<std::size_t>(r->dim)), load.extents[i]);
         f.elements *= n;
-        // The innermost dimension, and those around it that are read as a whole, are one run.
-        if (i > 0) f.rows *= n;
+        if (i > 0 && !whole) f.rows *= n;
+        whole = whole && n >= all;
     }
     const double run = f.elements / f.rows * load.bytes;
     f.bytes = f.rows * (ceil_to(run, kSectorBytes) + kSectorBytes / 2.0);
@@ -104,8 +120,10 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const auto along = [&](std::size_t d) { return extent(facts, cuts, m, d); };
         for (const Load* load : global_loads(facts, m)) {
+            // No more than what is read, however far apart (tables, mirrored borders).
             const Footprint f = footprint(*load, along);
-            const double asked = f.known ? f.bytes : std::min(computed[m] * load->reads * kSectorBytes, 4e9);
+            const double most = computed[m] * load->reads * load->bytes * 2;
+            const double asked = f.known ? std::min(f.bytes, most) : most;
             loaded[load->source] = std::max(loaded[load->source], asked);
         }
         if (!facts.live[m]) continue;
@@ -119,6 +137,20 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
     return bytes;
 }
 
+/// Bytes to which rows of all arrays in global memory are aligned, at most 16: wider accesses are impossible.
+int row_alignment(const GroupFacts& facts) {
+    std::int64_t bytes = 16;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        const StageFacts& stage = facts.stages[m];
+        if (facts.live[m] && !stage.lo.empty())
+            bytes = std::gcd(bytes, (stage.hi.back() - stage.lo.back()) * stage.bytes);
+        for (const Load* load : global_loads(facts, m)) {
+            if (!load->extents.empty()) bytes = std::gcd(bytes, load->extents.front() * load->bytes);
+        }
+    }
+    return static_cast<int>(std::max<std::int64_t>(1, bytes));
+}
+
 // ------------------------------------------------------------------------------------------------- one stage by itself
 
 /// As code generation makes it: four points a lane where accesses can be wide, else one.
@@ -127,14 +159,14 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     const StageFacts& stage = facts.stages.front();
     TileWork work;
     work.threads_per_block = 256;
-    work.warps_per_tile = 8;
     Cuts cuts(facts.extents.size());
     const std::size_t rank = cuts.size();
-    const int vector = std::max(1, 16 / std::max(4, stage.bytes));
-    for (std::size_t g = 0; g < rank; ++g) {
-        const std::size_t axis = rank - 1 - g;
-        if (axis == 0) cuts[g] = {std::int64_t{kWarp} * vector, 0, kWarp, vector, 1};
-        if (axis == 1) cuts[g] = {8, 0, 8, 1, 1};
+    const int vector = std::max(1, std::min(4, row_alignment(facts) / std::max(1, stage.bytes)));
+    std::int64_t left = std::int64_t{work.threads_per_block} * vector;  // of the points of a block
+    for (std::size_t g = rank; g-- > 0;) {
+        const std::int64_t most = g + 1 == rank ? std::int64_t{kWarp} * vector : left;
+        cuts[g].size = std::max<std::int64_t>(1, std::min({left, most, facts.extents[g]}));
+        left /= cuts[g].size;
     }
     double points = 1;
     for (const Cut& cut : cuts) points *= static_cast<double>(cut.size);
@@ -142,7 +174,9 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     count_tiles(facts, cuts, computed, work);
     work.redundant = 0;
     const double warps = points / kWarp;
-    work.instructions = kTileInstructions * 8 + warps * (stage.operations + 2 * stage.reads + 2);
+    work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
+    work.threads_per_block = work.warps_per_tile * kWarp;
+    work.instructions = kTileInstructions * work.warps_per_tile + warps * (stage.operations + 2 * stage.reads + 2);
     double waves = warps * stage.bytes * kWarp / kLineBytes;
     for (const Load& load : stage.loads) {
         bool regular = true;
@@ -152,7 +186,8 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     work.wavefronts = waves;
     work.bytes = tile_bytes(facts, cuts, computed);
     work.registers = std::max(24, stage.registers);
-    work.loads_at_once = std::min(stage.reads, 8.0) * 4 * std::min(vector, 2);
+    work.serial = stage.serial;
+    work.access_bytes = vector * stage.bytes;
     return work;
 }
 
@@ -208,12 +243,19 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
             rounds *= std::ceil(n / each);
         }
         computed.push_back(points);
+        // Threads own what the aligned dimensions tell apart.
+        double owners = 1;
+        for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
+            if (facts.group.alignment[m][d].dim >= 0) owners *= extent(facts, cuts, m, d);
+        }
+        work.serial += stage.serial * std::ceil(owners / threads);
         const double v = s.vector;
         double inner = 0, outer = 0, wave = 0;
         for (const Load& load : stage.loads) {
             const bool global =
                 load.source.kind == ir::Source::Kind::Input ||
                 !std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
+            if (load.reads <= 0) continue;
             // Of v adjacent columns, accesses of one row of a stencil are shared.
             double accesses = load.reads * v;
             const auto& along = load.indices.empty() ? std::optional<poly::IndexRelation>{} : load.indices.front();
@@ -241,12 +283,12 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         if (facts.kept[m]) ++work.barriers;
         if (outer > 0) work.waits += m > 0 ? 1 : 0;
         deepest = std::max(deepest, static_cast<double>(stage.registers) + stage.bytes / 4.0 * v);
-        if (outer > 0)
-            work.loads_at_once = std::max(work.loads_at_once, std::min(8.0, outer * 2) * 4 * std::min(v, 4.0));
+        if (outer > 0) work.access_bytes = std::max(work.access_bytes, std::min(16, s.vector * stage.bytes));
     }
     count_tiles(facts, cuts, computed, work);
     work.bytes = tile_bytes(facts, cuts, computed);
     work.shared_per_block = static_cast<std::int64_t>(scratch * work.tiles_a_block);
+    work.in_phases = true;
     work.registers = static_cast<int>(std::max(32.0, deepest + 8));
     if (in_registers > 0) work.registers += static_cast<int>(in_registers * scratch / 4 / kWarp);
     return work;
@@ -254,6 +296,16 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
 
 // --------------------------------------------------------------------------------------------------- tiles in
 // registers
+
+/// Bytes of the smallest element that the group loads or stores.
+int least_element(const GroupFacts& facts) {
+    int least = 16;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        if (facts.live[m]) least = std::min(least, facts.stages[m].bytes);
+        for (const Load* load : global_loads(facts, m)) least = std::min(least, load->bytes);
+    }
+    return least;
+}
 
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& s) {
     if (s.block[0] % kWarp != 0) return std::nullopt;
@@ -406,12 +458,16 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         widest += window * rows * std::max(1.0, stage.bytes / 4.0) * (stage.bytes < 4 ? 1 : 1);
     }
     if (values > 4096) return std::nullopt;  // register_values.cpp
+    // Accesses of a lane that are longer than the widest one leave gaps between lanes.
+    double longest = 0;
+    for (const auto& [source, f] : loaded) longest = std::max(longest, f.elements / f.rows * element_bytes[source]);
+    work.access_bytes = static_cast<int>(std::min(16.0, longest));
+    work.gaps = std::max(1.0, columns * least_element(facts) / 16);
     // Input rows are loaded before anything else.
-    double registers = 0, at_once = 0;
+    double registers = 0;
     for (const auto& [source, f] : loaded) {
         const double bytes = f.elements * element_bytes[source];
         registers += bytes / 4;
-        at_once += bytes;
         const double accesses = std::max(f.rows, std::ceil(bytes / 16));
         work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
         work.wavefronts += std::max(accesses, bytes * kWarp / kLineBytes);
@@ -434,7 +490,6 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     }
     work.registers = static_cast<int>(24 + std::max(registers * 0.7 + widest * 0.5, std::max(registers, widest)));
     if (work.registers > kMostRegisters) return std::nullopt;
-    work.loads_at_once = std::max(4.0, at_once);
     count_tiles(facts, cuts, computed, work);
     // Halo lanes load too.
     Cuts loading = cuts;
@@ -446,14 +501,22 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
 }  // namespace
 
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule) {
+    const bool in_registers = schedule.strategy == Strategy::Hybrid || schedule.strategy == Strategy::RegisterTile;
+    const auto is_pure = [](const StageFacts& stage) { return stage.pure; };
+    if (in_registers && !std::all_of(facts.stages.begin(), facts.stages.end(), is_pure)) return std::nullopt;
+    std::optional<TileWork> work;
+    Simplified by = kShared;
     switch (schedule.strategy) {
-        case Strategy::Stage: return stage_work(facts);
+        case Strategy::Stage: work = stage_work(facts), by = kStage; break;
         case Strategy::Otptb:
         case Strategy::Otpw:
-        case Strategy::Hybrid: return scratch_work(facts, schedule);
-        case Strategy::RegisterTile: return register_work(facts, schedule);
+            work = scratch_work(facts, schedule);
+            if (schedule.vector == 1) by = kSharedColumns;  // no access serves several columns
+            break;
+        case Strategy::Hybrid: work = scratch_work(facts, schedule), by = kHybrid; break;
+        case Strategy::RegisterTile: work = register_work(facts, schedule), by = kRegisters; break;
     }
-    return std::nullopt;
+    return work ? std::optional(simplified(*work, by)) : std::nullopt;
 }
 
 Traffic traffic(const GroupFacts& facts) {

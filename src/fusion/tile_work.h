@@ -15,13 +15,16 @@ struct TileWork {
     int warps_per_tile = 1;
     double tiles = 1;  ///< that cover the group's outputs
     double tiles_a_block = 1;
-    double instructions = 0;   ///< of all warps of the tile
-    double wavefronts = 0;     ///< of the load/store units
-    double bytes = 0;          ///< that the tile loads from global memory and stores there
-    double loads_at_once = 1;  ///< bytes of global memory that a thread has asked for when it first waits
-    double waits = 1;          ///< times that a tile waits for what was asked for last: of global memory
-    double barriers = 0;       ///< between the stages of a tile
-    int registers = 0;         ///< of a thread
+    double instructions = 0;  ///< of all warps of the tile
+    double wavefronts = 0;    ///< of the load/store units
+    double bytes = 0;         ///< that the tile loads from global memory and stores there
+    int access_bytes = 4;     ///< of the widest accesses to global memory
+    double gaps = 1;          ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
+    double waits = 1;         ///< times that a tile waits for what was asked for last: of global memory
+    bool in_phases = false;   ///< barriers keep loads and arithmetic apart
+    double barriers = 0;      ///< between the stages of a tile
+    double serial = 0;        ///< updates of accumulates that a thread makes one after the other
+    int registers = 0;        ///< of a thread
     std::int64_t shared_per_block = 0;
     double redundant = 0;  ///< points computed by several tiles, as a part of those computed once
 };

@@ -107,6 +107,7 @@ FusionResult fuse_rest(const ir::Pipeline& pipeline, const poly::Model& model, s
     };
     // Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
     // and the search is repeated without those that were refused.
+    std::set<std::vector<int>> accepted;
     bool refused = true;
     for (int round = 0; refused; ++round) {
         refused = false;
@@ -118,7 +119,8 @@ FusionResult fuse_rest(const ir::Pipeline& pipeline, const poly::Model& model, s
             result.grouping.cost += choices.of(stages).front().cost;
             const GroupSchedule schedule = choices.of(stages).front().schedule;
             if (schedule.strategy == Strategy::Stage) continue;
-            if (!legal || legal(inlined.pipeline, inlined.model, dependences, schedule)) {
+            if (!legal || accepted.count(stages) > 0 || legal(inlined.pipeline, inlined.model, dependences, schedule)) {
+                accepted.insert(stages);
                 result.schedule.groups.push_back(schedule);
             } else if (round < kMostRounds) {
                 choices.refuse(stages);
@@ -193,8 +195,8 @@ FusionOptions time_fusion_options(const Gpu& gpu) {
     FusionOptions options;
     options.strategies = {Strategy::RegisterTile, Strategy::Stage, Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid};
     options.chooses_storage = true;
-    options.search.most_groups = 4000;
-    options.search.most_states = 300;
+    options.search.most_groups = 1500;
+    options.search.most_states = 100;
     options.refined = time_cost_model(gpu, Effort::All);
     return options;
 }

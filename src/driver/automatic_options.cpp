@@ -20,10 +20,12 @@ bool is_file_name(const std::string& gpu) {
 }
 
 void set_cost_model(const std::string& text, AutomaticOptions& options) {
-    if (text != "time" && text != "paper") {
-        throw CLI::ValidationError(fmt::format("`{}` is no cost model; there are: time, paper", text));
+    if (text != "time" && text != "paper" && text != "none") {
+        throw CLI::ValidationError(fmt::format("`{}` is no cost model; there are: time, paper, none", text));
     }
-    options.cost_model = text == "time" ? CostModelName::Time : CostModelName::Paper;
+    options.cost_model = text == "time"    ? CostModelName::Time
+                         : text == "paper" ? CostModelName::Paper
+                                           : CostModelName::None;
 }
 
 void set_gpu(const std::string& text, AutomaticOptions& options) {
@@ -69,7 +71,9 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
             ->type_name(value)
             ->group(group);
     };
-    add("--cost-model", "NAME", "Fuse and tile as a model of the costs finds best: time or paper", set_cost_model);
+    add("--cost-model", "NAME",
+        "Fuse and tile as a model of the costs finds best: time (the default) or paper; none: one kernel a stage",
+        set_cost_model);
     add("--gpu", "NAME|FILE",
         "Which GPU costs are counted for; default: the one that is here, where it is known, otherwise h100", set_gpu);
     add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 2048 each",
@@ -87,8 +91,11 @@ std::optional<std::string> first_given(const AutomaticOptions& options) {
 }
 
 std::optional<std::string> inconsistency(const AutomaticOptions& options) {
-    const auto given = first_given(options);
-    if (given && !options.cost_model) return fmt::format("`{}` is for a `--cost-model`", *given);
+    if (options.cost_model != CostModelName::None) return std::nullopt;
+    AutomaticOptions others = options;
+    others.cost_model.reset();
+    if (const auto given = first_given(others))
+        return fmt::format("`{}` is for a cost model, and there is none", *given);
     return std::nullopt;
 }
 

@@ -12,10 +12,11 @@ class App;
 
 namespace pipec::driver {
 
-enum class CostModelName : std::uint8_t { Time, Paper };
+/// None: no fusion but of cheap stages into their readers.
+enum class CostModelName : std::uint8_t { Time, Paper, None };
 
 struct AutomaticOptions {
-    std::optional<CostModelName> cost_model;    ///< --cost-model
+    std::optional<CostModelName> cost_model;    ///< --cost-model; Time where nothing else says what is fused
     std::string gpu;                            ///< --gpu: a name or a file; empty: the default
     std::optional<std::string> device;          ///< CUDA's name of the GPU here, where that is known already
     std::map<std::string, std::int64_t> sizes;  ///< --tune-for

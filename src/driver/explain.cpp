@@ -62,7 +62,7 @@ std::optional<std::string> wrong(const ExplainOptions& options) {
     if (options.input.empty()) return "no input file";
     if (options.output.empty()) return "a file name is empty";
     ScheduleOptions schedule = options.schedule;
-    if (!schedule.automatic.cost_model) schedule.automatic = {};
+    if (schedule.file || schedule.strategy) schedule.automatic.gpu.clear(), schedule.automatic.sizes.clear();
     return inconsistency(schedule);
 }
 

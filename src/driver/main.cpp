@@ -86,17 +86,12 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
                    const SourceManager& sources, Diagnostics& diags) {
     Generated result;
     try {
-        if (options.emit == Emit::Schedule || first_given(options.schedule)) {
+        if (options.target == Target::Cuda && uses_schedule(options.emit)) {
             compilation.schedules = make_schedules(options.schedule, compilation, sources, options.object.fast_math);
-            check_schedules(options, compilation, sources);
-        }
-        if (any_enabled(options.warnings, kPerformanceGroup) && options.target == Target::Cuda &&
-            uses_schedule(options.emit)) {
-            const fusion::Schedules schedules =
-                compilation.schedules.empty()
-                    ? make_schedules(options.schedule, compilation, sources, options.object.fast_math)
-                    : compilation.schedules;
-            warn_of_performance(compilation, schedules, options.schedule.automatic, diags);
+            if (first_given(options.schedule)) check_schedules(options, compilation, sources);
+            if (any_enabled(options.warnings, kPerformanceGroup)) {
+                warn_of_performance(compilation, compilation.schedules, options.schedule.automatic, diags);
+            }
         }
         result.files = make_outputs(options, paths, compilation, sources);
         if (options.emit == Emit::Object) result.object = object_source(options, paths, compilation, sources);

@@ -148,6 +148,8 @@ int run_pipeline(const RunOptions& options) {
     cuda.fast_math = options.fast_math;
     if (const auto given = first_given(options.schedule)) {
         if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
+    }
+    if (gpu) {
         ScheduleOptions schedule = options.schedule;
         schedule.automatic.device = gpu->name;
         cuda.schedules = make_schedules(schedule, compilation, sources, options.fast_math);

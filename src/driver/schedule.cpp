@@ -126,7 +126,7 @@ Schedules make_schedules(const ScheduleOptions& options, const Compilation& comp
         schedules = fusion::schedules_from_json(read_source(*options.file), *options.file, pipelines_of(prepared));
     } else if (options.strategy) {
         schedules = trials(options, prepared, sources, fast_math);
-    } else if (options.automatic.cost_model) {
+    } else if (options.automatic.cost_model != CostModelName::None) {
         schedules = automatic_schedules(options.automatic, prepared, sources, fast_math);
     }
     for (const fusion::Inlined& one : prepared) {

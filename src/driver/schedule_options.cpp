@@ -134,8 +134,11 @@ std::optional<std::string> inconsistency(const ScheduleOptions& options) {
     if (options.file && options.strategy) return "`--schedule` and `--strategy` exclude each other";
     if (options.file && (options.file->empty() || *options.file == "-")) return "`--schedule` needs the name of a file";
     if (auto wrong = inconsistency(options.automatic)) return wrong;
-    if (options.automatic.cost_model && (options.file || options.strategy)) {
-        return fmt::format("`--cost-model` and `{}` exclude each other", options.file ? "--schedule" : "--strategy");
+    if (options.file || options.strategy) {
+        const char* const other = options.file ? "--schedule" : "--strategy";
+        if (const auto given = first_given(options.automatic)) {
+            return fmt::format("`{}` and `{}` exclude each other", *given, other);
+        }
     }
     for (const Field field : options.changed) {
         if (options.strategy && !has(*options.strategy, field)) {

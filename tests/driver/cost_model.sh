@@ -52,7 +52,7 @@ sed -i 's/^sms.*/sms = "ten"/' my.toml
 refused 1 "my.toml:3:7: \`sms\` is a positive whole number" --cost-model paper --gpu my.toml
 refused 3 "none.toml" --cost-model paper --gpu none.toml
 refused 2 "\`h300\` is no GPU that is known, and no name of a file (with .toml or a /); there are: a100, b200" --cost-model paper --gpu h300
-refused 2 "\`best\` is no cost model; there is: paper" --cost-model best
+refused 2 "\`best\` is no cost model; there are: time, paper, none" --cost-model best
 refused 2 "\`--gpu\` is for a \`--cost-model\`" --gpu v100
 refused 2 "\`--tune-for\` is for a \`--cost-model\`" --tune-for R=10
 refused 1 "\`--tune-for\`: there is no size \`Q\`" --cost-model paper --gpu v100 --tune-for R=10,Q=10

@@ -69,7 +69,7 @@ def main():
             (folder / f"{program}.cu").unlink(missing_ok=True)
 
     for program, ways in PROGRAMS.items():
-        generate(arguments.dir / "000-stage", program, [])
+        generate(arguments.dir / "000-stage", program, ["--cost-model", "none"])
         for way, (inlined, stages) in ways.items():
             for name, fields, flags in variants():
                 if flags and arguments.no_fast:
@@ -83,7 +83,7 @@ def main():
                 path.write_text(json.dumps(schedule, indent=2) + "\n")
                 generate(folder, program, [*flags, "--schedule", path])
     for program, tiles in REGISTER_TILES.items():
-        generate(arguments.dir / "000-stage", program, [])
+        generate(arguments.dir / "000-stage", program, ["--cost-model", "none"])
         for tile in tiles:
             for block in ([32, 4, 1], [64, 1, 1]):
                 shape = ["--tile", "x".join(map(str, tile)), "--block", "x".join(map(str, block))]

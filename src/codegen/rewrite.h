@@ -82,7 +82,15 @@ private:
     bool fast_math_;
     std::map<ir::VarId, Index> index_;
     std::vector<std::pair<std::int64_t, std::int64_t>> sizes_;  ///< least and greatest value of each
-    std::map<std::vector<std::int64_t>, ir::Expr> nodes_;
+    struct KeyHash {
+        std::size_t operator()(const std::vector<std::int64_t>& key) const {
+            std::size_t hash = 0;
+            for (const std::int64_t part : key)
+                hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15u + (hash >> 29);
+            return hash;
+        }
+    };
+    std::unordered_map<std::vector<std::int64_t>, ir::Expr, KeyHash> nodes_;
     Bindings bindings_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;

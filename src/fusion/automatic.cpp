@@ -52,11 +52,14 @@ public:
         if (!choices.empty()) known_[stages] = std::move(choices);
     }
 
-    /// Code generation refused the first choice for a group.
+    /// Code generation refused the first choice for a group. Where that was the last one, another strategy may do.
     void refuse(const std::vector<int>& stages) {
         std::vector<GroupChoice>& choices = known_.at(stages);
+        const Strategy refused = choices.front().schedule.strategy;
         choices.erase(choices.begin());
-        if (choices.empty() && stages.size() == 1) choices.push_back({0, by_itself(stages)});
+        if (!choices.empty()) return;
+        refused_[stages].push_back(refused);
+        choices = judge(stages, model_);
     }
 
 private:
@@ -69,12 +72,20 @@ private:
             auto group = poly::make_group(inlined_.pipeline, inlined_.model, dependences_, stages);
             if (auto* legal = std::get_if<poly::Group>(&group)) {
                 const GroupFacts facts = group_facts(std::move(*legal), stages_);
-                std::vector<GroupChoice> choices = model(inlined_.pipeline, facts, options_.strategies);
+                std::vector<GroupChoice> choices = model(inlined_.pipeline, facts, allowed(stages));
                 if (!choices.empty()) return choices;
             }
         }
         if (!alone) return {};
         return {{0, by_itself(stages)}};  // it is in every grouping
+    }
+
+    [[nodiscard]] std::vector<Strategy> allowed(const std::vector<int>& stages) const {
+        std::vector<Strategy> result = options_.strategies;
+        if (const auto refused = refused_.find(stages); refused != refused_.end()) {
+            for (const Strategy strategy : refused->second) std::erase(result, strategy);
+        }
+        return result;
     }
 
     [[nodiscard]] GroupSchedule by_itself(const std::vector<int>& stages) const {
@@ -89,6 +100,7 @@ private:
     const FusionOptions& options_;
     std::vector<StageFacts> stages_;
     std::map<std::vector<int>, std::vector<GroupChoice>> known_;
+    std::map<std::vector<int>, std::vector<Strategy>> refused_;
     std::set<std::vector<int>> refined_;
 };
 
@@ -156,16 +168,9 @@ CostModel paper_cost_model(const Gpu& gpu) {
             by_itself.stages = paper_schedule(pipeline, facts, best->point).stages;
             return {{best->cost.cost, by_itself}};
         }
-        std::vector<GroupChoice> result;
-        for (const Strategy strategy : {Strategy::Otpw, Strategy::Hybrid}) {
-            if (!may(strategy)) continue;
-            const bool otpw = strategy == Strategy::Otpw;
-            const auto best = paper_minimum(facts, gpu, {.otpw = otpw, .hybrid = !otpw});
-            if (best) result.push_back({best->cost.cost, paper_schedule(pipeline, facts, best->point)});
-        }
-        const auto cheaper = [](const GroupChoice& a, const GroupChoice& b) { return a.cost < b.cost; };
-        std::stable_sort(result.begin(), result.end(), cheaper);
-        return result;
+        const auto best = paper_minimum(facts, gpu, {.otpw = may(Strategy::Otpw), .hybrid = may(Strategy::Hybrid)});
+        if (!best) return {};
+        return {{best->cost.cost, paper_schedule(pipeline, facts, best->point)}};
     };
 }
 

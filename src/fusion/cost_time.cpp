@@ -18,9 +18,9 @@ constexpr double kIssuePart = 0.71;
 constexpr double kLsuPart = 0.79;
 /// Of these rates, what is lost by fewer warps than enough (as a part of those that a multiprocessor can have), by
 /// accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
-constexpr double kEnoughWarps = 0.55, kFewWarps = 0.45, kNarrow = 0.03, kGaps = 0.36;
+constexpr double kEnoughWarps = 0.62, kFewWarps = 0.55, kNarrow = 0.05, kGaps = 0.36;
 /// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 19.5;
+constexpr double kL2BytesPerClock = 23;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
 constexpr double kMemorySeconds = 0.4e-6;
 constexpr double kBarrierSeconds = 0.04e-6;
@@ -137,8 +137,8 @@ std::vector<Grid> grids(Strategy strategy, Effort effort) {
     switch (strategy) {
         case Strategy::Stage: return {{strategy, {{32, 8, 1}}, {1}, {1}}};
         case Strategy::RegisterTile:
-            return {{strategy, all ? Blocks{{32, 4, 1}, {64, 1, 1}, {128, 1, 1}} : Blocks{{32, 4, 1}},
-                     all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}, all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}}};
+            return {{strategy, all ? Blocks{{32, 4, 1}, {32, 2, 1}} : Blocks{{32, 4, 1}},
+                     all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}, all ? Sizes{1, 2, 4, 6, 8} : Sizes{2, 4, 8}}};
         case Strategy::Otptb:
             return {{strategy, all ? Blocks{{32, 8, 1}, {32, 16, 1}, {64, 4, 1}, {16, 16, 1}} : Blocks{{32, 16, 1}},
                      all ? Sizes{1, 2, 4} : Sizes{1, 2}, all ? Sizes{1, 2, 4, 8} : Sizes{1, 4}},
@@ -172,7 +172,7 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
     for (const Grid& grid : grids(strategy, effort)) {
         for (std::array<int, 3> block : grid.blocks) {
             // A line of points has lines of threads.
-            if (line) block = {strategy == Strategy::RegisterTile ? block[0] : block[0] * block[1], 1, 1};
+            if (line) block = {block[0] * block[1], 1, 1};
             for (const int vector : grid.vectors) {
                 for (const int x : grid.columns) {
                     for (const int y : grid.rows) {

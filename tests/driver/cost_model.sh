@@ -53,8 +53,9 @@ refused 1 "my.toml:3:7: \`sms\` is a positive whole number" --cost-model paper -
 refused 3 "none.toml" --cost-model paper --gpu none.toml
 refused 2 "\`h300\` is no GPU that is known, and no name of a file (with .toml or a /); there are: a100, b200" --cost-model paper --gpu h300
 refused 2 "\`best\` is no cost model; there are: time, paper, none" --cost-model best
-refused 2 "\`--gpu\` is for a \`--cost-model\`" --gpu v100
-refused 2 "\`--tune-for\` is for a \`--cost-model\`" --tune-for R=10
+refused 2 "\`--gpu\` is for a cost model, and there is none" --cost-model none --gpu v100
+refused 2 "\`--tune-for\` is for a cost model, and there is none" --cost-model none --tune-for R=10
+refused 2 "\`--gpu\` and \`--strategy\` exclude each other" --gpu v100 --strategy otpw
 refused 1 "\`--tune-for\`: there is no size \`Q\`" --cost-model paper --gpu v100 --tune-for R=10,Q=10
 for wrong in R "R=" "R=x" "R=0" "R=-1" "R=1073741824" "=5" "R=5," ""; do
     refused 2 "is not the name of a size, =, and a positive integer" --cost-model paper --tune-for "$wrong"

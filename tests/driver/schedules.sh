@@ -13,8 +13,10 @@ pipeline flip(a: float32[N]) -> o: float32[N] {
 EOF
 lines() { check "$1 lines with: $2" [ "$(grep -cF -- "$2" "${3-.out}")" -eq "$1" ]; }
 
-# The default, written and read again, gives the same code; each stage has a group.
-run --emit schedule blur.pipe; exits 0; is_silent; lines 4 '"strategy": "stage"'; prints '"version": 1'
+# The default, written and read again, gives the same code. Without a cost model each stage has a group.
+run --emit schedule --cost-model none blur.pipe; exits 0; is_silent; lines 4 '"strategy": "stage"'; prints '"version": 1'
+cp .out stage.json
+run --emit schedule --gpu h100 blur.pipe; exits 0; is_silent; prints '"stages": ["rows", "out"]'
 run --emit schedule -o default.json blur.pipe; exits 0
 run --emit schedule --schedule default.json blur.pipe; exits 0; check "a round trip" diff .out default.json
 run --emit cuda blur.pipe; cp .out default.cu
@@ -27,7 +29,7 @@ cp .out otpw.json
 run --emit cuda --strategy otpw blur.pipe; cp .out otpw.cu; prints "__syncwarp();"
 run --emit cuda --schedule otpw.json blur.pipe; check "a trial and its file are one" cmp .out otpw.cu
 run --emit kernel --schedule otpw.json blur.pipe; exits 0; prints "barrier warp"
-run --emit schedule --strategy stage blur.pipe; check "stage is the default" diff .out default.json
+run --emit schedule --strategy stage blur.pipe; check "a strategy that is no model" diff .out stage.json
 run --emit schedule --strategy otptb --tile 2x4 --block 16x16 --vector 2 --load-cache ca blur.pipe; exits 0
 prints '"tile": [2, 4, 1]'; prints '"block": [16, 16, 1]'; prints '"vector": 2'; lines 3 '"load_cache": "ca"'
 lines 2 '"strategy": "stage"' # a block of two dimensions is of no use for `flip`
@@ -36,7 +38,7 @@ run --emit schedule --strategy otptb --tile 1 --tile 3 blur.pipe; prints '"tile"
 # Options change the groups of a file, where these have them.
 run --emit schedule --schedule otpw.json --tile 4x16 blur.pipe; exits 0; lines 3 '"tile": [4, 16, 1]'
 run --emit cuda --load-cache cg blur.pipe; exits 0; prints "__ldcg("
-run --emit schedule --tile 4x16 blur.pipe; exits 1; says "\`--tile\` would change nothing"
+run --emit schedule --cost-model none --tile 4x16 blur.pipe; exits 1; says "\`--tile\` would change nothing"
 run --emit schedule --schedule otpw.json --split y blur.pipe; exits 1; says "\`--split\` would change nothing"
 
 # Rows of inputs may come through shared memory, which is limited.

@@ -87,8 +87,9 @@ TEST_P(Automatic, WhatCodeGenerationRefusesIsNotInTheSchedule) {
 
 TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
     for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i) {
-        const FusionResult result = fuse(compiled_.pipelines[i], compiled_.models[i], model_, nullptr,
-                                         {.sizes = {}, .strategies = {Strategy::Stage}});
+        FusionOptions options;
+        options.strategies = {Strategy::Stage};
+        const FusionResult result = fuse(compiled_.pipelines[i], compiled_.models[i], model_, nullptr, options);
         EXPECT_TRUE(result.schedule.groups.empty());
     }
 }

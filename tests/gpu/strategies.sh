@@ -19,7 +19,8 @@ shift 2
 
 # Name, then flags of pipec.
 strategies=(
-    "stage"
+    "stage --cost-model none"
+    "default"
     "otptb --strategy otptb --block 32x8x1 --tile 4x2x1 --vector 4"
     "otpw --strategy otpw --block 32x4x1 --tile 4x4x1 --vector 4"
     "hybrid --strategy hybrid --block 32x4x1 --tile 2x2x1 --frac-reg 0.5"

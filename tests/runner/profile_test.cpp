@@ -121,7 +121,9 @@ TEST_F(Profile, WhatIsMissingOrWrongIsNamed) {
             "p.json: registers and times of `a` must be positive");
     refused(with(head + R"({"blur": []}})"), 1, "was not measured as it is now; `pipec profile` measures again");
     refused(PIPEC " --cost-model paper --profile none.json -fsyntax-only blur.pipe", 3, "cannot read `none.json`");
-    refused(PIPEC " --profile p.json -fsyntax-only blur.pipe", 2, "`--profile` is for a `--cost-model`");
+    refused(PIPEC " --profile p.json -fsyntax-only blur.pipe", 1, "was not measured as it is now");
+    refused(PIPEC " --cost-model none --profile p.json -fsyntax-only blur.pipe", 2,
+            "`--profile` is for a cost model, and there is none");
 }
 
 }  // namespace

@@ -1,0 +1,150 @@
+// The default cost model: what it must obey whatever its constants are, and how it ranks what was measured.
+#include "fusion/cost_time.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "codegen/lower.h"
+#include "fusion/predict.h"
+#include "fusion/schedule_json.h"
+#include "programs.h"
+
+namespace pipec::fusion {
+namespace {
+
+using testing::Grouped;
+
+constexpr const char* kBlur = R"(
+pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+    rows(x, y) = (img(x, y) + img(x, y + 1) + img(x, y + 2)) / 3
+    out(x, y) = (rows(x, y) + rows(x + 1, y) + rows(x + 2, y)) / 3
+})";
+
+GroupSchedule register_tile(int columns, int rows) {
+    GroupSchedule s;
+    s.strategy = Strategy::RegisterTile;
+    s.block = {32, 4, 1};
+    s.tile = {columns, rows, 1};
+    return s;
+}
+
+TEST(CostTime, CountsBytesOfArraysOnce) {
+    const Grouped blur(kBlur, {"rows", "out"}, {8192, 8192});
+    const TimePrediction p = predict_time(*blur.facts, known_gpu("h200").value(), register_tile(4, 4)).value();
+    EXPECT_DOUBLE_EQ(p.dram_bytes, 4.0 * (8194.0 * 8194 + 8192.0 * 8192));
+    EXPECT_GT(p.l2_bytes, p.dram_bytes);  // rows that two tiles read
+    EXPECT_EQ(bound_by(p), "dram");
+    EXPECT_GE(p.seconds, std::max({p.dram, p.l2, p.issue, p.lsu, p.latency}) + p.launch);
+}
+
+TEST(CostTime, SmallArraysStayInTheCache) {
+    const Grouped blur(kBlur, {"rows", "out"}, {512, 512});
+    EXPECT_EQ(predict_time(*blur.facts, known_gpu("h200").value(), register_tile(4, 4))->dram_bytes, 0);
+}
+
+TEST(CostTime, LongerTilesComputeLessTwice) {
+    const Grouped blur(kBlur, {"rows", "out"});
+    const Gpu gpu = known_gpu("h200").value();
+    const auto few = predict_time(*blur.facts, gpu, register_tile(4, 4)),
+               many = predict_time(*blur.facts, gpu, register_tile(4, 8));
+    EXPECT_GT(few->redundant, many->redundant);
+    EXPECT_GT(few->instructions, many->instructions);
+    EXPECT_LT(few->registers, many->registers);
+}
+
+TEST(CostTime, WhatAGpuLacksIsImpossible) {
+    const Grouped blur(kBlur, {"rows", "out"});
+    Gpu gpu = known_gpu("h200").value();
+    GroupSchedule tile;
+    tile.strategy = Strategy::Otptb;
+    tile.block = {32, 8, 1};
+    tile.tile = {4, 4, 1};
+    ASSERT_TRUE(predict_time(*blur.facts, gpu, tile));
+    gpu.shared_per_block = 1024;
+    EXPECT_FALSE(predict_time(*blur.facts, gpu, tile));
+    EXPECT_FALSE(predict_time(*blur.facts, gpu, register_tile(16, 16)));  // registers
+    EXPECT_FALSE(predict_time(*blur.facts, gpu, {}));                     // one stage only
+}
+
+TEST(CostTime, ChoicesAreSortedAndAllowed) {
+    const Grouped blur(kBlur, {"rows", "out"});
+    const auto choices = time_choices(*blur.facts, known_gpu("h200").value(), {Strategy::Otpw, Strategy::Otptb}, 10);
+    ASSERT_EQ(choices.size(), 10u);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        EXPECT_TRUE(choices[i].schedule.strategy == Strategy::Otpw || choices[i].schedule.strategy == Strategy::Otptb);
+        if (i > 0) {
+            EXPECT_LE(choices[i - 1].time.seconds, choices[i].time.seconds);
+        }
+    }
+}
+
+std::vector<double> ranks(const std::vector<double>& values) {
+    std::vector<std::size_t> order(values.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    std::vector<double> result(values.size());
+    for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = static_cast<double>(i);
+    return result;
+}
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+    const std::vector<double> x = ranks(a), y = ranks(b);
+    double squares = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) squares += (x[i] - y[i]) * (x[i] - y[i]);
+    const auto n = static_cast<double>(x.size());
+    return 1 - 6 * squares / (n * (n * n - 1));
+}
+
+TEST(CostTime, RanksWhatWasMeasured) {
+    const auto file = nlohmann::json::parse(testing::read_file(PIPEC_SOURCE_DIR "/bench/model/points.json"));
+    const Gpu gpu = known_gpu(file.at("gpu").get<std::string>()).value();
+    struct Program {
+        ir::Pipeline pipeline;
+        poly::Model model;
+        double best = 0, chosen = 0, predicted = 0;
+    };
+    std::map<std::string, Program> programs;
+    std::vector<double> measured, predicted;
+    for (const auto& point : file.at("points")) {
+        const std::string name = point.at("program");
+        auto known = programs.find(name);
+        if (known == programs.end()) {
+            SourceManager sources;
+            const std::string path = PIPEC_SOURCE_DIR "/examples/" + name + ".pipe";
+            const testing::Compiled compiled = testing::compile_text(sources, path, testing::read_file(path));
+            Program program{compiled.pipelines.at(0), compiled.models.at(0)};
+            codegen::widen_narrow_accumulates(program.pipeline, program.model);
+            known = programs.emplace(name, program).first;
+        }
+        Program& program = known->second;
+        const nlohmann::json text = {{"version", 1}, {"pipelines", {{name, point.at("schedule")}}}};
+        const Schedules schedules = schedules_from_json(text.dump(), "points.json", {program.pipeline});
+        std::vector<std::int64_t> sizes;
+        for (const auto& size : program.pipeline.sizes) sizes.push_back(point.at("sizes").at(size.name));
+        const double seconds = predict(program.pipeline, program.model, schedules.at(name), gpu, sizes).seconds();
+        measured.push_back(point.at("microseconds"));
+        predicted.push_back(seconds * 1e6);
+        program.best = program.best == 0 ? measured.back() : std::min(program.best, measured.back());
+        if (program.chosen == 0 || seconds < program.predicted) {
+            program.predicted = seconds;
+            program.chosen = measured.back();
+        }
+    }
+    for (const auto& [name, program] : programs) {
+        std::printf("%-24s best measured %7.1f us, the model's choice %7.1f us\n", name.c_str(), program.best,
+                    program.chosen);
+    }
+    ASSERT_GE(measured.size(), 40u);
+    ASSERT_GE(programs.size(), 8u);
+    const double correlation = rank_correlation(measured, predicted);
+    std::printf("rank correlation of %zu points: %.3f\n", measured.size(), correlation);
+    EXPECT_GE(correlation, 0.85);
+}
+
+}  // namespace
+}  // namespace pipec::fusion

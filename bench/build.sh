@@ -101,9 +101,9 @@ compare_program() {
 
 step compare compare_program
 for b in "${benchmarks[@]}"; do
-    step "pipec.$b" pipec_library pipec "$b" --cost-model time
+    step "pipec.$b" pipec_library pipec "$b"
     [ "$target" = cuda ] || continue
-    step "pipec-fast.$b" pipec_library pipec-fast "$b" --cost-model time -ffast-math
+    step "pipec-fast.$b" pipec_library pipec-fast "$b" -ffast-math
     step "pipec-paper.$b" pipec_library pipec-paper "$b" --cost-model paper
 done
 if [ -n "$halide" ] && [ $with_halide = yes ]; then

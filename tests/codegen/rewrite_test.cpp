@@ -72,6 +72,15 @@ TEST_F(Rewriting, AClampIsGoneInTheInterior) {
     EXPECT_EQ(box(in), "1 .. R; 0 .. C - 2");
 }
 
+TEST_F(Rewriting, AClampOfTwiceAPlaceIsGoneWhereTheExtentIsAQuotient) {
+    compile(R"(pipeline p(img: float32[R, C]) -> out: float32[(R + 1) / 2, C] {
+        out(x, y) = img(clamp(2 * x - 1, 0, R - 1), y)
+    })");
+    const poly::Domain& domain = compiled_.models.front().domains.front();
+    for (std::size_t d = 0; d < domain.box.size(); ++d) rewriter_->index(stage("out").dims[d].var, domain.box[d]);
+    EXPECT_EQ(text(interior().value), "img(2 * x - 1, y)");
+}
+
 TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
     compile(R"(import "boundary"
     pipeline p(img: float32[R, C]) -> out: float32[R, C] {

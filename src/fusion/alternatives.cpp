@@ -36,35 +36,7 @@ std::string grouping_key(const Schedule& schedule, const ir::Pipeline& pipeline)
     return key_of(plain, pipeline);
 }
 
-/// What a model says of a group, be it one choice or a list.
 using Answer = CostModel::result_type;
-
-template <class T>
-std::vector<GroupChoice> listed(const T& answer) {
-    if constexpr (requires { answer.begin(); }) {
-        return {answer.begin(), answer.end()};
-    } else {
-        return answer ? std::vector<GroupChoice>{*answer} : std::vector<GroupChoice>{};
-    }
-}
-
-template <class T>
-void make_dear(T& answer) {
-    if constexpr (requires { answer.begin(); }) {
-        for (GroupChoice& choice : answer) choice.cost *= kForbidden;
-    } else if (answer) {
-        answer->cost *= kForbidden;
-    }
-}
-
-template <class T>
-bool groups_accumulates(const T& options) {
-    if constexpr (requires { options.chooses_storage; }) {
-        return options.chooses_storage;
-    } else {
-        return false;
-    }
-}
 
 class Finder {
 public:
@@ -109,7 +81,9 @@ private:
             Answer answer = cost_(pipeline, facts, allowed);
             std::set<std::string> names;
             for (const int s : facts.group.stages) names.insert(pipeline.stages[static_cast<std::size_t>(s)].name);
-            if (names == forbidden) make_dear(answer);
+            if (names == forbidden) {
+                for (GroupChoice& choice : answer) choice.cost *= kForbidden;
+            }
             return answer;
         };
     }
@@ -167,14 +141,14 @@ private:
             }
         };
         const bool possible = std::all_of(members.begin(), members.end(), [&](int s) {
-            return groups_accumulates(options_) || stages[static_cast<std::size_t>(s)].pure;
+            return options_.chooses_storage || stages[static_cast<std::size_t>(s)].pure;
         });
         auto group = poly::make_group(program.pipeline, program.model, dependences, members);
         if (auto* aligned = std::get_if<poly::Group>(&group); possible && aligned != nullptr) {
             const GroupFacts facts = group_facts(std::move(*aligned), stages);
-            take(listed(cost_(program.pipeline, facts, options_.strategies)), kBestOfAll);
+            take(cost_(program.pipeline, facts, options_.strategies), kBestOfAll);
             for (const Strategy strategy : options_.strategies) {
-                take(listed(cost_(program.pipeline, facts, {strategy})), kBestOfStrategy);
+                take(cost_(program.pipeline, facts, {strategy}), kBestOfStrategy);
             }
         }
         if (result.empty()) {  // it runs stage by stage in every schedule

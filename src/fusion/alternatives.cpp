@@ -42,7 +42,7 @@ class Finder {
 public:
     Finder(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const IsLegal& legal,
            const FusionOptions& options)
-        : pipeline_(pipeline), model_(model), cost_(remembered(cost)), legal_(legal), options_(options) {}
+        : pipeline_(pipeline), model_(model), cost_(remembered(cost)), legal_(remembered(legal)), options_(options) {}
 
     std::vector<Alternative> find(std::size_t count) {
         const FusionResult best = add_grouping(cost_, options_);
@@ -70,6 +70,19 @@ private:
             const auto [place, is_new] = answers->try_emplace({pipeline.stages.size(), facts.group.stages, allowed});
             if (is_new) place->second = cost(pipeline, facts, allowed);
             return place->second;
+        };
+    }
+
+    /// Code generation likewise.
+    static IsLegal remembered(const IsLegal& legal) {
+        if (!legal) return legal;
+        const auto answers = std::make_shared<std::map<std::pair<std::size_t, std::string>, bool>>();
+        return [legal, answers](const ir::Pipeline& pipeline, const poly::Model& model,
+                                const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
+            const std::pair question{pipeline.stages.size(), key_of(group, pipeline)};
+            const auto known = answers->find(question);
+            if (known != answers->end()) return known->second;
+            return answers->emplace(question, legal(pipeline, model, dependences, group)).first->second;
         };
     }
 
@@ -187,7 +200,7 @@ private:
     const ir::Pipeline& pipeline_;
     const poly::Model& model_;
     const CostModel cost_;
-    const IsLegal& legal_;
+    const IsLegal legal_;
     const FusionOptions& options_;
     std::map<std::string, std::size_t> groupings_;
     std::set<std::string> known_;

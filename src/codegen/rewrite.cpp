@@ -308,6 +308,7 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
         return e;
     }
     if (fast_math_ && ir::is_float(e->type)) return fold_float(e, n);
+    if (n.op == BinaryOp::Add && ir::is_int(e->type) && !is_affine(e)) return addend_first(e, n);
     if (n.a->type != Type::Int32) return e;
     switch (n.op) {
         case BinaryOp::Add:
@@ -322,6 +323,27 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
         case BinaryOp::Max: return n.a == n.b ? n.a : e;
         default: return e;
     }
+}
+
+/// a * b + c * d + rest as rest + a * b + c * d: each product is then added by the instruction that multiplies. Integers
+/// wrap, so that the order changes nothing.
+ir::Expr Rewriter::addend_first(const ir::Expr& e, const ir::Binary& n) {
+    const auto operation = [](const ir::Expr& a, BinaryOp op) {
+        const auto* binary = ir::as<ir::Binary>(a);
+        return binary != nullptr && binary->op == op ? binary : nullptr;
+    };
+    if (operation(n.b, BinaryOp::Mul) != nullptr) return e;
+    std::vector<ir::Expr> products;  // the last one first
+    ir::Expr rest = n.a;
+    for (const ir::Binary* sum; (sum = operation(rest, BinaryOp::Add)) != nullptr; rest = sum->a) {
+        if (operation(sum->b, BinaryOp::Mul) == nullptr) return e;
+        products.push_back(sum->b);
+    }
+    if (operation(rest, BinaryOp::Mul) == nullptr) return e;
+    ir::Expr total = unique(ir::binary(BinaryOp::Add, n.b, rest));
+    for (auto product = products.rbegin(); product != products.rend(); ++product)
+        total = unique(ir::binary(BinaryOp::Add, total, *product));
+    return total;
 }
 
 /// The least positive number that has all bits of its type.

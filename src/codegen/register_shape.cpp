@@ -99,10 +99,7 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
         } else {
             if (axis == 1) shape.row_dim = static_cast<std::size_t>(g);
             cut.size = (points + unit - 1) / unit * unit;
-            // One tile with all that there is stays where it is, and the code knows its place.
-            const bool whole = end && *end <= cut.size && cut.teams == 1;
-            if (whole) cut.size = (*end + unit - 1) / unit * unit;
-            if (cut.size > unit && !whole) cut.step = unit;
+            if (cut.size > unit) cut.step = unit;
         }
         ++axis;
     }

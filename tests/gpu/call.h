@@ -27,6 +27,7 @@ public:
     std::vector<Values> results();
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
     [[nodiscard]] std::size_t image_bytes() const;  ///< of all elements
+    [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
 
 private:
     struct Image {

@@ -28,8 +28,8 @@ CASES is a file like tests/gpu/cases.txt.
   --cache MIB       images larger than this together are used in turn with copies, so that the cache does not hold them
                     from launch to launch (default 64)
   --cold            smaller ones too
-  --unchecked       what is computed is not compared, and inputs repeat the same few million values; with --launches 0
-                    each system runs once, and that is all
+  --unchecked       what is computed is not compared, and inputs repeat the same few million values; pipec's systems only;
+                    with --launches 0 each runs once, and that is all
   --raw DIR         write inputs and outputs there, for systems that run elsewhere
 )";
 
@@ -118,11 +118,10 @@ void write_raw(const Options& options, const Problem& problem) {
 class Comparison {
 public:
     Comparison(const Options& options, Problem problem) : options_(options), problem_(std::move(problem)) {
-        for (const Image& image : problem_.images) bytes_ += image.values.bytes.size();
         const std::size_t cache = options.cache << 20;
-        if (bytes_ > kVeryLarge * cache) return;
-        if (bytes_ > cache || options.cold)
-            places_ = static_cast<int>(std::max<std::size_t>(2, 4 * cache / bytes_ + 1));
+        if (problem_.bytes > kVeryLarge * cache) return;
+        if (problem_.bytes > cache || options.cold)
+            places_ = static_cast<int>(std::max<std::size_t>(2, 4 * cache / problem_.bytes + 1));
     }
 
     /// Whether the results agree.
@@ -150,10 +149,10 @@ public:
     }
 
     void copy() const {
-        const std::size_t half = std::max<std::size_t>(bytes_ / 2, 1);  // a copy of n bytes moves 2 n
+        const std::size_t half = std::max<std::size_t>(problem_.bytes / 2, 1);  // a copy of n bytes moves 2 n
         print(options_, "copy",
               {{"stream_us", list(measure_copy(half, places_, options_.effort, stream_.get()))},
-               {"bytes", std::to_string(bytes_)},
+               {"bytes", std::to_string(problem_.bytes)},
                {"places", std::to_string(places_)}});
     }
 
@@ -196,7 +195,6 @@ private:
     const Options& options_;
     const Problem problem_;
     gpu::OwnStream stream_;
-    std::size_t bytes_ = 0;
     int places_ = 1;
     std::vector<gpu::Values> expected_;
 };

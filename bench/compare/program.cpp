@@ -75,10 +75,12 @@ std::unique_ptr<Program> Library::program(const Problem& problem) const {
 }
 
 Problem make_problem(const gpu::Case& shape, const runner::abi::pipe_info& info, bool repeated) {
-    Problem problem{shape, {}, {}};
+    Problem problem{shape, {}, {}, 0};
     problem.inputs = repeated ? repeated_inputs(shape, info) : gpu::make_inputs(shape, info, gpu::Fill::Random);
     for (gpu::Values& values : problem.inputs) limit(values);
     gpu::Call call(info, shape, problem.inputs, gpu::Layout::Dense, gpu::Space::Device, false);
+    problem.bytes = call.image_bytes();
+    if (repeated) return problem;
     std::vector<gpu::Values> all = problem.inputs;
     for (gpu::Values& values : call.results()) all.push_back(std::move(values));
     for (std::size_t i = 0; i < all.size(); ++i) problem.images.push_back({info.buffers[i].name, std::move(all[i])});

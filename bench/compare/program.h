@@ -37,7 +37,8 @@ struct Image {
 struct Problem {
     gpu::Case shape;
     std::vector<gpu::Values> inputs;  ///< in the order of pipec's buffers
-    std::vector<Image> images;        ///< inputs, then outputs
+    std::vector<Image> images;        ///< inputs, then outputs; what Halide's programs need
+    std::size_t bytes;                ///< of all images
 };
 
 /// A library of pipec, or of Halide, which is linked to its runtime (bench/halide/runtime.h): found out by its symbols.
@@ -55,7 +56,8 @@ private:
 };
 
 /// From pipec's library: images of these extents, floats in [0, 1), integers of at most ten bits, as cameras give them.
-/// With `repeated` each image is the same few million values again and again, which is quick for large ones.
+/// With `repeated` each input is the same few million values again and again, and `images` is empty: that is quick for
+/// large ones.
 Problem make_problem(const gpu::Case& shape, const runner::abi::pipe_info& info, bool repeated = false);
 
 /// Implemented in halide_program.cpp.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Makes one line of JSON of what `ncu --csv` counted: counters.py BENCHMARK SYSTEM <FILE; counters.py --metrics lists
-what is asked for. A kernel is an object with its name and its metrics, in the order of launches."""
+"""Makes one line of JSON of what `ncu --csv` counted: counters.py FOLDER BENCHMARK SYSTEM <FILE; counters.py --metrics
+lists what is asked for. A kernel is an object with its name and its metrics, in the order of launches. Exit code 1:
+nothing was counted."""
 import csv
 import json
 import sys
@@ -32,7 +33,7 @@ def kernels(lines):
     names = {metric: name for name, metric in METRICS.items()}
     result = {}
     for row in csv.DictReader(line for line in lines if line.startswith('"')):
-        kernel = result.setdefault(row["ID"], {"kernel": row["Kernel Name"].split("(")[0]})
+        kernel = result.setdefault(row["ID"], {"kernel": row["Kernel Name"].split("(")[0].split("::")[-1]})
         if row["Metric Name"] in names:
             value = row["Metric Value"].replace(",", "")
             try:
@@ -46,13 +47,17 @@ def main():
     if sys.argv[1:] == ["--metrics"]:
         print(",".join(METRICS.values()))
         return
-    if len(sys.argv) != 3:
-        sys.exit("usage: counters.py BENCHMARK SYSTEM, or counters.py --metrics")
+    if len(sys.argv) != 4:
+        print("usage: counters.py FOLDER BENCHMARK SYSTEM <FILE, or counters.py --metrics", file=sys.stderr)
+        sys.exit(2)
+    folder, benchmark, system = sys.argv[1:]
     found = kernels(sys.stdin)
-    line = {"benchmark": sys.argv[1], "system": sys.argv[2], "kernels": found}
+    line = {"folder": folder, "benchmark": benchmark, "system": system, "kernels": found}
     if not found:
         line["error"] = "ncu counted nothing"
+        print(f"{benchmark}: {system}: ncu counted nothing", file=sys.stderr)
     print(json.dumps(line))
+    sys.exit(0 if found else 1)
 
 
 if __name__ == "__main__":

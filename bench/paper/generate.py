@@ -107,6 +107,8 @@ def ablation(plan, benchmarks, shapes):
         for name, schedule in plan.schedules(source, variants).items():
             systems[name] = folder.add(name, schedule)
         plan.job("ablation", folder, systems, "paper", shapes[program], 100, True)
+        tiled = {name: system for name, system in systems.items() if name in ABLATION and name != "auto"}
+        plan.job("counters", folder, tiled, "paper", shapes[program], 0, False)
         seconds = {"time": plan.pipec.search_seconds(source, plan.pipec.model(sizes=sizes)),
                    "paper": plan.pipec.search_seconds(source, ["--cost-model", "paper", "--gpu", plan.pipec.gpu,
                                                                "--tune-for", sizes])}

@@ -1,23 +1,22 @@
 #!/usr/bin/env bash
 # Measures what generate.py wrote: docs/evaluation.md has the method, bench/README.md the experiments.
 #
-#     measure.sh DIR [--compile] [--counters] [--compare PATH] [--jobs N] [--limit SECONDS] [EXPERIMENT...]
+#     measure.sh DIR [--compile] [--compare PATH] [--jobs N] [--limit SECONDS] [EXPERIMENT...]
 #
 # Compiles what is not compiled yet (for ARCH=sm_90 where there is no GPU) and writes DIR/EXPERIMENT.jsonl. --compile:
-# only that. --counters: what Nsight Compute counts of the ablation, to DIR/counters.jsonl, instead of times. --compare is
-# the program of bench/compare, otherwise it is compiled as DIR/compare. --limit (300): what one nvcc may take; what it does
-# not compile by then is said, and left out. Exit code 1: results differ or something failed; 2: the command line; 77: there
-# is no GPU or no nvcc.
+# only that. Of the experiment `counters` it writes what Nsight Compute counts, of the others times. --compare is the
+# program of bench/compare, otherwise it is compiled as DIR/compare. --limit (300): what one nvcc may take; what it does
+# not compile by then is said, and left out. Exit code 1: results differ or something failed; 2: the command line; 77:
+# there is no GPU or no nvcc.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-directory='' compare='' jobs=$(nproc) limit=300 only_compile=no counters=no experiments=()
+directory='' compare='' jobs=$(nproc) limit=300 only_compile=no experiments=()
 usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --compile) only_compile=yes; shift ;;
-    --counters) counters=yes; shift ;;
     --compare | --jobs | --limit)
         [ $# -ge 2 ] || { echo "measure.sh: error: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"; shift 2 ;;
@@ -32,10 +31,11 @@ cuda=${CUDA_HOME:-/usr/local/cuda}
 PATH=$PATH:$cuda/bin
 export LD_LIBRARY_PATH=$cuda/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 [ ${#experiments[@]} -gt 0 ] || mapfile -t experiments < <(cut -f1 jobs.txt | sort -u)
-[ $counters = no ] || experiments=(ablation)
 for e in "${experiments[@]}"; do
     cut -f1 jobs.txt | grep -qx "$e" || { echo "measure.sh: error: there is no experiment \`$e\`" >&2; exit 2; }
 done
+jobs_of() { grep -P "^$1\t" jobs.txt; }
+mapfile -t folders < <(for e in "${experiments[@]}"; do jobs_of "$e"; done | cut -f2 | sort -u)
 
 compile_all() {
     local options=("-arch=${ARCH:-native}" -cudart shared) sources=() source
@@ -45,7 +45,7 @@ compile_all() {
             -o compare -ldl || exit 2
     fi
     # The longest take the longest.
-    mapfile -t sources < <(find "${experiments[@]}" -name '*.cu' -size +0 -printf '%s %p\n' | sort -rn | cut -d' ' -f2)
+    mapfile -t sources < <(find "${folders[@]}" -name '*.cu' -printf '%s %p\n' | sort -rn | cut -d' ' -f2)
     for source in "${sources[@]}"; do
         [ ! -e "${source%.cu}.so" ] || continue
         while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do wait -n; done
@@ -55,7 +55,7 @@ compile_all() {
     done
     wait
 }
-missing() { [ -n "$(find "${experiments[@]}" -name '*.cu' | while read -r s; do [ -e "${s%.cu}.so" ] || echo "$s"; done)" ]; }
+missing() { [ -n "$(find "${folders[@]}" -name '*.cu' | while read -r s; do [ -e "${s%.cu}.so" ] || echo "$s"; done)" ]; }
 if missing || { [ -z "$compare" ] && [ ! -e compare ]; }; then
     command -v nvcc >/dev/null || { echo "skipped: there is no nvcc"; exit 77; }
     compile_all
@@ -70,30 +70,32 @@ header() { # EXPERIMENT
         "\"date\": \"$(date -u +%Y-%m-%d)\"}"
 }
 
+# What follows reads the variables of a job.
+counters() {
+    local s
+    for s in $systems; do
+        [ -e "$folder/$s/$benchmark.so" ] || continue
+        timeout "$limit" ncu --csv --metrics "$metrics" "$compare" --unchecked --launches 0 --size "$size" cases.txt \
+            "$benchmark" "$folder" "$s" 2>&1 | tee "$folder/$s/$benchmark.ncu" |
+            python3 "$here/counters.py" "$folder" "$benchmark" "$s" || return 1
+    done
+}
+times() {
+    local options=(--size "$size" --launches "$launches")
+    [ "$checked" = yes ] || options+=(--unchecked)
+    # shellcheck disable=SC2086 # systems are words
+    "$compare" "${options[@]}" cases.txt "$benchmark" "$folder" $systems | sed "s,^{,{\"folder\": \"$folder\"\, ,"
+}
+
 failed=0
-if [ $counters = yes ]; then
-    metrics=$(python3 "$here/counters.py" --metrics)
-    header counters >counters.jsonl
-    while IFS=$'\t' read -r _ folder benchmark size _ _ systems; do
-        for s in $systems; do
-            [ -e "$folder/$s/$benchmark.so" ] || continue
-            timeout "$limit" ncu --csv --metrics "$metrics" "$compare" --unchecked --launches 0 --size "$size" cases.txt \
-                "$benchmark" "$folder" "$s" 2>&1 | tee "$folder/$s/$benchmark.ncu" |
-                python3 "$here/counters.py" "$benchmark" "$s" >>counters.jsonl
-        done
-    done < <(grep ^ablation jobs.txt)
-    ! grep -q '"error"' counters.jsonl || { echo "measure.sh: error: ncu counted nothing for some" >&2; failed=1; }
-    exit $failed
-fi
+metrics=$(python3 "$here/counters.py" --metrics)
 for e in "${experiments[@]}"; do
+    what=times
+    [ "$e" != counters ] || what=counters
     header "$e" >"$e.jsonl"
-    while IFS=$'\t' read -r experiment folder benchmark size launches checked systems; do
-        options=(--size "$size" --launches "$launches")
-        [ "$checked" = yes ] || options+=(--unchecked)
-        # shellcheck disable=SC2086 # systems are words
-        "$compare" "${options[@]}" cases.txt "$benchmark" "$folder" $systems |
-            sed "s,^{,{\"folder\": \"$folder\"\, ," >>"$e.jsonl" || failed=1
-        echo "$experiment: $folder $benchmark $size" >&2
-    done < <(grep -P "^$e\t" jobs.txt)
+    while IFS=$'\t' read -r _ folder benchmark size launches checked systems; do
+        echo "$e: $folder $benchmark $size" >&2
+        $what >>"$e.jsonl" || failed=1
+    done < <(jobs_of "$e")
 done
 exit $failed

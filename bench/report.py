@@ -101,22 +101,26 @@ def cell(entry, copy):
 def markdown(header, benchmarks):
     shown = [key for key in SYSTEMS if any(key in chosen(entries) for entries in benchmarks.values())]
     rows = [["benchmark", "copy"] + [SYSTEMS[key] for key in shown], ["---"] * (len(shown) + 2)]
+    compared = [["time / pipec's"] + [SYSTEMS[key] for key in shown], ["---"] * (len(shown) + 1)]
     ratios = {key: [] for key in shown}
     for name, entries in benchmarks.items():
         copy = best(entries["copy"]) if "copy" in entries else None
         systems = chosen(entries)
         rows.append([name, f"{copy:.1f}" if copy else "-"] + [cell(systems.get(key), copy) for key in shown])
         reference = best(systems["pipec"]) if "pipec" in systems else None
+        compared.append([name])
         for key in shown:
             entry = systems.get(key, {})
-            if reference and entry.get("agrees", True) and "error" not in entry and best(entry):
+            good = reference and entry.get("agrees", True) and "error" not in entry and best(entry)
+            if good:
                 ratios[key].append(best(entry) / reference)
+            compared[-1].append(f"{ratios[key][-1]:.2f}" if good else "-")
     means = [f"{math.exp(sum(map(math.log, r)) / len(r)):.2f} ({len(r)})" if r else "-" for r in ratios.values()]
-    rows.append(["time / pipec's, geometric mean", ""] + means)
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    return (f"{header['device']}; {header['date']}; size {header['size']}\n\n{table}\n\n"
+    compared.append(["geometric mean"] + means)
+    first, second = ["\n".join("| " + " | ".join(row) + " |" for row in table) for table in (rows, compared)]
+    return (f"{header['device']}; {header['date']}; size {header['size']}\n\n{first}\n\n"
             "Microseconds a run in a stream (in a CUDA graph, number of kernels), then the copy's time divided by the"
-            " better of the two.\n")
+            f" better of the two.\n\n{second}\n")
 
 
 def bars(benchmarks):

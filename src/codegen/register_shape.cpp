@@ -77,7 +77,9 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
         TileSpace::Cut& cut = shape.cuts[static_cast<std::size_t>(g)];
         const std::int64_t unit = poly::tile_unit(group, g);
         const auto end = constant_end(program, group, g);
-        if (!has_lanes && g > 0 && end && *end <= kShortExtent) {
+        // So do planes that one tile has all of: no tile begins at any other.
+        const std::int64_t planes = axis == 2 ? std::min<std::int64_t>(schedule.tile[2], kShortExtent) : 0;
+        if (end && *end <= (has_lanes || g == 0 ? planes : kShortExtent)) {
             cut.size = (*end + unit - 1) / unit * unit;
             continue;
         }

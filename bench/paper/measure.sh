@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # Measures what generate.py wrote: docs/evaluation.md has the method, bench/README.md the experiments.
 #
-#     measure.sh DIR [--compile] [--compare PATH] [--jobs N] [--limit SECONDS] [EXPERIMENT...]
+#     measure.sh DIR [--compile] [--compare PATH] [--jobs N] [--limit SECONDS] [--out DIR] [EXPERIMENT...]
 #
-# Compiles what is not compiled yet (for ARCH=sm_90 where there is no GPU) and writes DIR/EXPERIMENT.jsonl. --compile:
-# only that. Of the experiment `counters` it writes what Nsight Compute counts, of the others times. --compare is the
-# program of bench/compare, otherwise it is compiled as DIR/compare. --limit (300): what one nvcc may take; what it does
-# not compile by then is said, and left out. Exit code 1: results differ or something failed; 2: the command line; 77:
-# there is no GPU or no nvcc.
+# Compiles what is not compiled yet (for ARCH=sm_90 where there is no GPU) and writes EXPERIMENT.jsonl to --out, or else
+# to DIR, line by line. --compile: compiles only. Of the experiment `counters` it writes what Nsight Compute counts, of the
+# others times. --compare is the program of bench/compare, otherwise it is compiled as DIR/compare. --limit (300): what
+# one nvcc may take; what it does not compile by then is said, and left out. Exit code 1: results differ or something
+# failed; 2: the command line; 77: there is no GPU or no nvcc.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
-directory='' compare='' jobs=$(nproc) limit=300 only_compile=no experiments=()
+directory='' out='' compare='' jobs=$(nproc) limit=300 only_compile=no experiments=()
 usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --compile) only_compile=yes; shift ;;
-    --compare | --jobs | --limit)
+    --compare | --jobs | --limit | --out)
         [ $# -ge 2 ] || { echo "measure.sh: error: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"; shift 2 ;;
     -*) echo "measure.sh: error: unknown option $1" >&2; usage >&2; exit 2 ;;
@@ -26,6 +26,8 @@ while [ $# -gt 0 ]; do
 done
 [ -e "$directory/jobs.txt" ] || { echo "measure.sh: error: generate.py wrote nothing to \`$directory\`" >&2; exit 2; }
 [ -z "$compare" ] || compare=$(realpath "$compare")
+out=${out:-$directory}
+mkdir -p "$out" && out=$(realpath "$out") || exit 2
 cd "$directory" || exit 2
 cuda=${CUDA_HOME:-/usr/local/cuda}
 PATH=$PATH:$cuda/bin
@@ -92,10 +94,10 @@ metrics=$(python3 "$here/counters.py" --metrics)
 for e in "${experiments[@]}"; do
     what=times
     [ "$e" != counters ] || what=counters
-    header "$e" >"$e.jsonl"
+    header "$e" >"$out/$e.jsonl"
     while IFS=$'\t' read -r _ folder benchmark size launches checked systems; do
-        echo "$e: $folder $benchmark $size" >&2
-        $what >>"$e.jsonl" || failed=1
+        $what >>"$out/$e.jsonl" || failed=1
+        echo "$e: $folder $benchmark $size, after $SECONDS s" >&2
     done < <(jobs_of "$e")
 done
 exit $failed

@@ -72,8 +72,9 @@ class Experiment:
         entry = self.entry(fact, name, size)
         return duration(entry) if entry else None
 
-    def measured(self, names):
-        return [name for name in names if any(system == name for *_, system in self.entries)]
+    def counted(self):
+        """The strategies that Nsight Compute looked at."""
+        return [name for name in TILED if name != "auto" and any(self.entry(fact, name) for fact in self.facts)]
 
     def systems(self, names):
         """Of these, those that some program has."""
@@ -180,7 +181,7 @@ def counted(e, fact, system):
 
 def stalls(e):
     """fig:stalls."""
-    systems = e.measured(TILED)
+    systems = e.counted()
     rows, bars = [["benchmark", *(NAMES[s] for s in systems)]], []
     for fact in e.facts:
         parts = [stall_parts(entry) if (entry := counted(e, fact, s)) else None for s in systems]
@@ -198,7 +199,7 @@ def stalls(e):
 
 def loads(e):
     """tab:reasons."""
-    systems = e.measured(TILED)
+    systems = e.counted()
     rows = [["benchmark", *(NAMES[s] for s in systems), "loads less, hybrid over otpw", "over otptb",
              "occupancy more, hybrid over otpw", "over otptb"]]
     for fact in e.facts:

@@ -95,6 +95,7 @@ for name in blur chain; do
     find gen -name $name.cu | while read -r code; do cp $name.so "${code%.cu}.so"; done
 done
 "$paper/measure.sh" gen --compare "$compare" 2>err || { cat err; exit 1; }
+"$paper/measure.sh" gen --compare "$compare" --out elsewhere depth 2>err && [ -s elsewhere/depth.jsonl ]
 "$paper/tables.py" gen >made && grep -q "gen/tables/ablation.md" made
 grep -Eq '^\| blur \| [0-9.]+ \(0\) [0-9.]+ \|' gen/tables/ablation.md
 grep -Eq '^\| 0.25 \| [0-9.]+ \([0-9.]+\) [0-9.]+ \|$' gen/tables/sizes.md

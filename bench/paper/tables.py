@@ -55,11 +55,13 @@ class Experiment:
         self.header = lines[0]
         if "device" not in self.header:
             raise ResultsError(f"{directory / (measured or name)}.jsonl: the first line says of no device")
-        self.facts = [fact for fact in facts if fact["experiment"] == name]
         self.entries = {}
         for line in lines[1:]:
             key = line.get("folder", name), line["benchmark"], line.get("size", "paper"), line["system"]
             self.entries[key] = line
+        programs = {key[:2] for key in self.entries}
+        self.facts = [fact for fact in facts if fact["experiment"] == name and
+                      (fact["folder"], fact["benchmark"]) in programs]
 
     def entry(self, fact, name, size="paper"):
         """What was measured of a system; of several trials (stream.all, stream.0.2) the fastest."""
@@ -132,12 +134,13 @@ def ablation(e):
     return {"ablation.md": page, "ablation.svg": chart}
 
 
-def search(e, general):
-    """tab:benchmarks."""
+def search(facts):
+    """tab:benchmarks; nothing of this is measured on a GPU."""
     def seconds(value):
         return "< 0.01" if value < 0.01 else f"{value:.2f}"
     rows = [["benchmark", "image", "stages", "kernels", "seconds", "seconds, the paper's model"]]
-    for fact in e.facts:
+    general, found = facts[0], [fact for fact in facts if fact["experiment"] == "ablation"]
+    for fact in found:
         image = ", ".join("x".join(map(str, extents)) for extents in fact["extents"].values())
         chosen = fact["kernels"][fact["systems"]["auto"]]["groups"]
         times = fact["search_seconds"]
@@ -146,7 +149,7 @@ def search(e, general):
                         f"{general['pipec']} --gpu {general['gpu']}, on one core: {general['processor']}", table(rows),
                         "Seconds of processor time for all of a compilation up to the schedule, less what it takes without "
                         "a search; the least of three."]) + "\n"
-    return {"search.md": page}
+    return {"search.md": page} if found else {}
 
 
 def memory(e):
@@ -311,9 +314,9 @@ def main():
     options = parser.parse_args()
     try:
         facts = read_lines(options.dir / "facts.jsonl")
-        made, samples = {}, [options.dir / "facts.jsonl"]
+        made, samples = search(facts), [options.dir / "facts.jsonl"]
         for name, experiment, makers in [
-                ("ablation", "ablation", [ablation, memory, lambda e: search(e, facts[0])]),
+                ("ablation", "ablation", [ablation, memory]),
                 ("counters", "ablation", [stalls, loads]), ("autotuner", "autotuner", [autotuner]),
                 ("sizes", "sizes", [sizes]), ("depth", "depth", [depth])]:
             if not (options.dir / f"{name}.jsonl").exists():
@@ -323,7 +326,7 @@ def main():
             for maker in makers:
                 made |= maker(e)
         if not made:
-            raise ResultsError(f"{options.dir}: nothing was measured")
+            raise ResultsError(f"{options.dir}: nothing is known")
         out = options.out or options.dir / "tables"
         out.mkdir(parents=True, exist_ok=True)
         for name, text in made.items():

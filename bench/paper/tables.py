@@ -333,7 +333,7 @@ def main():
             if text is not None:
                 (out / name).write_text(text, encoding="utf-8")
         for path in samples:
-            shutil.copy(path, out)
+            shutil.copyfile(path, out / path.name)
     except (OSError, ResultsError, KeyError) as error:
         sys.exit(f"tables.py: error: {type(error).__name__}: {error}" if isinstance(error, KeyError) else
                  f"tables.py: error: {error}")

@@ -38,6 +38,15 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"soft", "out"},
      {4, 2, 4}},
+    // An image with a wide frame, far from where its readers are; a table, which any lane may ask.
+    {"Frame",
+     R"(pipeline p(img: uint16[R + 4, C + 37], table: uint8[256]) -> out: uint8[R, C] {
+    soft(x, y) = (img(x + 2, y + 16) + img(x + 2, y + 18) + img(x, y + 17) + img(x + 4, y + 17) + 2) / 4
+    out(x, y) = table(clamp((soft(x, y) + soft(x, y + 1)) / 512, 0, 255))
+})",
+     {},
+     {"soft", "out"},
+     {4, 4, 1}},
 };
 
 void PrintTo(const Program& program, std::ostream* out) {
@@ -70,6 +79,25 @@ TEST_P(RegisterTile, EqualsReference) {
             ASSERT_EQ(difference(array, actual.at(output)), "") << output;
         }
     }
+}
+
+TEST(RegisterTileLanes, LoadWhatMostReadsAskFor) {
+    const std::string text = R"(pipeline p(img: float32[R, C + 64]) -> out: float32[R, C] {
+        out(x, y) = img(x, y + 31) + img(x, y + 32) + img(x, y + 33)
+    })";
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", text);
+    fusion::GroupSchedule group;
+    group.stages = {"out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 1, 1};
+    group.tile = {4, 1, 1};
+    codegen::CudaOptions options;
+    options.schedules["p"] = fusion::Schedule{{}, {group}};
+    const codegen::kernel::Program program =
+        codegen::lower({&compiled.pipelines.front(), &compiled.models.front()}, sources, options);
+    // One lane at each side serves its neighbours; were a lane's columns those of the same number, nine would.
+    EXPECT_NE(to_string(program).find("tile_x * 30"), std::string::npos) << to_string(program);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RegisterTile, ::testing::ValuesIn(kPrograms),

@@ -92,7 +92,6 @@ private:
 
     kernel::Body stages(bool interior);
     [[nodiscard]] bool waits(const Member& m, const Members& since) const;
-    [[nodiscard]] static bool alike(const Member& a, const Member& b);
     void interior_stage(kernel::Body& body, const Members& together);
     void edge_stage(kernel::Body& body, const Member& m);
 
@@ -106,8 +105,6 @@ private:
     void store_row(kernel::Body& body, const Member& m, const std::vector<ir::Expr>& offset,
                    const std::vector<ir::Expr>& values);
 
-    ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
-    ir::Expr coordinate(const Member& m, std::size_t dim, const ir::Expr& offset);
     ir::Expr moved(const ir::Expr& offset, std::int64_t by);
     [[nodiscard]] Rewriter& rewriter() { return space_.rewriter; }
 
@@ -134,31 +131,12 @@ ir::Expr TileKernel::moved(const ir::Expr& offset, std::int64_t by) {
     return rewriter().expr(sum);
 }
 
-ir::Expr TileKernel::coordinate(const Member& m, std::size_t dim, const ir::Expr& offset) {
-    return rewriter().expr(space_.first(m, dim).add(*rewriter().linear(offset), 1));
-}
-
-/// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
-ir::Expr TileKernel::owned(const Member& m, const std::vector<ir::Expr>& offset) {
-    ir::Expr result = space_.writes(m);
-    for (std::size_t d = 0; d < offset.size(); ++d) {
-        if (m.alignment[d].dim < 0) continue;
-        const poly::TileExtent& extent = m.extent[d];
-        const std::int64_t n = space_.points(m, d);
-        if (extent.first < 0) result = both(result, ir::binary(BinaryOp::Ge, offset[d], constant(-extent.first)));
-        if (extent.first + extent.count > n) {
-            result = both(result, ir::binary(BinaryOp::Lt, offset[d], constant(n - extent.first)));
-        }
-    }
-    return result;
-}
-
 /// The point is in the member's domain.
 ir::Expr TileKernel::inside(const Member& m, const std::vector<ir::Expr>& offset) {
     ir::Expr result;
     Rewriter::Bindings point;
     for (std::size_t d = 0; d < offset.size(); ++d) {
-        const ir::Expr at = coordinate(m, d, offset[d]);
+        const ir::Expr at = space_.coordinate(m, d, offset[d]);
         point[m.definition.dims[d].var] = at;
         result = both(result, space_.inside(m, d, at));
     }
@@ -172,7 +150,7 @@ ir::Expr TileKernel::inside_interior(const Member& m, const Patch& patch) {
     for (std::size_t d = 0; d < patch.first.size(); ++d) {
         if (m.alignment[d].dim < 0) continue;
         const std::string name = space_.name(m, d) + "_inner_";
-        const ir::Expr at = coordinate(m, d, patch.first[d]);
+        const ir::Expr at = space_.coordinate(m, d, patch.first[d]);
         const ir::Expr last = d == columns ? moved(at, patch.columns - 1) : at;
         const poly::Interval& box = m.interior.box[d];
         result = both(result, ir::binary(BinaryOp::Ge, at, space_.build.argument(name + "begin", box.lo)));
@@ -295,7 +273,7 @@ void TileKernel::compute(kernel::Body& body, const Members& together, const Patc
         for (const std::vector<ir::Expr>& offset : offsets) {
             Rewriter::Bindings point;
             for (std::size_t d = 0; d < offset.size(); ++d) {
-                point[m->definition.dims[d].var] = coordinate(*m, d, offset[d]);
+                point[m->definition.dims[d].var] = space_.coordinate(*m, d, offset[d]);
             }
             values.push_back(
                 rewriter().instance(known == Known::Nothing ? m->value : m->interior.value, point, arrays_.reads()));
@@ -330,12 +308,12 @@ void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vecto
     for (std::size_t i = 0; i < values.size(); ++i) {
         std::vector<ir::Expr> at = offset, point;
         if (columns) at[*columns] = moved(at[*columns], static_cast<std::int64_t>(i));
-        for (std::size_t d = 0; d < at.size(); ++d) point.push_back(coordinate(m, d, at[d]));
+        for (std::size_t d = 0; d < at.size(); ++d) point.push_back(space_.coordinate(m, d, at[d]));
         local.push_back({{ir::Source::Kind::Local, arrays_.of(m)}, arrays_.indices(m, at)});
         global.push_back({{ir::Source::Kind::Stage, m.stage}, std::move(point)});
     }
     if (m.is_read) packs_.store(body, local, values);
-    if (m.live) packs_.store(KernelBuilder::guarded(body, owned(m, offset)), global, values);
+    if (m.live) packs_.store(KernelBuilder::guarded(body, space_.owned(m, offset)), global, values);
 }
 
 // -------------------------------------------------------------------------------------------------------------- stages
@@ -384,15 +362,6 @@ bool TileKernel::waits(const Member& m, const Members& since) const {
     });
 }
 
-/// The same points of both are computed by a tile.
-bool TileKernel::alike(const Member& a, const Member& b) {
-    const auto same = [](const poly::TileExtent& x, const poly::TileExtent& y) {
-        return x.first == y.first && x.count == y.count;
-    };
-    return a.alignment == b.alignment &&
-           std::equal(a.extent.begin(), a.extent.end(), b.extent.begin(), b.extent.end(), same);
-}
-
 kernel::Body TileKernel::stages(bool interior) {
     kernel::Body body;
     Members since;  // the last barrier
@@ -402,7 +371,7 @@ kernel::Body TileKernel::stages(bool interior) {
             const Member& m = space_.members[i];
             const bool alone = m.accumulates || (!together.empty() && together.front()->accumulates);
             const bool goes_along =
-                together.empty() || (interior && !alone && alike(*together.front(), m) && !waits(m, since));
+                together.empty() || (interior && !alone && TileSpace::alike(*together.front(), m) && !waits(m, since));
             if (!goes_along) break;
             if (waits(m, since)) {
                 const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;

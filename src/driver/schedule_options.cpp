@@ -111,7 +111,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
     add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
         [&options](const std::string& text) { options.file = text; });
     add("--strategy", "NAME",
-        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid or register_tile",
+        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid, register_tile or stream",
         [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
     add_automatic_options(app, options.automatic, group);
     for (const Field field : fusion::kFields) {

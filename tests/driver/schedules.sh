@@ -62,7 +62,7 @@ run -fsyntax-only --schedule otpw.json blur.pipe; exits 0; is_silent
 # What is wrong with options.
 refused() { local code=$1 words=$2; shift 2; run "$@" -o new.cu blur.pipe; exits "$code"; says "$words"; absent new.cu new.h; }
 refused 2 "\`--strategy otpx\`: \`otpx\` is no strategy; did you mean \`otpw\`?" --strategy otpx
-refused 2 "there are: stage, otptb, otpw, hybrid, register_tile" --strategy fast
+refused 2 "there are: stage, otptb, otpw, hybrid, register_tile, stream" --strategy fast
 refused 2 "\`--tile 0\`: 0 is not between 1 and 4096" --strategy otpw --tile 0
 refused 2 "at most three sizes" --strategy otpw --tile 1x1x1x1
 refused 2 "\`1.5\` is no integer" --strategy otpw --tile 1.5

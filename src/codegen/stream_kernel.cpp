@@ -1,16 +1,21 @@
-// A loop over the steps of the march. In its body the latest members stand first: what a member reads was written by
-// earlier steps, so readers stand before what others write for the next steps, and the barrier at the end serves all of
-// them.
+// A loop over the steps of the march. All that a step reads was written by earlier ones, so reads stand before writes,
+// and the barrier at the end serves all members.
 //
-// Threads have places: a thread computes the points of its own column, row of the step, and plane, and the threads
-// beyond what a member has of them wait.
+// Threads have places: a thread computes the points of its own column, row of the step, and plane. In steady steps,
+// in which every member has rows, there are no branches: all values, the earliest members first, so that what comes
+// from global memory is on its way while the others are computed, then all stores. In the steps before, in which
+// windows are filled, and behind, in which they are emptied, and at the edges of the image, each point is asked whether
+// it exists.
 #include "codegen/stream_kernel.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "codegen/kernel_build.h"
+#include "codegen/pack.h"
 #include "codegen/shared_memory.h"
 #include "codegen/stream_windows.h"
 #include "codegen/tile_space.h"
@@ -24,8 +29,10 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Turns of a thread that the compiler is asked to unroll.
+/// Turns of a thread that are written out, or that the compiler is asked to unroll.
 constexpr std::int64_t kUnrolledTurns = 8;
+/// Loads that a thread has on their way at the same time: each takes a register.
+constexpr std::size_t kLoads = 48;
 
 std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::March& march,
                                     const std::array<int, 3>& block) {
@@ -42,10 +49,7 @@ std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::Marc
 class StreamKernel {
 public:
     StreamKernel(kernel::Program& program, const poly::Group& group, fusion::March march,
-                 const std::array<int, 3>& block)
-        : march_(std::move(march)),
-          space_(program, group, false, cuts_of(group, march_, block)),
-          windows_(space_, march_) {}
+                 const std::array<int, 3>& block);
 
     /// Why the windows are impossible; none where they are possible.
     [[nodiscard]] std::optional<std::string> refusal() const;
@@ -53,22 +57,71 @@ public:
 
 private:
     using Member = TileSpace::Member;
-    /// Members that are computed in one go, as they have the same points in a step.
-    using Members = std::vector<const Member*>;
+    /// A point that a thread computes of a member.
+    struct Point {
+        const Member* member = nullptr;
+        std::vector<ir::Expr> offset;  ///< from the first one that the block computes
+        ir::Expr exists;               ///< where it does not, `offset` is another thread's point; null: it does
+        std::vector<ir::Expr> place;
+        ir::Expr value;
+    };
 
     kernel::Body code(bool interior);
-    [[nodiscard]] std::vector<Members> units() const;
-    void points(kernel::Body& body, const Members& together, const ir::Expr& step, bool interior);
+    void points(kernel::Body& body, const Member& m, const ir::Expr& step, bool interior);
     kernel::Body& deal(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& step, ir::Expr& offset);
-    void compute(kernel::Body& body, const Members& together, const std::vector<ir::Expr>& offset, bool interior);
+    void steady(kernel::Body& body, const ir::Expr& step);
+    [[nodiscard]] bool is_regular(const Member& m) const;
+    ir::Expr regular(kernel::Body& body, const Member& m, std::size_t dim, std::int64_t turn, const ir::Expr& step,
+                     ir::Expr& exists);
+    void load(kernel::Body& body, std::vector<Point>& points);
+    ir::Expr instance(const Point& point, bool interior);
+    ir::Expr define(kernel::Body& body, const std::string& name, const ir::Expr& value);
+    void store(kernel::Body& body, const Point& point);
+
     [[nodiscard]] const fusion::March::Member& rows(const Member& m) const {
         return march_.members[space_.group.position(m.stage)];
+    }
+    /// Points of a member in one dimension in a step, the threads that there are for them, and how often these must
+    /// come.
+    [[nodiscard]] std::int64_t count(const Member& m, std::size_t dim) const {
+        return dim == rows(m).rows ? rows(m).each : m.extent[dim].count;
+    }
+    [[nodiscard]] std::int64_t lanes(const Member& m, std::size_t dim) const {
+        const int g = m.alignment[dim].dim;
+        return g < 0 ? 1 : space_.dims[static_cast<std::size_t>(g)].lanes;
+    }
+    [[nodiscard]] std::int64_t turns(const Member& m, std::size_t dim) const {
+        return ceil_quotient(count(m, dim), lanes(m, dim));
+    }
+    [[nodiscard]] ir::Expr lane(const Member& m, std::size_t dim) const {
+        return lanes(m, dim) == 1 ? constant(0) : space_.dims[static_cast<std::size_t>(m.alignment[dim].dim)].lane;
     }
 
     const fusion::March march_;
     TileSpace space_;
     StreamWindows windows_;
+    std::vector<const Member*> marching_;  ///< the latest ones first
+    std::int64_t steady_begin_ = 0, steady_end_ = 0;
+    /// What the steady step has defined: by group dimension, points, where they begin, and turn.
+    std::map<std::array<std::int64_t, 4>, ir::Expr> defined_;
 };
+
+StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, fusion::March march,
+                           const std::array<int, 3>& block)
+    : march_(std::move(march)),
+      space_(program, group, false, cuts_of(group, march_, block)),
+      windows_(space_, march_),
+      steady_end_(march_.steps) {
+    for (const Member& m : space_.members) {
+        const fusion::March::Member& own = rows(m);
+        if (!own.rows) continue;
+        marching_.push_back(&m);
+        steady_begin_ = std::max(steady_begin_, ceil_quotient(-own.ahead, own.each));
+        steady_end_ = std::min(steady_end_, (own.count - own.ahead) / own.each);
+    }
+    std::stable_sort(marching_.begin(), marching_.end(),
+                     [&](const Member* a, const Member* b) { return rows(*a).late > rows(*b).late; });
+}
 
 std::optional<std::string> StreamKernel::refusal() const {
     const std::int64_t bytes = own_bytes(space_.build.kernel) + scratch_bytes(space_.build.kernel);
@@ -77,28 +130,59 @@ std::optional<std::string> StreamKernel::refusal() const {
     return fmt::format("its windows take {} bytes of shared memory, but a block has {}", bytes, most);
 }
 
-/// A thread's places in one dimension of a member: `offset` is from the first point that the block computes.
+// -------------------------------------------------------------------------------------------------------------- points
+
+/// The point's value, as an expression over what the block has and what is in global memory.
+ir::Expr StreamKernel::instance(const Point& point, bool interior) {
+    const Member& m = *point.member;
+    Rewriter::Bindings at;
+    for (std::size_t d = 0; d < point.place.size(); ++d) at[m.definition.dims[d].var] = point.place[d];
+    return space_.rewriter.instance(interior ? m.interior.value : m.value, at, windows_.reads());
+}
+
+ir::Expr StreamKernel::define(kernel::Body& body, const std::string& name, const ir::Expr& value) {
+    const ir::VarId var = space_.build.variable(name, value->type);
+    add(body, kernel::Define{var, value});
+    return ir::variable(var, value->type);
+}
+
+void StreamKernel::store(kernel::Body& body, const Point& point) {
+    const Member& m = *point.member;
+    if (m.is_read) {
+        add(body, kernel::Store{{ir::Source::Kind::Local, windows_.of(m)},
+                                windows_.indices(m, point.offset),
+                                {point.value},
+                                point.exists});
+    }
+    if (m.live) {
+        add(body, kernel::Store{{ir::Source::Kind::Stage, m.stage},
+                                point.place,
+                                {point.value},
+                                both(point.exists, space_.owned(m, point.offset))});
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------- guarded steps
+
+/// Goes on where the thread has a point in one dimension of a member.
 kernel::Body& StreamKernel::deal(kernel::Body& outer, const Member& m, std::size_t dim, const ir::Expr& step,
                                  ir::Expr& offset) {
-    const fusion::March::Member& own = rows(m);
-    const bool marches = dim == own.rows;
-    const std::int64_t count = marches ? own.each : m.extent[dim].count;
-    const int g = m.alignment[dim].dim;
-    const std::int64_t lanes = g < 0 ? 1 : space_.dims[static_cast<std::size_t>(g)].lanes;
     const std::string name = space_.name(m, dim);
+    const std::int64_t most = turns(m, dim), threads = lanes(m, dim), points = count(m, dim);
     kernel::Body* body = &outer;
-    offset = lanes == 1 ? constant(0) : space_.dims[static_cast<std::size_t>(g)].lane;
-    if (count > lanes) {
-        const std::int64_t turns = ceil_quotient(count, lanes);
+    offset = lane(m, dim);
+    if (most > 1) {
         ir::Expr turn;
-        body = &space_.build.loop(*body, name + "_turn", constant(0), constant(turns), constant(1), turn,
-                                  turns <= kUnrolledTurns);
-        offset =
-            lanes == 1 ? turn : space_.build.define(*body, name + "_i", sum(product(turn, constant(lanes)), offset), 0);
+        body = &space_.build.loop(*body, name + "_turn", constant(0), constant(most), constant(1), turn,
+                                  most <= kUnrolledTurns);
+        offset = threads == 1
+                     ? turn
+                     : space_.build.define(*body, name + "_i", sum(product(turn, constant(threads)), offset), 0);
     }
-    if (count % lanes != 0) body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, offset, constant(count)));
-    if (!marches) return *body;
-    // Before its first row a member waits for others to fill their windows, behind its last one for those to come.
+    if (points % threads != 0)
+        body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, offset, constant(points)));
+    const fusion::March::Member& own = rows(m);
+    if (dim != own.rows) return *body;
     const ir::Expr from_first = sum(product(step, constant(own.each)), offset);
     offset = space_.build.define(*body, name + "_i", sum(from_first, constant(own.ahead)), own.ahead);
     ir::Expr exists;
@@ -108,9 +192,8 @@ kernel::Body& StreamKernel::deal(kernel::Body& outer, const Member& m, std::size
     return KernelBuilder::guarded(*body, exists);
 }
 
-void StreamKernel::points(kernel::Body& outer, const Members& together, const ir::Expr& step, bool interior) {
-    const Member& m = *together.front();
-    for (const Member* member : together) add(outer, kernel::Remark{member->definition.name});
+void StreamKernel::points(kernel::Body& outer, const Member& m, const ir::Expr& step, bool interior) {
+    add(outer, kernel::Remark{m.definition.name});
     // Of a member without some of the dimensions, one of the threads that differ in them computes the points.
     ir::Expr first;
     for (std::size_t g = 0; g < space_.dims.size(); ++g) {
@@ -118,61 +201,102 @@ void StreamKernel::points(kernel::Body& outer, const Members& together, const ir
         first = both(first, ir::binary(BinaryOp::Eq, space_.dims[g].lane, constant(0)));
     }
     kernel::Body* body = &KernelBuilder::guarded(outer, first);
-    std::vector<ir::Expr> offset(m.extent.size());
-    for (std::size_t d = 0; d < offset.size(); ++d) body = &deal(*body, m, d, step, offset[d]);
-    compute(*body, together, offset, interior);
+    Point point{&m, std::vector<ir::Expr>(m.extent.size()), nullptr, {}, nullptr};
+    for (std::size_t d = 0; d < point.offset.size(); ++d) body = &deal(*body, m, d, step, point.offset[d]);
+    Rewriter::Bindings at;
+    ir::Expr inside;
+    for (std::size_t d = 0; d < point.offset.size(); ++d) {
+        point.place.push_back(space_.coordinate(m, d, point.offset[d]));
+        at[m.definition.dims[d].var] = point.place.back();
+        if (!interior) inside = both(inside, space_.inside(m, d, point.place.back()));
+    }
+    if (!interior && m.guard) inside = both(inside, space_.rewriter.instance(m.guard, at));
+    body = &KernelBuilder::guarded(*body, inside);
+    point.value = define(*body, m.definition.name, instance(point, interior));
+    store(*body, point);
 }
 
-/// All values, then all stores: neighbours share what they read.
-void StreamKernel::compute(kernel::Body& outer, const Members& together, const std::vector<ir::Expr>& offset,
-                           bool interior) {
-    kernel::Body* body = &outer;
+// -------------------------------------------------------------------------------------------------------- steady steps
+
+/// All threads have points of the member, but for some in a warp at the end of its columns.
+bool StreamKernel::is_regular(const Member& m) const {
+    std::int64_t points = 1;
+    for (std::size_t d = 0; d < m.extent.size(); ++d) {
+        const std::int64_t most = turns(m, d), idle = most * lanes(m, d) - count(m, d);
+        const bool columns = m.alignment[d].dim == space_.group.rank - 1;
+        if (idle >= (columns ? kWarp : 1)) return false;
+        points *= most;
+    }
+    for (std::size_t g = 0; g < space_.dims.size(); ++g) {
+        if (!TileSpace::has(m, g) && space_.dims[g].lanes > 1) return false;
+    }
+    return points <= kUnrolledTurns;
+}
+
+/// A thread's offset in one dimension of a regular member, in one of its turns. Threads beyond the last column compute
+/// that one.
+ir::Expr StreamKernel::regular(kernel::Body& body, const Member& m, std::size_t dim, std::int64_t turn,
+                               const ir::Expr& step, ir::Expr& exists) {
+    const fusion::March::Member& own = rows(m);
+    const std::int64_t points = count(m, dim), first = turn * lanes(m, dim);
+    const ir::Expr i = sum(lane(m, dim), constant(first));
+    const bool marches = dim == own.rows;
+    if (!marches && first + lanes(m, dim) <= points) return space_.rewriter.expr(*space_.rewriter.linear(i));
+    if (!marches) exists = both(exists, ir::binary(BinaryOp::Lt, i, constant(points)));
+    ir::Expr& known = defined_[{m.alignment[dim].dim, points, marches ? own.ahead : 0, turn}];
+    if (!known) {
+        const ir::Expr at = marches ? sum(sum(product(step, constant(own.each)), i), constant(own.ahead))
+                                    : ir::binary(BinaryOp::Min, i, constant(points - 1));
+        known = space_.build.define(body, space_.name(m, dim) + "_i", at, 0);
+    }
+    return known;
+}
+
+/// Loads what the values read of global memory for certain, so that all of it is on its way at the same time.
+void StreamKernel::load(kernel::Body& body, std::vector<Point>& points) {
     std::vector<ir::Expr> values;
-    std::vector<std::vector<ir::Expr>> places;
-    for (const Member* m : together) {
-        Rewriter::Bindings point;
-        std::vector<ir::Expr>& place = places.emplace_back();
-        ir::Expr inside;
-        for (std::size_t d = 0; d < offset.size(); ++d) {
-            place.push_back(space_.coordinate(*m, d, offset[d]));
-            point[m->definition.dims[d].var] = place.back();
-            if (!interior) inside = both(inside, space_.inside(*m, d, place.back()));
-        }
-        if (!interior && m->guard) inside = both(inside, space_.rewriter.instance(m->guard, point));
-        body = &KernelBuilder::guarded(*body, inside);
-        const ir::VarId var = space_.build.variable(m->definition.name, m->definition.type);
-        const ir::Expr& value = interior ? m->interior.value : m->value;
-        add(*body, kernel::Define{var, space_.rewriter.instance(value, point, windows_.reads())});
-        values.push_back(ir::variable(var, m->definition.type));
+    for (const Point& point : points) values.push_back(point.value);
+    std::unordered_map<const ir::Node*, ir::Expr> loaded;
+    for (const ir::Expr& e : certain_reads(values)) {
+        const ir::Read& read = *ir::as<ir::Read>(e);
+        const bool is_plain = std::all_of(read.indices.begin(), read.indices.end(),
+                                          [&](const ir::Expr& index) { return space_.rewriter.linear(index); });
+        if (read.source.kind == ir::Source::Kind::Local || !is_plain || loaded.size() == kLoads) continue;
+        const auto array = static_cast<std::size_t>(read.source.index);
+        const ir::Pipeline& pipeline = space_.program.pipeline;
+        const bool is_input = read.source.kind == ir::Source::Kind::Input;
+        loaded[e.get()] = define(body, is_input ? pipeline.inputs[array].name : pipeline.stages[array].name, e);
     }
-    for (std::size_t i = 0; i < together.size(); ++i) {
-        const Member& m = *together[i];
-        if (m.is_read) {
-            add(*body,
-                kernel::Store{
-                    {ir::Source::Kind::Local, windows_.of(m)}, windows_.indices(m, offset), {values[i]}, nullptr});
-        }
-        if (m.live) {
-            add(*body,
-                kernel::Store{{ir::Source::Kind::Stage, m.stage}, places[i], {values[i]}, space_.owned(m, offset)});
-        }
-    }
+    const Rewriter::Hook hook = [&](const ir::Expr& e) {
+        const auto found = loaded.find(e.get());
+        return found == loaded.end() ? e : found->second;
+    };
+    for (Point& point : points) point.value = space_.rewriter.instance(point.value, {}, hook);
 }
 
-/// Members with rows, the latest ones first, those of the same points together.
-std::vector<StreamKernel::Members> StreamKernel::units() const {
-    std::vector<Members> units;
-    for (const Member& m : space_.members) {
-        if (!rows(m).rows) continue;
-        const auto fits = [&](const Members& unit) {
-            return rows(*unit.front()).late == rows(m).late && TileSpace::alike(*unit.front(), m);
-        };
-        const auto known = std::find_if(units.begin(), units.end(), fits);
-        (known == units.end() ? units.emplace_back() : *known).push_back(&m);
+void StreamKernel::steady(kernel::Body& body, const ir::Expr& step) {
+    defined_.clear();
+    std::vector<Point> points;
+    for (const Member* m : marching_) {
+        if (!is_regular(*m)) continue;
+        const std::size_t rank = m->extent.size();
+        std::vector<std::int64_t> turn(rank, 0);
+        for (std::size_t d = 0; d < rank;) {
+            Point& point = points.emplace_back(Point{m, {}, nullptr, {}, nullptr});
+            for (std::size_t k = 0; k < rank; ++k) {
+                point.offset.push_back(regular(body, *m, k, turn[k], step, point.exists));
+                point.place.push_back(space_.coordinate(*m, k, point.offset.back()));
+            }
+            point.value = instance(point, true);
+            for (d = 0; d < rank && ++turn[d] == turns(*m, d); ++d) turn[d] = 0;
+        }
     }
-    std::stable_sort(units.begin(), units.end(),
-                     [&](const Members& a, const Members& b) { return rows(*a.front()).late > rows(*b.front()).late; });
-    return units;
+    load(body, points);
+    for (Point& point : points) point.value = define(body, point.member->definition.name, point.value);
+    for (const Member* m : marching_) {
+        if (!is_regular(*m)) this->points(body, *m, step, true);
+    }
+    for (const Point& point : points) store(body, point);
 }
 
 kernel::Body StreamKernel::code(bool interior) {
@@ -180,17 +304,22 @@ kernel::Body StreamKernel::code(bool interior) {
     kernel::Body body;
     for (const Member& m : space_.members) {
         if (rows(m).rows) continue;
-        points(body, {&m}, nullptr, interior);
+        points(body, m, nullptr, interior);
         if (m.is_read) add(body, kBarrier);
     }
     ir::Expr step;
     kernel::Body& march = space_.build.loop(body, "step", constant(0), constant(march_.steps), constant(1), step);
-    for (const Members& unit : units()) {
-        if (interior)
-            points(march, unit, step, true);
-        else
-            for (const Member* m : unit) points(march, {m}, step, false);
+    kernel::Body* guarded = &march;
+    if (interior && steady_begin_ < steady_end_) {
+        kernel::If& choice = add(
+            march,
+            kernel::If{ir::binary(BinaryOp::Ge, step, constant(steady_begin_)), {}, {}, kernel::If::Uniform::Block});
+        if (steady_end_ < march_.steps)
+            choice.condition = both(choice.condition, ir::binary(BinaryOp::Lt, step, constant(steady_end_)));
+        steady(choice.then, step);
+        guarded = &choice.otherwise;
     }
+    for (const Member* m : marching_) points(*guarded, *m, step, interior);
     if (!space_.build.kernel.shared.empty()) add(march, kBarrier);
     return body;
 }

@@ -1,5 +1,7 @@
 #include "codegen/stream_windows.h"
 
+#include <bit>
+
 #include "codegen/shared_memory.h"
 #include "ir/build.h"
 #include "support/integers.h"
@@ -40,14 +42,15 @@ std::vector<std::size_t> StreamWindows::order(const TileSpace::Member& m) const 
 /// Row `row` of those that the block computes lies at row mod window, whoever asks for it.
 ir::Expr StreamWindows::in_ring(const ir::Expr& row, std::int64_t rows) {
     Rewriter& rewriter = space_.rewriter;
-    ir::Expr positive = row;
-    if (auto sum = rewriter.linear(row)) {
-        // Whole rings more, so that C++ and the language mean the same remainder.
-        const std::int64_t least = rewriter.least(*sum);
-        if (least < 0) sum->constant += ceil_quotient(-least, rows) * rows;
-        positive = rewriter.expr(*sum);
-    }
-    return rows == 1 ? constant(0) : rewriter.unique(ir::binary(BinaryOp::Mod, positive, constant(rows)));
+    if (rows == 1) return constant(0);
+    if (std::has_single_bit(static_cast<std::uint64_t>(rows)))
+        return rewriter.unique(ir::binary(BinaryOp::BitAnd, row, constant(rows - 1)));
+    auto sum = rewriter.linear(row);
+    if (!sum) return rewriter.unique(ir::binary(BinaryOp::Mod, row, constant(rows)));
+    // Whole rings more, so that C++ and the language mean the same remainder.
+    const std::int64_t least = rewriter.least(*sum);
+    if (least < 0) sum->constant += ceil_quotient(-least, rows) * rows;
+    return rewriter.unique(ir::binary(BinaryOp::Mod, rewriter.expr(*sum), constant(rows)));
 }
 
 std::vector<ir::Expr> StreamWindows::indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) {

@@ -92,6 +92,7 @@ private:
 
     kernel::Body stages(bool interior);
     [[nodiscard]] bool waits(const Member& m, const Members& since) const;
+    [[nodiscard]] static bool alike(const Member& a, const Member& b);
     void interior_stage(kernel::Body& body, const Members& together);
     void edge_stage(kernel::Body& body, const Member& m);
 
@@ -362,6 +363,15 @@ bool TileKernel::waits(const Member& m, const Members& since) const {
     });
 }
 
+/// The same points of both are computed by a tile.
+bool TileKernel::alike(const Member& a, const Member& b) {
+    const auto same = [](const poly::TileExtent& x, const poly::TileExtent& y) {
+        return x.first == y.first && x.count == y.count;
+    };
+    return a.alignment == b.alignment &&
+           std::equal(a.extent.begin(), a.extent.end(), b.extent.begin(), b.extent.end(), same);
+}
+
 kernel::Body TileKernel::stages(bool interior) {
     kernel::Body body;
     Members since;  // the last barrier
@@ -371,7 +381,7 @@ kernel::Body TileKernel::stages(bool interior) {
             const Member& m = space_.members[i];
             const bool alone = m.accumulates || (!together.empty() && together.front()->accumulates);
             const bool goes_along =
-                together.empty() || (interior && !alone && TileSpace::alike(*together.front(), m) && !waits(m, since));
+                together.empty() || (interior && !alone && alike(*together.front(), m) && !waits(m, since));
             if (!goes_along) break;
             if (waits(m, since)) {
                 const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;

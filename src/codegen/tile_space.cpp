@@ -153,14 +153,6 @@ ir::Expr TileSpace::owned(const Member& m, const std::vector<ir::Expr>& offset) 
     return result;
 }
 
-bool TileSpace::alike(const Member& a, const Member& b) {
-    const auto same = [](const poly::TileExtent& x, const poly::TileExtent& y) {
-        return x.first == y.first && x.count == y.count;
-    };
-    return a.alignment == b.alignment &&
-           std::equal(a.extent.begin(), a.extent.end(), b.extent.begin(), b.extent.end(), same);
-}
-
 bool TileSpace::has(const Member& m, std::size_t group_dim) {
     return std::any_of(m.alignment.begin(), m.alignment.end(),
                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(group_dim); });

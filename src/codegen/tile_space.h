@@ -108,8 +108,6 @@ public:
     std::vector<ir::Expr> offsets(const Member& m, const std::vector<ir::Expr>& indices);
     /// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
     ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
-    /// The same points of both are computed by a tile.
-    [[nodiscard]] static bool alike(const Member& a, const Member& b);
     /// Whether the member has a dimension that is aligned with this one of the group.
     [[nodiscard]] static bool has(const Member& m, std::size_t group_dim);
     /// The name of a member's dimension.

@@ -132,7 +132,7 @@ GroupSchedule default_group(Strategy strategy, int rank) {
             break;
         case Strategy::Stream:
             group.block = {128, is_line ? 1 : 4, 1};
-            group.tile = {1, is_line ? 1 : 32, 1};
+            group.tile = {2, is_line ? 1 : 16, 1};
             break;
     }
     return group;

@@ -257,6 +257,8 @@ const GroupSchedule kSchedules[] = {
     {{}, Strategy::Hybrid, {32, 2, 1}, {1, 4, 1}, 1, 1, 0.5, {}},
     {{}, Strategy::RegisterTile, {32, 2, 1}, {2, 3, 1}, 1, 0, 1, {}},
     {{}, Strategy::RegisterTile, {32, 2, 1}, {2, 3, 1}, 1, 0, 1, {}, 2},
+    {{}, Strategy::Stream, {32, 2, 1}, {1, 3, 1}, 1, 0, 1, {}},
+    {{}, Strategy::Stream, {64, 1, 1}, {2, 4, 2}, 1, 0, 1, {}},
 };
 
 /// Code of interiors stands before code of edges that does the same.

@@ -21,6 +21,7 @@
 #include "codegen/kernel_ir.h"
 #include "codegen/pack.h"
 #include "codegen/pending_factors.h"
+#include "codegen/register_homes.h"
 #include "codegen/register_prefetch.h"
 #include "codegen/register_shape.h"
 #include "codegen/rewrite.h"
@@ -50,6 +51,7 @@ public:
     RegisterCode(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
         : shape_(shape),
           space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) { return extent(m, dim); }),
+          homes_(find_homes(space_, shape)),
           sums_(space_.rewriter),
           factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
         space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
@@ -107,6 +109,7 @@ private:
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
     Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
     [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
+    [[nodiscard]] std::int64_t home(const ColumnsOf& columns) const;
     Offsets member_offsets(const Member& p, const ir::Read& read);
     Value member_read(const Member& reader, const Offsets& from, const ir::Read& read);
     Value choose(const Member& p, const std::vector<std::vector<std::int64_t>>& choices, Offsets& offsets,
@@ -115,6 +118,7 @@ private:
     std::optional<std::pair<Value, std::int64_t>> own_read(const ir::Expr& e);
     std::optional<Value> input_read(const ir::Expr& e);
     void all_lanes_touch(const ir::Read& read, std::size_t d, std::int64_t n, std::int64_t column);
+    [[nodiscard]] bool says_columns(const ir::Expr& e) const;
     void all_lanes_read(const Member& m, const ir::Read& read);
     ir::Expr with_bases(const ir::Expr& e);
     std::vector<ir::Expr> with_bases(std::vector<ir::Expr> all);
@@ -156,6 +160,7 @@ private:
 
     RegisterShape shape_;
     TileSpace space_;
+    Homes homes_;
     ColumnSums sums_;
     PendingFactors factors_;
     bool interior_ = false;

@@ -156,7 +156,13 @@ Value RegisterCode::column_sum(const Member& m, const Offsets& offsets, const ir
 /// Where a lane's columns of an array begin, before its unit.
 std::int64_t RegisterCode::first_column(const ColumnSums::Sum& sum) const {
     const Member* m = sum.array.kind == ir::Source::Kind::Stage ? space_.member(sum.array.index) : nullptr;
-    return m == nullptr ? 0 : shape_.shift[position(*m)];
+    return m == nullptr ? home({sum.array, sum.dim, sum.columns}) * sum.columns : shape_.shift[position(*m)];
+}
+
+/// How many lanes further a lane's own columns of an array are.
+std::int64_t RegisterCode::home(const ColumnsOf& columns) const {
+    const auto known = homes_.find(columns);
+    return known == homes_.end() ? 0 : known->second;
 }
 
 /// A point in any lane as one of the lane itself, and how many lanes further it is.
@@ -289,13 +295,24 @@ void RegisterCode::all_lanes_touch(const ir::Read& read, std::size_t d, std::int
     space_.accesses.push_back({shape_.lane_dim, box, n, {column - shape_.left * n, (kWarp - 1) * n + 1}});
 }
 
-/// The same for a read that stays where it is: in bounds for all lanes, or else all of them are points of `m`.
+/// Whether an expression depends on the lane's columns other than through what is read there.
+bool RegisterCode::says_columns(const ir::Expr& e) const {
+    std::set<const ir::Node*> seen;
+    const std::function<bool(const ir::Expr&)> says = [&](const ir::Expr& node) {
+        if (node == unit_) return true;
+        if (ir::as<ir::Read>(node) != nullptr || !seen.insert(node.get()).second) return false;
+        const std::vector<ir::Expr> operands = ir::children(node);
+        return std::any_of(operands.begin(), operands.end(), says);
+    };
+    return says(e);
+}
+
+/// The same for a read that stays where it is: in bounds for all lanes, or else all of them are points of `m`. An index
+/// made of what is read alone is in bounds for whatever that is.
 void RegisterCode::all_lanes_read(const Member& m, const ir::Read& read) {
     const ir::VarId unit = ir::as<ir::Variable>(unit_)->id;
     for (std::size_t d = 0; d < read.indices.size(); ++d) {
-        bool has_unit = false;
-        ir::for_each_node(read.indices[d], [&](const ir::Expr& node) { has_unit = has_unit || node == unit_; });
-        if (!has_unit) continue;
+        if (!says_columns(read.indices[d])) continue;
         const auto sum = rewriter().linear(read.indices[d]);
         if (sum && sum->terms.size() == 1 && sum->factor_of(unit) > 0) {
             all_lanes_touch(read, d, sum->factor_of(unit), sum->constant);
@@ -330,7 +347,7 @@ std::optional<std::pair<Value, std::int64_t>> RegisterCode::own_read(const ir::E
         }
         if (n == 0) continue;
         along = d;
-        lanes = floor_quotient(sum->constant, n);
+        lanes = floor_quotient(sum->constant, n) - home({read->source, d, n});
         Linear own = *sum;
         own.constant -= lanes * n;
         indices[d] = rewriter().expr(own);

@@ -308,6 +308,8 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
         return e;
     }
     if (fast_math_ && ir::is_float(e->type)) return fold_float(e, n);
+    if (n.op == BinaryOp::Add && ir::is_int(e->type) && !is_affine(e)) return addend_first(e, n);
+    if (ir::is_int(e->type) && (n.op == BinaryOp::Min || n.op == BinaryOp::Max)) return fold_extremum(e, n);
     if (n.a->type != Type::Int32) return e;
     switch (n.op) {
         case BinaryOp::Add:
@@ -318,10 +320,40 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
         }
         case BinaryOp::Div:
         case BinaryOp::Mod: return quotient(e, n, false);
-        case BinaryOp::Min:
-        case BinaryOp::Max: return n.a == n.b ? n.a : e;
         default: return e;
     }
+}
+
+/// a * b + c * d + rest as rest + a * b + c * d: each product is then added by the instruction that multiplies.
+/// Integers wrap, so that the order changes nothing.
+ir::Expr Rewriter::addend_first(const ir::Expr& e, const ir::Binary& n) {
+    const auto operation = [](const ir::Expr& a, BinaryOp op) {
+        const auto* binary = ir::as<ir::Binary>(a);
+        return binary != nullptr && binary->op == op ? binary : nullptr;
+    };
+    if (operation(n.b, BinaryOp::Mul) != nullptr) return e;
+    std::vector<ir::Expr> products;  // the last one first
+    ir::Expr rest = n.a;
+    for (const ir::Binary* sum; (sum = operation(rest, BinaryOp::Add)) != nullptr; rest = sum->a) {
+        if (operation(sum->b, BinaryOp::Mul) == nullptr) return e;
+        products.push_back(sum->b);
+    }
+    if (operation(rest, BinaryOp::Mul) == nullptr) return e;
+    ir::Expr total = unique(ir::binary(BinaryOp::Add, n.b, rest));
+    for (auto product = products.rbegin(); product != products.rend(); ++product)
+        total = unique(ir::binary(BinaryOp::Add, total, *product));
+    return total;
+}
+
+/// Both operands cut off at the same constant: the result is, once. (Of floats a NaN would come out otherwise.)
+ir::Expr Rewriter::fold_extremum(const ir::Expr& e, const ir::Binary& n) {
+    if (n.a == n.b) return n.a;
+    const auto* a = ir::as<ir::Binary>(n.a);
+    const auto* b = ir::as<ir::Binary>(n.b);
+    if (a == nullptr || b == nullptr || a->op != b->op || a->b != b->b || !ir::as_int(a->b)) return e;
+    if (a->op != BinaryOp::Min && a->op != BinaryOp::Max) return e;
+    const ir::Expr inner = fold(unique(ir::binary(n.op, a->a, b->a)));
+    return unique(ir::binary(a->op, inner, a->b));
 }
 
 /// The least positive number that has all bits of its type.

@@ -71,6 +71,8 @@ private:
     bool unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total);
     ir::Expr fold(const ir::Expr& e);
     ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
+    ir::Expr addend_first(const ir::Expr& e, const ir::Binary& n);
+    ir::Expr fold_extremum(const ir::Expr& e, const ir::Binary& n);
     ir::Expr fold_float(const ir::Expr& e, const ir::Binary& n);
     ir::Expr quotient(const ir::Expr& e, const ir::Binary& n, bool exact);
     ir::Expr exact(const ir::Expr& e);

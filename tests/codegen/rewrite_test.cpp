@@ -123,6 +123,23 @@ TEST_F(Rewriting, ParityIsDecidedWhereTheColumnIsKnown) {
     EXPECT_EQ(text(column(4, 2)), "img(x / 2 + 1)");
 }
 
+TEST_F(Rewriting, SumsOfProductsBeginWithTheRest) {
+    compile(R"(pipeline p(a: int32[C], b: int32[C]) -> out: int32[C] {
+        out(x) = a(x) * 3 + b(x) * 5 + a(x) * b(x) + b(x)
+    })");
+    EXPECT_EQ(text(column(1, 0)), "b(x) + a(x) * 3 + b(x) * 5 + a(x) * b(x)");
+}
+
+TEST_F(Rewriting, WhatIsCutAtOneValueIsCutOnce) {
+    compile(R"(pipeline p(a: uint16[C], f: float32[C]) -> out: uint16[C], other: float32[C] {
+        out(x) = max(max(min(a(x), 1023), min(a(C - 1 - x), 1023)), min(a(0), 1023))
+        other(x) = max(min(f(x), 9), min(f(0), 9))
+    })");
+    EXPECT_EQ(text(column(1, 0)), "min(max(max(a(x), a(C - x - 1)), a(0)), uint16(1023))");
+    // min(NaN, 9) is 9.
+    EXPECT_EQ(text(rewriter_->instance(value(stage("other")), {})), "max(min(f(x), 9.0), min(f(0), 9.0))");
+}
+
 TEST_F(Rewriting, EqualReadsOfTwoColumnsAreOneNode) {
     compile("pipeline p(img: float32[C + 2]) -> out: float32[C] { out(x) = img(x) + img(x + 1) }");
     const auto* a = ir::as<ir::Binary>(column(4, 0));

@@ -1,0 +1,107 @@
+// Register tiles in the SIMT emulator against the interpreter: groups whose edges, sizes and planes are not those of a
+// stencil.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "codegen/lower.h"
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+
+namespace pipec::testing {
+namespace {
+
+struct Program {
+    const char* name;
+    const char* text;
+    std::vector<std::string> inlined, stages;
+    std::array<int, 3> tile;
+};
+
+const Program kPrograms[] = {
+    // Down and up again, the borders repeated: limits of the interior are quotients of sizes. Both levels are outputs.
+    {"Level",
+     R"(import "pyramid"
+pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail: float32[R, C] {
+    low = pyr_down_clamped(img, (R + 1) / 2, (C + 1) / 2)
+    detail = img - pyr_up_clamped(low, R, C)
+})",
+     {"low.dy", "detail.uy"},
+     {"low.dx", "low", "detail.ux", "detail"},
+     {4, 4, 1}},
+    // A tile has all planes: one of them is read by all.
+    {"Planes",
+     R"(pipeline p(img: float32[4, R, C]) -> out: float32[3, R, C] {
+    soft(c, x, y) = (img(c, x, max(y - 1, 0)) + 2 * img(c, x, y) + img(c, x, min(y + 1, C - 1))) * 0.25
+    out(c, x, y) = soft(c, x, y) / (1 + soft(3, x, y))
+})",
+     {},
+     {"soft", "out"},
+     {4, 2, 4}},
+    // An image with a wide frame, far from where its readers are; a table, which any lane may ask.
+    {"Frame",
+     R"(pipeline p(img: uint16[R + 4, C + 37], table: uint8[256]) -> out: uint8[R, C] {
+    soft(x, y) = (img(x + 2, y + 16) + img(x + 2, y + 18) + img(x, y + 17) + img(x + 4, y + 17) + 2) / 4
+    out(x, y) = table(clamp((soft(x, y) + soft(x, y + 1)) / 512, 0, 255))
+})",
+     {},
+     {"soft", "out"},
+     {4, 4, 1}},
+};
+
+void PrintTo(const Program& program, std::ostream* out) {
+    *out << program.name;
+}
+
+class RegisterTile : public ::testing::TestWithParam<Program> {};
+
+TEST_P(RegisterTile, EqualsReference) {
+    const Program& program = GetParam();
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", program.text);
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    fusion::GroupSchedule group;
+    group.stages = program.stages;
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 2, 1};
+    group.tile = program.tile;
+    codegen::CudaOptions options;
+    options.schedules["p"] = fusion::Schedule{program.inlined, {group}};
+    const DeviceLibrary library(units, sources, options);
+    std::mt19937_64 rng(20261121);
+    for (const auto& [rows, columns] : {std::pair(1, 1), std::pair(4, 7), std::pair(41, 399), std::pair(32, 512)}) {
+        SCOPED_TRACE(fmt::format("{} x {}", rows, columns));
+        const reference::Arguments arguments =
+            random_arguments(*units.front().pipeline, {{"R", rows}, {"C", columns}}, Fill::Smooth, rng);
+        const auto actual = run_device(library.info("p"), arguments, Layout::Dense, rng());
+        for (const auto& [output, array] : reference::run(*units.front().pipeline, arguments)) {
+            ASSERT_EQ(difference(array, actual.at(output)), "") << output;
+        }
+    }
+}
+
+TEST(RegisterTileLanes, LoadWhatMostReadsAskFor) {
+    const std::string text = R"(pipeline p(img: float32[R, C + 64]) -> out: float32[R, C] {
+        out(x, y) = img(x, y + 31) + img(x, y + 32) + img(x, y + 33)
+    })";
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", text);
+    fusion::GroupSchedule group;
+    group.stages = {"out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 1, 1};
+    group.tile = {4, 1, 1};
+    codegen::CudaOptions options;
+    options.schedules["p"] = fusion::Schedule{{}, {group}};
+    const codegen::kernel::Program program =
+        codegen::lower({&compiled.pipelines.front(), &compiled.models.front()}, sources, options);
+    // One lane at each side serves its neighbours; were a lane's columns those of the same number, nine would.
+    EXPECT_NE(to_string(program).find("tile_x * 30"), std::string::npos) << to_string(program);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RegisterTile, ::testing::ValuesIn(kPrograms),
+                         [](const auto& param_info) { return std::string(param_info.param.name); });
+
+}  // namespace
+}  // namespace pipec::testing

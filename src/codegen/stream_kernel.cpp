@@ -2,10 +2,10 @@
 // and the barrier at the end serves all members.
 //
 // Threads have places: a thread computes the points of its own column, row of the step, and plane. In steady steps,
-// in which every member has rows, there are no branches: all values, the earliest members first, so that what comes
-// from global memory is on its way while the others are computed, then all stores. In the steps before, in which
-// windows are filled, and behind, in which they are emptied, and at the edges of the image, each point is asked whether
-// it exists.
+// in which every member has rows, members need no branches: all values, then all stores. What a step takes from global
+// memory was loaded by the one before, so that it has had a whole step to come. In the steps before, in which windows
+// are filled, and behind, in which they are emptied, and at the edges of the image, each point is asked whether it
+// exists.
 #include "codegen/stream_kernel.h"
 
 #include <fmt/format.h>
@@ -21,6 +21,7 @@
 #include "codegen/tile_space.h"
 #include "fusion/gpu.h"
 #include "ir/build.h"
+#include "ir/visit.h"
 #include "support/integers.h"
 
 namespace pipec::codegen {
@@ -31,8 +32,8 @@ namespace {
 
 /// Turns of a thread that are written out, or that the compiler is asked to unroll.
 constexpr std::int64_t kUnrolledTurns = 8;
-/// Loads that a thread has on their way at the same time: each takes a register.
-constexpr std::size_t kLoads = 48;
+/// Loads that a thread has on their way for the next step: each takes a register.
+constexpr std::size_t kLoads = 24;
 
 std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::March& march,
                                     const std::array<int, 3>& block) {
@@ -69,11 +70,12 @@ private:
     kernel::Body code(bool interior);
     void points(kernel::Body& body, const Member& m, const ir::Expr& step, bool interior);
     kernel::Body& deal(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& step, ir::Expr& offset);
-    void steady(kernel::Body& body, const ir::Expr& step);
+    void steady(kernel::Body& before, kernel::If& choice, const ir::Expr& step);
     [[nodiscard]] bool is_regular(const Member& m) const;
-    ir::Expr regular(kernel::Body& body, const Member& m, std::size_t dim, std::int64_t turn, const ir::Expr& step,
-                     ir::Expr& exists);
-    void load(kernel::Body& body, std::vector<Point>& points);
+    std::vector<Point> regular_points(kernel::Body& before, kernel::Body& body, const ir::Expr& step);
+    ir::Expr regular(kernel::Body& before, kernel::Body& body, const Member& m, std::size_t dim, std::int64_t turn,
+                     const ir::Expr& step, ir::Expr& exists);
+    std::map<ir::VarId, ir::Expr> load_ahead(kernel::Body& before, std::vector<Point>& points);
     ir::Expr instance(const Point& point, bool interior);
     ir::Expr define(kernel::Body& body, const std::string& name, const ir::Expr& value);
     void store(kernel::Body& body, const Point& point);
@@ -102,8 +104,10 @@ private:
     StreamWindows windows_;
     std::vector<const Member*> marching_;  ///< the latest ones first
     std::int64_t steady_begin_ = 0, steady_end_ = 0;
-    /// What the steady step has defined: by group dimension, points, where they begin, and turn.
+    /// What steady steps share: by group dimension, points, where they begin, and turn.
     std::map<std::array<std::int64_t, 4>, ir::Expr> defined_;
+    Rewriter::Bindings first_rows_,
+        next_rows_;  ///< those of them that are rows: in the first steady step, and the next
 };
 
 StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, fusion::March march,
@@ -235,8 +239,8 @@ bool StreamKernel::is_regular(const Member& m) const {
 
 /// A thread's offset in one dimension of a regular member, in one of its turns. Threads beyond the last column compute
 /// that one.
-ir::Expr StreamKernel::regular(kernel::Body& body, const Member& m, std::size_t dim, std::int64_t turn,
-                               const ir::Expr& step, ir::Expr& exists) {
+ir::Expr StreamKernel::regular(kernel::Body& before, kernel::Body& body, const Member& m, std::size_t dim,
+                               std::int64_t turn, const ir::Expr& step, ir::Expr& exists) {
     const fusion::March::Member& own = rows(m);
     const std::int64_t points = count(m, dim), first = turn * lanes(m, dim);
     const ir::Expr i = sum(lane(m, dim), constant(first));
@@ -244,38 +248,21 @@ ir::Expr StreamKernel::regular(kernel::Body& body, const Member& m, std::size_t 
     if (!marches && first + lanes(m, dim) <= points) return space_.rewriter.expr(*space_.rewriter.linear(i));
     if (!marches) exists = both(exists, ir::binary(BinaryOp::Lt, i, constant(points)));
     ir::Expr& known = defined_[{m.alignment[dim].dim, points, marches ? own.ahead : 0, turn}];
-    if (!known) {
-        const ir::Expr at = marches ? sum(sum(product(step, constant(own.each)), i), constant(own.ahead))
-                                    : ir::binary(BinaryOp::Min, i, constant(points - 1));
-        known = space_.build.define(body, space_.name(m, dim) + "_i", at, 0);
-    }
+    if (known) return known;
+    const std::string name = space_.name(m, dim) + "_i";
+    if (!marches)
+        return known = space_.build.define(before, name, ir::binary(BinaryOp::Min, i, constant(points - 1)), 0);
+    const ir::Expr at = sum(i, constant(own.ahead));
+    known = space_.build.define(body, name, sum(product(step, constant(own.each)), at), 0);
+    const ir::VarId row = ir::as<ir::Variable>(known)->id;
+    first_rows_[row] = sum(at, constant(steady_begin_ * own.each));
+    next_rows_[row] = sum(known, constant(own.each));
     return known;
 }
 
-/// Loads what the values read of global memory for certain, so that all of it is on its way at the same time.
-void StreamKernel::load(kernel::Body& body, std::vector<Point>& points) {
-    std::vector<ir::Expr> values;
-    for (const Point& point : points) values.push_back(point.value);
-    std::unordered_map<const ir::Node*, ir::Expr> loaded;
-    for (const ir::Expr& e : certain_reads(values)) {
-        const ir::Read& read = *ir::as<ir::Read>(e);
-        const bool is_plain = std::all_of(read.indices.begin(), read.indices.end(),
-                                          [&](const ir::Expr& index) { return space_.rewriter.linear(index); });
-        if (read.source.kind == ir::Source::Kind::Local || !is_plain || loaded.size() == kLoads) continue;
-        const auto array = static_cast<std::size_t>(read.source.index);
-        const ir::Pipeline& pipeline = space_.program.pipeline;
-        const bool is_input = read.source.kind == ir::Source::Kind::Input;
-        loaded[e.get()] = define(body, is_input ? pipeline.inputs[array].name : pipeline.stages[array].name, e);
-    }
-    const Rewriter::Hook hook = [&](const ir::Expr& e) {
-        const auto found = loaded.find(e.get());
-        return found == loaded.end() ? e : found->second;
-    };
-    for (Point& point : points) point.value = space_.rewriter.instance(point.value, {}, hook);
-}
-
-void StreamKernel::steady(kernel::Body& body, const ir::Expr& step) {
-    defined_.clear();
+/// The points of a steady step of which all threads have one, those of the latest members first.
+std::vector<StreamKernel::Point> StreamKernel::regular_points(kernel::Body& before, kernel::Body& body,
+                                                              const ir::Expr& step) {
     std::vector<Point> points;
     for (const Member* m : marching_) {
         if (!is_regular(*m)) continue;
@@ -284,19 +271,81 @@ void StreamKernel::steady(kernel::Body& body, const ir::Expr& step) {
         for (std::size_t d = 0; d < rank;) {
             Point& point = points.emplace_back(Point{m, {}, nullptr, {}, nullptr});
             for (std::size_t k = 0; k < rank; ++k) {
-                point.offset.push_back(regular(body, *m, k, turn[k], step, point.exists));
+                point.offset.push_back(regular(before, body, *m, k, turn[k], step, point.exists));
                 point.place.push_back(space_.coordinate(*m, k, point.offset.back()));
             }
             point.value = instance(point, true);
             for (d = 0; d < rank && ++turn[d] == turns(*m, d); ++d) turn[d] = 0;
         }
     }
-    load(body, points);
-    for (Point& point : points) point.value = define(body, point.member->definition.name, point.value);
+    return points;
+}
+
+/// Puts variables in the place of what the values read of global memory for certain. Returns what they are loaded with,
+/// as it is in the step that reads them.
+std::map<ir::VarId, ir::Expr> StreamKernel::load_ahead(kernel::Body& before, std::vector<Point>& points) {
+    std::vector<ir::Expr> values;
+    for (const Point& point : points) values.push_back(point.value);
+    std::map<ir::VarId, ir::Expr> loads;
+    std::unordered_map<const ir::Node*, ir::Expr> loaded;
+    for (const ir::Expr& e : certain_reads(values)) {
+        const ir::Read& read = *ir::as<ir::Read>(e);
+        const bool is_plain = std::all_of(read.indices.begin(), read.indices.end(),
+                                          [&](const ir::Expr& index) { return space_.rewriter.linear(index); });
+        if (read.source.kind == ir::Source::Kind::Local || !is_plain || loads.size() == kLoads) continue;
+        const auto array = static_cast<std::size_t>(read.source.index);
+        const ir::Pipeline& pipeline = space_.program.pipeline;
+        const bool is_input = read.source.kind == ir::Source::Kind::Input;
+        const ir::VarId var =
+            space_.build.variable(is_input ? pipeline.inputs[array].name : pipeline.stages[array].name, e->type);
+        loads[var] = e;
+        loaded[e.get()] = ir::variable(var, e->type);
+        const ir::Expr nothing = e->type == ir::Type::Bool ? ir::bool_constant(false) : ir::constant(e->type, 0);
+        add(before, kernel::Variable{var, steady_begin_ == 0 ? space_.rewriter.instance(e, first_rows_) : nothing});
+    }
+    const Rewriter::Hook hook = [&](const ir::Expr& e) {
+        const auto found = loaded.find(e.get());
+        return found == loaded.end() ? e : found->second;
+    };
+    for (Point& point : points) point.value = space_.rewriter.instance(point.value, {}, hook);
+    return loads;
+}
+
+/// The steady branch of a step, and what it takes before the march and in the other branch.
+void StreamKernel::steady(kernel::Body& before, kernel::If& choice, const ir::Expr& step) {
+    kernel::Body& body = choice.then;
+    std::vector<Point> points = regular_points(before, body, step);
+    const std::map<ir::VarId, ir::Expr> loads = load_ahead(before, points);
+    const auto fetch = [&](kernel::Body& at, const ir::Expr& when, const Rewriter::Bindings& rows) {
+        if (loads.empty()) return;
+        kernel::If& branch = add(at, kernel::If{when, {}, {}, kernel::If::Uniform::Block});
+        for (const auto& [var, read] : loads)
+            add(branch.then, kernel::Assign{var, space_.rewriter.instance(read, rows)});
+    };
+    const auto uses_loads = [&](const ir::Expr& value) {
+        bool found = false;
+        ir::for_each_node(value, [&](const ir::Expr& e) {
+            const auto* var = ir::as<ir::Variable>(e);
+            found = found || (var != nullptr && loads.contains(var->id));
+        });
+        return found;
+    };
+    // The values that use what was loaded, so that the next loads can begin, then the others.
+    const auto later = std::stable_partition(points.begin(), points.end(),
+                                             [&](const Point& point) { return uses_loads(point.value); });
+    const auto define_values = [&](auto begin, auto end) {
+        for (auto p = begin; p != end; ++p) p->value = define(body, p->member->definition.name, p->value);
+    };
+    define_values(points.begin(), later);
+    if (steady_begin_ + 1 < steady_end_)
+        fetch(body, ir::binary(BinaryOp::Lt, step, constant(steady_end_ - 1)), next_rows_);
+    define_values(later, points.end());
     for (const Member* m : marching_) {
         if (!is_regular(*m)) this->points(body, *m, step, true);
     }
     for (const Point& point : points) store(body, point);
+    if (steady_begin_ > 0)
+        fetch(choice.otherwise, ir::binary(BinaryOp::Eq, step, constant(steady_begin_ - 1)), first_rows_);
 }
 
 kernel::Body StreamKernel::code(bool interior) {
@@ -308,7 +357,8 @@ kernel::Body StreamKernel::code(bool interior) {
         if (m.is_read) add(body, kBarrier);
     }
     ir::Expr step;
-    kernel::Body& march = space_.build.loop(body, "step", constant(0), constant(march_.steps), constant(1), step);
+    kernel::Body loop;
+    kernel::Body& march = space_.build.loop(loop, "step", constant(0), constant(march_.steps), constant(1), step);
     kernel::Body* guarded = &march;
     if (interior && steady_begin_ < steady_end_) {
         kernel::If& choice = add(
@@ -316,11 +366,12 @@ kernel::Body StreamKernel::code(bool interior) {
             kernel::If{ir::binary(BinaryOp::Ge, step, constant(steady_begin_)), {}, {}, kernel::If::Uniform::Block});
         if (steady_end_ < march_.steps)
             choice.condition = both(choice.condition, ir::binary(BinaryOp::Lt, step, constant(steady_end_)));
-        steady(choice.then, step);
+        steady(body, choice, step);
         guarded = &choice.otherwise;
     }
     for (const Member* m : marching_) points(*guarded, *m, step, interior);
     if (!space_.build.kernel.shared.empty()) add(march, kBarrier);
+    body.push_back(std::move(loop.front()));
     return body;
 }
 

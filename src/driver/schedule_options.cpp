@@ -85,6 +85,14 @@ const char* help(Field field) {
     return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";
 }
 
+/// Whether a model can choose the tiles of a strategy.
+bool knows(CostModelName model, fusion::Strategy strategy) {
+    using fusion::Strategy;
+    if (model == CostModelName::Time) return strategy != Strategy::Stream;
+    return model == CostModelName::None || strategy == Strategy::Stage || strategy == Strategy::Otpw ||
+           strategy == Strategy::Hybrid;
+}
+
 }  // namespace
 
 std::string option_name(Field field) {
@@ -111,8 +119,16 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
     add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
         [&options](const std::string& text) { options.file = text; });
     add("--strategy", "NAME",
-        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid, register_tile or stream",
+        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid, register_tile or "
+        "stream; with --cost-model those that the model finds best",
         [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
+    add("--overlap-threshold", "F",
+        "With --strategy: only groups in which the points that several tiles compute are at most this part of the "
+        "others",
+        [&options](const std::string& text) {
+            options.overlap_threshold = parse_number<double>(text);
+            if (!(*options.overlap_threshold >= 0)) throw ScheduleError("it is not negative");
+        });
     add_automatic_options(app, options.automatic, group);
     for (const Field field : fusion::kFields) {
         add(option_name(field), form(field), help(field), [&options, field](const std::string& text) {
@@ -125,6 +141,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
 std::optional<std::string> first_given(const ScheduleOptions& options) {
     if (options.file) return "--schedule";
     if (options.strategy) return "--strategy";
+    if (options.overlap_threshold) return "--overlap-threshold";
     if (auto automatic = first_given(options.automatic)) return automatic;
     if (!options.changed.empty()) return option_name(*options.changed.begin());
     return std::nullopt;
@@ -134,11 +151,20 @@ std::optional<std::string> inconsistency(const ScheduleOptions& options) {
     if (options.file && options.strategy) return "`--schedule` and `--strategy` exclude each other";
     if (options.file && (options.file->empty() || *options.file == "-")) return "`--schedule` needs the name of a file";
     if (auto wrong = inconsistency(options.automatic)) return wrong;
-    if (options.file || options.strategy) {
+    const auto model = options.automatic.cost_model;
+    const bool trial = options.strategy && (!model || model == CostModelName::None);
+    if (options.file || trial) {
         const char* const other = options.file ? "--schedule" : "--strategy";
         if (const auto given = first_given(options.automatic)) {
             return fmt::format("`{}` and `{}` exclude each other", *given, other);
         }
+    }
+    if (options.strategy && model && !knows(*model, *options.strategy)) {
+        return fmt::format("the cost model `{}` knows nothing of `{}`",
+                           *model == CostModelName::Paper ? "paper" : "time", name(*options.strategy));
+    }
+    if (options.overlap_threshold && (!trial || options.strategy == fusion::Strategy::Stage)) {
+        return "`--overlap-threshold` is for a `--strategy` that fuses as many stages as can be";
     }
     for (const Field field : options.changed) {
         if (options.strategy && !has(*options.strategy, field)) {

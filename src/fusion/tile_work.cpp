@@ -5,6 +5,8 @@
 #include <map>
 #include <numeric>
 
+#include "fusion/march.h"
+
 namespace pipec::fusion {
 
 namespace {
@@ -197,7 +199,13 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
 // memory
 
 std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s) {
-    const bool by_warp = s.strategy != Strategy::Otptb;
+    const bool by_warp = s.strategy == Strategy::Otpw || s.strategy == Strategy::Hybrid;
+    std::optional<March> march;
+    if (s.strategy == Strategy::Stream) {
+        auto made = make_march(facts.group, s.block, s.tile);
+        if (std::holds_alternative<std::string>(made)) return std::nullopt;
+        march = std::move(std::get<March>(made));
+    }
     TileWork work;
     work.threads_per_block = s.block[0] * s.block[1] * s.block[2];
     std::array<int, 3> lanes = s.block;
@@ -216,7 +224,7 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         cuts[g].size = facts.units[g];
         if (axis > 2) continue;
         const std::int64_t size = std::int64_t{s.tile[axis]} * lanes[axis];
-        cuts[g].size = (size + cuts[g].size - 1) / cuts[g].size * cuts[g].size;
+        cuts[g].size = march ? march->size[g] : (size + cuts[g].size - 1) / cuts[g].size * cuts[g].size;
         cuts[g].lanes = lanes[axis];
         cuts[g].vector = axis == 0 ? s.vector : 1;
         cuts[g].teams = by_warp ? s.block[axis] / lanes[axis] : 1;
@@ -280,12 +288,17 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         work.instructions += rounds * each;
         work.wavefronts += rounds * (wave + stored * v * std::max(1.0, stage.bytes / 4.0) +
                                      (facts.live[m] ? v * stage.bytes / 4.0 : 0));
-        if (facts.kept[m]) scratch += points * stage.bytes * (1 - 0.75 * registers);
-        if (facts.kept[m]) ++work.barriers;
+        const bool in_window = march && march->members[m].rows;
+        const double kept = in_window ? points * static_cast<double>(march->members[m].window) /
+                                            static_cast<double>(march->members[m].count)
+                                      : points;
+        if (facts.kept[m]) scratch += kept * stage.bytes * (1 - 0.75 * registers);
+        if (facts.kept[m] && !in_window) ++work.barriers;
         if (outer > 0) work.waits += m > 0 ? 1 : 0;
         deepest = std::max(deepest, static_cast<double>(stage.registers) + stage.bytes / 4.0 * v);
         if (outer > 0) work.access_bytes = std::max(work.access_bytes, std::min(16, s.vector * stage.bytes));
     }
+    if (march && scratch > 0) work.barriers += static_cast<double>(march->steps);
     count_tiles(facts, cuts, computed, work);
     work.bytes = tile_bytes(facts, cuts, computed);
     work.shared_per_block = static_cast<std::int64_t>(scratch * work.tiles_a_block);
@@ -502,9 +515,10 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
 }  // namespace
 
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule) {
-    const bool in_registers = schedule.strategy == Strategy::Hybrid || schedule.strategy == Strategy::RegisterTile;
+    const bool pure_only = schedule.strategy == Strategy::Hybrid || schedule.strategy == Strategy::RegisterTile ||
+                           schedule.strategy == Strategy::Stream;
     const auto is_pure = [](const StageFacts& stage) { return stage.pure; };
-    if (in_registers && !std::all_of(facts.stages.begin(), facts.stages.end(), is_pure)) return std::nullopt;
+    if (pure_only && !std::all_of(facts.stages.begin(), facts.stages.end(), is_pure)) return std::nullopt;
     std::optional<TileWork> work;
     Simplified by = kShared;
     switch (schedule.strategy) {
@@ -516,6 +530,7 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
             break;
         case Strategy::Hybrid: work = scratch_work(facts, schedule), by = kHybrid; break;
         case Strategy::RegisterTile: work = register_work(facts, schedule), by = kRegisters; break;
+        case Strategy::Stream: work = scratch_work(facts, schedule), by = kSharedColumns; break;
     }
     return work ? std::optional(simplified(*work, by)) : std::nullopt;
 }

@@ -76,10 +76,8 @@ TEST_F(Alternatives, EachIsAScheduleOfItsFormOfThePipeline) {
     const ir::Pipeline& pipeline = compiled_.pipelines[0];
     const CostModel model = time_cost_model(gpu);
     const FusionOptions options = time_fusion_options(gpu);
-    const FusionResult best = fuse(pipeline, compiled_.models[0], model, nullptr, options);
     const std::vector<Alternative> all = found(model, options, 40);
     check(all);
-    EXPECT_NEAR(all.front().cost, best.grouping.cost, best.grouping.cost * 1e-9);
     for (const Alternative& a : all) {
         const Inlined form = inline_stages(pipeline, compiled_.models[0], inlined_stages(pipeline, a.schedule));
         std::size_t stages = 0;

@@ -5,7 +5,8 @@ import argparse
 import json
 import math
 import sys
-from xml.sax.saxutils import escape
+
+import charts
 
 # What is shown, in this order: the names of systems in the results begin with the key. Of several tiles that were tried
 # (halide-manual, halide-manual-a, ...) the fastest counts.
@@ -18,7 +19,6 @@ SYSTEMS = {
     "torch-compile": "torch.compile",
     "torch-eager": "torch",
 }
-COLOURS = ["#1b6ca8", "#7fb2d9", "#8d6fb0", "#d9822b", "#f0c089", "#6a994e", "#b8d3a2"]
 
 
 class ResultsError(Exception):
@@ -101,22 +101,26 @@ def cell(entry, copy):
 def markdown(header, benchmarks):
     shown = [key for key in SYSTEMS if any(key in chosen(entries) for entries in benchmarks.values())]
     rows = [["benchmark", "copy"] + [SYSTEMS[key] for key in shown], ["---"] * (len(shown) + 2)]
+    compared = [["time / pipec's"] + [SYSTEMS[key] for key in shown], ["---"] * (len(shown) + 1)]
     ratios = {key: [] for key in shown}
     for name, entries in benchmarks.items():
         copy = best(entries["copy"]) if "copy" in entries else None
         systems = chosen(entries)
         rows.append([name, f"{copy:.1f}" if copy else "-"] + [cell(systems.get(key), copy) for key in shown])
         reference = best(systems["pipec"]) if "pipec" in systems else None
+        compared.append([name])
         for key in shown:
             entry = systems.get(key, {})
-            if reference and entry.get("agrees", True) and "error" not in entry and best(entry):
+            good = reference and entry.get("agrees", True) and "error" not in entry and best(entry)
+            if good:
                 ratios[key].append(best(entry) / reference)
+            compared[-1].append(f"{ratios[key][-1]:.2f}" if good else "-")
     means = [f"{math.exp(sum(map(math.log, r)) / len(r)):.2f} ({len(r)})" if r else "-" for r in ratios.values()]
-    rows.append(["time / pipec's, geometric mean", ""] + means)
-    table = "\n".join("| " + " | ".join(row) + " |" for row in rows)
-    return (f"{header['device']}; {header['date']}; size {header['size']}\n\n{table}\n\n"
+    compared.append(["geometric mean"] + means)
+    first, second = ["\n".join("| " + " | ".join(row) + " |" for row in table) for table in (rows, compared)]
+    return (f"{header['device']}; {header['date']}; size {header['size']}\n\n{first}\n\n"
             "Microseconds a run in a stream (in a CUDA graph, number of kernels), then the copy's time divided by the"
-            " better of the two.\n")
+            f" better of the two.\n\n{second}\n")
 
 
 def bars(benchmarks):
@@ -136,40 +140,9 @@ def bars(benchmarks):
 
 def plot(header, benchmarks):
     """Bars: the speed of each system as a part of the copy's."""
-    data = bars(benchmarks)
-    shown = [i for i in range(len(SYSTEMS)) if any(parts[i] is not None for _, parts in data)]
-    bar, gap, left, top, height = 14, 24, 50, 60, 260
-    width = max(len(shown) * bar, 90) + gap
-    total = left + max(len(data) * width, len(shown) * 140) + 10
-    limit = max([1.0] + [part for _, parts in data for part in parts if part is not None])
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {total} {top + height + 50}" '
-           f'font-family="sans-serif" font-size="11">',
-           '<rect width="100%" height="100%" fill="white"/>',
-           f'<text x="{left}" y="16" font-size="13">Speed, as a part of a copy of input and output '
-           f'({escape(header["device"].split(",")[0])})</text>']
-    for n, i in enumerate(shown):
-        x = left + n * 140
-        out.append(f'<rect x="{x}" y="28" width="10" height="10" fill="{COLOURS[i]}"/>'
-                   f'<text x="{x + 14}" y="37">{escape(list(SYSTEMS.values())[i])}</text>')
-    for line in range(5):
-        y = top + height - height * line / 4 / limit
-        out.append(f'<line x1="{left}" x2="{total - 10}" y1="{y:.1f}" y2="{y:.1f}" stroke="#ddd"/>'
-                   f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{line / 4:.2f}</text>')
-    for n, (name, parts) in enumerate(data):
-        x = left + n * width + gap / 2
-        for place, i in enumerate(shown):
-            if parts[i] is None:
-                continue
-            size = height * parts[i] / limit
-            y = top + height - size
-            out.append(f'<rect x="{x + place * bar:.1f}" y="{y:.1f}" width="{bar - 2}" height="{size:.1f}" '
-                       f'fill="{COLOURS[i]}"><title>{escape(name)}, {escape(list(SYSTEMS.values())[i])}: {parts[i]:.2f}'
-                       "</title></rect>")
-        words = name.split("_")
-        for row, word in enumerate(words):
-            out.append(f'<text x="{x + (width - gap) / 2:.1f}" y="{top + height + 16 + 13 * row}" '
-                       f'text-anchor="middle">{escape(word)}</text>')
-    return "\n".join(out) + "\n</svg>\n"
+    device = header["device"].split(",")[0]
+    return charts.bars(f"Speed, as a part of a copy of input and output ({device})", list(SYSTEMS.values()),
+                       bars(benchmarks))
 
 
 def main():

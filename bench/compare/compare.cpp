@@ -28,6 +28,8 @@ CASES is a file like tests/gpu/cases.txt.
   --cache MIB       images larger than this together are used in turn with copies, so that the cache does not hold them
                     from launch to launch (default 64)
   --cold            smaller ones too
+  --unchecked       what is computed is not compared, and inputs repeat the same few million values; pipec's systems only;
+                    with --launches 0 each runs once, and that is all
   --raw DIR         write inputs and outputs there, for systems that run elsewhere
 )";
 
@@ -35,11 +37,14 @@ CASES is a file like tests/gpu/cases.txt.
 /// histogram, or on which side of a threshold a pixel lies.
 constexpr double kOutliers = 1e-4;
 
+/// Images this many times as large as the cache leave nothing of account there, and need no copies.
+constexpr std::size_t kVeryLarge = 16;
+
 struct Options {
     Effort effort;
     std::string size = "paper", raw;
     std::size_t cache = 64;
-    bool cold = false;
+    bool cold = false, checked = true;
     std::string cases, benchmark, folder;
     std::vector<std::string> systems;
 };
@@ -113,10 +118,10 @@ void write_raw(const Options& options, const Problem& problem) {
 class Comparison {
 public:
     Comparison(const Options& options, Problem problem) : options_(options), problem_(std::move(problem)) {
-        for (const Image& image : problem_.images) bytes_ += image.values.bytes.size();
         const std::size_t cache = options.cache << 20;
-        if (bytes_ > cache || options.cold)
-            places_ = static_cast<int>(std::max<std::size_t>(2, 4 * cache / bytes_ + 1));
+        if (problem_.bytes > kVeryLarge * cache) return;
+        if (problem_.bytes > cache || options.cold)
+            places_ = static_cast<int>(std::max<std::size_t>(2, 4 * cache / problem_.bytes + 1));
     }
 
     /// Whether the results agree.
@@ -128,17 +133,10 @@ public:
             programs.back()->launch(stream_.get());
         }
         gpu::wait();
-        const bool is_reference = expected_.empty();
         Fields fields;
         bool agrees = true;
-        std::vector<gpu::Values> results = programs.front()->results();
-        if (is_reference) {
-            expected_ = std::move(results);
-        } else {
-            agrees = compare(results, fields);
-        }
-        if (is_reference && !options_.raw.empty()) write_expected();
-        if (is_reference) fields.emplace_back("reference", "true");
+        if (options_.checked) agrees = check(programs.front()->results(), fields);
+        if (const auto bytes = programs.front()->workspace()) fields.emplace_back("workspace", std::to_string(*bytes));
         if (options_.effort.launches > 0) {
             const Times times = measure(programs, options_.effort, stream_.get());
             fields.emplace_back("stream_us", list(times.stream));
@@ -151,14 +149,23 @@ public:
     }
 
     void copy() const {
-        const std::size_t half = std::max<std::size_t>(bytes_ / 2, 1);  // a copy of n bytes moves 2 n
+        const std::size_t half = std::max<std::size_t>(problem_.bytes / 2, 1);  // a copy of n bytes moves 2 n
         print(options_, "copy",
               {{"stream_us", list(measure_copy(half, places_, options_.effort, stream_.get()))},
-               {"bytes", std::to_string(bytes_)},
+               {"bytes", std::to_string(problem_.bytes)},
                {"places", std::to_string(places_)}});
     }
 
 private:
+    /// The first results are what others must agree with.
+    bool check(std::vector<gpu::Values> results, Fields& fields) {
+        if (!expected_.empty()) return compare(results, fields);
+        expected_ = std::move(results);
+        if (!options_.raw.empty()) write_expected();
+        fields.emplace_back("reference", "true");
+        return true;
+    }
+
     bool compare(const std::vector<gpu::Values>& results, Fields& fields) const {
         gpu::Difference worst;
         std::int64_t count = 0, elements = 0;
@@ -188,7 +195,6 @@ private:
     const Options& options_;
     const Problem problem_;
     gpu::OwnStream stream_;
-    std::size_t bytes_ = 0;
     int places_ = 1;
     std::vector<gpu::Values> expected_;
 };
@@ -206,7 +212,7 @@ bool run(const Options& options) {
     };
     const Library reference(file(options.systems[0]), options.benchmark);
     if (reference.info() == nullptr) throw std::runtime_error("the first system must be pipec");
-    Comparison comparison(options, make_problem(find_case(options), *reference.info()));
+    Comparison comparison(options, make_problem(find_case(options), *reference.info(), !options.checked));
     if (options.effort.launches > 0) comparison.copy();
     bool good = true;
     for (const std::string& system : options.systems) {
@@ -246,6 +252,8 @@ Options parse(const std::vector<std::string>& words) {
             option->second(words[++i]);
         } else if (words[i] == "--cold") {
             options.cold = true;
+        } else if (words[i] == "--unchecked") {
+            options.checked = false;
         } else if (words[i].starts_with("-")) {
             throw std::invalid_argument(words[i]);
         } else {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ public:
     virtual void launch(gpu::Stream stream) const = 0;
     /// After the launches have ended, in the order of pipec's outputs.
     virtual std::vector<gpu::Values> results() = 0;
+    /// Bytes of memory beside inputs and outputs; none where that is not known.
+    [[nodiscard]] virtual std::optional<std::size_t> workspace() const { return std::nullopt; }
 };
 
 /// A named buffer of a benchmark and its values; an output's values are of no account.
@@ -34,7 +37,8 @@ struct Image {
 struct Problem {
     gpu::Case shape;
     std::vector<gpu::Values> inputs;  ///< in the order of pipec's buffers
-    std::vector<Image> images;        ///< inputs, then outputs
+    std::vector<Image> images;        ///< inputs, then outputs; what Halide's programs need
+    std::size_t bytes;                ///< of all images
 };
 
 /// A library of pipec, or of Halide, which is linked to its runtime (bench/halide/runtime.h): found out by its symbols.
@@ -52,7 +56,9 @@ private:
 };
 
 /// From pipec's library: images of these extents, floats in [0, 1), integers of at most ten bits, as cameras give them.
-Problem make_problem(const gpu::Case& shape, const runner::abi::pipe_info& info);
+/// With `repeated` each input is the same few million values again and again, and `images` is empty: that is quick for
+/// large ones.
+Problem make_problem(const gpu::Case& shape, const runner::abi::pipe_info& info, bool repeated = false);
 
 /// Implemented in halide_program.cpp.
 std::unique_ptr<Program> halide_program(void* library, const Problem& problem);

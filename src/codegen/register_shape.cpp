@@ -15,11 +15,13 @@ namespace {
 constexpr std::int64_t kShortExtent = 8;
 constexpr std::int64_t kSectorBytes = 32;
 
-/// The greatest number of points that members have in a group dimension, in group coordinates; none where it depends
-/// on sizes.
-std::optional<std::int64_t> constant_end(const kernel::Program& program, const poly::Group& group, int dim) {
+/// The greatest number of points that some members have in a group dimension, in group coordinates; none where it
+/// depends on sizes.
+std::optional<std::int64_t> constant_end(const kernel::Program& program, const poly::Group& group, int dim,
+                                         const std::vector<int>& members) {
     std::int64_t end = 1;
-    for (std::size_t p = 0; p < group.stages.size(); ++p) {
+    for (const int stage : members) {
+        const std::size_t p = group.position(stage);
         for (std::size_t d = 0; d < group.alignment[p].size(); ++d) {
             const poly::Alignment& a = group.alignment[p][d];
             if (a.dim != dim) continue;
@@ -76,10 +78,13 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
     for (int g = group.rank - 1; g >= 0; --g) {
         TileSpace::Cut& cut = shape.cuts[static_cast<std::size_t>(g)];
         const std::int64_t unit = poly::tile_unit(group, g);
-        const auto end = constant_end(program, group, g);
-        // So do planes that one tile has all of: no tile begins at any other.
-        const std::int64_t planes = axis == 2 ? std::min<std::int64_t>(schedule.tile[2], kShortExtent) : 0;
-        if (end && *end <= (has_lanes || g == 0 ? planes : kShortExtent)) {
+        // So do planes that one tile has all of, as far as they are stored: no tile begins at any other.
+        const bool planes = has_lanes || g == 0;
+        const std::int64_t most = !planes     ? kShortExtent
+                                  : axis == 2 ? std::min<std::int64_t>(schedule.tile[2], kShortExtent)
+                                              : 0;
+        const auto end = constant_end(program, group, g, planes ? group.live_outs : group.stages);
+        if (end && *end <= most) {
             cut.size = (*end + unit - 1) / unit * unit;
             continue;
         }

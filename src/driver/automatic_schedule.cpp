@@ -9,6 +9,7 @@
 #include "driver/files.h"
 #include "driver/run_device.h"
 #include "fusion/automatic.h"
+#include "fusion/cost_time.h"
 #include "fusion/profile.h"
 
 namespace pipec::driver {
@@ -47,6 +48,23 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
     return std::holds_alternative<codegen::kernel::Step>(step);
 }
 
+/// The model's choices with what `change` sets, predicted anew.
+fusion::CostModel changed(const fusion::CostModel& cost, const fusion::Gpu& gpu,
+                          const std::function<void(GroupSchedule&)>& change) {
+    return [cost, gpu, change](const ir::Pipeline& pipeline, const fusion::GroupFacts& facts,
+                               const std::vector<fusion::Strategy>& allowed) {
+        std::vector<fusion::GroupChoice> result;
+        for (fusion::GroupChoice& choice : cost(pipeline, facts, allowed)) {
+            change(choice.schedule);
+            const auto time = fusion::predict_time(facts, gpu, choice.schedule);
+            if (time) result.push_back({time->seconds, std::move(choice.schedule)});
+        }
+        const auto faster = [](const auto& a, const auto& b) { return a.cost < b.cost; };
+        std::stable_sort(result.begin(), result.end(), faster);
+        return result;
+    };
+}
+
 }  // namespace
 
 fusion::Gpu target_gpu(const AutomaticOptions& options) {
@@ -72,7 +90,7 @@ std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& optio
 }
 
 AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
-                               bool fast_math) {
+                               bool fast_math, const std::optional<OnlyStrategy>& only) {
     const auto legal = [&sources, fast_math](const ir::Pipeline& pipeline, const poly::Model& model,
                                              const std::vector<poly::Dependence>& dependences,
                                              const GroupSchedule& group) {
@@ -81,6 +99,14 @@ AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gp
     const bool paper = options.cost_model == CostModelName::Paper;
     AutomaticModel result{paper ? fusion::paper_cost_model(gpu) : fusion::time_cost_model(gpu), legal,
                           paper ? fusion::FusionOptions{} : fusion::time_fusion_options(gpu)};
+    if (only) {
+        result.options.strategies = {fusion::Strategy::Stage};
+        if (only->strategy != fusion::Strategy::Stage) result.options.strategies.push_back(only->strategy);
+        if (!paper) {  // the paper's function has an order of its own for all of its parameters
+            result.cost = changed(result.cost, gpu, only->change);
+            result.options.refined = changed(result.options.refined, gpu, only->change);
+        }
+    }
     if (options.profile) {
         const fusion::Profile profile = fusion::profile_from_json(read_source(*options.profile), *options.profile);
         result.cost = fusion::with_profile(result.cost, profile, *options.profile);
@@ -94,8 +120,9 @@ AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gp
 }
 
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math) {
-    AutomaticModel automatic = automatic_model(options, target_gpu(options), sources, fast_math);
+                                      const SourceManager& sources, bool fast_math,
+                                      const std::optional<OnlyStrategy>& only) {
+    AutomaticModel automatic = automatic_model(options, target_gpu(options), sources, fast_math, only);
     const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(options, pipelines);
     fusion::Schedules result;
     for (std::size_t i = 0; i < pipelines.size(); ++i) {

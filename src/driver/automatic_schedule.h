@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "driver/automatic_options.h"
@@ -28,13 +30,19 @@ struct AutomaticModel {
     fusion::FusionOptions options;
     std::string origin{};  ///< Schedule::origin of what it makes
 };
+/// Of groups, only those of one strategy; single stages may stay what they are.
+struct OnlyStrategy {
+    fusion::Strategy strategy;
+    std::function<void(fusion::GroupSchedule& group)> change;  ///< sets what is not the model's to choose
+};
 /// The model that the options choose, for one GPU. `sources` stays where it is.
 AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
-                               bool fast_math);
+                               bool fast_math, const std::optional<OnlyStrategy>& only = {});
 
 /// The schedules of pipelines as code generation prepares them. Throws fusion::ScheduleError for a description of a GPU
 /// or sizes that do not fit, and FileError for a file that cannot be read.
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math);
+                                      const SourceManager& sources, bool fast_math,
+                                      const std::optional<OnlyStrategy>& only = {});
 
 }  // namespace pipec::driver

@@ -10,6 +10,7 @@
 #include "driver/files.h"
 #include "fusion/grow_groups.h"
 #include "fusion/inline.h"
+#include "fusion/tile_work.h"
 
 namespace pipec::driver {
 namespace {
@@ -37,12 +38,31 @@ void change(const ScheduleOptions& options, GroupSchedule& group) {
     }
 }
 
+/// What is fused in a trial, with the facts of its stages where they are asked for.
+struct Trial {
+    fusion::Inlined program;
+    std::vector<fusion::StageFacts> stages;
+};
+Trial trial_of(const ScheduleOptions& options, fusion::Inlined program) {
+    Trial trial{std::move(program), {}};
+    if (!options.overlap_threshold) return trial;
+    const auto& [pipeline, model] = trial.program;
+    trial.stages =
+        fusion::stage_facts(pipeline, model, poly::find_dependences(pipeline, model), fusion::usual_sizes(pipeline));
+    return trial;
+}
+
 /// How a group is to run for a trial, or why it cannot.
-std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options, const fusion::Inlined& program,
+std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options, const Trial& trial,
                                                  const poly::Group& group, const SourceManager& sources,
                                                  bool fast_math) {
     GroupSchedule proposed = fusion::default_group(*options.strategy, group.rank);
     change(options, proposed);
+    if (options.overlap_threshold && group.stages.size() > 1) {
+        const auto work = fusion::tile_work(fusion::group_facts(group, trial.stages), proposed);
+        if (work && work->redundant > *options.overlap_threshold) return "its tiles overlap too much";
+    }
+    const fusion::Inlined& program = trial.program;
     codegen::kernel::Program scratch{program.pipeline, program.model, {}, fast_math};
     const auto step = codegen::group_step(scratch, group, proposed, sources);
     if (const auto* reason = std::get_if<std::string>(&step)) return *reason;
@@ -58,14 +78,14 @@ Schedules trials(const ScheduleOptions& options, const std::vector<fusion::Inlin
     for (const fusion::Inlined& one : prepared) {
         Schedule& schedule = result[one.pipeline.name] = fusion::stage_schedule(one.pipeline);
         if (*options.strategy == fusion::Strategy::Stage) continue;
-        const fusion::Inlined program = inlined(one, schedule);
+        const Trial trial = trial_of(options, inlined(one, schedule));
         const auto accepted = [&](const poly::Group& group) -> std::optional<GroupSchedule> {
-            auto proposal = propose(options, program, group, sources, fast_math);
+            auto proposal = propose(options, trial, group, sources, fast_math);
             if (auto* proposed = std::get_if<GroupSchedule>(&proposal)) return *proposed;
             refusal = std::get<std::string>(proposal);
             return std::nullopt;
         };
-        schedule.groups = fusion::grow_groups(program.pipeline, program.model, accepted);
+        schedule.groups = fusion::grow_groups(trial.program.pipeline, trial.program.model, accepted);
         is_possible = is_possible || !schedule.groups.empty();
     }
     if (!is_possible && !refusal.empty()) {
@@ -124,10 +144,12 @@ Schedules make_schedules(const ScheduleOptions& options, const Compilation& comp
     Schedules schedules;
     if (options.file) {
         schedules = fusion::schedules_from_json(read_source(*options.file), *options.file, pipelines_of(prepared));
-    } else if (options.strategy) {
+    } else if (options.strategy && !options.automatic.cost_model) {
         schedules = trials(options, prepared, sources, fast_math);
     } else if (options.automatic.cost_model != CostModelName::None) {
-        schedules = automatic_schedules(options.automatic, prepared, sources, fast_math);
+        std::optional<OnlyStrategy> only;
+        if (options.strategy) only = {*options.strategy, [&](GroupSchedule& group) { change(options, group); }};
+        schedules = automatic_schedules(options.automatic, prepared, sources, fast_math, only);
     }
     for (const fusion::Inlined& one : prepared) {
         const auto [entry, is_new] = schedules.try_emplace(one.pipeline.name);
@@ -136,7 +158,8 @@ Schedules make_schedules(const ScheduleOptions& options, const Compilation& comp
         schedule = completed(inlined(one, schedule).pipeline, schedule);
         for (GroupSchedule& group : schedule.groups) change(options, group);
     }
-    check_changes(options, schedules);
+    // Where a model has the choice, it may find no group of the strategy worth its while.
+    if (!options.strategy || !options.automatic.cost_model) check_changes(options, schedules);
     return schedules;
 }
 

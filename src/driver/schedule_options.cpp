@@ -85,6 +85,11 @@ const char* help(Field field) {
     return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";
 }
 
+bool is_the_papers(fusion::Strategy strategy) {
+    return strategy == fusion::Strategy::Stage || strategy == fusion::Strategy::Otpw ||
+           strategy == fusion::Strategy::Hybrid;
+}
+
 }  // namespace
 
 std::string option_name(Field field) {
@@ -111,8 +116,16 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
     add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
         [&options](const std::string& text) { options.file = text; });
     add("--strategy", "NAME",
-        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid or register_tile",
+        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid or register_tile; with "
+        "--cost-model those that the model finds best",
         [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
+    add("--overlap-threshold", "F",
+        "With --strategy: only groups in which the points that several tiles compute are at most this part of the "
+        "others",
+        [&options](const std::string& text) {
+            options.overlap_threshold = parse_number<double>(text);
+            if (!(*options.overlap_threshold >= 0)) throw ScheduleError("it is not negative");
+        });
     add_automatic_options(app, options.automatic, group);
     for (const Field field : fusion::kFields) {
         add(option_name(field), form(field), help(field), [&options, field](const std::string& text) {
@@ -125,6 +138,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
 std::optional<std::string> first_given(const ScheduleOptions& options) {
     if (options.file) return "--schedule";
     if (options.strategy) return "--strategy";
+    if (options.overlap_threshold) return "--overlap-threshold";
     if (auto automatic = first_given(options.automatic)) return automatic;
     if (!options.changed.empty()) return option_name(*options.changed.begin());
     return std::nullopt;
@@ -134,11 +148,19 @@ std::optional<std::string> inconsistency(const ScheduleOptions& options) {
     if (options.file && options.strategy) return "`--schedule` and `--strategy` exclude each other";
     if (options.file && (options.file->empty() || *options.file == "-")) return "`--schedule` needs the name of a file";
     if (auto wrong = inconsistency(options.automatic)) return wrong;
-    if (options.file || options.strategy) {
+    const auto model = options.automatic.cost_model;
+    const bool trial = options.strategy && (!model || model == CostModelName::None);
+    if (options.file || trial) {
         const char* const other = options.file ? "--schedule" : "--strategy";
         if (const auto given = first_given(options.automatic)) {
             return fmt::format("`{}` and `{}` exclude each other", *given, other);
         }
+    }
+    if (options.strategy && model == CostModelName::Paper && !is_the_papers(*options.strategy)) {
+        return fmt::format("the cost model `paper` knows nothing of `{}`", name(*options.strategy));
+    }
+    if (options.overlap_threshold && (!trial || options.strategy == fusion::Strategy::Stage)) {
+        return "`--overlap-threshold` is for a `--strategy` that fuses as many stages as can be";
     }
     for (const Field field : options.changed) {
         if (options.strategy && !has(*options.strategy, field)) {

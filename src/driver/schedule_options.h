@@ -18,6 +18,7 @@ namespace pipec::driver {
 struct ScheduleOptions {
     std::optional<std::string> file;           ///< --schedule
     std::optional<fusion::Strategy> strategy;  ///< --strategy
+    std::optional<double> overlap_threshold;   ///< --overlap-threshold
     AutomaticOptions automatic;                ///< --cost-model and what belongs to it
     std::set<fusion::Field> changed;           ///< fields that are given, for every group that has them
     fusion::GroupSchedule values;              ///< what they are given as

@@ -2,156 +2,228 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "fusion/cost_paper.h"
 #include "fusion/cost_time.h"
 #include "fusion/inline.h"
+#include "fusion/variant.h"
 
 namespace pipec::fusion {
 
 namespace {
 
-/// Searches of one pipeline. Groups that are refused after the last one run stage by stage.
+/// Rounds of asking code generation. Groups that are refused after the last one run stage by stage.
 constexpr int kMostRounds = 20;
 /// Of a group, that are remembered in case that code generation refuses the best of them.
 constexpr std::size_t kMostChoices = 16;
+/// Groups that are judged when a stage's storage is changed, and when groups that were found are joined.
+constexpr std::size_t kMostMoved = 300, kMostJoined = 60;
+/// Stages whose storage is changed, in one round, and rounds.
+constexpr std::size_t kMostMoves = 12;
+constexpr int kMostMoveRounds = 2;
+/// What changing a stage's storage must gain at least.
+constexpr double kLeastGain = 0.005;
+/// A stage inside of its reader that takes values of so many arrays may be better off in memory: its reader then reads
+/// one.
+constexpr std::size_t kManySources = 3;
 
-StageGraph stage_graph(const ir::Pipeline& pipeline, const std::vector<poly::Dependence>& dependences) {
-    StageGraph graph(pipeline.stages.size());
-    for (const poly::Dependence& d : dependences) {
-        if (d.source.kind != ir::Source::Kind::Stage) continue;
-        std::vector<int>& reads = graph[static_cast<std::size_t>(d.reader)];
-        if (std::find(reads.begin(), reads.end(), d.source.index) == reads.end()) reads.push_back(d.source.index);
-    }
-    return graph;
-}
+/// A way to run the pipeline.
+struct Plan {
+    Variant* variant = nullptr;
+    Grouping grouping;
+};
 
-/// The choices for each group that was asked about, the best first, less those that code generation has refused.
-class Choices {
+class Fusion {
 public:
-    Choices(const Inlined& inlined, const std::vector<poly::Dependence>& dependences, const CostModel& model,
-            const FusionOptions& options)
-        : inlined_(inlined),
-          dependences_(dependences),
-          model_(model),
-          options_(options),
-          stages_(stage_facts(inlined.pipeline, inlined.model, dependences,
-                              options.sizes.empty() ? usual_sizes(inlined.pipeline) : options.sizes)) {}
+    Fusion(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const FusionOptions& options)
+        : pipeline_(pipeline), model_(model), cost_(cost), options_(options) {}
 
-    const std::vector<GroupChoice>& of(const std::vector<int>& stages) {
-        const auto [place, is_new] = known_.try_emplace(stages);
-        if (is_new) place->second = judge(stages, model_);
-        return place->second;
-    }
-
-    /// Of groups that were found: by the model that looks at more.
-    void refine(const std::vector<int>& stages) {
-        if (!options_.refined || !refined_.insert(stages).second) return;
-        std::vector<GroupChoice> choices = judge(stages, options_.refined);
-        if (!choices.empty()) known_[stages] = std::move(choices);
-    }
-
-    /// Code generation refused the first choice for a group. Where that was the last one, another strategy may do.
-    void refuse(const std::vector<int>& stages) {
-        std::vector<GroupChoice>& choices = known_.at(stages);
-        const Strategy refused = choices.front().schedule.strategy;
-        choices.erase(choices.begin());
-        if (!choices.empty()) return;
-        refused_[stages].push_back(refused);
-        choices = judge(stages, model_);
+    FusionResult run(const IsLegal& legal) {
+        const std::vector<std::string> cheap = stage_schedule(pipeline_).inlined;
+        Plan best = searched(variant({cheap.begin(), cheap.end()}));
+        if (options_.chooses_storage) {
+            if (!cheap.empty()) {
+                Plan other = searched(variant({}));
+                if (other.grouping.cost < best.grouping.cost) best = std::move(other);
+            }
+            for (int round = 0; round < kMostMoveRounds && move_stages(best); ++round) {
+            }
+        }
+        return checked(std::move(best), legal);
     }
 
 private:
-    std::vector<GroupChoice> judge(const std::vector<int>& stages, const CostModel& model) const {
-        const bool alone = stages.size() == 1;
-        const bool possible = std::all_of(stages.begin(), stages.end(), [&](int s) {
-            return options_.chooses_storage || stages_[static_cast<std::size_t>(s)].pure;
-        });
-        if (possible) {
-            auto group = poly::make_group(inlined_.pipeline, inlined_.model, dependences_, stages);
-            if (auto* legal = std::get_if<poly::Group>(&group)) {
-                const GroupFacts facts = group_facts(std::move(*legal), stages_);
-                std::vector<GroupChoice> choices = model(inlined_.pipeline, facts, allowed(stages));
-                if (!choices.empty()) return choices;
+    Variant& variant(const std::set<std::string>& inside) {
+        std::unique_ptr<Variant>& known = variants_[inside];
+        if (!known) known = std::make_unique<Variant>(pipeline_, model_, inside, dependences_, cost_, options_);
+        return *known;
+    }
+
+    /// The best grouping of a variant.
+    Plan searched(Variant& variant) { return found(variant, options_.search, {}); }
+
+    Plan found(Variant& variant, const SearchOptions& search, const std::vector<std::vector<int>>& start) {
+        const GroupCost cost = [&](const std::vector<int>& stages) { return variant.cost(stages); };
+        return joined({&variant, find_grouping(variant.graph(), cost, search, start)});
+    }
+
+    /// The model that looks at more judges what was found, and what could be joined of it.
+    Plan joined(Plan plan) {
+        if (!options_.refined) return plan;
+        const GroupCost cost = [&](const std::vector<int>& stages) {
+            plan.variant->refine(stages);
+            return plan.variant->cost(stages);
+        };
+        SearchOptions search = options_.search;
+        search.most_groups = kMostJoined;
+        Grouping next = find_grouping(plan.variant->graph(), cost, search, plan.grouping.groups);
+        next.exact = false;
+        next.asked += plan.grouping.asked;
+        next.passes += plan.grouping.passes;
+        plan.grouping = std::move(next);
+        return plan;
+    }
+
+    /// Puts single stages into memory or into their readers, as long as that is of use.
+    bool move_stages(Plan& best) {
+        bool any = false;
+        for (const std::string& stage : movable(best)) {
+            std::set<std::string> inside = best.variant->inside();
+            if (inside.erase(stage) == 0) inside.insert(stage);
+            Variant& other = variant(inside);
+            SearchOptions search = options_.search;
+            search.most_groups = kMostMoved;
+            Plan plan = found(other, search, around(best, other, stage));
+            plan.grouping.asked += best.grouping.asked;
+            if (plan.grouping.cost >= best.grouping.cost * (1 - kLeastGain)) continue;
+            best = std::move(plan);
+            any = true;
+        }
+        return any;
+    }
+
+    /// Stages in memory that could be repeated instead, and stages inside of their readers that are made of much.
+    [[nodiscard]] std::vector<std::string> movable(const Plan& plan) const {
+        const ir::Pipeline& left = plan.variant->pipeline();
+        std::map<std::string, std::size_t> group_of;
+        std::set<std::string> stored;
+        for (std::size_t g = 0; g < plan.grouping.groups.size(); ++g) {
+            for (const int s : plan.grouping.groups[g]) group_of[left.stages[static_cast<std::size_t>(s)].name] = g;
+        }
+        for (std::size_t s = 0; s < left.stages.size(); ++s) {
+            for (const int source : plan.variant->graph()[s]) {
+                const std::string& name = left.stages[static_cast<std::size_t>(source)].name;
+                if (group_of.at(name) != group_of.at(left.stages[s].name)) stored.insert(name);
             }
         }
-        if (!alone) return {};
-        return {{0, by_itself(stages)}};  // it is in every grouping
-    }
-
-    [[nodiscard]] std::vector<Strategy> allowed(const std::vector<int>& stages) const {
-        std::vector<Strategy> result = options_.strategies;
-        if (const auto refused = refused_.find(stages); refused != refused_.end()) {
-            for (const Strategy strategy : refused->second) std::erase(result, strategy);
+        std::vector<int> inside;
+        for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
+            if (plan.variant->inside().count(pipeline_.stages[s].name) > 0) inside.push_back(static_cast<int>(s));
+        }
+        const std::vector<int> repeatable = repeatable_stages(pipeline_);
+        const std::vector<StageSources> sources = stage_sources(pipeline_, inside);
+        std::vector<std::string> result;
+        for (std::size_t s = 0; s < pipeline_.stages.size() && result.size() < kMostMoves; ++s) {
+            const std::string& name = pipeline_.stages[s].name;
+            const bool is_inside = std::binary_search(inside.begin(), inside.end(), static_cast<int>(s));
+            const bool may_repeat = std::binary_search(repeatable.begin(), repeatable.end(), static_cast<int>(s));
+            if (is_inside ? sources[s].read.size() >= kManySources : may_repeat && stored.count(name) > 0)
+                result.push_back(name);
         }
         return result;
     }
 
-    [[nodiscard]] GroupSchedule by_itself(const std::vector<int>& stages) const {
-        GroupSchedule result;
-        result.stages = {inlined_.pipeline.stages[static_cast<std::size_t>(stages.front())].name};
+    /// The plan's groups in a variant whose storage differs in one stage. Groups that have to do with it come apart.
+    static std::vector<std::vector<int>> around(const Plan& plan, const Variant& other, const std::string& stage) {
+        const Variant& before = *plan.variant;
+        std::set<std::string> near{stage};
+        for (const Variant* variant : {&before, &other}) {
+            const auto name = [&](int s) { return variant->pipeline().stages[static_cast<std::size_t>(s)].name; };
+            for (std::size_t s = 0; s < variant->graph().size(); ++s) {
+                for (const int source : variant->graph()[s]) {
+                    if (name(source) == stage) near.insert(name(static_cast<int>(s)));
+                    if (name(static_cast<int>(s)) == stage) near.insert(name(source));
+                }
+            }
+        }
+        std::map<std::string, int> numbers;
+        for (std::size_t s = 0; s < other.pipeline().stages.size(); ++s) {
+            numbers[other.pipeline().stages[s].name] = static_cast<int>(s);
+        }
+        std::vector<std::vector<int>> result;
+        if (numbers.count(stage) > 0 && before.inside().count(stage) > 0) result.push_back({numbers.at(stage)});
+        for (const std::vector<int>& group : plan.grouping.groups) {
+            std::vector<int> members;
+            bool apart = false;
+            for (const int s : group) {
+                const std::string& name = before.pipeline().stages[static_cast<std::size_t>(s)].name;
+                apart = apart || near.count(name) > 0;
+                if (name != stage || numbers.count(name) > 0) members.push_back(numbers.at(name));
+            }
+            if (!apart) result.push_back(members);
+            for (const int s : members) {
+                if (apart) result.push_back({s});
+            }
+        }
         return result;
     }
 
-    const Inlined& inlined_;
-    const std::vector<poly::Dependence>& dependences_;
-    const CostModel& model_;
+    /// Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
+    /// and the search is repeated without those that were refused.
+    FusionResult checked(Plan plan, const IsLegal& legal) {
+        FusionResult result;
+        for (const ir::Stage& stage : pipeline_.stages) {
+            if (plan.variant->inside().count(stage.name) > 0) result.schedule.inlined.push_back(stage.name);
+        }
+        for (int round = 0;; ++round) {
+            result.schedule.groups.clear();
+            bool refused = false;
+            for (const std::vector<int>& stages : plan.grouping.groups) {
+                const GroupSchedule schedule = plan.variant->best(stages);
+                if (plan.variant->is_legal(stages, legal)) {
+                    if (schedule.strategy != Strategy::Stage) result.schedule.groups.push_back(schedule);
+                } else if (round < kMostRounds) {
+                    plan.variant->refuse(stages);
+                    refused = true;
+                }
+            }
+            if (!refused) break;
+            plan = again(plan);
+        }
+        result.grouping = plan.grouping;
+        return result;
+    }
+
+    /// What was chosen may cost more now, or be impossible.
+    Plan again(const Plan& plan) {
+        Plan anew = searched(*plan.variant);
+        double cost = 0;
+        for (const std::vector<int>& stages : plan.grouping.groups) {
+            const auto one = plan.variant->cost(stages);
+            if (!one) return anew;
+            cost += *one;
+        }
+        if (anew.grouping.cost < cost) return anew;
+        Plan same = plan;
+        same.grouping.cost = cost;
+        return same;
+    }
+
+    const ir::Pipeline& pipeline_;
+    const poly::Model& model_;
+    const CostModel& cost_;
     const FusionOptions& options_;
-    std::vector<StageFacts> stages_;
-    std::map<std::vector<int>, std::vector<GroupChoice>> known_;
-    std::map<std::vector<int>, std::vector<Strategy>> refused_;
-    std::set<std::vector<int>> refined_;
+    poly::Dependences dependences_;
+    std::map<std::set<std::string>, std::unique_ptr<Variant>> variants_;
 };
-
-/// The best groups where these stages are computed inside of their readers.
-FusionResult fuse_rest(const ir::Pipeline& pipeline, const poly::Model& model, std::vector<std::string> inside,
-                       const CostModel& cost, const IsLegal& legal, const FusionOptions& options) {
-    FusionResult result;
-    result.schedule.inlined = std::move(inside);
-    const Inlined inlined = inline_stages(pipeline, model, inlined_stages(pipeline, result.schedule));
-    const std::vector<poly::Dependence> dependences = poly::find_dependences(inlined.pipeline, inlined.model);
-    const StageGraph graph = stage_graph(inlined.pipeline, dependences);
-    Choices choices(inlined, dependences, cost, options);
-    const GroupCost cost_of = [&](const std::vector<int>& stages) -> std::optional<double> {
-        const auto& all = choices.of(stages);
-        return all.empty() ? std::nullopt : std::optional(all.front().cost);
-    };
-    // Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
-    // and the search is repeated without those that were refused.
-    std::set<std::vector<int>> accepted;
-    bool refused = true;
-    for (int round = 0; refused; ++round) {
-        refused = false;
-        result.schedule.groups.clear();
-        result.grouping = find_grouping(graph, cost_of, options.search);
-        result.grouping.cost = 0;
-        for (const std::vector<int>& stages : result.grouping.groups) {
-            choices.refine(stages);
-            result.grouping.cost += choices.of(stages).front().cost;
-            const GroupSchedule schedule = choices.of(stages).front().schedule;
-            if (schedule.strategy == Strategy::Stage) continue;
-            if (!legal || accepted.count(stages) > 0 || legal(inlined.pipeline, inlined.model, dependences, schedule)) {
-                accepted.insert(stages);
-                result.schedule.groups.push_back(schedule);
-            } else if (round < kMostRounds) {
-                choices.refuse(stages);
-                refused = true;
-            }
-        }
-    }
-    return result;
-}
 
 }  // namespace
 
 FusionResult fuse(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const IsLegal& legal,
                   const FusionOptions& options) {
-    const std::vector<std::string> cheap = stage_schedule(pipeline).inlined;
-    FusionResult best = fuse_rest(pipeline, model, cheap, cost, legal, options);
-    if (!options.chooses_storage || cheap.empty()) return best;
-    FusionResult other = fuse_rest(pipeline, model, {}, cost, legal, options);
-    return other.grouping.cost < best.grouping.cost ? other : best;
+    return Fusion(pipeline, model, cost, options).run(legal);
 }
 
 CostModel paper_cost_model(const Gpu& gpu) {

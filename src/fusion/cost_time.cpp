@@ -13,28 +13,31 @@ namespace {
 // Constants of the model; docs/cost-model.md says how each was found.
 
 /// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.83;
-constexpr double kIssuePart = 0.71;
-constexpr double kLsuPart = 0.79;
+constexpr double kDramPart = 0.874;
+constexpr double kIssuePart = 0.732;
+constexpr double kLsuPart = 0.776;
+/// Bytes a clock that a multiprocessor gets from the L2 cache.
+constexpr double kL2BytesPerClock = 21;
 /// Of these rates, what is lost by fewer warps than enough (as a part of those that a multiprocessor can have), by
 /// accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
-constexpr double kEnoughWarps = 0.62, kFewWarps = 0.55, kNarrow = 0.05, kGaps = 0.36;
-/// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 23;
+constexpr double kEnoughWarps = 0.82, kNarrow = 0.036, kGaps = 0.38;
+constexpr double kFewWarpsDram = 0.61, kFewWarpsL2 = 0.95;
+/// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
+constexpr double kFewWarpsL2AtOnce = 0.083, kL2AtOnce = 1.14;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.4e-6;
-constexpr double kBarrierSeconds = 0.04e-6;
+constexpr double kMemorySeconds = 0.28e-6;
+constexpr double kBarrierSeconds = 0.044e-6;
 /// An update of an accumulate that waits for the one before and for what it reads.
-constexpr double kSerialSeconds = 0.16e-6;
+constexpr double kSerialSeconds = 0.19e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 6;
+constexpr double kClocksAlone = 6.1;
 /// From the end of a kernel to the first instruction of the next one.
-constexpr double kLaunchSeconds = 2.9e-6;
+constexpr double kLaunchSeconds = 3.5e-6;
 /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
 /// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 8.5, kOverlapWithBarriers = 2.2;
+constexpr double kOverlap = 9, kOverlapWithBarriers = 2.6;
 /// The part of the L2 cache in which arrays survive until the next kernel.
-constexpr double kL2Part = 0.6;
+constexpr double kL2Part = 0.44;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -93,8 +96,9 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     p.wavefronts = work->wavefronts * work->tiles;
     p.l2_bytes = work->bytes * work->tiles;
     const Traffic t = traffic(facts);
-    const double kept = in_l2(t.bytes(), gpu);
-    p.dram_bytes = t.bytes() * (1 - kept);
+    // Inputs come from outside of the pipeline, what other kernels have written from just before.
+    p.dram_bytes = t.inputs * (1 - in_l2(facts.stages.front().pipeline_bytes, gpu)) +
+                   (t.stages + t.outputs) * (1 - in_l2(t.bytes(), gpu));
 
     // Multiprocessors that have a block at all.
     const double sms = std::min<double>(gpu.sms, p.blocks);
@@ -102,11 +106,13 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     p.issue = p.instructions / (sms * 4 * clock * kIssuePart);
     p.lsu = p.wavefronts / (sms * clock * kLsuPart);
     // Few warps, and narrow accesses, ask for less at once than memory could deliver.
-    const double part = (1 - kFewWarps * std::max(0.0, kEnoughWarps - p.occupancy)) *
-                        (1 - kNarrow * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
-                        std::pow(work->gaps, kGaps);
-    p.l2 = p.l2_bytes / (sms * clock * kL2BytesPerClock * part);
-    p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart * part);
+    const bool at_once = schedule.strategy == Strategy::RegisterTile;
+    const double few = std::max(0.0, kEnoughWarps - p.occupancy);
+    const double shape =
+        (1 - kNarrow * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) / std::pow(work->gaps, kGaps);
+    const double l2_part = at_once ? kL2AtOnce * (1 - kFewWarpsL2AtOnce * few) : 1 - kFewWarpsL2 * few;
+    p.l2 = p.l2_bytes / (sms * clock * kL2BytesPerClock * l2_part * shape);
+    p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart * (1 - kFewWarpsDram * few) * shape);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.
     const double per_warp = work->instructions / work->warps_per_tile;
     const double clocks = std::max(per_warp * kClocksAlone, work->instructions / (4 * kIssuePart));

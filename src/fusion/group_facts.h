@@ -42,6 +42,7 @@ struct StageFacts {
     std::int64_t points = 0;           ///< of its domain
     std::vector<std::int64_t> lo, hi;  ///< the box of its domain
     std::vector<Load> loads;
+    double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages
 };
 
 /// Facts of every stage of a pipeline, for `sizes` (by index).

@@ -93,7 +93,10 @@ bool is_translation(const ir::Read& read, const ir::Stage& reader) {
 
 }  // namespace
 
-std::vector<int> cheap_stages(const ir::Pipeline& pipeline) {
+namespace {
+
+/// `most_reads`: of a stage that is computed several times.
+std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) {
     const auto count = pipeline.stages.size();
     std::vector<Readers> readers(count);
     std::vector<Facts> facts(count);
@@ -114,7 +117,7 @@ std::vector<int> cheap_stages(const ir::Pipeline& pipeline) {
                                                        pipeline.stages[static_cast<std::size_t>(*by.stages.begin())]);
         // Reading the stage's own sources at every point must not take more loads than reading the stage.
         const bool cheap = facts[i].cost * (once ? 0 : std::max<std::int64_t>(1, times - 1)) <= kRepeatedWork &&
-                           facts[i].inputs_read <= 1;
+                           facts[i].inputs_read <= most_reads;
         const auto grows_too_large = [&](int reader) {
             return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times > kLargestStage;
         };
@@ -128,6 +131,44 @@ std::vector<int> cheap_stages(const ir::Pipeline& pipeline) {
         chosen.push_back(static_cast<int>(i));
     }
     return chosen;
+}
+
+/// Distinct reads that a stage which is worth repeating may have.
+constexpr int kRepeatedReads = 3;
+
+}  // namespace
+
+std::vector<int> cheap_stages(const ir::Pipeline& pipeline) {
+    return inlinable_stages(pipeline, 1);
+}
+
+std::vector<int> repeatable_stages(const ir::Pipeline& pipeline) {
+    return inlinable_stages(pipeline, kRepeatedReads);
+}
+
+std::vector<StageSources> stage_sources(const ir::Pipeline& pipeline, const std::vector<int>& inside) {
+    std::vector<StageSources> result;
+    for (const ir::Stage& stage : pipeline.stages) {
+        StageSources of;
+        for (const ir::Expr& root : ir::expressions(stage)) {
+            ir::for_each_node(root, [&](const ir::Expr& e) {
+                const auto* read = ir::as<ir::Read>(e);
+                if (read == nullptr) return;
+                const int source = read->source.index;
+                if (read->source.kind != ir::Source::Kind::Stage ||
+                    !std::binary_search(inside.begin(), inside.end(), source)) {
+                    of.read.insert(read->source);
+                    return;
+                }
+                const StageSources& deeper = result.at(static_cast<std::size_t>(source));
+                of.inside.insert(source);
+                of.read.insert(deeper.read.begin(), deeper.read.end());
+                of.inside.insert(deeper.inside.begin(), deeper.inside.end());
+            });
+        }
+        result.push_back(std::move(of));
+    }
+    return result;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // Computing a stage inside of its readers instead of keeping it in memory.
 #pragma once
 
+#include <set>
 #include <vector>
 
 #include "ir/pipeline.h"
@@ -16,6 +17,19 @@ struct Inlined {
 /// The stages (by index) that cost less to compute again wherever they are read than to write and read back: pure,
 /// without loops, and either read at one point for each point of their only reader, or cheap.
 std::vector<int> cheap_stages(const ir::Pipeline& pipeline);
+
+/// More of them: the stages that could do so if reading what they read costs little.
+std::vector<int> repeatable_stages(const ir::Pipeline& pipeline);
+
+/// What a stage takes values of, and what is computed inside of it on the way.
+struct StageSources {
+    std::set<ir::Source> read;
+    std::set<int> inside;
+};
+
+/// Of each stage of a pipeline that has all its stages, where those in `inside` (sorted) are computed inside of their
+/// readers.
+std::vector<StageSources> stage_sources(const ir::Pipeline& pipeline, const std::vector<int>& inside);
 
 /// Replaces every read of the given stages, which must be pure and no outputs, by their definition. Their names and
 /// definitions are noted in the readers (ir::Stage::includes).

@@ -219,9 +219,38 @@ Grouping search_pieces(const StageGraph& graph, const std::vector<std::vector<in
     return result;
 }
 
+std::vector<std::vector<int>> single_stages(const StageGraph& graph) {
+    std::vector<std::vector<int>> result;
+    for (std::size_t s = 0; s < graph.size(); ++s) result.push_back({static_cast<int>(s)});
+    return result;
+}
+
+/// Groups after those that they read.
+std::vector<std::vector<int>> in_order(const StageGraph& graph, std::vector<std::vector<int>> groups) {
+    std::vector<std::vector<int>> result;
+    std::vector<bool> done(graph.size(), false);
+    while (!groups.empty()) {
+        const auto ready = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& group) {
+            return std::all_of(group.begin(), group.end(), [&](int stage) {
+                const std::vector<int>& reads = graph.at(static_cast<std::size_t>(stage));
+                return std::all_of(reads.begin(), reads.end(), [&](int source) {
+                    return done[static_cast<std::size_t>(source)] ||
+                           std::binary_search(group.begin(), group.end(), source);
+                });
+            });
+        });
+        if (ready == groups.end()) throw std::logic_error("groups that wait for each other");
+        for (const int stage : *ready) done[static_cast<std::size_t>(stage)] = true;
+        result.push_back(std::move(*ready));
+        groups.erase(ready);
+    }
+    return result;
+}
+
 }  // namespace
 
-Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options) {
+Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options,
+                       const std::vector<std::vector<int>>& start) {
     std::map<std::vector<int>, std::optional<double>> known;
     const GroupCost ask_once = [&](const std::vector<int>& stages) {
         const auto [place, is_new] = known.try_emplace(stages);
@@ -229,15 +258,17 @@ Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const Sea
         return place->second;
     };
     Grouping result;  // of what was done so far
-    for (std::size_t s = 0; s < graph.size(); ++s) {
-        result.groups.push_back({static_cast<int>(s)});
-        result.cost += ask_once(result.groups.back()).value_or(0);
+    result.groups = start.empty() ? single_stages(graph) : in_order(graph, start);
+    for (const std::vector<int>& group : result.groups) {
+        const std::optional<double> one = ask_once(group);
+        if (!one) throw std::logic_error("a group to start from has no cost");
+        result.cost += *one;
     }
     for (bool again = true; again; ++result.passes) {
         Grouping next = search_pieces(graph, result.groups, ask_once, options);
         const bool better = next.cost < result.cost;
         // A graph whose nodes are groups says nothing about groupings of what is in them.
-        result.exact = result.passes == 0 && next.exact;
+        result.exact = result.passes == 0 && start.empty() && next.exact;
         again = better && !next.exact;
         if (!better) continue;
         result.groups = std::move(next.groups);

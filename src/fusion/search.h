@@ -43,6 +43,9 @@ struct Grouping {
     std::size_t passes = 0;
 };
 
-Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options = {});
+/// `start`: stages that stay together, in groups that can run one after the other; all stages are in one of them.
+/// Empty: each stage by itself.
+Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options = {},
+                       const std::vector<std::vector<int>>& start = {});
 
 }  // namespace pipec::fusion

@@ -1,6 +1,7 @@
 // What a point of each stage costs, read off its expression.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -217,6 +218,27 @@ std::vector<std::pair<ir::Expr, double>> evaluations(const ir::Stage& stage, dou
 
 }  // namespace
 
+namespace {
+
+/// Of the inputs that are read, and of the outputs.
+double pipeline_bytes(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages) {
+    std::map<int, double> inputs;
+    double bytes = 0;
+    for (std::size_t s = 0; s < stages.size(); ++s) {
+        if (pipeline.stages[s].output >= 0) bytes += static_cast<double>(stages[s].points) * stages[s].bytes;
+        for (const Load& load : stages[s].loads) {
+            if (load.source.kind != ir::Source::Kind::Input) continue;
+            double all = load.bytes;
+            for (const std::int64_t n : load.extents) all *= static_cast<double>(n);
+            inputs[load.source.index] = all;
+        }
+    }
+    for (const auto& [input, all] : inputs) bytes += all;
+    return bytes;
+}
+
+}  // namespace
+
 std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
                                     const std::vector<poly::Dependence>& dependences,
                                     const std::vector<std::int64_t>& sizes) {
@@ -255,6 +277,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             facts.serial = static_cast<double>(owned.value_or(1));
         }
     }
+    const double bytes = pipeline_bytes(pipeline, result);
+    for (StageFacts& facts : result) facts.pipeline_bytes = bytes;
     return result;
 }
 

@@ -16,19 +16,17 @@ constexpr int kSectorBytes = 32;
 constexpr std::int64_t kShortExtent = 8;
 /// Registers of a thread of a register tile: more is refused (register_tile.cpp).
 constexpr double kMostRegisters = 200;
-/// Instructions for the place of a tile, its limits, and the choice of its code.
-constexpr double kTileInstructions = 60;
-
 /// Instructions and accesses of the load/store units for what facts count of them: expressions that code shares, and
-/// what is simpler than it looks. Means over measured kernels (docs/cost-model.md).
+/// what is simpler than it looks. `place`: instructions of a warp for the place of a tile, its limits, and the choice
+/// of its code. Means over measured kernels (docs/cost-model.md).
 struct Simplified {
-    double instructions, wavefronts;
+    double instructions, wavefronts, place;
 };
-constexpr Simplified kStage{0.5, 0.5}, kShared{0.9, 0.43}, kSharedColumns{1.25, 0.43}, kHybrid{0.55, 0.43},
-    kRegisters{0.8, 2.0};
+constexpr Simplified kStage{0.7, 0.49, 60}, kShared{0.94, 0.63, 87}, kSharedColumns{1.38, 0.63, 87},
+    kHybrid{0.72, 0.63, 87}, kRegisters{1.03, 1.9, 160};
 
 TileWork simplified(TileWork work, const Simplified& by) {
-    work.instructions *= by.instructions;
+    work.instructions = work.instructions * by.instructions + by.place * work.warps_per_tile;
     work.wavefronts *= by.wavefronts;
     return work;
 }
@@ -176,7 +174,7 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     const double warps = points / kWarp;
     work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
     work.threads_per_block = work.warps_per_tile * kWarp;
-    work.instructions = kTileInstructions * work.warps_per_tile + warps * (stage.operations + 2 * stage.reads + 2);
+    work.instructions = warps * (stage.operations + 2 * stage.reads + 2);
     double waves = warps * stage.bytes * kWarp / kLineBytes;
     for (const Load& load : stage.loads) {
         bool regular = true;
@@ -230,7 +228,6 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
     };
     std::vector<double> computed;
     double scratch = 0, deepest = 0;
-    work.instructions = kTileInstructions * work.warps_per_tile;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const StageFacts& stage = facts.stages[m];
         double points = 1, rounds = 1;  // rounds: of a warp, partial ones too
@@ -389,7 +386,6 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     std::map<ir::Source, int> element_bytes;
     std::vector<double> computed;
     double values = 0, widest = 0;
-    work.instructions = kTileInstructions;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const StageFacts& stage = facts.stages[m];
         double points = 1, in_lanes = 1;

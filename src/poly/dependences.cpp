@@ -53,14 +53,17 @@ public:
     Finder(const ir::Pipeline& pipeline, const Model& model, const Options& options)
         : pipeline_(pipeline), model_(model), isl_(options.max_operations) {}
 
-    std::vector<Dependence> find() {
+    /// Those of the stages for which `asked` is true.
+    std::vector<Dependence> find(const std::vector<bool>& asked) {
         Diagnostics none;
         isl_.begin_question(pipeline_.range, "the sizes");
         const auto sizes = size_context(isl_, pipeline_, none);
         if (!sizes) return {};
         ValueRanges ranges(pipeline_, sizes->ranges);
         AffineTranslator affine(isl_, ranges);
-        for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) stage(s, *sizes, ranges, affine);
+        for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
+            if (asked.at(s)) stage(s, *sizes, ranges, affine);
+        }
         return std::move(result_);
     }
 
@@ -156,7 +159,32 @@ private:
 }  // namespace
 
 std::vector<Dependence> find_dependences(const ir::Pipeline& pipeline, const Model& model, const Options& options) {
-    return Finder(pipeline, model, options).find();
+    return Finder(pipeline, model, options).find(std::vector<bool>(pipeline.stages.size(), true));
+}
+
+std::vector<Dependence> Dependences::of(const ir::Pipeline& pipeline, const Model& model,
+                                        const std::vector<std::set<int>>& inside) {
+    std::vector<bool> asked;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        asked.push_back(known_.try_emplace({pipeline.stages[s].name, inside.at(s)}).second);
+    }
+    for (const Dependence& d : Finder(pipeline, model, {}).find(asked)) {
+        const auto reader = static_cast<std::size_t>(d.reader);
+        const bool stage = d.source.kind == ir::Source::Kind::Stage;
+        known_.at({pipeline.stages[reader].name, inside[reader]})
+            .push_back({d, stage ? pipeline.stages[static_cast<std::size_t>(d.source.index)].name : ""});
+    }
+    std::map<std::string, int> numbers;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) numbers[pipeline.stages[s].name] = static_cast<int>(s);
+    std::vector<Dependence> result;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        for (const Known& known : known_.at({pipeline.stages[s].name, inside[s]})) {
+            Dependence& d = result.emplace_back(known.dependence);
+            d.reader = static_cast<int>(s);
+            if (!known.source.empty()) d.source.index = numbers.at(known.source);
+        }
+    }
+    return result;
 }
 
 }  // namespace pipec::poly

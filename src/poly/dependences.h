@@ -3,7 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ir/pipeline.h"
@@ -39,5 +43,21 @@ struct Dependence {
 /// All dependences of a pipeline, by reader. The pipeline and its model must be those of a successful analysis (or what
 /// inlining makes of them). An index whose question exceeds the budget has no relation.
 std::vector<Dependence> find_dependences(const ir::Pipeline& pipeline, const Model& model, const Options& options = {});
+
+/// The same for pipelines that differ only in which stages are computed inside of their readers. What a stage reads is
+/// found once for each set of stages inside of it.
+class Dependences {
+public:
+    /// `inside`: of each stage, those computed inside of it, as any numbers that all the pipelines have in common.
+    std::vector<Dependence> of(const ir::Pipeline& pipeline, const Model& model,
+                               const std::vector<std::set<int>>& inside);
+
+private:
+    struct Known {
+        Dependence dependence;
+        std::string source;  ///< the name of a stage, whose number differs; empty for inputs
+    };
+    std::map<std::pair<std::string, std::set<int>>, std::vector<Known>> known_;
+};
 
 }  // namespace pipec::poly

@@ -34,6 +34,12 @@ assert lines["pipec-fast"]["agrees"] and lines["pipec-fast"]["difference"] == 0,
 assert not lines["halide-manual"]["agrees"] and 0.01 < lines["halide-manual"]["difference"] < 0.1, lines["halide-manual"]
 PYTHON
 
+# Nothing is compared; and the workspace that pipec's code asks for is known.
+"$directory/built/compare" --unchecked --size odd --launches 0 "$bench/cases.txt" blur built pipec halide-manual >unchecked
+[ "$(wc -l <unchecked)" -eq 2 ] && grep -q '"halide-manual", "workspace": [1-9]' unchecked && ! grep -q agrees unchecked
+"$directory/built/compare" --unchecked --size mid --launches 1 --samples 1 "$bench/cases.txt" blur built pipec |
+    grep -q '"pipec", "workspace": [1-9][0-9]*, "stream_us": \['
+
 # Agreement alone.
 rm built/halide-*/blur.so
 "$bench/run.sh" --built built --out out --size odd --launches 0 --no-torch | grep -q '^| blur | - | agrees | agrees |$'

@@ -3,9 +3,9 @@
 set -euo pipefail
 bench=$(cd "$(dirname "$0")/../../bench" && pwd)
 fail() { echo "$*" >&2; exit 1; }
-for script in "$bench"/*.sh; do
+for script in "$bench"/*.sh "$bench"/paper/*.sh; do
     bash -n "$script"
-    "$script" --help | grep -q "$(basename "$script") \[" || fail "$script --help"
+    "$script" --help | grep -q "$(basename "$script") .*\[" || fail "$script --help"
     status=0 && "$script" --no-such-option 2>/dev/null || status=$?
     [ $status -eq 2 ] || fail "$script: exit code $status for a wrong option"
 done

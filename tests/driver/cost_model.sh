@@ -27,6 +27,22 @@ run --cost-model paper --gpu v100 --tune-for R=64,C=64,N=10 --emit schedule blur
 check "sizes matter" test "$(cat .out)" != "$(cat v100.json)"
 run --cost-model paper -fsyntax-only blur.pipe; exits 0; is_silent # the GPU that is here, or the default
 
+# One strategy, where the model finds it worth its while; what else is given is not the model's to choose.
+for strategy in otptb otpw hybrid register_tile; do
+    run --cost-model time --gpu h100 --strategy $strategy --emit schedule blur.pipe; exits 0; is_silent
+    prints "\"strategy\": \"$strategy\""
+    check "$strategy and no other" sh -c "! sed 's/\"stage\"//; s/\"$strategy\"//' .out | grep -q '\"strategy\": \"'"
+done
+run --cost-model time --gpu h100 --strategy stage --emit schedule blur.pipe; exits 0
+check "stages alone" sh -c "! grep '\"strategy\"' .out | grep -qv stage"
+for part in 0.25 1; do
+    run --cost-model time --gpu h100 --strategy hybrid --frac-reg $part --emit schedule blur.pipe; exits 0
+    prints "\"frac_reg\": $part"
+done
+run --cost-model paper --gpu v100 --strategy otpw --emit schedule blur.pipe; exits 0; prints '"strategy": "otpw"'
+run --cost-model time --gpu h100 --strategy otptb --tile 8x8 --tune-for R=4096,C=4096 --emit schedule blur.pipe; exits 0
+prints '"tile": [8, 8, 1]'
+
 # A GPU of one's own; make knows its file.
 cat >my.toml <<'EOF2'
 name = "My GPU"
@@ -60,7 +76,9 @@ refused 1 "\`--tune-for\`: there is no size \`Q\`" --cost-model paper --gpu v100
 for wrong in R "R=" "R=x" "R=0" "R=-1" "R=1073741824" "=5" "R=5," ""; do
     refused 2 "is not the name of a size, =, and a positive integer" --cost-model paper --tune-for "$wrong"
 done
-refused 2 "\`--cost-model\` and \`--strategy\` exclude each other" --cost-model paper --strategy otpw
+refused 2 "\`--cost-model\` and \`--strategy\` exclude each other" --cost-model none --strategy otpw
+refused 2 "the cost model \`paper\` knows nothing of \`otptb\`" --cost-model paper --strategy otptb
+refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --cost-model time --strategy otpw --frac-reg 0.5
 refused 2 "\`--cost-model\` and \`--schedule\` exclude each other" --cost-model paper --schedule v100.json
 run --cost-model paper --target host blur.pipe; exits 2; says "\`--cost-model\`"; absent blur.cpp
 finish

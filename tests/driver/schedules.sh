@@ -35,6 +35,22 @@ prints '"tile": [2, 4, 1]'; prints '"block": [16, 16, 1]'; prints '"vector": 2';
 lines 2 '"strategy": "stage"' # a block of two dimensions is of no use for `flip`
 run --emit schedule --strategy otptb --tile 1 --tile 3 blur.pipe; prints '"tile": [3, 1, 1]' # the last one counts
 
+# Stages that would make tiles overlap too much stay out of a group.
+cat >chain.pipe <<'EOF'
+pipeline chain(img: float32[R + 8]) -> out: float32[R] {
+    a(x) = img(x) + img(x + 1) + img(x + 2)
+    b(x) = a(x) + a(x + 1) + a(x + 2)
+    c(x) = b(x) + b(x + 1) + b(x + 2)
+    out(x) = c(x) + c(x + 1) + c(x + 2)
+}
+EOF
+fused() { run --emit schedule --strategy otptb --block 32 --tile 1 "$@" chain.pipe; exits 0; is_silent; }
+fused; prints '"stages": ["a", "b", "c", "out"]'
+fused --overlap-threshold 0.1; prints '"stages": ["a", "b", "c", "out"]' # 2 + 4 + 6 points of 4 * 32
+fused --overlap-threshold 0.08; prints '"stages": ["a", "b", "c"]'; prints '"stages": ["out"]'
+fused --overlap-threshold 0.05; prints '"stages": ["a", "b"]'; prints '"stages": ["c", "out"]'
+fused --overlap-threshold 0; lines 4 '"strategy": "otptb"'
+
 # Options change the groups of a file, where these have them.
 run --emit schedule --schedule otpw.json --tile 4x16 blur.pipe; exits 0; lines 3 '"tile": [4, 16, 1]'
 run --emit cuda --load-cache cg blur.pipe; exits 0; prints "__ldcg("
@@ -76,6 +92,10 @@ refused 2 "nan is not between 0 and 1" --strategy hybrid --frac-reg nan
 refused 2 "65 is not between 0 and 64" --strategy register_tile --prefetch 65
 refused 2 "the strategy \`otpw\` has no \`--prefetch\`" --strategy otpw --prefetch 2
 refused 2 "there are: default, ca, cg" --load-cache l2
+refused 2 "\`--overlap-threshold -1\`: it is not negative" --strategy otptb --overlap-threshold -1
+refused 2 "\`--overlap-threshold\` is for a \`--strategy\` that fuses" --overlap-threshold 0.2
+refused 2 "\`--overlap-threshold\` is for a \`--strategy\` that fuses" --strategy stage --overlap-threshold 0.2
+refused 2 "\`--overlap-threshold\` is for a \`--strategy\` that fuses" --strategy otpw --cost-model time --overlap-threshold 0.2
 refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --strategy otpw --frac-reg 0.5
 refused 2 "\`--schedule\` and \`--strategy\` exclude each other" --strategy otpw --schedule otpw.json
 refused 2 "\`--schedule\` needs the name of a file" --schedule -

@@ -181,8 +181,14 @@ std::vector<Values> Call::results() {
 
 std::size_t Call::image_bytes() const {
     std::size_t sum = 0;
-    for (const Image& image : images_) sum += Values(image.info->type, image.placement.extents).bytes.size();
+    for (const Image& image : images_) sum += bytes_of(image);
     return sum;
+}
+
+std::size_t Call::bytes_of(const Image& image) {
+    std::size_t bytes = element_bytes(image.info->type);
+    for (const std::int64_t extent : image.placement.extents) bytes *= static_cast<std::size_t>(extent);
+    return bytes;
 }
 
 }  // namespace pipec::gpu

@@ -27,6 +27,7 @@ public:
     std::vector<Values> results();
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
     [[nodiscard]] std::size_t image_bytes() const;  ///< of all elements
+    [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
 
 private:
     struct Image {
@@ -38,6 +39,7 @@ private:
     };
     void add_image(const runner::abi::pipe_buffer_info& buffer, const std::vector<std::int64_t>& extents,
                    const Values* values);
+    static std::size_t bytes_of(const Image& image);  ///< of its elements
     void set_scalars(const Case& c);
     void add_workspace(bool fresh);
     std::vector<std::byte> content(const Image& image) const;

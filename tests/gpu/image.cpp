@@ -176,6 +176,10 @@ std::vector<std::byte> Placement::scattered(const Values& values) const {
     for_each_row(extents, strides, [&](std::int64_t number, std::int64_t offset) {
         const std::byte* from = values.bytes.data() + static_cast<std::size_t>(number) * element;
         std::byte* to = block.data() + first + static_cast<std::size_t>(offset) * element;
+        if (step == 1) {
+            std::memcpy(to, from, static_cast<std::size_t>(length) * element);
+            return;
+        }
         for (std::int64_t i = 0; i < length; ++i, from += element, to += static_cast<std::size_t>(step) * element) {
             std::memcpy(to, from, element);
         }
@@ -188,6 +192,12 @@ void Placement::gather(std::vector<std::byte>& block, Values& values) const {
     for_each_row(extents, strides, [&](std::int64_t number, std::int64_t offset) {
         std::byte* to = values.bytes.data() + static_cast<std::size_t>(number) * element;
         std::byte* from = block.data() + first + static_cast<std::size_t>(offset) * element;
+        if (step == 1) {
+            const std::size_t size = static_cast<std::size_t>(length) * element;
+            std::memcpy(to, from, size);
+            std::fill_n(from, size, kPattern);
+            return;
+        }
         for (std::int64_t i = 0; i < length; ++i, to += element, from += static_cast<std::size_t>(step) * element) {
             std::memcpy(to, from, element);
             std::fill_n(from, element, kPattern);

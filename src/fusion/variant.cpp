@@ -1,0 +1,107 @@
+#include "fusion/variant.h"
+
+#include <algorithm>
+
+namespace pipec::fusion {
+
+namespace {
+
+StageGraph stage_graph(const ir::Pipeline& pipeline, const std::vector<poly::Dependence>& dependences) {
+    StageGraph graph(pipeline.stages.size());
+    for (const poly::Dependence& d : dependences) {
+        if (d.source.kind != ir::Source::Kind::Stage) continue;
+        std::vector<int>& reads = graph[static_cast<std::size_t>(d.reader)];
+        if (std::find(reads.begin(), reads.end(), d.source.index) == reads.end()) reads.push_back(d.source.index);
+    }
+    return graph;
+}
+
+std::vector<int> numbers_of(const ir::Pipeline& pipeline, const std::set<std::string>& names) {
+    std::vector<int> result;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        if (names.count(pipeline.stages[s].name) > 0) result.push_back(static_cast<int>(s));
+    }
+    return result;
+}
+
+/// Of the stages that are left.
+std::vector<std::set<int>> inside_of(const ir::Pipeline& pipeline, const std::vector<int>& inside) {
+    std::vector<std::set<int>> result;
+    const std::vector<StageSources> all = stage_sources(pipeline, inside);
+    for (std::size_t s = 0; s < all.size(); ++s) {
+        if (!std::binary_search(inside.begin(), inside.end(), static_cast<int>(s))) result.push_back(all[s].inside);
+    }
+    return result;
+}
+
+}  // namespace
+
+Variant::Variant(const ir::Pipeline& pipeline, const poly::Model& model, std::set<std::string> inside,
+                 poly::Dependences& dependences, const CostModel& cost, const FusionOptions& options)
+    : cost_(cost),
+      options_(options),
+      inside_(std::move(inside)),
+      inlined_(inline_stages(pipeline, model, numbers_of(pipeline, inside_))),
+      dependences_(
+          dependences.of(inlined_.pipeline, inlined_.model, inside_of(pipeline, numbers_of(pipeline, inside_)))),
+      graph_(stage_graph(inlined_.pipeline, dependences_)),
+      facts_(stage_facts(inlined_.pipeline, inlined_.model, dependences_,
+                         options.sizes.empty() ? usual_sizes(inlined_.pipeline) : options.sizes)) {}
+
+std::vector<GroupChoice>& Variant::choices(const std::vector<int>& stages) {
+    const auto [place, is_new] = choices_.try_emplace(stages);
+    if (is_new) place->second = judged(stages, cost_);
+    return place->second;
+}
+
+std::optional<double> Variant::cost(const std::vector<int>& stages) {
+    const std::vector<GroupChoice>& all = choices(stages);
+    return all.empty() ? std::nullopt : std::optional(all.front().cost);
+}
+
+void Variant::refine(const std::vector<int>& stages) {
+    if (!options_.refined || !refined_.insert(stages).second) return;
+    std::vector<GroupChoice> more = judged(stages, options_.refined);
+    if (!more.empty()) choices_[stages] = std::move(more);
+}
+
+bool Variant::is_legal(const std::vector<int>& stages, const IsLegal& legal) {
+    const GroupSchedule& schedule = best(stages);
+    if (!legal || schedule.strategy == Strategy::Stage || accepted_.count(stages) > 0) return true;
+    if (!legal(inlined_.pipeline, inlined_.model, dependences_, schedule)) return false;
+    accepted_.insert(stages);
+    return true;
+}
+
+void Variant::refuse(const std::vector<int>& stages) {
+    std::vector<GroupChoice>& all = choices_.at(stages);
+    const Strategy refused = all.front().schedule.strategy;
+    all.erase(all.begin());
+    if (!all.empty()) return;
+    refused_[stages].push_back(refused);
+    all = judged(stages, cost_);
+}
+
+std::vector<GroupChoice> Variant::judged(const std::vector<int>& stages, const CostModel& model) const {
+    const bool possible = std::all_of(stages.begin(), stages.end(), [&](int s) {
+        return options_.chooses_storage || facts_[static_cast<std::size_t>(s)].pure;
+    });
+    if (possible) {
+        auto group = poly::make_group(inlined_.pipeline, inlined_.model, dependences_, stages);
+        if (auto* legal = std::get_if<poly::Group>(&group)) {
+            std::vector<Strategy> allowed = options_.strategies;
+            if (const auto refused = refused_.find(stages); refused != refused_.end()) {
+                for (const Strategy strategy : refused->second) std::erase(allowed, strategy);
+            }
+            std::vector<GroupChoice> choices =
+                model(inlined_.pipeline, group_facts(std::move(*legal), facts_), allowed);
+            if (!choices.empty()) return choices;
+        }
+    }
+    if (stages.size() > 1) return {};
+    GroupSchedule by_itself;  // it is in every grouping
+    by_itself.stages = {inlined_.pipeline.stages[static_cast<std::size_t>(stages.front())].name};
+    return {{0, by_itself}};
+}
+
+}  // namespace pipec::fusion

@@ -349,11 +349,11 @@ ir::Expr Rewriter::addend_first(const ir::Expr& e, const ir::Binary& n) {
 }
 
 /// Both operands cut off at the same constant: the result is, once. (Of floats a NaN would come out otherwise.) A
-/// quotient cut off at a constant is the quotient of what is cut off.
+/// quotient of data cut off at a constant is the quotient of what is cut off.
 ir::Expr Rewriter::fold_extremum(const ir::Expr& e, const ir::Binary& n) {
     if (n.a == n.b) return n.a;
     const auto* a = ir::as<ir::Binary>(n.a);
-    if (const auto limit = ir::as_int(n.b); limit && a != nullptr && a->op == BinaryOp::Div) {
+    if (const auto limit = ir::as_int(n.b); limit && a != nullptr && a->op == BinaryOp::Div && !is_affine(n.a)) {
         // min(x / d, c) is min(x, c d + d - 1) / d: a division by a power of two and an addition behind it, as of a
         // table's address, are one instruction.
         const auto divisor = ir::as_int(a->b);

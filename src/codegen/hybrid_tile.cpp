@@ -7,6 +7,7 @@
 
 #include "codegen/shared_memory.h"
 #include "ir/build.h"
+#include "support/integers.h"
 
 namespace pipec::codegen {
 
@@ -42,6 +43,27 @@ void HybridTile::split(double fraction) {
             std::llround(fraction * static_cast<double>(size_[split_dim]) / static_cast<double>(scale * lanes));
         const auto known = most.try_emplace(scale, wanted).first;
         known->second = std::min(known->second, p.extent[*p.split].count / lanes);
+    }
+    // What is in shared memory is computed first, from nothing but shared memory: of a source with another scale fewer
+    // iterations may then be in registers.
+    const auto shared_end = [&](const Member& m) {  // beyond the shared points, from the tile's first coordinate on
+        const Part& p = part(m);
+        const poly::TileExtent& extent = p.extent[*p.split];
+        return extent.first + extent.count - most.at(m.alignment[*p.split].scale) * lanes;
+    };
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (const poly::GroupEdge& edge : space.group.edges) {
+            const Member &m = member(edge.reader), &source = member(edge.producer);
+            if (!part(m).split || !part(source).split) continue;
+            const std::int64_t scale = source.alignment[*part(source).split].scale;
+            const std::int64_t last = (shared_end(m) - 1) * m.alignment[*part(m).split].scale;
+            std::int64_t& iterations = most.at(scale);
+            if (iterations == 0 || floor_quotient(last + edge.distance[split_dim].hi, scale) < shared_end(source))
+                continue;
+            --iterations;
+            changed = true;
+        }
     }
     for (const Member& m : space.members) {
         Part& p = part(m);

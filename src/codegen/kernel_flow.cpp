@@ -292,6 +292,13 @@ private:
         for (State& state : arrays_) state.stored = state.dirty = false;
     }
     void visit(const For& s) {
+        // What an iteration reads may be what earlier ones wrote, further down: whether they did is for each element to
+        // say.
+        for_each_stmt(s.body, [&](const Stmt& stmt) {
+            const auto* store = std::get_if<Store>(&stmt.value);
+            if (store != nullptr && store->array.kind == ir::Source::Kind::Local)
+                arrays_[static_cast<std::size_t>(store->array.index)].written = true;
+        });
         walk(s.body);
         walk(s.body);
     }

@@ -6,6 +6,7 @@
 
 #include "codegen/hybrid_kernel.h"
 #include "codegen/register_tile.h"
+#include "codegen/stream_kernel.h"
 #include "codegen/text.h"
 #include "codegen/tile_kernel.h"
 #include "fusion/inline.h"
@@ -75,10 +76,12 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
                                                    const SourceManager& sources) {
     const bool in_registers =
         schedule.strategy == fusion::Strategy::Hybrid || schedule.strategy == fusion::Strategy::RegisterTile;
+    const bool by_rows = schedule.strategy == fusion::Strategy::Stream;
     for (const int stage : group.stages) {
         const ir::Stage& member = program.pipeline.stages.at(static_cast<std::size_t>(stage));
-        if (in_registers && std::holds_alternative<ir::Accumulate>(member.definition))
-            return fmt::format("`{}` accumulates, which takes shared memory", member.name);
+        if (!(in_registers || by_rows) || !std::holds_alternative<ir::Accumulate>(member.definition)) continue;
+        return fmt::format("`{}` accumulates, which takes {}", member.name,
+                           by_rows ? "a whole tile at once" : "shared memory");
     }
     std::variant<kernel::Step, std::string> result;
     switch (schedule.strategy) {
@@ -86,6 +89,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
         case fusion::Strategy::Otpw: result = tile_step(program, group, schedule); break;
         case fusion::Strategy::Hybrid: result = hybrid_step(program, group, schedule); break;
         case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule); break;
+        case fusion::Strategy::Stream: result = stream_step(program, group, schedule); break;
         case fusion::Strategy::Stage: return "it computes one stage by itself, not a group";
     }
     auto* step = std::get_if<kernel::Step>(&result);

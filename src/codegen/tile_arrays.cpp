@@ -89,17 +89,8 @@ Rewriter::Hook TileArrays::reads() {
         if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
         const TileSpace::Member* m = space_.member(read->source.index);
         if (m == nullptr) return e;
-        Rewriter& rewriter = space_.rewriter;
-        std::vector<ir::Expr> offset;
-        for (std::size_t d = 0; d < read->indices.size(); ++d) {
-            const Linear first = space_.first(*m, d);
-            if (auto sum = rewriter.linear(read->indices[d]))
-                offset.push_back(rewriter.expr(sum->add(first, -1)));
-            else
-                offset.push_back(
-                    rewriter.unique(ir::binary(ir::BinaryOp::Sub, read->indices[d], rewriter.expr(first))));
-        }
-        return ir::read({ir::Source::Kind::Local, of(*m)}, e->type, indices(*m, offset), e->range);
+        return ir::read({ir::Source::Kind::Local, of(*m)}, e->type, indices(*m, space_.offsets(*m, read->indices)),
+                        e->range);
     };
 }
 

@@ -106,8 +106,6 @@ private:
     void store_row(kernel::Body& body, const Member& m, const std::vector<ir::Expr>& offset,
                    const std::vector<ir::Expr>& values);
 
-    ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
-    ir::Expr coordinate(const Member& m, std::size_t dim, const ir::Expr& offset);
     ir::Expr moved(const ir::Expr& offset, std::int64_t by);
     [[nodiscard]] Rewriter& rewriter() { return space_.rewriter; }
 
@@ -134,31 +132,12 @@ ir::Expr TileKernel::moved(const ir::Expr& offset, std::int64_t by) {
     return rewriter().expr(sum);
 }
 
-ir::Expr TileKernel::coordinate(const Member& m, std::size_t dim, const ir::Expr& offset) {
-    return rewriter().expr(space_.first(m, dim).add(*rewriter().linear(offset), 1));
-}
-
-/// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
-ir::Expr TileKernel::owned(const Member& m, const std::vector<ir::Expr>& offset) {
-    ir::Expr result = space_.writes(m);
-    for (std::size_t d = 0; d < offset.size(); ++d) {
-        if (m.alignment[d].dim < 0) continue;
-        const poly::TileExtent& extent = m.extent[d];
-        const std::int64_t n = space_.points(m, d);
-        if (extent.first < 0) result = both(result, ir::binary(BinaryOp::Ge, offset[d], constant(-extent.first)));
-        if (extent.first + extent.count > n) {
-            result = both(result, ir::binary(BinaryOp::Lt, offset[d], constant(n - extent.first)));
-        }
-    }
-    return result;
-}
-
 /// The point is in the member's domain.
 ir::Expr TileKernel::inside(const Member& m, const std::vector<ir::Expr>& offset) {
     ir::Expr result;
     Rewriter::Bindings point;
     for (std::size_t d = 0; d < offset.size(); ++d) {
-        const ir::Expr at = coordinate(m, d, offset[d]);
+        const ir::Expr at = space_.coordinate(m, d, offset[d]);
         point[m.definition.dims[d].var] = at;
         result = both(result, space_.inside(m, d, at));
     }
@@ -172,7 +151,7 @@ ir::Expr TileKernel::inside_interior(const Member& m, const Patch& patch) {
     for (std::size_t d = 0; d < patch.first.size(); ++d) {
         if (m.alignment[d].dim < 0) continue;
         const std::string name = space_.name(m, d) + "_inner_";
-        const ir::Expr at = coordinate(m, d, patch.first[d]);
+        const ir::Expr at = space_.coordinate(m, d, patch.first[d]);
         const ir::Expr last = d == columns ? moved(at, patch.columns - 1) : at;
         const poly::Interval& box = m.interior.box[d];
         result = both(result, ir::binary(BinaryOp::Ge, at, space_.build.argument(name + "begin", box.lo)));
@@ -295,7 +274,7 @@ void TileKernel::compute(kernel::Body& body, const Members& together, const Patc
         for (const std::vector<ir::Expr>& offset : offsets) {
             Rewriter::Bindings point;
             for (std::size_t d = 0; d < offset.size(); ++d) {
-                point[m->definition.dims[d].var] = coordinate(*m, d, offset[d]);
+                point[m->definition.dims[d].var] = space_.coordinate(*m, d, offset[d]);
             }
             values.push_back(
                 rewriter().instance(known == Known::Nothing ? m->value : m->interior.value, point, arrays_.reads()));
@@ -330,12 +309,12 @@ void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vecto
     for (std::size_t i = 0; i < values.size(); ++i) {
         std::vector<ir::Expr> at = offset, point;
         if (columns) at[*columns] = moved(at[*columns], static_cast<std::int64_t>(i));
-        for (std::size_t d = 0; d < at.size(); ++d) point.push_back(coordinate(m, d, at[d]));
+        for (std::size_t d = 0; d < at.size(); ++d) point.push_back(space_.coordinate(m, d, at[d]));
         local.push_back({{ir::Source::Kind::Local, arrays_.of(m)}, arrays_.indices(m, at)});
         global.push_back({{ir::Source::Kind::Stage, m.stage}, std::move(point)});
     }
     if (m.is_read) packs_.store(body, local, values);
-    if (m.live) packs_.store(KernelBuilder::guarded(body, owned(m, offset)), global, values);
+    if (m.live) packs_.store(KernelBuilder::guarded(body, space_.owned(m, offset)), global, values);
 }
 
 // -------------------------------------------------------------------------------------------------------------- stages

@@ -123,6 +123,36 @@ Linear TileSpace::first(const Member& m, std::size_t dim) {
     return sum;
 }
 
+ir::Expr TileSpace::coordinate(const Member& m, std::size_t dim, const ir::Expr& offset) {
+    return rewriter.expr(first(m, dim).add(*rewriter.linear(offset), 1));
+}
+
+std::vector<ir::Expr> TileSpace::offsets(const Member& m, const std::vector<ir::Expr>& indices) {
+    std::vector<ir::Expr> offsets;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+        const Linear begin = first(m, d);
+        if (auto sum = rewriter.linear(indices[d]))
+            offsets.push_back(rewriter.expr(sum->add(begin, -1)));
+        else
+            offsets.push_back(rewriter.unique(difference(indices[d], rewriter.expr(begin))));
+    }
+    return offsets;
+}
+
+ir::Expr TileSpace::owned(const Member& m, const std::vector<ir::Expr>& offset) {
+    ir::Expr result = writes(m);
+    for (std::size_t d = 0; d < offset.size(); ++d) {
+        if (m.alignment[d].dim < 0) continue;
+        const poly::TileExtent& extent = m.extent[d];
+        const std::int64_t n = points(m, d);
+        if (extent.first < 0) result = both(result, ir::binary(BinaryOp::Ge, offset[d], constant(-extent.first)));
+        if (extent.first + extent.count > n) {
+            result = both(result, ir::binary(BinaryOp::Lt, offset[d], constant(n - extent.first)));
+        }
+    }
+    return result;
+}
+
 bool TileSpace::has(const Member& m, std::size_t group_dim) {
     return std::any_of(m.alignment.begin(), m.alignment.end(),
                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(group_dim); });

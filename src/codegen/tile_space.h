@@ -103,6 +103,11 @@ public:
     [[nodiscard]] Linear origin(const Member& m, std::size_t dim);
     /// The first point that the team computes: of the tile and its reach, or of a whole dimension.
     [[nodiscard]] Linear first(const Member& m, std::size_t dim);
+    /// The coordinate of a point whose offset is from that first one, and the offsets of a point that a read means.
+    ir::Expr coordinate(const Member& m, std::size_t dim, const ir::Expr& offset);
+    std::vector<ir::Expr> offsets(const Member& m, const std::vector<ir::Expr>& indices);
+    /// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
+    ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
     /// Whether the member has a dimension that is aligned with this one of the group.
     [[nodiscard]] static bool has(const Member& m, std::size_t group_dim);
     /// The name of a member's dimension.

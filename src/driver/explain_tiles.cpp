@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "fusion/march.h"
 #include "support/integers.h"
 
 namespace pipec::driver::explain {
@@ -35,6 +36,11 @@ void cut_scratch_tile(const GroupFacts& facts, GroupReport& report) {
         const std::int64_t points = axis > 2 ? 1 : std::int64_t{report.schedule.tile[axis]} * lanes[axis];
         report.tile.push_back(round_up(points, facts.units[g]));
     }
+}
+
+void cut_strip(const GroupFacts& facts, GroupReport& report) {
+    const auto march = fusion::make_march(facts.group, report.schedule.block, report.schedule.tile);
+    report.tile = std::get<fusion::March>(march).size;  // there is code for it
 }
 
 /// Points, in group coordinates, that reads of inputs and of other kernels reach beyond a tile in one dimension.
@@ -131,6 +137,8 @@ void describe_tiles(const GroupFacts& facts, GroupReport& report) {
     if (report.schedule.strategy == Strategy::Stage || facts.extents.empty()) return;
     if (report.schedule.strategy == Strategy::RegisterTile) {
         cut_register_tile(facts, report);
+    } else if (report.schedule.strategy == Strategy::Stream) {
+        cut_strip(facts, report);
     } else {
         cut_scratch_tile(facts, report);
     }

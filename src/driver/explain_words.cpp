@@ -88,9 +88,10 @@ std::string meaning(Strategy strategy) {
         case Strategy::Otptb: return "overlapped tiles, one for each block, in shared memory";
         case Strategy::Otpw: return "overlapped tiles, one for each warp, in shared memory";
         case Strategy::Hybrid: return "overlapped tiles, one for each warp, in registers and shared memory";
-        case Strategy::RegisterTile: break;
+        case Strategy::RegisterTile: return "overlapped tiles, one for each warp, in registers only";
+        case Strategy::Stream: break;
     }
-    return "overlapped tiles, one for each warp, in registers only";
+    return "strips, one for each block, row by row, with windows of rows in shared memory";
 }
 
 std::string parameters(const GroupSchedule& s) {
@@ -103,6 +104,11 @@ std::string parameters(const GroupSchedule& s) {
             parts.push_back(plural(static_cast<std::size_t>(s.tile[1]), "row"));
             if (s.tile[2] > 1) parts.push_back(plural(static_cast<std::size_t>(s.tile[2]), "plane"));
         }
+    } else if (s.strategy == Strategy::Stream) {
+        parts.push_back(fmt::format("blocks of {} threads", shape(s.block)));
+        if (s.tile[0] > 1) parts.push_back(plural(static_cast<std::size_t>(s.tile[0]), "column") + " of a thread");
+        parts.push_back(plural(static_cast<std::size_t>(s.tile[1]), "step"));
+        if (s.tile[2] > 1) parts.push_back(plural(static_cast<std::size_t>(s.tile[2]), "plane"));
     } else if (has(fusion::Field::Block)) {
         parts.push_back(fmt::format("blocks of {} threads", shape(s.block)));
         parts.push_back(fmt::format("{} points of a thread", shape(s.tile)));

@@ -85,9 +85,12 @@ const char* help(Field field) {
     return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";
 }
 
-bool is_the_papers(fusion::Strategy strategy) {
-    return strategy == fusion::Strategy::Stage || strategy == fusion::Strategy::Otpw ||
-           strategy == fusion::Strategy::Hybrid;
+/// Whether a model can choose the tiles of a strategy.
+bool knows(CostModelName model, fusion::Strategy strategy) {
+    using fusion::Strategy;
+    if (model == CostModelName::Time) return strategy != Strategy::Stream;
+    return model == CostModelName::None || strategy == Strategy::Stage || strategy == Strategy::Otpw ||
+           strategy == Strategy::Hybrid;
 }
 
 }  // namespace
@@ -116,8 +119,8 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
     add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
         [&options](const std::string& text) { options.file = text; });
     add("--strategy", "NAME",
-        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid or register_tile; with "
-        "--cost-model those that the model finds best",
+        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid, register_tile or "
+        "stream; with --cost-model those that the model finds best",
         [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
     add("--overlap-threshold", "F",
         "With --strategy: only groups in which the points that several tiles compute are at most this part of the "
@@ -156,8 +159,9 @@ std::optional<std::string> inconsistency(const ScheduleOptions& options) {
             return fmt::format("`{}` and `{}` exclude each other", *given, other);
         }
     }
-    if (options.strategy && model == CostModelName::Paper && !is_the_papers(*options.strategy)) {
-        return fmt::format("the cost model `paper` knows nothing of `{}`", name(*options.strategy));
+    if (options.strategy && model && !knows(*model, *options.strategy)) {
+        return fmt::format("the cost model `{}` knows nothing of `{}`",
+                           *model == CostModelName::Paper ? "paper" : "time", name(*options.strategy));
     }
     if (options.overlap_threshold && (!trial || options.strategy == fusion::Strategy::Stage)) {
         return "`--overlap-threshold` is for a `--strategy` that fuses as many stages as can be";

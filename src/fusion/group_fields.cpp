@@ -12,8 +12,8 @@ namespace pipec::fusion {
 
 namespace {
 
-constexpr std::array kStrategies{Strategy::Stage, Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid,
-                                 Strategy::RegisterTile};
+constexpr std::array kStrategies{Strategy::Stage,  Strategy::Otptb,        Strategy::Otpw,
+                                 Strategy::Hybrid, Strategy::RegisterTile, Strategy::Stream};
 constexpr std::array kCaches{LoadCache::Default, LoadCache::Ca, LoadCache::Cg};
 constexpr std::array<std::string_view, 3> kAxes{"x", "y", "z"};
 

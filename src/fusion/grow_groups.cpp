@@ -130,6 +130,10 @@ GroupSchedule default_group(Strategy strategy, int rank) {
             group.block = {64, 1, 1};
             group.tile = is_line ? std::array{4, 1, 1} : std::array{4, 8, 1};
             break;
+        case Strategy::Stream:
+            group.block = {128, is_line ? 1 : 4, 1};
+            group.tile = {2, is_line ? 1 : 16, 1};
+            break;
     }
     return group;
 }

@@ -38,9 +38,10 @@ std::string_view name(Strategy strategy) {
         case Strategy::Otptb: return "otptb";
         case Strategy::Otpw: return "otpw";
         case Strategy::Hybrid: return "hybrid";
-        case Strategy::RegisterTile: break;
+        case Strategy::RegisterTile: return "register_tile";
+        case Strategy::Stream: break;
     }
-    return "register_tile";
+    return "stream";
 }
 
 Schedule stage_schedule(const ir::Pipeline& pipeline) {

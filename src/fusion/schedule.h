@@ -14,13 +14,14 @@
 namespace pipec::fusion {
 
 enum class Strategy : std::uint8_t {
-    Stage,        ///< one kernel for one stage, through global memory: always legal
-    Otptb,        ///< overlapped tiles in shared memory, one for each thread block
-    Otpw,         ///< overlapped tiles in shared memory, one for each warp
-    Hybrid,       ///< as Otpw, a part of each tile in registers (paper, section "Hybrid Tiling")
-    RegisterTile  ///< one overlapped tile for each warp, in registers only
+    Stage,         ///< one kernel for one stage, through global memory: always legal
+    Otptb,         ///< overlapped tiles in shared memory, one for each thread block
+    Otpw,          ///< overlapped tiles in shared memory, one for each warp
+    Hybrid,        ///< as Otpw, a part of each tile in registers (paper, section "Hybrid Tiling")
+    RegisterTile,  ///< one overlapped tile for each warp, in registers only
+    Stream         ///< a strip for each block, which marches along it; windows of rows in shared memory
 };
-/// "stage", "otptb", "otpw", "hybrid", "register_tile".
+/// "stage", "otptb", "otpw", "hybrid", "register_tile", "stream".
 std::string_view name(Strategy strategy);
 
 /// How inputs and stages in global memory are read: the compiler's choice, through L1 (transactions of 128 bytes), or
@@ -33,7 +34,7 @@ struct GroupSchedule {
     Strategy strategy = Strategy::Stage;
     std::array<int, 3> block{32, 8, 1};  ///< threads of a block
     /// Points of a thread. For RegisterTile: x is the number of adjacent columns of a lane, y and z the tile's rows and
-    /// planes.
+    /// planes. For Stream y is the number of steps of a march.
     std::array<int, 3> tile{1, 1, 1};
     int vector = 1;       ///< Otptb, Otpw: adjacent columns that a lane computes and moves at once; divides tile[0]
     int split = 0;        ///< Hybrid: the dimension (0, 1, 2: x, y, z) that is cut into shared memory and registers

@@ -48,6 +48,18 @@ std::string refusal(const GroupSchedule& group) {
     }
 }
 
+TEST(Strips, SayWhyTheyAreImpossible) {
+    const std::string who = "`stream` is impossible for the group of `a`: ";
+    GroupSchedule group = chain(Strategy::Stream);
+    group.block = {4, 8, 1};
+    EXPECT_EQ(refusal(group), who + "its blocks compute 4 columns, but the least that an output takes is 7");
+    group.block = {1024, 1, 1};
+    EXPECT_EQ(refusal(group), "");
+    group.block = {128, 8, 1};
+    group.tile = {16, 1, 1};
+    EXPECT_EQ(refusal(group), who + "its windows take 417376 bytes of shared memory, but a block has 232448");
+}
+
 TEST(Tiles, SayWhyTheyAreImpossible) {
     const std::string who = "`otptb` is impossible for the group of `a`: ";
     GroupSchedule group = chain(Strategy::Otptb);

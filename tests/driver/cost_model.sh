@@ -78,6 +78,7 @@ for wrong in R "R=" "R=x" "R=0" "R=-1" "R=1073741824" "=5" "R=5," ""; do
 done
 refused 2 "\`--cost-model\` and \`--strategy\` exclude each other" --cost-model none --strategy otpw
 refused 2 "the cost model \`paper\` knows nothing of \`otptb\`" --cost-model paper --strategy otptb
+refused 2 "the cost model \`time\` knows nothing of \`stream\`" --cost-model time --strategy stream
 refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --cost-model time --strategy otpw --frac-reg 0.5
 refused 2 "\`--cost-model\` and \`--schedule\` exclude each other" --cost-model paper --schedule v100.json
 run --cost-model paper --target host blur.pipe; exits 2; says "\`--cost-model\`"; absent blur.cpp

@@ -40,6 +40,8 @@ prints 'impossible: `out` reads `curve` in dimension `v` at no constant'; prints
 run explain --strategy register_tile --tile 4x8 blur.pipe; exits 0
 prints "in registers only"; prints "with lanes that serve their neighbours 8 x 128"; prints "rows  registers"
 run explain --strategy register_tile --tile 4x8 --prefetch 2 blur.pipe; exits 0; prints "8 rows, 2 rows fetched ahead"
+run explain --strategy stream --block 64x2 --tile 2x8x1 blur.pipe; exits 0; prints "16 x 126 (x, y)"
+prints "2 columns of a thread, 8 steps"; prints "with windows of rows in shared memory"
 run explain --strategy hybrid --frac-reg 0.5 blur.pipe; exits 0; prints "50% of x in registers"
 prints "registers and shared memory, "
 run --emit schedule --strategy otptb blur.pipe -o blur.json; exits 0

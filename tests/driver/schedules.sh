@@ -63,6 +63,17 @@ run --emit cuda --strategy register_tile --tile 4x4 --prefetch 4 blur.pipe; exit
 run --emit cuda --strategy register_tile --tile 4x4 --prefetch 4 --load-cache cg blur.pipe; prints "copy_async<16, false>("
 run --emit cuda --strategy register_tile --tile 4x4 blur.pipe; exits 0; check "no copies" sh -c '! grep -q copy_async .out'
 
+# Windows of rows in shared memory.
+run --emit schedule --strategy stream --block 64x2 --tile 1x8 blur.pipe; exits 0
+prints '"strategy": "stream"'; prints '"block": [64, 2, 1]'; prints '"tile": [1, 8, 1]'
+cp .out stream.json
+run --emit cuda --strategy stream --block 64x2 --tile 1x8 blur.pipe; cp .out stream.cu
+run --emit cuda --schedule stream.json blur.pipe; check "a march and its file are one" cmp .out stream.cu
+run --emit kernel --schedule stream.json blur.pipe; exits 0; prints "for step"; prints "barrier block"
+refused_field() { run --schedule "$1" blur.pipe -o new.cu; exits 1; says "$2"; absent new.cu; }
+sed '0,/"strategy": "stream",/s//"strategy": "stream", "vector": 4,/' stream.json >vector.json
+refused_field vector.json "the strategy \`stream\` has no \`vector\`"
+
 # It reaches objects and the code on disk, and make knows the file.
 run --schedule otpw.json -MMD blur.pipe; exits 0; exists blur.cu blur.h; check "a kernel of warps" grep -q __syncwarp blur.cu
 check "make knows the schedule" grep -qx '  otpw.json' blur.d
@@ -78,7 +89,7 @@ run -fsyntax-only --schedule otpw.json blur.pipe; exits 0; is_silent
 # What is wrong with options.
 refused() { local code=$1 words=$2; shift 2; run "$@" -o new.cu blur.pipe; exits "$code"; says "$words"; absent new.cu new.h; }
 refused 2 "\`--strategy otpx\`: \`otpx\` is no strategy; did you mean \`otpw\`?" --strategy otpx
-refused 2 "there are: stage, otptb, otpw, hybrid, register_tile" --strategy fast
+refused 2 "there are: stage, otptb, otpw, hybrid, register_tile, stream" --strategy fast
 refused 2 "\`--tile 0\`: 0 is not between 1 and 4096" --strategy otpw --tile 0
 refused 2 "at most three sizes" --strategy otpw --tile 1x1x1x1
 refused 2 "\`1.5\` is no integer" --strategy otpw --tile 1.5

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <set>
+#include <tuple>
 
 #include "fusion/inline.h"
 #include "support/render.h"
@@ -85,6 +87,40 @@ TEST_P(Automatic, WhatCodeGenerationRefusesIsNotInTheSchedule) {
     }
 }
 
+/// What is known of a stage from another form of the pipeline is what would be found again.
+TEST_P(Automatic, DependencesAreFoundOnceForAllForms) {
+    for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i) {
+        const ir::Pipeline& pipeline = compiled_.pipelines[i];
+        poly::Dependences known;
+        for (const std::vector<int>& inside :
+             {std::vector<int>{}, cheap_stages(pipeline), repeatable_stages(pipeline)}) {
+            const Inlined left = inline_stages(pipeline, compiled_.models[i], inside);
+            std::vector<std::set<int>> inside_of;
+            const std::vector<StageSources> sources = stage_sources(pipeline, inside);
+            for (std::size_t s = 0; s < sources.size(); ++s) {
+                if (std::find(inside.begin(), inside.end(), static_cast<int>(s)) == inside.end())
+                    inside_of.push_back(sources[s].inside);
+            }
+            const auto actual = known.of(left.pipeline, left.model, inside_of);
+            const auto expected = poly::find_dependences(left.pipeline, left.model);
+            ASSERT_EQ(actual.size(), expected.size());
+            for (std::size_t k = 0; k < actual.size(); ++k) {
+                EXPECT_EQ(actual[k].reader, expected[k].reader);
+                EXPECT_EQ(actual[k].source, expected[k].source);
+                ASSERT_EQ(actual[k].indices.size(), expected[k].indices.size());
+                for (std::size_t d = 0; d < actual[k].indices.size(); ++d) {
+                    const auto &a = actual[k].indices[d], &b = expected[k].indices[d];
+                    ASSERT_EQ(a.has_value(), b.has_value());
+                    if (a) {
+                        EXPECT_EQ(std::tie(a->dim, a->num, a->den, a->lo, a->hi),
+                                  std::tie(b->dim, b->num, b->den, b->lo, b->hi));
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
     for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i) {
         FusionOptions options;
@@ -92,6 +128,50 @@ TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
         const FusionResult result = fuse(compiled_.pipelines[i], compiled_.models[i], model_, nullptr, options);
         EXPECT_TRUE(result.schedule.groups.empty());
     }
+}
+
+/// Each stage in a kernel of its own, which costs what its arrays say.
+std::vector<std::string> inlined_by(const std::string& text, double (*cost_of_arrays)(std::size_t)) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
+    EXPECT_EQ(render_text(compiled.diags, sources), "");
+    const CostModel model = [cost_of_arrays](const ir::Pipeline& pipeline, const GroupFacts& facts,
+                                             const std::vector<Strategy>&) -> std::vector<GroupChoice> {
+        if (facts.group.stages.size() > 1) return {};
+        std::set<ir::Source> arrays;
+        for (const Load* load : global_loads(facts, 0)) arrays.insert(load->source);
+        GroupSchedule by_itself;
+        by_itself.stages = {pipeline.stages[static_cast<std::size_t>(facts.group.stages.front())].name};
+        return {{cost_of_arrays(arrays.size()), by_itself}};
+    };
+    FusionOptions options;
+    options.chooses_storage = true;
+    return fuse(compiled.pipelines.at(0), compiled.models.at(0), model, nullptr, options).schedule.inlined;
+}
+
+TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
+    // `w` reads more than once, so that it is not repeated without being asked about.
+    const std::string text = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: float32[R, C], b: float32[R, C] {
+    w(x, y) = img(x, y) * img(x + 1, y + 1)
+    a(x, y) = w(x, y) + w(x + 1, y)
+    b(x, y) = w(x, y) * w(x, y + 1)
+})";
+    EXPECT_EQ(inlined_by(text, [](std::size_t arrays) { return 1.0 + static_cast<double>(arrays); }),
+              std::vector<std::string>{"w"});
+    EXPECT_EQ(inlined_by(text, [](std::size_t) { return 0.0; }), std::vector<std::string>{});
+}
+
+TEST(Storage, WhatIsMadeOfManyArraysIsStoredWhereThatIsCheaper) {
+    // `m` and `n` are inside of `out` at first; only `m` takes values of three arrays.
+    const std::string text = R"(pipeline p(a: float32[R, C], b: float32[R, C], c: float32[R, C], d: float32[R, C])
+    -> out: float32[R, C] {
+    m(x, y) = a(x, y) * b(x, y) + c(x, y)
+    n(x, y) = d(x, y) * 2
+    out(x, y) = m(x, y) + n(x, y)
+})";
+    const auto square = [](std::size_t arrays) { return static_cast<double>(arrays * arrays); };
+    EXPECT_EQ(inlined_by(text, square), std::vector<std::string>{"n"});
+    EXPECT_EQ(inlined_by(text, [](std::size_t) { return 1.0; }), (std::vector<std::string>{"m", "n"}));
 }
 
 /// Seconds that automatic fusion of the only pipeline of a text takes.

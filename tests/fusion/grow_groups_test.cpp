@@ -80,7 +80,8 @@ TEST(GrowGroups, AreCutAtReadsOfOtherPlaces) {
 }
 
 TEST(GrowGroups, DefaultsFitEveryRank) {
-    for (const Strategy strategy : {Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid, Strategy::RegisterTile}) {
+    for (const Strategy strategy :
+         {Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid, Strategy::RegisterTile, Strategy::Stream}) {
         const GroupSchedule line = default_group(strategy, 1);
         EXPECT_EQ(line.block[1] * line.block[2] * line.tile[1] * line.tile[2], 1) << name(strategy);
         for (const int rank : {1, 2, 3, 4}) {

@@ -147,5 +147,18 @@ TEST(Search, GrowthWithTheNumberOfStages) {
     }
 }
 
+/// What one starts from stays together, in any order; the cheapest of what is left is found.
+TEST(Search, StartsFromGroups) {
+    const StageGraph chain{{}, {0}, {1}, {2}};
+    const GroupCost cost = [](const std::vector<int>& stages) {
+        return stages.size() > 2 ? std::nullopt : std::optional<double>(stages.size() == 2 ? 1 : 3);
+    };
+    EXPECT_EQ(find_grouping(chain, cost).cost, 2);
+    const Grouping found = find_grouping(chain, cost, {}, {{3}, {1, 2}, {0}});
+    EXPECT_EQ(found.groups, (std::vector<std::vector<int>>{{0}, {1, 2}, {3}}));
+    EXPECT_EQ(found.cost, 7);
+    EXPECT_FALSE(found.exact);
+}
+
 }  // namespace
 }  // namespace pipec::fusion

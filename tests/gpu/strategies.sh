@@ -27,6 +27,7 @@ strategies=(
     "hybrid-0.3 --strategy hybrid --block 32x4x1 --tile 3x2x1 --frac-reg 0.3"
     "hybrid-y --strategy hybrid --block 32x4x1 --tile 1x4x1 --frac-reg 1 --split y"
     "register_tile --strategy register_tile --block 32x4x1 --tile 4x4x1"
+    "stream --strategy stream --block 128x4x1 --tile 2x16x1"
     "register_tile-prefetch --strategy register_tile --block 32x4x1 --tile 4x8x1 --prefetch 8"
 )
 

@@ -22,8 +22,8 @@ using fusion::Strategy;
 
 namespace {
 
-constexpr std::array<Strategy, 4> kStrategies = {Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid,
-                                                 Strategy::RegisterTile};
+constexpr std::array kStrategies = {Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid, Strategy::RegisterTile,
+                                    Strategy::Stream};
 
 class Chooser {
 public:
@@ -80,6 +80,7 @@ private:
                 group.tile[0] = 1 << choices_.choose(4);
                 group.prefetch = choices_.pick(std::array{0, 0, 1, 3, 8});
                 break;
+            case Strategy::Stream: group.tile[1] += static_cast<int>(choices_.choose(8)); break;
             default: group.vector = 1 << choices_.choose(3); group.tile[0] *= group.vector;
         }
         if (choices_.rarely(4)) group.load_cache = fusion::LoadCache::Cg;

@@ -1,0 +1,75 @@
+#include "codegen/stream_windows.h"
+
+#include <bit>
+
+#include "codegen/shared_memory.h"
+#include "ir/build.h"
+#include "support/integers.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+
+StreamWindows::StreamWindows(TileSpace& space, const fusion::March& march) : space_(space), march_(march) {
+    std::vector<kernel::SharedArray>& shared = space.build.kernel.shared;
+    for (const TileSpace::Member& m : space.members) {
+        arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
+        if (!m.is_read) continue;
+        const fusion::March::Member& rows = march.members[space.group.position(m.stage)];
+        kernel::SharedArray& array = shared.emplace_back();
+        array.name = m.definition.name + "_tile";
+        array.type = m.definition.type;
+        for (const std::size_t d : order(m)) array.extents.push_back(d == rows.rows ? rows.window : m.extent[d].count);
+    }
+    if (own_bytes(space.build.kernel) <= kStaticSharedBytes) return;
+    std::int64_t offset = 0;  // all of them are in use all the time
+    for (kernel::SharedArray& array : shared) {
+        array.offset = offset;
+        offset += align_shared(bytes_of(array));
+    }
+}
+
+/// From outermost to innermost: neighbouring threads have neighbouring columns.
+std::vector<std::size_t> StreamWindows::order(const TileSpace::Member& m) const {
+    std::vector<std::size_t> order, columns;
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
+        (m.alignment[d].dim == space_.group.rank - 1 ? columns : order).push_back(d);
+    }
+    order.insert(order.end(), columns.begin(), columns.end());
+    return order;
+}
+
+/// Row `row` of those that the block computes lies at row mod window, whoever asks for it.
+ir::Expr StreamWindows::in_ring(const ir::Expr& row, std::int64_t rows) {
+    Rewriter& rewriter = space_.rewriter;
+    if (rows == 1) return constant(0);
+    if (std::has_single_bit(static_cast<std::uint64_t>(rows)))
+        return rewriter.unique(ir::binary(BinaryOp::BitAnd, row, constant(rows - 1)));
+    auto sum = rewriter.linear(row);
+    if (!sum) return rewriter.unique(ir::binary(BinaryOp::Mod, row, constant(rows)));
+    // Whole rings more, so that C++ and the language mean the same remainder.
+    const std::int64_t least = rewriter.least(*sum);
+    if (least < 0) sum->constant += ceil_quotient(-least, rows) * rows;
+    return rewriter.unique(ir::binary(BinaryOp::Mod, rewriter.expr(*sum), constant(rows)));
+}
+
+std::vector<ir::Expr> StreamWindows::indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) {
+    const fusion::March::Member& rows = march_.members[space_.group.position(m.stage)];
+    std::vector<ir::Expr> indices;
+    for (const std::size_t d : order(m))
+        indices.push_back(d == rows.rows ? in_ring(offset[d], rows.window) : offset[d]);
+    return indices;
+}
+
+Rewriter::Hook StreamWindows::reads() {
+    return [this](const ir::Expr& e) -> ir::Expr {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
+        const TileSpace::Member* m = space_.member(read->source.index);
+        if (m == nullptr) return e;
+        return ir::read({ir::Source::Kind::Local, of(*m)}, e->type, indices(*m, space_.offsets(*m, read->indices)),
+                        e->range);
+    };
+}
+
+}  // namespace pipec::codegen

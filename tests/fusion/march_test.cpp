@@ -1,0 +1,103 @@
+// How blocks march along their strips.
+#include "fusion/march.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "support_lib/groups.h"
+
+namespace pipec::fusion {
+namespace {
+
+poly::Group group_of(const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
+    testing::Inlined program{compiled.pipelines.at(0), compiled.models.at(0), {}};
+    program.dependences = poly::find_dependences(program.pipeline, program.model);
+    std::vector<int> stages;
+    for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) stages.push_back(static_cast<int>(i));
+    return testing::legal_group(program, stages).value();
+}
+
+/// "24x8, 5 steps; 2 each from -4 of 12, window 6; ..."
+std::string describe(const poly::Group& group, const std::array<int, 3>& block, const std::array<int, 3>& tile) {
+    const auto made = make_march(group, block, tile);
+    if (const auto* refusal = std::get_if<std::string>(&made)) return *refusal;
+    const auto& march = std::get<March>(made);
+    std::string text = fmt::format("{}x{}, {} steps", march.size.back(), march.size[march.dim], march.steps);
+    for (const March::Member& m : march.members) {
+        if (m.rows)
+            text += fmt::format("; {} each from {} of {}, window {}", m.each, m.ahead, m.count, m.window);
+        else
+            text += "; before";
+    }
+    return text;
+}
+
+constexpr const char* kBlur = R"(pipeline p(img: float32[R, C]) -> out: float32[R - 2, C - 2] {
+    rows(x, y) = img(x, y) + img(x, y + 1) + img(x, y + 2)
+    out(x, y) = rows(x, y) + rows(x + 1, y) + rows(x + 2, y)
+})";
+
+// `out` is late by a step, and of what it reads two rows are older than the row that it computes.
+TEST(March, KeepsTheRowsThatAreStillRead) {
+    EXPECT_EQ(describe(group_of(kBlur), {32, 1, 1}, {1, 8, 1}),
+              "32x8, 11 steps; 1 each from 0 of 10, window 4; 1 each from -3 of 8, window 0");
+    EXPECT_EQ(describe(group_of(kBlur), {32, 4, 1}, {1, 2, 1}),
+              "32x8, 4 steps; 4 each from -2 of 10, window 10; 4 each from -8 of 8, window 0");
+}
+
+// What all members need of their columns fits into the block's.
+TEST(March, OwnsWhatTheHaloLeaves) {
+    const poly::Group group = group_of(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C - 6] {
+        a(x, y) = img(x, y) * 2
+        b(x, y) = a(x, y) + a(x, y + 4)
+        out(x, y) = b(x, y) + b(x, y + 2)
+    })");
+    EXPECT_EQ(describe(group, {32, 1, 1}, {1, 4, 1}),
+              "26x4, 6 steps; 1 each from 0 of 4, window 2; 1 each from -1 of 4, window 2; 1 each from -2 of 4, "
+              "window 0");
+    EXPECT_EQ(describe(group, {4, 8, 1}, {1, 4, 1}),
+              "its blocks compute 4 columns, but the least that an output takes is 7");
+}
+
+// Two rows of `rows` for one of `out`, and the other way round.
+TEST(March, StepsAreWholeRowsOfAllScales) {
+    EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[2 * R, C]) -> out: float32[R - 1, C] {
+        rows(x, y) = img(x, y) * 2
+        out(x, y) = rows(2 * x, y) + rows(2 * x + 1, y) + rows(2 * x + 2, y)
+    })"),
+                       {32, 1, 1}, {1, 4, 1}),
+              "32x8, 6 steps; 2 each from 0 of 10, window 6; 1 each from -2 of 4, window 0");
+    EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[R + 1, C]) -> out: float32[2 * R, C] {
+        rows(x, y) = img(x, y) * 2
+        out(x, y) = rows(x / 2, y) + rows(x / 2 + 1, y)
+    })"),
+                       {32, 1, 1}, {1, 4, 1}),
+              "32x8, 6 steps; 1 each from 0 of 5, window 3; 2 each from -4 of 8, window 0");
+}
+
+// A row of weights is the same for all rows.
+TEST(March, BeginsBehindWhatHasNoRows) {
+    EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+        weight(y) = sqrt(float32(y))
+        out(x, y) = img(x, y) * weight(y)
+    })"),
+                       {32, 2, 1}, {1, 4, 1}),
+              "32x8, 4 steps; before; 2 each from 0 of 8, window 0");
+}
+
+TEST(March, NeedsTwoDimensions) {
+    EXPECT_EQ(describe(group_of(R"(pipeline p(a: float32[N]) -> out: float32[N] {
+        b(x) = a(x) * 2
+        out(x) = b(x) + 1
+    })"),
+                       {32, 1, 1}, {1, 4, 1}),
+              "the group has one dimension, and none to march along");
+}
+
+}  // namespace
+}  // namespace pipec::fusion

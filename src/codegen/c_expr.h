@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "codegen/c_names.h"
@@ -109,6 +110,7 @@ private:
 
     Branch branch(const ir::Expr& e);
     Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise);
+    void name_uniform(const ir::Expr& e);
     void name_common(const ir::Expr& a, const ir::Expr& b);
     std::vector<ir::Expr> certain(const ir::Expr& root);
     [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
@@ -133,6 +135,7 @@ private:
     };
     std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
+    std::unordered_set<const ir::Node*> uniform_seen_;                    ///< searched for what is the same everywhere
 };
 
 }  // namespace pipec::codegen

@@ -64,6 +64,8 @@ Text ExpressionWriter::choose(Type type, const Text& condition, const Branch& th
 
 Text ExpressionWriter::select(const ir::Expr& e, const ir::Select& n) {
     if (!n.otherwise) return value(n.then);
+    name_uniform(n.then);
+    name_uniform(n.otherwise);
     name_common(n.then, n.otherwise);
     const Text condition = value(n.cond);
     const Branch then = branch(n.then);
@@ -175,6 +177,29 @@ std::vector<ir::Expr> ExpressionWriter::certain(const ir::Expr& root) {
         }
     }
     return found;
+}
+
+/// Names, before a branch, the sums and products in it that are the same for all points: inside they would make
+/// statements of what could be an expression, and be repeated by the next branch.
+void ExpressionWriter::name_uniform(const ir::Expr& e) {
+    const std::function<bool(const ir::Expr&)> is_cheap = [&](const ir::Expr& node) {
+        const std::vector<ir::Expr> operands = ir::children(node);
+        const auto* n = ir::as<ir::Binary>(node);
+        const bool adds = n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul);
+        return operands.empty() || (adds && is_cheap(n->a) && is_cheap(n->b));
+    };
+    std::vector<ir::Expr> stack{e};
+    while (!stack.empty()) {
+        const ir::Expr node = std::move(stack.back());
+        stack.pop_back();
+        if (!uniform_seen_.insert(node.get()).second) continue;
+        if (deserves_name(node) && ir::is_float(node->type) && is_cheap(node) && ir::is_uniform(node)) {
+            static_cast<void>(value(node));
+            continue;
+        }
+        const std::vector<ir::Expr> operands = ir::children(node);
+        stack.insert(stack.end(), operands.rbegin(), operands.rend());
+    }
 }
 
 /// Names, before a branch, the shared nodes that both of its sides evaluate: otherwise each side would repeat them,

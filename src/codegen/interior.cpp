@@ -59,15 +59,6 @@ std::optional<std::int64_t> typical(const ir::Expr& e) {
     }
 }
 
-/// The same number for all points.
-bool of_sizes(const ir::Expr& e) {
-    bool result = true;
-    ir::for_each_node(e, [&](const ir::Expr& node) {
-        if (ir::as<ir::Variable>(node) != nullptr || ir::as<ir::Read>(node) != nullptr) result = false;
-    });
-    return result;
-}
-
 class Finder {
 public:
     Finder(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain, const std::vector<bool>& splits)
@@ -114,7 +105,8 @@ bool Finder::assume_not_negative(const Linear& sum) {
     // floor(s / c) + rest >= 0  <=>  s + c rest >= 0;  rest - floor(s / c) >= 0  <=>  c rest + c - 1 - s >= 0
     for (const auto& [atom, times] : sum.terms) {
         const auto* quotient = ir::as<ir::Binary>(atom);
-        if (quotient == nullptr || quotient->op != BinaryOp::Div || std::abs(times) != 1 || of_sizes(atom)) continue;
+        if (quotient == nullptr || quotient->op != BinaryOp::Div || std::abs(times) != 1 || ir::is_uniform(atom))
+            continue;
         const auto divisor = ir::as_int(quotient->b);
         const auto dividend = rewriter_.linear(quotient->a);
         if (divisor.value_or(0) <= 0 || !dividend || !rewriter_.fits(*dividend)) return false;
@@ -128,7 +120,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
     Linear rest{{}, sum.constant};
     std::int64_t factor = 0;
     for (const auto& term : sum.terms) {
-        if (of_sizes(term.first)) {
+        if (ir::is_uniform(term.first)) {
             rest.terms.push_back(term);
             continue;
         }

@@ -96,6 +96,12 @@ FloatTerm PendingFactors::split_term(const ir::Expr& e) {
     if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && n->op == BinaryOp::Mul && has_pending(e)) {
         const FloatTerm a = split(n->a), b = split(n->b);
         const double factor = a.factor * b.factor;
+        // What is the same for all points takes the factor, once for all of them.
+        const auto times = [&](const ir::Expr& uniform, const ir::Expr& other) {
+            return FloatTerm{1, rewriter_.unique(ir::binary(BinaryOp::Mul, scaled(rewriter_, factor, uniform), other))};
+        };
+        if (ir::is_uniform(a.node)) return times(a.node, b.node);
+        if (ir::is_uniform(b.node)) return times(b.node, a.node);
         if (is_moderate(factor)) return {factor, rewriter_.unique(ir::binary(BinaryOp::Mul, a.node, b.node))};
     }
     return {1, rewriter_.unique(ir::map_children(e, [&](const ir::Expr& operand) { return applied(operand); }))};

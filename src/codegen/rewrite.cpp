@@ -23,6 +23,9 @@ constexpr std::int64_t kUnrolledIterations = 64;
 /// And only where that makes no more than this many nodes.
 constexpr std::int64_t kUnrolledNodes = 4000;
 
+/// Products of two numbers up to it are far from the limits of what counts with them.
+constexpr std::int64_t kHalfRange = std::int64_t{1} << 30;
+
 std::int64_t node_count(const ir::Expr& e) {
     std::int64_t count = 0;
     ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
@@ -346,10 +349,21 @@ ir::Expr Rewriter::addend_first(const ir::Expr& e, const ir::Binary& n) {
     return total;
 }
 
-/// Both operands cut off at the same constant: the result is, once. (Of floats a NaN would come out otherwise.)
+/// Both operands cut off at the same constant: the result is, once. (Of floats a NaN would come out otherwise.) A
+/// quotient of data cut off at a constant is the quotient of what is cut off.
 ir::Expr Rewriter::fold_extremum(const ir::Expr& e, const ir::Binary& n) {
     if (n.a == n.b) return n.a;
     const auto* a = ir::as<ir::Binary>(n.a);
+    if (const auto limit = ir::as_int(n.b); limit && a != nullptr && a->op == BinaryOp::Div && !is_affine(n.a)) {
+        // min(x / d, c) is min(x, c d + d - 1) / d: a division by a power of two and an addition behind it, as of a
+        // table's address, are one instruction.
+        const auto divisor = ir::as_int(a->b);
+        if (!divisor || *divisor < 2 || *divisor > kHalfRange || std::abs(*limit) > kHalfRange) return e;
+        const std::int64_t cut = n.op == BinaryOp::Max ? *limit * *divisor : (*limit + 1) * *divisor - 1;
+        if (!std::has_single_bit(static_cast<std::uint64_t>(*divisor)) || ir::wrap_to(e->type, cut) != cut) return e;
+        const ir::Expr inner = unique(ir::binary(n.op, a->a, unique(ir::int_constant(e->type, cut))));
+        return unique(ir::binary(BinaryOp::Div, fold(inner), a->b));
+    }
     const auto* b = ir::as<ir::Binary>(n.b);
     if (a == nullptr || b == nullptr || a->op != b->op || a->b != b->b || !ir::as_int(a->b)) return e;
     if (a->op != BinaryOp::Min && a->op != BinaryOp::Max) return e;

@@ -49,6 +49,13 @@ std::vector<Expr> expressions(const Stage& stage) {
     return result;
 }
 
+bool is_uniform(const Expr& e) {
+    bool result = true;
+    for_each_node(
+        e, [&](const Expr& node) { result = result && as<Variable>(node) == nullptr && as<Read>(node) == nullptr; });
+    return result;
+}
+
 Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
     bool changed = false;
     const auto apply = [&](const Expr& child) {

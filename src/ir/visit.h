@@ -53,6 +53,9 @@ void for_each_node(const Expr& e, const std::function<void(const Expr&)>& f);
 /// The expressions of a stage in evaluation order: explicit ranges, then the value or init and updates.
 std::vector<Expr> expressions(const Stage& stage);
 
+/// True for what is the same at all points: made of constants, sizes and parameters alone.
+bool is_uniform(const Expr& e);
+
 /// A copy with every operand replaced by `f(operand)`; the node itself where nothing changed.
 Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f);
 

@@ -243,6 +243,23 @@ TEST(FastMathText, MeansAreMultipliedAtTheEnd) {
     EXPECT_LE(occurrences(lines, R"( \+ (img|[abct])_)"), (6 + 6 + 4 + 4) * 6);
 }
 
+/// And named once, so that a branch is an expression.
+TEST(FastMathText, WhatIsTheSameEverywhereTakesTheFactor) {
+    Program program("mask.pipe", R"(pipeline p(img: float32[R + 2, C + 2], weight: float32 = 2) -> out: float32[R, C] {
+    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
+    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) / 3
+    out(x, y) = if abs(img(x + 1, y) - b(x, y)) < 0.1 then img(x + 1, y)
+                else (1 + weight) * img(x + 1, y) - weight * b(x, y)
+})",
+                    fusion::Strategy::RegisterTile);
+    const std::vector<std::string> lines = interior_lines(program.code());
+    EXPECT_EQ(occurrences(lines, R"(float t\w* = 0\.1111\d+f \* weight;)"), 1)
+        << fmt::format("{}", fmt::join(lines, "\n"));
+    EXPECT_EQ(occurrences(lines, R"(float t\w* = 1\.0f \+ weight;)"), 1);
+    EXPECT_EQ(occurrences(lines, R"(float v\w*;)"), 0);
+    EXPECT_EQ(occurrences(lines, R"( \? )"), 16);
+}
+
 /// A reciprocal that the type does not hold, or holds with few bits, is no replacement for a division.
 TEST(FastMathText, DivisionsByExtremesStay) {
     Program program("extremes.pipe", R"(pipeline p(img: float32[R]) -> out: float32[R] {

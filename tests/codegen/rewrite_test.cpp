@@ -140,6 +140,14 @@ TEST_F(Rewriting, WhatIsCutAtOneValueIsCutOnce) {
     EXPECT_EQ(text(rewriter_->instance(value(stage("other")), {})), "max(min(f(x), 9.0), min(f(0), 9.0))");
 }
 
+TEST_F(Rewriting, WhatIsDividedIsCutBefore) {
+    compile(R"(pipeline p(a: int32[C]) -> out: int32[C] {
+        out(x) = clamp(a(x) / 256, -1, 1023) + min(a(x) / 3, 5) + max(a(x) / 1024, 2000000000)
+    })");
+    EXPECT_EQ(text(column(1, 0)),
+              "min(max(a(x), -256), 262143) / 256 + min(a(x) / 3, 5) + max(a(x) / 1024, 2000000000)");
+}
+
 TEST_F(Rewriting, EqualReadsOfTwoColumnsAreOneNode) {
     compile("pipeline p(img: float32[C + 2]) -> out: float32[C] { out(x) = img(x) + img(x + 1) }");
     const auto* a = ir::as<ir::Binary>(column(4, 0));

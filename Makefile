@@ -34,10 +34,10 @@ demo: configure ## compile an example and run it on a photograph
 install: build ## install into PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
-static: deps ## build build/static/pipec, one file that needs no shared library
-	@cmake -S . -B build/static -G Ninja -DCMAKE_BUILD_TYPE=Release -DPIPEC_STATIC=ON -DPIPEC_BUILD_RUNNER=OFF \
+static: deps ## build build/static/pipec and pipec-run, for machines without their libraries
+	@cmake -S . -B build/static -G Ninja -DCMAKE_BUILD_TYPE=Release -DPIPEC_STATIC=ON -DPIPEC_IMAGES=OFF \
 	       -DPIPEC_BUILD_TESTS=OFF -DPIPEC_BUILD_EXAMPLES=OFF -Wno-dev > /dev/null
-	cmake --build build/static --target pipec
+	cmake --build build/static --target pipec pipec-run
 
 bench: build ## how long, and with how much memory, the examples compile
 	$(BUILD)/compile_bench $(BUILD)/pipec examples/*.pipe

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 namespace pipec::codegen {
 
@@ -182,9 +183,13 @@ std::string identifier(std::string_view name) {
 
 std::string Names::add(std::string_view wanted) {
     const std::string base = identifier(wanted);
-    std::string name = base;
+    if (taken_.insert(base).second) return base;
     const char* separator = base.back() == '_' ? "" : "_";
-    for (int n = 2; !taken_.insert(name).second; ++n) name = fmt::format("{}{}{}", base, separator, n);
+    int& n = last_.try_emplace(base, 1).first->second;
+    std::string name;
+    do {
+        name = fmt::format("{}{}{}", base, separator, ++n);
+    } while (!taken_.insert(name).second);
     return name;
 }
 

@@ -1,9 +1,10 @@
 // Identifiers of generated code: from names of the language to names that C and C++ accept, each used once.
 #pragma once
 
-#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "codegen/host.h"
@@ -20,7 +21,8 @@ public:
     [[nodiscard]] bool has(std::string_view name) const { return taken_.count(std::string(name)) > 0; }
 
 private:
-    std::set<std::string> taken_;
+    std::unordered_set<std::string> taken_;
+    std::unordered_map<std::string, int> last_;  ///< numbers that were given to a name: none up to there is free
 };
 
 /// `name` with what is no letter, digit or underscore as an underscore, and an underscore after a word that C, C++ or

@@ -30,38 +30,6 @@ std::int64_t node_count(const ir::Expr& e) {
     return count;
 }
 
-std::int64_t as_key(const ir::Expr& e) {
-    return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(e.get()));
-}
-
-/// Equal for equal nodes with the same operands.
-std::vector<std::int64_t> key_of(const ir::Expr& e) {
-    std::vector<std::int64_t> key{static_cast<std::int64_t>(e->value.index()), static_cast<std::int64_t>(e->type)};
-    std::visit(ir::overloaded{
-                   [&](const ir::IntConstant& n) { key.push_back(n.value); },
-                   [&](const ir::FloatConstant& n) { key.push_back(std::bit_cast<std::int64_t>(n.value)); },
-                   [&](const ir::Variable& n) { key.push_back(n.id); },
-                   [&](const ir::SizeRef& n) { key.push_back(n.index); },
-                   [&](const ir::ParamRef& n) { key.push_back(n.index); },
-                   [&](const ir::Unary& n) { key.push_back(static_cast<std::int64_t>(n.op)); },
-                   [&](const ir::Binary& n) { key.push_back(static_cast<std::int64_t>(n.op)); },
-                   [&](const ir::Cast& n) { key.push_back(n.saturate ? 1 : 0); },
-                   [&](const ir::Call& n) { key.push_back(static_cast<std::int64_t>(n.fn)); },
-                   [&](const ir::Read& n) {
-                       key.insert(key.end(), {static_cast<std::int64_t>(n.source.kind), n.source.index});
-                   },
-                   [&](const ir::Let& n) { key.push_back(n.var); },
-                   [&](const ir::Reduce& n) {
-                       key.push_back(static_cast<std::int64_t>(n.op));
-                       for (const ir::Range& range : n.ranges) key.push_back(range.var);
-                   },
-                   [](const ir::Select&) {},
-               },
-               e->value);
-    for (const ir::Expr& operand : ir::children(e)) key.push_back(as_key(operand));
-    return key;
-}
-
 bool compare(BinaryOp op, std::int64_t a, std::int64_t b) {
     switch (op) {
         case BinaryOp::Eq: return a == b;
@@ -97,6 +65,9 @@ Rewriter::Rewriter(ir::Pipeline& pipeline, bool fast_math)
 }
 
 void Rewriter::index(ir::VarId var, std::int64_t multiple, std::int64_t least, std::int64_t end) {
+    sums_.clear();
+    folded_.clear();
+    exact_.clear();
     index_[var] = {multiple, std::max(least, -kernel::kVariableLimit), std::min(end, kernel::kVariableLimit)};
 }
 
@@ -130,26 +101,46 @@ std::int64_t Linear::factor_of(ir::VarId var) const {
     return 0;
 }
 
-bool Rewriter::is_affine(const ir::Expr& e) const {
-    return e->type == Type::Int32 && is_quasi_affine(e, [&](ir::VarId var) { return index_.count(var) > 0; });
+std::optional<Linear> Rewriter::linear(const ir::Expr& e) {
+    return e->type == Type::Int32 ? known_sum(e) : std::nullopt;
 }
 
-std::optional<Linear> Rewriter::linear(const ir::Expr& e) {
-    if (!is_affine(e)) return std::nullopt;
+const std::optional<Linear>& Rewriter::known_sum(const ir::Expr& e) {
+    const auto known = sums_.find(e);
+    return known != sums_.end() ? known->second : sums_.emplace(e, new_sum(e)).first->second;
+}
+
+/// Of the expressions that `is_quasi_affine` admits.
+std::optional<Linear> Rewriter::new_sum(const ir::Expr& e) {
+    const auto atom = [&] { return Linear{{{unique(e), 1}}, 0}; };
     if (const auto constant = ir::as_int(e)) return Linear{{}, *constant};
-    if (const auto* n = ir::as<ir::Unary>(e)) return Linear{}.add(*linear(n->a), -1);
-    if (const auto* n = ir::as<ir::Binary>(e)) {
-        switch (n->op) {
-            case BinaryOp::Add: return linear(n->a)->add(*linear(n->b), 1);
-            case BinaryOp::Sub: return linear(n->a)->add(*linear(n->b), -1);
-            case BinaryOp::Mul: {
-                const auto factor = ir::as_int(n->a);
-                return Linear{}.add(*linear(factor ? n->b : n->a), factor ? *factor : *ir::as_int(n->b));
-            }
-            default: break;
+    if (ir::as<ir::SizeRef>(e) != nullptr) return atom();
+    if (const auto* n = ir::as<ir::Variable>(e)) return index_.count(n->id) > 0 ? std::optional(atom()) : std::nullopt;
+    const auto sum = [&](const ir::Expr& a, const ir::Expr& b, std::int64_t factor) -> std::optional<Linear> {
+        const std::optional<Linear>&x = known_sum(a), &y = known_sum(b);
+        if (!x || !y) return std::nullopt;
+        return Linear(*x).add(*y, factor);
+    };
+    const auto product = [&](const ir::Expr& a, std::int64_t factor) -> std::optional<Linear> {
+        const std::optional<Linear>& x = known_sum(a);
+        return x ? std::optional(Linear{}.add(*x, factor)) : std::nullopt;
+    };
+    if (const auto* n = ir::as<ir::Unary>(e)) return n->op == ir::UnaryOp::Neg ? product(n->a, -1) : std::nullopt;
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return std::nullopt;
+    switch (n->op) {
+        case BinaryOp::Add: return sum(n->a, n->b, 1);
+        case BinaryOp::Sub: return sum(n->a, n->b, -1);
+        case BinaryOp::Mul: {
+            if (const auto factor = ir::as_int(n->a)) return product(n->b, *factor);
+            const auto factor = ir::as_int(n->b);
+            return factor ? product(n->a, *factor) : std::nullopt;
         }
+        case BinaryOp::Div:
+        case BinaryOp::Mod:
+            return ir::as_int(n->b).value_or(0) > 0 && known_sum(n->a) ? std::optional(atom()) : std::nullopt;
+        default: return std::nullopt;
     }
-    return Linear{{{unique(e), 1}}, 0};
 }
 
 std::pair<std::int64_t, std::int64_t> Rewriter::range_of(const ir::Expr& atom) const {
@@ -295,6 +286,11 @@ ir::Expr Rewriter::quotient(const ir::Expr& e, const ir::Binary& n, bool exact) 
 
 /// An index that is proved to be in bounds as an integer, so none of its quotients wraps.
 ir::Expr Rewriter::exact(const ir::Expr& e) {
+    const auto known = exact_.find(e);
+    return known != exact_.end() ? known->second : exact_.emplace(e, new_exact(e)).first->second;
+}
+
+ir::Expr Rewriter::new_exact(const ir::Expr& e) {
     if (!is_affine(e)) return e;
     const ir::Expr inner = unique(ir::map_children(e, [&](const ir::Expr& operand) { return exact(operand); }));
     if (const auto* n = ir::as<ir::Binary>(inner); n != nullptr && (n->op == BinaryOp::Div || n->op == BinaryOp::Mod)) {
@@ -322,6 +318,11 @@ ir::Expr Rewriter::fold_binary(const ir::Expr& e, const ir::Binary& n) {
     if (n.op == BinaryOp::Add && ir::is_int(e->type) && !is_affine(e)) return addend_first(e, n);
     if (ir::is_int(e->type) && (n.op == BinaryOp::Min || n.op == BinaryOp::Max)) return fold_extremum(e, n);
     if (n.a->type != Type::Int32) return e;
+    const auto known = folded_.find(e);
+    return known != folded_.end() ? known->second : folded_.emplace(e, fold_index(e, n)).first->second;
+}
+
+ir::Expr Rewriter::fold_index(const ir::Expr& e, const ir::Binary& n) {
     switch (n.op) {
         case BinaryOp::Add:
         case BinaryOp::Sub:
@@ -424,14 +425,11 @@ ir::Expr Rewriter::fold(const ir::Expr& e) {
 
 // --------------------------------------------------------------------------------------------------------------- walk
 
-ir::Expr Rewriter::unique(const ir::Expr& e) {
-    return nodes_.try_emplace(key_of(e), e).first->second;
-}
-
 ir::Expr Rewriter::instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook) {
     bindings_ = bindings;
     hook_ = hook ? &hook : nullptr;
-    memo_.assign(1, {});
+    memo_.resize(1);
+    memo_.front().clear();
     return rewrite(e);
 }
 
@@ -456,7 +454,9 @@ ir::Expr Rewriter::rewrite_node(const ir::Expr& e) {
     // A condition without alternative is known to hold and not evaluated.
     if (const auto* n = ir::as<ir::Select>(e); n != nullptr && !n->otherwise) return rewrite(n->then);
     const ir::Expr same = ir::map_children(e, [&](const ir::Expr& operand) { return rewrite(operand); });
-    return unique(fold(unique(same)));
+    const ir::Expr one = unique(same);
+    const ir::Expr folded = fold(one);
+    return folded == one ? one : unique(folded);
 }
 
 /// Folds the iterations from `range` inward into `total`; false where a bound is no constant.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "codegen/kernel_ir.h"
+#include "codegen/unique_nodes.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -57,7 +58,7 @@ public:
     [[nodiscard]] bool is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::int64_t n) const;
 
     /// The node that stands for all that are equal to `e`, whose operands are such nodes already.
-    ir::Expr unique(const ir::Expr& e);
+    ir::Expr unique(const ir::Expr& e) { return nodes_.get(e); }
 
 private:
     /// A number of which factor * atom is certain to be a multiple.
@@ -78,7 +79,11 @@ private:
     ir::Expr fold_float(const ir::Expr& e, const ir::Binary& n);
     ir::Expr quotient(const ir::Expr& e, const ir::Binary& n, bool exact);
     ir::Expr exact(const ir::Expr& e);
-    [[nodiscard]] bool is_affine(const ir::Expr& e) const;
+    ir::Expr fold_index(const ir::Expr& e, const ir::Binary& n);
+    ir::Expr new_exact(const ir::Expr& e);
+    const std::optional<Linear>& known_sum(const ir::Expr& e);
+    std::optional<Linear> new_sum(const ir::Expr& e);
+    bool is_affine(const ir::Expr& e) { return e->type == ir::Type::Int32 && known_sum(e); }
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> range_of(const ir::Expr& atom) const;
     [[nodiscard]] std::optional<std::pair<std::int64_t, std::int64_t>> range_of_sum(const ir::Expr& e) const;
 
@@ -86,15 +91,10 @@ private:
     bool fast_math_;
     std::map<ir::VarId, Index> index_;
     std::vector<std::pair<std::int64_t, std::int64_t>> sizes_;  ///< least and greatest value of each
-    struct KeyHash {
-        std::size_t operator()(const std::vector<std::int64_t>& key) const {
-            std::size_t hash = 0;
-            for (const std::int64_t part : key)
-                hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15u + (hash >> 29);
-            return hash;
-        }
-    };
-    std::unordered_map<std::vector<std::int64_t>, ir::Expr, KeyHash> nodes_;
+    UniqueNodes nodes_;
+    // What was found out about nodes once; until another variable becomes an index.
+    std::unordered_map<ir::Expr, std::optional<Linear>> sums_;
+    std::unordered_map<ir::Expr, ir::Expr> folded_, exact_;
     Bindings bindings_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;

@@ -48,7 +48,7 @@ std::string find_runner() {
     std::error_code error;
     throw RunError(kExitFile,
                    fmt::format("there is no pipec-run: not in {}, not in libexec/pipec beside it, and not on PATH\n"
-                               "  note: it is built where OpenImageIO is found",
+                               "  note: a build with -DPIPEC_BUILD_RUNNER=OFF has none",
                                fs::read_symlink("/proc/self/exe", error).parent_path().string()));
 }
 

@@ -150,11 +150,15 @@ private:
         AutomaticModel model =
             automatic_model(automatic, target_gpu(automatic), program_.sources, options_.common.fast_math);
         model.options.sizes = sizes_;
+        const fusion::IsLegal legal = [&model](const auto&... group) {
+            SignalWatch::check();  // the search takes seconds
+            return model.legal(group...);
+        };
         const auto& [pipeline, analysis] = program_.prepared;
         std::vector<Candidate> result;
         std::set<std::string> known{plain_.key};
         for (const fusion::Alternative& alternative :
-             fusion::alternatives(pipeline, analysis, model.cost, model.legal, model.options, options_.candidates)) {
+             fusion::alternatives(pipeline, analysis, model.cost, legal, model.options, options_.candidates)) {
             if (auto candidate = make_candidate(alternative); candidate && known.insert(candidate->key).second) {
                 result.push_back(std::move(*candidate));
             }

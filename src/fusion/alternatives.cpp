@@ -42,7 +42,11 @@ class Finder {
 public:
     Finder(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const IsLegal& legal,
            const FusionOptions& options)
-        : pipeline_(pipeline), model_(model), cost_(remembered(cost)), legal_(legal), options_(options) {}
+        : pipeline_(pipeline),
+          model_(model),
+          cost_(remembered(cost)),
+          legal_(remembered(legal)),
+          options_(remembered(options)) {}
 
     std::vector<Alternative> find(std::size_t count) {
         const FusionResult best = add_grouping(cost_, options_);
@@ -54,7 +58,10 @@ public:
         }
         std::size_t split = 0;
         for (const GroupSchedule& group : best.schedule.groups) {
-            if (group.stages.size() > 1 && split++ < kMostSplit) add_grouping(without(group.stages), options_);
+            if (group.stages.size() < 2 || split++ >= kMostSplit) continue;
+            FusionOptions apart = options_;
+            apart.refined = without(group.stages, options_.refined);
+            add_grouping(without(group.stages, cost_), apart);
         }
         return selected(count);
     }
@@ -62,23 +69,50 @@ public:
 private:
     /// The model, asked once for each group: groupings have most of their groups in common.
     static CostModel remembered(const CostModel& cost) {
-        using Question = std::tuple<std::size_t, std::vector<int>, std::vector<Strategy>>;
+        if (!cost) return cost;
+        using Question = std::tuple<std::string, std::vector<int>, std::vector<Strategy>>;
         const auto answers = std::make_shared<std::map<Question, Answer>>();
         return [cost, answers](const ir::Pipeline& pipeline, const GroupFacts& facts,
                                const std::vector<Strategy>& allowed) {
-            // Of the same pipeline with other stages inlined, there are others left.
-            const auto [place, is_new] = answers->try_emplace({pipeline.stages.size(), facts.group.stages, allowed});
-            if (is_new) place->second = cost(pipeline, facts, allowed);
-            return place->second;
+            const Question question{stages_left(pipeline), facts.group.stages, allowed};
+            const auto known = answers->find(question);
+            if (known != answers->end()) return known->second;
+            return answers->emplace(question, cost(pipeline, facts, allowed)).first->second;
         };
     }
 
+    /// Code generation likewise.
+    static IsLegal remembered(const IsLegal& legal) {
+        if (!legal) return legal;
+        const auto answers = std::make_shared<std::map<std::pair<std::string, std::string>, bool>>();
+        return [legal, answers](const ir::Pipeline& pipeline, const poly::Model& model,
+                                const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
+            const std::pair question{stages_left(pipeline), key_of(group, pipeline)};
+            const auto known = answers->find(question);
+            if (known != answers->end()) return known->second;
+            return answers->emplace(question, legal(pipeline, model, dependences, group)).first->second;
+        };
+    }
+
+    static FusionOptions remembered(FusionOptions options) {
+        options.refined = remembered(options.refined);
+        return options;
+    }
+
+    /// What is not inside of readers tells the forms of a pipeline apart, whose stages have other numbers in each.
+    static std::string stages_left(const ir::Pipeline& pipeline) {
+        std::string text;
+        for (const ir::Stage& stage : pipeline.stages) text += stage.name + " ";
+        return text;
+    }
+
     /// The model where a certain group is no good.
-    [[nodiscard]] CostModel without(const std::vector<std::string>& stages) const {
+    static CostModel without(const std::vector<std::string>& stages, const CostModel& cost) {
+        if (!cost) return cost;
         const std::set<std::string> forbidden(stages.begin(), stages.end());
-        return [this, forbidden](const ir::Pipeline& pipeline, const GroupFacts& facts,
+        return [cost, forbidden](const ir::Pipeline& pipeline, const GroupFacts& facts,
                                  const std::vector<Strategy>& allowed) {
-            Answer answer = cost_(pipeline, facts, allowed);
+            Answer answer = cost(pipeline, facts, allowed);
             std::set<std::string> names;
             for (const int s : facts.group.stages) names.insert(pipeline.stages[static_cast<std::size_t>(s)].name);
             if (names == forbidden) {
@@ -187,8 +221,8 @@ private:
     const ir::Pipeline& pipeline_;
     const poly::Model& model_;
     const CostModel cost_;
-    const IsLegal& legal_;
-    const FusionOptions& options_;
+    const IsLegal legal_;
+    const FusionOptions options_;
     std::map<std::string, std::size_t> groupings_;
     std::set<std::string> known_;
     std::vector<Alternative> found_;

@@ -8,43 +8,24 @@
 namespace pipec::ir {
 
 std::vector<Expr> children(const Expr& e) {
-    return std::visit(
-        overloaded{
-            [](const Unary& n) { return std::vector<Expr>{n.a}; },
-            [](const Binary& n) {
-                return std::vector<Expr>{n.a, n.b};
-            },
-            [](const Cast& n) { return std::vector<Expr>{n.a}; },
-            [](const Call& n) { return n.args; },
-            [](const Select& n) {
-                return n.otherwise ? std::vector<Expr>{n.cond, n.then, n.otherwise} : std::vector<Expr>{n.cond, n.then};
-            },
-            [](const Read& n) { return n.indices; },
-            [](const Let& n) {
-                return std::vector<Expr>{n.value, n.body};
-            },
-            [](const Reduce& n) {
-                std::vector<Expr> result;
-                for (const Range& r : n.ranges) result.insert(result.end(), {r.lo, r.hi});
-                result.push_back(n.body);
-                return result;
-            },
-            [](const auto&) { return std::vector<Expr>{}; },
-        },
-        e->value);
+    std::vector<Expr> result;
+    for_each_child(*e, [&](const Expr& child) { result.push_back(child); });
+    return result;
 }
 
 void for_each_node(const Expr& e, const std::function<void(const Expr&)>& f) {
     // An explicit stack: sums of thousands of terms are deep on the left.
+    const Expr root = e;  // keeps all of them alive
     std::unordered_set<const Node*> seen;
-    std::vector<Expr> stack{e};
+    std::vector<const Expr*> stack{&root};
     while (!stack.empty()) {
-        const Expr top = std::move(stack.back());
+        const Expr& top = *stack.back();
         stack.pop_back();
         if (!seen.insert(top.get()).second) continue;
         f(top);
-        const std::vector<Expr> next = children(top);
-        stack.insert(stack.end(), next.rbegin(), next.rend());
+        const auto others = static_cast<std::ptrdiff_t>(stack.size());
+        for_each_child(*top, [&](const Expr& child) { stack.push_back(&child); });
+        std::reverse(stack.begin() + others, stack.end());
     }
 }
 
@@ -81,46 +62,47 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
         for (const Expr& child : list) result.push_back(apply(child));
         return result;
     };
-    using Value = decltype(Node::value);
-    Value value = std::visit(overloaded{
-                                 [&](const Unary& n) -> Value {
-                                     return Unary{n.op, apply(n.a)};
-                                 },
-                                 [&](const Binary& n) -> Value {
-                                     Expr a = apply(n.a);
-                                     return Binary{n.op, std::move(a), apply(n.b)};
-                                 },
-                                 [&](const Cast& n) -> Value {
-                                     return Cast{apply(n.a), n.saturate};
-                                 },
-                                 [&](const Call& n) -> Value {
-                                     return Call{n.fn, apply_all(n.args)};
-                                 },
-                                 [&](const Select& n) -> Value {
-                                     Expr cond = apply(n.cond);
-                                     Expr then = apply(n.then);
-                                     return Select{std::move(cond), std::move(then), apply(n.otherwise)};
-                                 },
-                                 [&](const Read& n) -> Value {
-                                     return Read{n.source, apply_all(n.indices)};
-                                 },
-                                 [&](const Let& n) -> Value {
-                                     Expr bound = apply(n.value);
-                                     return Let{n.var, std::move(bound), apply(n.body)};
-                                 },
-                                 [&](const Reduce& n) -> Value {
-                                     std::vector<Range> ranges;
-                                     for (const Range& r : n.ranges) {
-                                         Expr lo = apply(r.lo);
-                                         ranges.push_back({r.var, std::move(lo), apply(r.hi)});
-                                     }
-                                     return Reduce{n.op, std::move(ranges), apply(n.body)};
-                                 },
-                                 [](const auto& leaf) -> Value { return leaf; },
-                             },
-                             e->value);
-    if (!changed) return e;
-    return std::make_shared<const Node>(Node{e->type, e->range, std::move(value)});
+    // A node is made only where an operand is another one: most walks change little.
+    const auto result = [&](auto&& value) {
+        return changed ? std::make_shared<const Node>(Node{e->type, e->range, std::move(value)}) : e;
+    };
+    return std::visit(overloaded{
+                          [&](const Unary& n) {
+                              return result(Unary{n.op, apply(n.a)});
+                          },
+                          [&](const Binary& n) {
+                              Expr a = apply(n.a);
+                              return result(Binary{n.op, std::move(a), apply(n.b)});
+                          },
+                          [&](const Cast& n) {
+                              return result(Cast{apply(n.a), n.saturate});
+                          },
+                          [&](const Call& n) {
+                              return result(Call{n.fn, apply_all(n.args)});
+                          },
+                          [&](const Select& n) {
+                              Expr cond = apply(n.cond);
+                              Expr then = apply(n.then);
+                              return result(Select{std::move(cond), std::move(then), apply(n.otherwise)});
+                          },
+                          [&](const Read& n) {
+                              return result(Read{n.source, apply_all(n.indices)});
+                          },
+                          [&](const Let& n) {
+                              Expr bound = apply(n.value);
+                              return result(Let{n.var, std::move(bound), apply(n.body)});
+                          },
+                          [&](const Reduce& n) {
+                              std::vector<Range> ranges;
+                              for (const Range& r : n.ranges) {
+                                  Expr lo = apply(r.lo);
+                                  ranges.push_back({r.var, std::move(lo), apply(r.hi)});
+                              }
+                              return result(Reduce{n.op, std::move(ranges), apply(n.body)});
+                          },
+                          [&](const auto&) { return e; },
+                      },
+                      e->value);
 }
 
 Expr substitute(const Expr& e, const std::map<VarId, Expr>& replacements) {
@@ -143,42 +125,51 @@ Expr substitute(const Expr& e, const std::map<VarId, Expr>& replacements) {
 
 namespace {
 
-bool same_leaf(const Node& a, const Node& b) {
-    return std::visit(overloaded{
-                          [&](const IntConstant& n) { return n.value == std::get<IntConstant>(b.value).value; },
-                          [&](const FloatConstant& n) {
-                              // By bits: 0.0 and -0.0 differ, a NaN equals itself.
-                              return std::bit_cast<std::uint64_t>(n.value) ==
-                                     std::bit_cast<std::uint64_t>(std::get<FloatConstant>(b.value).value);
-                          },
-                          [&](const Variable& n) { return n.id == std::get<Variable>(b.value).id; },
-                          [&](const SizeRef& n) { return n.index == std::get<SizeRef>(b.value).index; },
-                          [&](const ParamRef& n) { return n.index == std::get<ParamRef>(b.value).index; },
-                          [&](const Unary& n) { return n.op == std::get<Unary>(b.value).op; },
-                          [&](const Binary& n) { return n.op == std::get<Binary>(b.value).op; },
-                          [&](const Cast& n) { return n.saturate == std::get<Cast>(b.value).saturate; },
-                          [&](const Call& n) { return n.fn == std::get<Call>(b.value).fn; },
-                          [&](const Select&) { return true; },
-                          [&](const Read& n) { return n.source == std::get<Read>(b.value).source; },
-                          [&](const Let& n) { return n.var == std::get<Let>(b.value).var; },
-                          [&](const Reduce& n) {
-                              const auto& other = std::get<Reduce>(b.value);
-                              return n.op == other.op && n.ranges.size() == other.ranges.size() &&
-                                     std::equal(n.ranges.begin(), n.ranges.end(), other.ranges.begin(),
-                                                [](const Range& x, const Range& y) { return x.var == y.var; });
-                          },
-                      },
-                      a.value);
+/// `same` compares operands, which may be null.
+template <class Same>
+bool equal_nodes(const Node& a, const Node& b, const Same& same) {
+    if (a.type != b.type || a.value.index() != b.value.index()) return false;
+    const auto all_same = [&](const std::vector<Expr>& x, const std::vector<Expr>& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(), same);
+    };
+    const auto equal = overloaded{
+        [](const IntConstant& x, const IntConstant& y) { return x.value == y.value; },
+        // By bits: 0.0 and -0.0 differ, a NaN equals itself.
+        [](const FloatConstant& x, const FloatConstant& y) {
+            return std::bit_cast<std::uint64_t>(x.value) == std::bit_cast<std::uint64_t>(y.value);
+        },
+        [](const Variable& x, const Variable& y) { return x.id == y.id; },
+        [](const SizeRef& x, const SizeRef& y) { return x.index == y.index; },
+        [](const ParamRef& x, const ParamRef& y) { return x.index == y.index; },
+        [&](const Unary& x, const Unary& y) { return x.op == y.op && same(x.a, y.a); },
+        [&](const Binary& x, const Binary& y) { return x.op == y.op && same(x.a, y.a) && same(x.b, y.b); },
+        [&](const Cast& x, const Cast& y) { return x.saturate == y.saturate && same(x.a, y.a); },
+        [&](const Call& x, const Call& y) { return x.fn == y.fn && all_same(x.args, y.args); },
+        [&](const Select& x, const Select& y) {
+            return same(x.cond, y.cond) && same(x.then, y.then) && same(x.otherwise, y.otherwise);
+        },
+        [&](const Read& x, const Read& y) { return x.source == y.source && all_same(x.indices, y.indices); },
+        [&](const Let& x, const Let& y) { return x.var == y.var && same(x.value, y.value) && same(x.body, y.body); },
+        [&](const Reduce& x, const Reduce& y) {
+            return x.op == y.op && same(x.body, y.body) &&
+                   std::equal(x.ranges.begin(), x.ranges.end(), y.ranges.begin(), y.ranges.end(),
+                              [&](const Range& r, const Range& s) {
+                                  return r.var == s.var && same(r.lo, s.lo) && same(r.hi, s.hi);
+                              });
+        },
+    };
+    return std::visit([&]<class T>(const T& x) { return equal(x, std::get<T>(b.value)); }, a.value);
 }
 
 }  // namespace
 
+bool same_node(const Node& a, const Node& b) {
+    return equal_nodes(a, b, [](const Expr& x, const Expr& y) { return x == y; });
+}
+
 bool structurally_equal(const Expr& a, const Expr& b) {
     if (a == b) return true;
-    if (!a || !b || a->type != b->type || a->value.index() != b->value.index() || !same_leaf(*a, *b)) return false;
-    const std::vector<Expr> left = children(a);
-    const std::vector<Expr> right = children(b);
-    return left.size() == right.size() && std::equal(left.begin(), left.end(), right.begin(), structurally_equal);
+    return a && b && equal_nodes(*a, *b, structurally_equal);
 }
 
 }  // namespace pipec::ir

@@ -17,7 +17,34 @@ struct overloaded : Fs... {
 template <class... Fs>
 overloaded(Fs...) -> overloaded<Fs...>;
 
-/// The direct operands, in evaluation order (a Reduce's bounds first, then its body).
+/// Calls `f` on the direct operands, in evaluation order (a Reduce's bounds first, then its body).
+template <class F>
+void for_each_child(const Node& node, F&& f) {
+    std::visit(overloaded{
+                   [&](const Unary& n) { f(n.a); },
+                   [&](const Binary& n) { f(n.a), f(n.b); },
+                   [&](const Cast& n) { f(n.a); },
+                   [&](const Call& n) {
+                       for (const Expr& arg : n.args) f(arg);
+                   },
+                   [&](const Select& n) {
+                       f(n.cond), f(n.then);
+                       if (n.otherwise) f(n.otherwise);
+                   },
+                   [&](const Read& n) {
+                       for (const Expr& index : n.indices) f(index);
+                   },
+                   [&](const Let& n) { f(n.value), f(n.body); },
+                   [&](const Reduce& n) {
+                       for (const Range& r : n.ranges) f(r.lo), f(r.hi);
+                       f(n.body);
+                   },
+                   [](const auto&) {},
+               },
+               node.value);
+}
+
+/// The direct operands, in evaluation order.
 std::vector<Expr> children(const Expr& e);
 
 /// Calls `f` on every distinct node reachable from `e`, parents before children; a shared node is visited once.
@@ -31,6 +58,10 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f);
 
 /// Replaces variables by expressions (binders have unique ids, so nothing can be captured).
 Expr substitute(const Expr& e, const std::map<VarId, Expr>& replacements);
+
+/// Nodes with equal operators, constants, variables and sources, and the same nodes as operands; positions do not
+/// count.
+bool same_node(const Node& a, const Node& b);
 
 /// The same tree: equal operators, constants, variables and sources; positions do not count.
 bool structurally_equal(const Expr& a, const Expr& b);

@@ -2,6 +2,7 @@
 #include "poly/dependences.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -48,6 +49,13 @@ std::set<Slope> slopes(const isl::pw_aff& value, Name name) {
     return result;
 }
 
+/// The points at which something is read, and what is known of indices there: stencils repeat few of them.
+struct Place {
+    isl::set where;
+    std::optional<bool> is_empty;  ///< once that was asked
+    std::vector<std::pair<isl::pw_aff, std::optional<IndexRelation>>> known;
+};
+
 class Finder {
 public:
     Finder(const ir::Pipeline& pipeline, const Model& model, const Options& options)
@@ -83,24 +91,63 @@ private:
         const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
         const std::size_t first = result_.size();
         const StageAccesses found = find_accesses(isl_, pipeline_, static_cast<int>(index), affine, ranges);
+        std::map<int, Place> places;  // by guard
         for (const Access& access : found.accesses) {
             if (access.is_write) continue;
             Dependence dependence{static_cast<int>(index), access.source, {}, access.range, !pure};
-            const isl::set where = points.intersect(found.guards[static_cast<std::size_t>(access.guard)]);
+            auto at = places.find(access.guard);
+            if (at == places.end()) {
+                const isl::set where = points.intersect(found.guards[static_cast<std::size_t>(access.guard)]);
+                at = places.emplace(access.guard, Place{where, {}, {}}).first;
+            }
             for (const isl::pw_aff& value : access.values) {
                 isl_.begin_question(access.range, stage.name);
-                std::optional<IndexRelation> relation;
-                try {
-                    relation = relate(stage, value, where, affine);
-                } catch (const isl::exception&) {  // too expensive, or numbers too large: no relation
-                }
-                dependence.indices.push_back(relation);
+                dependence.indices.push_back(relation(stage, value, at->second, affine));
             }
             const auto same = [&](const Dependence& other) { return equal(other, dependence); };
             if (std::none_of(result_.begin() + static_cast<std::ptrdiff_t>(first), result_.end(), same)) {
                 result_.push_back(std::move(dependence));
             }
         }
+    }
+
+    std::optional<IndexRelation> relation(const ir::Stage& stage, const isl::pw_aff& value, Place& place,
+                                          const AffineTranslator& affine) {
+        for (const auto& [other, known] : place.known) {
+            if (isl_pw_aff_plain_is_equal(value.get(), other.get()) == isl_bool_true) return known;
+        }
+        std::optional<IndexRelation> result;
+        try {
+            result = at_once(stage, value, place);
+            if (!result) result = relate(stage, value, place.where, affine);
+        } catch (const isl::exception&) {  // too expensive, or numbers too large: no relation
+        }
+        place.known.emplace_back(value, result);
+        return result;
+    }
+
+    /// What `relate` finds of n * v + c and of c, which most indices are, without a question.
+    std::optional<IndexRelation> at_once(const ir::Stage& stage, const isl::pw_aff& value, Place& place) {
+        const std::vector<Name> names = names_in(value);
+        if (names.size() > 1 || !value.isa_aff()) return std::nullopt;
+        const isl::aff aff = value.as_aff();
+        const isl::val constant = aff.constant_val();
+        if (isl_aff_dim(aff.get(), isl_dim_div) > 0 || !constant.is_int()) return std::nullopt;
+        if (constant.abs().gt(isl::val(isl_.ctx(), kFarthest))) return std::nullopt;
+        IndexRelation result;
+        if (!names.empty()) {
+            const isl::val factor = coefficient(aff, names.front());
+            const auto dim = std::find_if(stage.dims.begin(), stage.dims.end(), [&](const ir::Dimension& d) {
+                return names.front() == Name{Name::Kind::Variable, d.var};
+            });
+            const bool possible = factor.is_int() && factor.is_pos() && factor.le(isl::val(isl_.ctx(), kLargestFactor));
+            if (dim == stage.dims.end() || !possible) return std::nullopt;
+            result.dim = static_cast<int>(dim - stage.dims.begin());
+            result.num = to_long(factor);
+        }
+        if (!place.is_empty) place.is_empty = place.where.is_empty();
+        result.lo = result.hi = *place.is_empty ? 0 : to_long(constant);
+        return result;
     }
 
     static bool equal(const Dependence& a, const Dependence& b) {

@@ -210,6 +210,7 @@ private:
     /// Spreads places from one stage along the dependences, both ways, and starts again where a dimension turns out to
     /// be one that must be computed as a whole.
     std::optional<Illegal> align() {
+        const std::vector<std::vector<Ends>> touching = dependences_by_member();
         for (bool again = true; again;) {
             again = false;
             for (auto& places : places_) std::fill(places.begin(), places.end(), Place{});
@@ -224,9 +225,8 @@ private:
             while (!queue.empty() && !again) {
                 const std::size_t at = queue.front();
                 queue.pop_front();
-                for (const Dependence* d : inner_) {
-                    const std::size_t reader = group_.position(d->reader), producer = group_.position(d->source.index);
-                    if (at != reader && at != producer) continue;
+                for (const Ends& ends : touching[at]) {
+                    const auto& [d, reader, producer] = ends;
                     const std::size_t other = at == reader ? producer : reader;
                     const auto conflict = join(*d, reader, producer, at == reader);
                     if (conflict) {
@@ -259,6 +259,24 @@ private:
             }
         }
         return std::nullopt;
+    }
+
+    /// A dependence, and the positions of the members at its ends.
+    struct Ends {
+        const Dependence* dependence;
+        std::size_t reader, producer;
+    };
+
+    /// Those that a member reads by or is read by. Alignment begins again for each dimension that must be whole, so
+    /// that looking for them among all would make it cubic.
+    [[nodiscard]] std::vector<std::vector<Ends>> dependences_by_member() const {
+        std::vector<std::vector<Ends>> result(group_.stages.size());
+        for (const Dependence* d : inner_) {
+            const Ends ends{d, group_.position(d->reader), group_.position(d->source.index)};
+            result[ends.reader].push_back(ends);
+            if (ends.producer != ends.reader) result[ends.producer].push_back(ends);
+        }
+        return result;
     }
 
     /// The last stage of those with the most dimensions.

@@ -1,7 +1,7 @@
 // Element conversions, instantiated for every pair of types.
 #include "runner/convert.h"
 
-#include <OpenImageIO/half.h>
+#include <Imath/half.h>
 
 #include <cmath>
 #include <limits>

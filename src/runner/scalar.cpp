@@ -1,7 +1,7 @@
 // Parsing of scalar values, with the checks that the language makes for constants.
 #include "runner/scalar.h"
 
-#include <OpenImageIO/half.h>
+#include <Imath/half.h>
 #include <fmt/format.h>
 
 #include <charconv>

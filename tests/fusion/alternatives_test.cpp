@@ -7,6 +7,7 @@
 #include <set>
 
 #include "fusion/gpu.h"
+#include "fusion/inline.h"
 #include "fusion/schedule_json.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
@@ -65,6 +66,23 @@ TEST_F(Alternatives, WhatCodeGenerationRefusesIsInNone) {
             EXPECT_NE(group.strategy, Strategy::Hybrid);
             EXPECT_LT(group.stages.size(), 4U);
         }
+    }
+}
+
+// The model of predicted times compares forms of the pipeline with other stages inside of readers. Stages have other
+// numbers in each, and what is known of one form must not be taken for another's.
+TEST_F(Alternatives, EachIsAScheduleOfItsFormOfThePipeline) {
+    const Gpu gpu = known_gpu("h100").value();
+    const ir::Pipeline& pipeline = compiled_.pipelines[0];
+    const CostModel model = time_cost_model(gpu);
+    const FusionOptions options = time_fusion_options(gpu);
+    const std::vector<Alternative> all = found(model, options, 40);
+    check(all);
+    for (const Alternative& a : all) {
+        const Inlined form = inline_stages(pipeline, compiled_.models[0], inlined_stages(pipeline, a.schedule));
+        std::size_t stages = 0;
+        for (const std::vector<int>& group : order_groups(form.pipeline, a.schedule).stages) stages += group.size();
+        EXPECT_EQ(stages, form.pipeline.stages.size());
     }
 }
 

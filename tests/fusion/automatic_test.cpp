@@ -175,13 +175,13 @@ TEST(Storage, WhatIsMadeOfManyArraysIsStoredWhereThatIsCheaper) {
 }
 
 /// Seconds that automatic fusion of the only pipeline of a text takes.
-double seconds_for(const std::string& what, const std::string& text) {
+double seconds_for(const std::string& what, const std::string& text, const CostModel& model,
+                   const FusionOptions& options = {}) {
     SourceManager sources;
     const testing::Compiled compiled = testing::compile_text(sources, "growth.pipe", text);
     EXPECT_EQ(render_text(compiled.diags, sources), "");
-    const CostModel model = paper_cost_model(known_gpu("v100").value());
     const std::clock_t begin = std::clock();
-    const FusionResult result = fuse(compiled.pipelines.at(0), compiled.models.at(0), model, nullptr);
+    const FusionResult result = fuse(compiled.pipelines.at(0), compiled.models.at(0), model, nullptr, options);
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     std::size_t stages = 0;
     for (const std::vector<int>& group : result.grouping.groups) stages += group.size();
@@ -201,18 +201,37 @@ std::string chain(int stages) {
     return text + "}\n";
 }
 
+std::string pyramids(int levels) {
+    std::string text = testing::read_file(PIPEC_SOURCE_DIR "/examples/pyramid_blend.pipe");
+    return text.replace(text.find("LEVELS = 4"), 10, fmt::format("LEVELS = {}", levels));
+}
+
+/// All of them take half a minute with either model, on a quiet machine.
+bool tries_all() {
+    return std::getenv("PIPEC_FUSION_GROWTH") != nullptr;
+}
+
 TEST(Growth, WithTheNumberOfStages) {
-    // All of them take half a minute on a quiet machine.
-    const bool all = std::getenv("PIPEC_FUSION_GROWTH") != nullptr;
+    const CostModel model = paper_cost_model(known_gpu("v100").value());
     for (const int stages : {10, 20, 50, 100, 200}) {
-        EXPECT_LT(seconds_for(fmt::format("chain {}", stages), chain(stages)), 20);
+        EXPECT_LT(seconds_for(fmt::format("chain {}", stages), chain(stages), model), 20);
     }
-    const std::string blend = testing::read_file(PIPEC_SOURCE_DIR "/examples/pyramid_blend.pipe");
-    const std::size_t levels = blend.find("LEVELS = 4");
-    for (const int count : all ? std::vector{2, 3, 4, 8, 12, 16} : std::vector{2, 3}) {
-        std::string text = blend;
-        text.replace(levels, 10, fmt::format("LEVELS = {}", count));
-        EXPECT_LT(seconds_for(fmt::format("pyramids of {} levels", count), text), all ? 200 : 20);
+    for (const int levels : tries_all() ? std::vector{2, 3, 4, 8, 12, 16} : std::vector{2, 3}) {
+        const double seconds = seconds_for(fmt::format("pyramids of {} levels", levels), pyramids(levels), model);
+        EXPECT_LT(seconds, tries_all() ? 200 : 20);
+    }
+}
+
+TEST(Growth, OfPredictedTimes) {
+    const Gpu gpu = known_gpu("h100").value();
+    const auto seconds = [&](const std::string& what, const std::string& text) {
+        return seconds_for(what, text, time_cost_model(gpu), time_fusion_options(gpu));
+    };
+    for (const int stages : tries_all() ? std::vector{10, 20, 50, 100, 200} : std::vector{10, 200}) {
+        EXPECT_LT(seconds(fmt::format("chain {}", stages), chain(stages)), 20);
+    }
+    for (const int levels : tries_all() ? std::vector{2, 3, 4, 8, 12, 16, 21} : std::vector{2, 8}) {
+        EXPECT_LT(seconds(fmt::format("pyramids of {} levels", levels), pyramids(levels)), 60);
     }
 }
 

@@ -110,6 +110,23 @@ TEST_F(Tune, WhoStopsItGoesOnWithTheSameCommand) {
     EXPECT_FALSE(fs::exists("blur.schedule.json.journal"));
 }
 
+// The search for candidates of a longer pipeline takes seconds; nvcc leaves somebody behind who stops it.
+TEST_F(Tune, TheSearchCanBeStopped) {
+    std::string program = "pipeline chain(img: float32[R + 24, C]) -> out: float32[R, C] {\n", from = "img";
+    for (int i = 1; i <= 12; ++i) {
+        const std::string to = i == 12 ? "out" : "s" + std::to_string(i);
+        program += to + "(x, y) = (" + from + "(x, y) + 2 * " + from + "(x + 1, y) + " + from + "(x + 2, y)) / 4\n";
+        from = to;
+    }
+    write_bytes("chain.pipe", program + "}\n");
+    write_nvcc("(until grep -q 'stage by stage' said; do sleep 0.02; done; kill -INT $PPID) >wait 2>&1 &");
+    compilations();
+    const Outcome stopped = shell(PIPEC " tune chain.pipe --size R=6 --size C=40 2>said; echo $?");
+    EXPECT_EQ(stopped.out, "130\n");
+    EXPECT_EQ(compilations(), 1);  // of the pipeline without fusion
+    EXPECT_FALSE(fs::exists("chain.schedule.json"));
+}
+
 // Of code with tiles some is no code, and some computes something else.
 TEST_F(Tune, CandidatesThatFailAreSkipped) {
     write_nvcc(R"(echo >>count

@@ -208,6 +208,8 @@ void KernelWriter::declare_specials() {
         const auto id = static_cast<std::size_t>(special.id);
         const std::string name = local(special.var);
         out_.line("const int32_t {} = int32_t({});", name, kNames[id]);
+        // Which nvcc does not conclude from where it comes: then a division by 8 is a shift.
+        out_.line("__builtin_assume({} >= 0);", name);
         const std::int64_t blocks = id % 3 == 0 ? kernel::kVariableLimit - 1 : 65535;
         const bool is_thread = special.id <= Id::ThreadZ;
         expressions_.bind(special.var, name,
@@ -334,10 +336,14 @@ void KernelWriter::stmt(const kernel::Load& n) {
         out_.line("const {} {} = {};", value_type(type), name, loaded(type, element).text);
         expressions_.bind(var, name);
     };
-    if (n.vars.size() == 1) return declare(n.vars.front(), read_element(n.array, indices));
+    const bool ahead = n.ahead && n.array.kind != Source::Kind::Local && !has_cache(n.array);
+    if (n.vars.size() == 1)
+        return declare(n.vars.front(), ahead ? "*" + address(n.array, indices) : read_element(n.array, indices));
     const std::string pack = local(n.vars.front());
-    const std::string cache = has_cache(n.array) ? fmt::format("_{}", fusion::name(kernel_.load_cache)) : "";
-    out_.line("const auto {} = load{}<{}>({});", pack, cache, n.vars.size(), address(n.array, indices));
+    const std::string kind = ahead                ? "_ahead"
+                             : has_cache(n.array) ? fmt::format("_{}", fusion::name(kernel_.load_cache))
+                                                  : "";
+    out_.line("const auto {} = load{}<{}>({});", pack, kind, n.vars.size(), address(n.array, indices));
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
         const std::string element = fmt::format("{}[{}]", pack, i);
         if (as_it_is)

@@ -169,6 +169,12 @@ __device__ Pack<T, n> load(const T* address) {
     return unpack<T, n>(__ldg(reinterpret_cast<const Word<n * sizeof(T)>*>(address)));
 }
 
+// ... and what is for later: no compiler moves it past a barrier, as it may with the read-only cache.
+template <int n, class T>
+__device__ Pack<T, n> load_ahead(const T* address) {
+    return unpack<T, n>(*reinterpret_cast<const Word<n * sizeof(T)>*>(address));
+}
+
 template <int n, class T>
 __device__ void store(T* address, const Pack<T, n>& pack) {
     Word<n * sizeof(T)> word;

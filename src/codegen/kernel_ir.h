@@ -8,7 +8,7 @@
 //   stmt    ::= define v = e                a value, never changed
 //             | variable v = e              a register that assign changes
 //             | assign v = e
-//             | load v* = array(e*)         adjacent elements in one access of count * size bytes, aligned to that
+//             | load [ahead] v* = array(e*) adjacent elements in one access of count * size bytes, aligned to that
 //             | store array(e*) = e* [where e]
 //             | atomic array(e*) op= e      no result
 //             | update array(e*) op= e      the same where no other thread touches the element
@@ -57,7 +57,10 @@ struct Variable { ir::VarId var; ir::Expr value; };
 struct Assign { ir::VarId var; ir::Expr value; };
 
 /// `vars.size()` (1, 2, 4, 8 or 16) elements that lie behind each other in memory, the first one at `indices`.
-struct Load { std::vector<ir::VarId> vars; ir::Source array; std::vector<ir::Expr> indices; };
+/// `ahead`: it is for later, and no compiler shall move it there, past barriers.
+struct Load {
+    std::vector<ir::VarId> vars; ir::Source array; std::vector<ir::Expr> indices; bool ahead = false;
+};
 /// Several values go to adjacent elements in one access, like those of a Load. `guard` may be null.
 struct Store { ir::Source array; std::vector<ir::Expr> indices; std::vector<ir::Expr> values; ir::Expr guard; };
 /// array(indices) = array(indices) op value, indivisible. Without Bool, Any, All; integers of 32 and 64 bits, floats.

@@ -228,7 +228,7 @@ private:
     void statement(const Load& s) {
         std::vector<std::string> vars;
         for (const ir::VarId var : s.vars) vars.push_back(variable(var));
-        line("load {} = {}({})", fmt::join(vars, ", "), array(s.array), list(s.indices));
+        line("load {}{} = {}({})", s.ahead ? "ahead " : "", fmt::join(vars, ", "), array(s.array), list(s.indices));
     }
     void statement(const Store& s) {
         line("store {}({}) = {}{}", array(s.array), list(s.indices), list(s.values),

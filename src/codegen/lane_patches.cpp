@@ -38,6 +38,16 @@ std::vector<Patches> of_rows(const Patches& vectors, std::int64_t most_rows) {
 
 }  // namespace
 
+Patches in_blocks(Patches patches, std::int64_t across) {
+    if (across <= 1) return patches;
+    std::int64_t down = kWarp;
+    while (down > 1 && (patches.down % down != 0 || kWarp / down < across)) down /= 2;
+    if (down == 1 || patches.across % (kWarp / down) != 0) return patches;
+    patches.block_across = kWarp / down;
+    patches.block_down = down;
+    return patches;
+}
+
 std::vector<std::vector<Patches>> patches_by_cost(const Patches& points, std::int64_t columns, std::int64_t lanes,
                                                   std::int64_t most_rows) {
     Patches vectors = points;

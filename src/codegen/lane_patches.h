@@ -15,10 +15,16 @@ struct Patches {
     std::int64_t down = 1;               ///< below each other; the last one may begin among the rows of the one before
     std::int64_t others = 1;             ///< in the other dimensions, of which a patch has one point
     std::int64_t skipped = 0;            ///< columns to the left of them
+    /// Patches are numbered in blocks of so many, beside and below each other.
+    std::int64_t block_across = 1, block_down = 1;
 
     [[nodiscard]] std::int64_t count() const { return across * down * others; }
     [[nodiscard]] std::int64_t turns(std::int64_t lanes) const { return (count() + lanes - 1) / lanes; }
 };
+
+/// The patches in blocks of a warp that are `across` patches wide, or somewhat wider, where they can be cut into such
+/// and that is more than one.
+Patches in_blocks(Patches patches, std::int64_t across);
 
 /// Ways to deal out `points` (patches of one point), least cost first: patches of so many columns and at most
 /// `most_rows` rows; either all alike, or those of the columns beyond a multiple of the warp by themselves, so that the

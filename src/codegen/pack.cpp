@@ -31,14 +31,14 @@ std::int64_t as_key(const ir::Expr& e) {
     return static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(e.get()));
 }
 
-std::optional<Place> place_of(Rewriter& rewriter, const Element& element, const std::vector<std::int64_t>& strides) {
+Place place_of(Rewriter& rewriter, const Element& element, const std::vector<std::int64_t>& strides) {
     Place place;
     place.key = {static_cast<std::int64_t>(element.source.kind), element.source.index};
     for (std::size_t d = 0; d < element.indices.size(); ++d) {
         const auto sum = rewriter.linear(element.indices[d]);
-        if (!sum) {
-            if (strides[d] != 0) return std::nullopt;
+        if (!sum) {  // data, say
             place.key.insert(place.key.end(), {-1, as_key(element.indices[d])});
+            place.known_part.emplace_back(element.indices[d], strides[d]);
             continue;
         }
         std::vector<std::pair<std::int64_t, std::int64_t>> terms;
@@ -130,15 +130,11 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
     std::vector<Pack> packs;
     for (std::size_t i = 0; i < elements.size(); ++i) {
         const ir::Source source = elements[i].source;
-        const auto place = place_of(rewriter, elements[i],
-                                    is_local(source) ? strides_of(shared.at(static_cast<std::size_t>(source.index)))
-                                                     : known_strides(pipeline, model, source));
-        if (!place) {
-            packs.push_back({i});
-            continue;
-        }
-        Group& group = groups[place->key];
-        if (!group.at.emplace(place->offset, i).second) packs.push_back({i});
+        const Place place = place_of(rewriter, elements[i],
+                                     is_local(source) ? strides_of(shared.at(static_cast<std::size_t>(source.index)))
+                                                      : known_strides(pipeline, model, source));
+        Group& group = groups[place.key];
+        if (!group.at.emplace(place.offset, i).second) packs.push_back({i});
         group.widest = std::min(
             kCount, std::max<std::int64_t>(1, most_bytes / ir::bytes(array_of(pipeline, shared, source).type)));
         // What fills a pack must be in the same row.
@@ -149,7 +145,7 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
         };
         while (!in_row(group.widest)) group.widest /= 2;
         const auto aligned = [&](const auto& term) { return rewriter.is_multiple(term, group.widest); };
-        while (group.widest > 1 && !std::all_of(place->known_part.begin(), place->known_part.end(), aligned)) {
+        while (group.widest > 1 && !std::all_of(place.known_part.begin(), place.known_part.end(), aligned)) {
             group.widest /= 2;
         }
     }
@@ -230,16 +226,41 @@ std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool f
 }
 
 void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill) {
-    const std::vector<ir::Expr> reads = certain_reads(values);
+    load(body, values, fill, false);
+}
+
+void PackWriter::load_ahead(kernel::Body& body, std::vector<ir::Expr>& values) {
+    load(body, values, false, true);
+}
+
+/// Where an element lies may depend on what was read before: first those come of which that is known, then those whose
+/// places they tell, and so on.
+void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill, bool ahead) {
+    std::unordered_set<const ir::Node*> done;
+    while (true) {
+        std::vector<ir::Expr> reads = certain_reads(values);
+        std::erase_if(reads, [&](const ir::Expr& e) {
+            const std::vector<ir::Expr> before = certain_reads(ir::as<ir::Read>(e)->indices);
+            return done.count(e.get()) > 0 ||
+                   std::any_of(before.begin(), before.end(), [&](const auto& b) { return done.count(b.get()) == 0; });
+        });
+        if (reads.empty()) return;
+        for (const ir::Expr& e : reads) done.insert(e.get());
+        load_reads(body, reads, values, fill, ahead);
+    }
+}
+
+void PackWriter::load_reads(kernel::Body& body, const std::vector<ir::Expr>& reads, std::vector<ir::Expr>& values,
+                            bool fill, bool ahead) {
     std::vector<Element> elements;
     for (const ir::Expr& e : reads) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
     std::map<const ir::Node*, ir::Expr> loaded;
     for (const Pack& pack : packs(elements, fill)) {
-        if (pack.size() == 1) continue;
+        if (pack.size() == 1 && !ahead) continue;
         const std::size_t known = first_of(pack);
         const Element& element = elements[pack[known]];
         const Array array = array_of(program_.pipeline, build_.kernel.shared, element.source);
-        kernel::Load load{{}, element.source, element.indices};
+        kernel::Load load{{}, element.source, element.indices, ahead};
         if (known > 0) {  // an array in shared memory: its last dimension is the innermost one
             Linear last = *rewriter_.linear(load.indices.back());
             last.constant -= static_cast<std::int64_t>(known);

@@ -50,6 +50,8 @@ public:
     /// Loads what the values read for certain, as far as it comes in packs; the values then use what was loaded.
     /// `fill`: everything in shared arrays may be read, whose rows are whole vectors.
     void load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill = false);
+    /// The same for values that are wanted later: loads all that they read, alone where it comes in no pack.
+    void load_ahead(kernel::Body& body, std::vector<ir::Expr>& values);
     /// Stores each value to its element.
     void store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values);
 
@@ -57,6 +59,9 @@ public:
     [[nodiscard]] std::int64_t widest() const { return widest_; }
 
 private:
+    void load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill, bool ahead);
+    void load_reads(kernel::Body& body, const std::vector<ir::Expr>& reads, std::vector<ir::Expr>& values, bool fill,
+                    bool ahead);
     std::vector<Pack> packs(const std::vector<Element>& elements, bool fill);
 
     kernel::Program& program_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 
 #include "codegen/kernel_ir.h"
 #include "codegen/wide_expr.h"
@@ -229,7 +230,7 @@ ir::Expr Rewriter::expr(const Linear& sum) {
     return unique(ir::binary(negative ? BinaryOp::Sub : BinaryOp::Add, total, constant(negative ? -rest : rest)));
 }
 
-bool Rewriter::is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::int64_t n) const {
+std::int64_t Rewriter::divisor_of(const std::pair<ir::Expr, std::int64_t>& term) const {
     std::int64_t factor = term.second;
     if (const auto* variable = ir::as<ir::Variable>(term.first)) {
         const auto known = index_.find(variable->id);
@@ -244,7 +245,11 @@ bool Rewriter::is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::i
             factor *= index_.at(variable->id).multiple / *divisor;
         }
     }
-    return factor % n == 0;
+    return factor;
+}
+
+bool Rewriter::is_multiple(const std::pair<ir::Expr, std::int64_t>& term, std::int64_t n) const {
+    return divisor_of(term) % n == 0;
 }
 
 /// Floor division and remainder of a sum by a positive constant: what divides evenly is taken out.
@@ -252,7 +257,9 @@ ir::Expr Rewriter::quotient(const ir::Expr& e, const ir::Binary& n, bool exact) 
     const auto divisor = ir::as_int(n.b);
     if (!divisor || *divisor <= 0 || !is_affine(n.a)) return e;
     const Linear sum = *linear(n.a);
-    if (!exact && !fits(sum)) return e;
+    // A remainder by a power of two is the same however often the sum wraps.
+    const bool by_bits = n.op == BinaryOp::Mod && std::has_single_bit(static_cast<std::uint64_t>(*divisor));
+    if (!exact && !by_bits && !fits(sum)) return e;
     Linear whole, rest;
     for (const auto& term : sum.terms) {
         if (term.second % *divisor == 0) {
@@ -271,6 +278,10 @@ ir::Expr Rewriter::quotient(const ir::Expr& e, const ir::Binary& n, bool exact) 
         return unique(ir::binary(BinaryOp::Mod, expr(rest), n.b));
     }
     if (!rest.terms.empty()) {
+        // What is between two multiples of what divides all that varies, and the divisor, does not decide.
+        std::int64_t step = *divisor;
+        for (const auto& term : rest.terms) step = std::gcd(step, divisor_of(term));
+        rest.constant -= rest.constant % step;
         whole.add(Linear{{{unique(ir::binary(BinaryOp::Div, expr(rest), n.b)), 1}}, 0}, 1);
     }
     return expr(whole);

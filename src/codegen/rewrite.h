@@ -61,6 +61,8 @@ public:
     ir::Expr unique(const ir::Expr& e) { return nodes_.get(e); }
 
 private:
+    /// A number of which factor * atom is certain to be a multiple.
+    [[nodiscard]] std::int64_t divisor_of(const std::pair<ir::Expr, std::int64_t>& term) const;
     struct Index {
         std::int64_t multiple, least, end;
     };

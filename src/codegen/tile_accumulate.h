@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "codegen/kernel_ir.h"
+#include "codegen/pack.h"
 #include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
 
@@ -13,7 +14,7 @@ namespace pipec::codegen {
 
 /// Adds the code for member `m`, up to a barrier that its readers need. `lanes` are those of a team; `interior`: the
 /// tile is in the interior.
-void accumulate_tile(kernel::Body& body, TileSpace& space, const TileArrays& arrays, const TileSpace::Member& m,
-                     std::int64_t lanes, bool interior);
+void accumulate_tile(kernel::Body& body, TileSpace& space, const TileArrays& arrays, PackWriter& packs,
+                     const TileSpace::Member& m, std::int64_t lanes, bool interior);
 
 }  // namespace pipec::codegen

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "codegen/kernel_build.h"
+#include "codegen/pack.h"
 #include "codegen/shared_memory.h"
+#include "codegen/strides.h"
 #include "ir/build.h"
+#include "ir/visit.h"
 
 namespace pipec::codegen {
 
@@ -12,6 +16,7 @@ TileArrays::TileArrays(TileSpace& space) : space_(space) {
     std::vector<Lifetime> lifetimes;
     for (std::size_t i = 0; i < space.members.size(); ++i) {
         const TileSpace::Member& m = space.members[i];
+        axes_.push_back(find_axes(m));
         arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
         if (!m.is_read) continue;
         kernel::SharedArray array{m.definition.name + "_tile", m.definition.type, {}};
@@ -38,16 +43,57 @@ TileArrays::TileArrays(TileSpace& space) : space_(space) {
     }
 }
 
-TileArrays::Axes TileArrays::axes(const TileSpace::Member& m) const {
+/// What two points beside each other in a dimension read.
+std::size_t TileArrays::reads_of_two(const TileSpace::Member& m, std::size_t dim) const {
+    const ir::VarId var = m.definition.dims[dim].var;
+    const ir::Expr next = sum(ir::variable(var, ir::Type::Int32), constant(1));
+    const ir::Expr& value = m.interior.value;
+    return certain_reads({space_.rewriter.instance(value, {}), space_.rewriter.instance(value, {{var, next}})}).size();
+}
+
+/// Where readers find the member's elements at places that depend on data: the whole dimension, of 2 or 4 points, of
+/// which they know the index. They read all of these points at one place, then, in one access.
+std::optional<std::size_t> TileArrays::read_together(const TileSpace::Member& m) const {
+    bool by_data = false;
+    std::vector<bool> constant_index(m.alignment.size(), true);
+    for (const TileSpace::Member& reader : space_.members) {
+        ir::for_each_node(reader.interior.value, [&](const ir::Expr& e) {
+            const auto* read = ir::as<ir::Read>(e);
+            if (read == nullptr || read->source != ir::Source{ir::Source::Kind::Stage, m.stage}) return;
+            for (std::size_t d = 0; d < constant_index.size(); ++d) {
+                by_data = by_data || !space_.rewriter.linear(read->indices[d]);
+                constant_index[d] = constant_index[d] && ir::as_int(read->indices[d]);
+            }
+        });
+    }
+    for (std::size_t d = 0; by_data && d < constant_index.size(); ++d) {
+        const std::int64_t count = m.extent[d].count;
+        if (m.alignment[d].dim < 0 && constant_index[d] && (count == 2 || count == 4)) return d;
+    }
+    return std::nullopt;
+}
+
+/// Of an accumulate a lane has a cell: lanes beside each other update elements in different banks, whichever they are.
+TileArrays::Axes TileArrays::find_axes(const TileSpace::Member& m) const {
     Axes axes;
     const int x = space_.group.rank - 1;
+    const auto dim = [&](std::size_t d) { return m.alignment[d].dim; };
     for (std::size_t d = 0; d < m.alignment.size(); ++d) {
-        const int g = m.alignment[d].dim;
-        if (g >= 0 && g == x)
-            axes.columns = d;
-        else
-            axes.order.push_back(d);
-        if (g >= 0 && g == x - 1) axes.rows = d;
+        if (dim(d) >= 0 && dim(d) == x) axes.columns = d;
+        if (dim(d) >= 0 && dim(d) == x - 1) axes.rows = d;
+    }
+    const std::vector<int> order = memory_order(space_.program.pipeline, {ir::Source::Kind::Stage, m.stage});
+    if (!m.accumulates && !order.empty()) {
+        const std::optional<std::size_t> across = axes.columns;
+        const auto innermost = static_cast<std::size_t>(order.back());
+        const std::optional<std::size_t> together = m.live ? std::nullopt : read_together(m);
+        axes.whole = together || (dim(innermost) < 0 && m.extent[innermost].count > 1);
+        if (axes.whole) axes.columns = together.value_or(innermost);
+        if (axes.whole && across && (!axes.rows || reads_of_two(m, *across) < reads_of_two(m, *axes.rows)))
+            axes.rows = across;
+    }
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
+        if (d != axes.columns) axes.order.push_back(d);
     }
     if (axes.columns) axes.order.push_back(*axes.columns);
     return axes;

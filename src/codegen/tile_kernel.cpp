@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <optional>
-#include <set>
 
 #include "codegen/kernel_build.h"
 #include "codegen/lane_patches.h"
@@ -17,6 +15,7 @@
 #include "codegen/shared_memory.h"
 #include "codegen/tile_accumulate.h"
 #include "codegen/tile_arrays.h"
+#include "codegen/tile_patches.h"
 #include "codegen/tile_space.h"
 #include "codegen/tile_vectors.h"
 #include "fusion/gpu.h"
@@ -29,13 +28,6 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Points of a patch, and elements that it reads and computes, which all are in registers at once.
-constexpr std::int64_t kPatchPoints = 32;
-constexpr std::size_t kPatchElements = 96;
-/// Nodes of its expressions: more rows of larger stages would not fit into the instruction cache.
-constexpr std::size_t kPatchNodes = 2000;
-/// The widest access.
-constexpr std::int64_t kAccessBytes = 16;
 /// Turns with no more points than this are written for the compiler to unroll.
 constexpr std::int64_t kUnrolledPoints = 32;
 
@@ -58,6 +50,12 @@ std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::Grou
     return cuts;
 }
 
+std::int64_t lanes_of(const TileSpace& space) {
+    std::int64_t lanes = 1;
+    for (const TileSpace::Dim& dim : space.dims) lanes *= dim.lanes;
+    return lanes;
+}
+
 class TileKernel {
 public:
     TileKernel(kernel::Program& program, const poly::Group& group, const fusion::GroupSchedule& schedule,
@@ -66,20 +64,24 @@ public:
           vector_(schedule.vector),
           space_(program, group_, schedule.strategy == fusion::Strategy::Otpw, cuts_of(group_, schedule)),
           arrays_(space_),
-          packs_(program, space_.build, space_.rewriter, access_bytes) {
-        for (const TileSpace::Dim& dim : space_.dims) lanes_ *= dim.lanes;
-    }
+          packs_(program, space_.build, space_.rewriter, access_bytes),
+          lanes_(lanes_of(space_)),
+          patches_(space_, arrays_, schedule.vector, access_bytes, lanes_) {}
 
     /// Why the tiles are impossible; none where they are possible.
     [[nodiscard]] std::optional<std::string> refusal() const;
     kernel::Kernel build();
     /// Bytes of the widest access to global memory; 0: all are of one element.
     [[nodiscard]] std::int64_t widest() const { return packs_.widest(); }
+    /// Whether lanes may move several elements at once.
+    [[nodiscard]] bool has_vectors() const {
+        return vector_ > 1 || std::any_of(space_.members.begin(), space_.members.end(),
+                                          [&](const Member& m) { return m.accumulates || arrays_.axes(m).whole; });
+    }
 
 private:
     using Member = TileSpace::Member;
-    /// Members that are computed in one go.
-    using Members = std::vector<const Member*>;
+    using Members = TilePatches::Members;
     /// What a lane computes at once.
     struct Patch {
         std::vector<ir::Expr> first;  ///< by dimension, from the first point of the tile's part
@@ -96,9 +98,6 @@ private:
     void interior_stage(kernel::Body& body, const Members& together);
     void edge_stage(kernel::Body& body, const Member& m);
 
-    [[nodiscard]] Patches points_of(const Member& m) const;
-    [[nodiscard]] std::int64_t columns_of(const Member& m) const;
-    std::vector<Patches> patches_of(const Members& together);
     kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, bool unrolls, Patch& patch);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& offset);
     ir::Expr inside_interior(const Member& m, const Patch& patch);
@@ -114,7 +113,8 @@ private:
     TileSpace space_;
     TileArrays arrays_;
     PackWriter packs_;
-    std::int64_t lanes_ = 1;  ///< of a team
+    const std::int64_t lanes_;  ///< of a team
+    TilePatches patches_;
 };
 
 std::optional<std::string> TileKernel::refusal() const {
@@ -146,7 +146,7 @@ ir::Expr TileKernel::inside(const Member& m, const std::vector<ir::Expr>& offset
 
 /// All points of a patch of one row are in the member's interior.
 ir::Expr TileKernel::inside_interior(const Member& m, const Patch& patch) {
-    const auto columns = arrays_.axes(m).columns;
+    const auto& columns = arrays_.axes(m).columns;
     ir::Expr result;
     for (std::size_t d = 0; d < patch.first.size(); ++d) {
         if (m.alignment[d].dim < 0) continue;
@@ -162,66 +162,10 @@ ir::Expr TileKernel::inside_interior(const Member& m, const Patch& patch) {
 
 // ------------------------------------------------------------------------------------------------------------- patches
 
-/// Single points.
-Patches TileKernel::points_of(const Member& m) const {
-    const TileArrays::Axes axes = arrays_.axes(m);
-    Patches points;
-    for (const std::size_t d : axes.order) {
-        std::int64_t& count = d == axes.columns ? points.across : d == axes.rows ? points.down : points.others;
-        count *= m.extent[d].count;
-    }
-    return points;
-}
-
-/// Adjacent columns that a lane computes: those of the schedule, as long as one access moves them.
-std::int64_t TileKernel::columns_of(const Member& m) const {
-    if (!arrays_.axes(m).columns) return 1;
-    int narrowest = ir::bytes(m.definition.type);
-    for (const ir::Expr& read : certain_reads({m.interior.value}))
-        narrowest = std::min(narrowest, ir::bytes(read->type));
-    return std::min(vector_, kAccessBytes / narrowest);
-}
-
-/// Vectors of columns, and as many rows as pay off and as registers hold what is read and computed.
-std::vector<Patches> TileKernel::patches_of(const Members& together) {
-    const Member& m = *together.front();
-    const Patches points = points_of(m);
-    const TileArrays::Axes axes = arrays_.axes(m);
-    std::int64_t columns = 1;
-    for (const Member* member : together) columns = std::max(columns, columns_of(*member));
-    std::map<std::int64_t, bool> known;  // by rows
-    const auto fits = [&](const Patches& patches) {
-        if (const auto found = known.find(patches.rows); found != known.end()) return found->second;
-        if (patches.rows == 1) return true;
-        std::vector<ir::Expr> values;
-        for (std::int64_t i = 0; i < patches.rows * columns; ++i) {
-            for (const Member* member : together) {
-                Rewriter::Bindings point;
-                for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
-                    const std::int64_t by = d == axes.columns ? i % columns : d == axes.rows ? i / columns : 0;
-                    point[member->definition.dims[d].var] =
-                        sum(ir::variable(m.definition.dims[d].var, ir::Type::Int32), constant(by));
-                }
-                values.push_back(rewriter().instance(member->interior.value, point));
-            }
-        }
-        std::set<const ir::Node*> nodes;
-        for (const ir::Expr& value : values)
-            ir::for_each_node(value, [&](const ir::Expr& e) { nodes.insert(e.get()); });
-        return known[patches.rows] =
-                   certain_reads(values).size() + values.size() <= kPatchElements && nodes.size() <= kPatchNodes;
-    };
-    const auto ways = patches_by_cost(points, columns, lanes_, kPatchPoints / columns);
-    for (const std::vector<Patches>& way : ways) {
-        if (std::all_of(way.begin(), way.end(), fits)) return way;
-    }
-    return ways.front();
-}
-
 /// Opens the loop over the patches of a lane.
 kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const Patches& patches, bool unrolls,
                                    Patch& patch) {
-    const TileArrays::Axes axes = arrays_.axes(m);
+    const TileArrays::Axes& axes = arrays_.axes(m);
     kernel::Body* body = &outer;
     const std::int64_t turns = patches.turns(lanes_);
     ir::Expr rest = space_.lane;
@@ -236,16 +180,29 @@ kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const P
     }
     patch = {std::vector<ir::Expr>(m.definition.dims.size()), patches.columns, patches.rows, nullptr};
     std::int64_t left = patches.count();  // values of `rest`
+    // The least digits of `rest`: the place in a block.
+    const auto place = [&](std::int64_t count) {
+        if (count == 1) return constant(0);
+        const ir::Expr digit =
+            space_.build.define(*body, "lane_i", ir::binary(BinaryOp::Mod, rest, constant(count)), 0);
+        rest = space_.build.define(*body, "patch", ir::binary(BinaryOp::Div, rest, constant(count)), 0);
+        left /= count;
+        return digit;
+    };
+    const ir::Expr block_column = place(patches.block_across), block_row = place(patches.block_down);
     for (auto d = axes.order.rbegin(); d != axes.order.rend(); ++d) {
         const std::int64_t extent = m.extent[*d].count;
-        const std::int64_t count = *d == axes.columns ? patches.across : *d == axes.rows ? patches.down : extent;
-        const std::int64_t step = *d == axes.columns ? patches.columns : *d == axes.rows ? patches.rows : 1;
+        const bool is_column = *d == axes.columns, is_row = *d == axes.rows;
+        const std::int64_t count = is_column ? patches.across / patches.block_across
+                                   : is_row  ? patches.down / patches.block_down
+                                             : extent;
+        const std::int64_t step = is_column ? patches.columns : is_row ? patches.rows : 1;
+        const std::int64_t block = is_column ? patches.block_across : is_row ? patches.block_down : 1;
         const std::string name = space_.name(m, *d) + "_i";
         ir::Expr i = constant(0);
-        if (count > 1) {
-            i = count == left ? rest : ir::binary(BinaryOp::Mod, rest, constant(count));
-            i = space_.build.define(*body, name, product(i, constant(step)), 0, step);
-        }
+        if (count > 1) i = count == left ? rest : ir::binary(BinaryOp::Mod, rest, constant(count));
+        if (block > 1) i = sum(product(i, constant(block)), is_column ? block_column : block_row);
+        if (count * block > 1) i = space_.build.define(*body, name, product(i, constant(step)), 0, step);
         if (*d == axes.columns) i = moved(i, patches.skipped);
         if (count > 1 && count < left) {
             rest = space_.build.define(*body, "patch", ir::binary(BinaryOp::Div, rest, constant(count)), 0);
@@ -262,7 +219,7 @@ kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const P
 
 /// Straight-line code for a patch: what it reads, then all values, then what it writes.
 void TileKernel::compute(kernel::Body& body, const Members& together, const Patch& patch, Known known) {
-    const TileArrays::Axes axes = arrays_.axes(*together.front());
+    const TileArrays::Axes& axes = arrays_.axes(*together.front());
     std::vector<std::vector<ir::Expr>> offsets;
     std::vector<ir::Expr> values;  // member after member
     for (std::int64_t i = 0; i < patch.rows * patch.columns; ++i) {
@@ -304,7 +261,7 @@ void TileKernel::compute(kernel::Body& body, const Members& together, const Patc
 /// Values of adjacent columns, from `offset` on.
 void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vector<ir::Expr>& offset,
                            const std::vector<ir::Expr>& values) {
-    const auto columns = arrays_.axes(m).columns;
+    const auto& columns = arrays_.axes(m).columns;
     std::vector<Element> local, global;
     for (std::size_t i = 0; i < values.size(); ++i) {
         std::vector<ir::Expr> at = offset, point;
@@ -320,7 +277,7 @@ void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vecto
 // -------------------------------------------------------------------------------------------------------------- stages
 
 void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
-    for (const Patches& patches : patches_of(together)) {
+    for (const Patches& patches : patches_.of(together)) {
         Patch patch;
         kernel::Body& body = deal_out(outer, *together.front(), patches, true, patch);
         compute(body, together, patch, Known::Tile);
@@ -329,10 +286,8 @@ void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
 
 /// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage.
 void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
-    const auto columns = arrays_.axes(m).columns;
-    Patches patches = points_of(m);
-    if (columns && !m.interior.guard) patches.columns = columns_of(m);
-    patches.across /= patches.columns;
+    const auto& columns = arrays_.axes(m).columns;
+    const Patches patches = patches_.at_edges(m);
     Patch patch;
     kernel::Body* body = &deal_out(outer, m, patches, false, patch);
     if (patches.columns > 1) {
@@ -394,7 +349,7 @@ kernel::Body TileKernel::stages(bool interior) {
             ++i;
         }
         if (together.front()->accumulates)
-            accumulate_tile(body, space_, arrays_, *together.front(), lanes_, interior);
+            accumulate_tile(body, space_, arrays_, packs_, *together.front(), lanes_, interior);
         else if (interior)
             interior_stage(body, together);
         else
@@ -423,14 +378,15 @@ std::variant<kernel::Step, std::string> tile_step(kernel::Program& program, cons
         return fmt::format("the {} columns of a thread are not made of vectors of {}", schedule.tile[0], vector);
     }
     // Whole vectors where arrays are aligned for them, halves of 16 bytes where they are aligned for those; for other
-    // arrays single columns, which lanes access side by side.
+    // arrays single columns, which lanes access side by side. Halves are for schedules that ask for vectors.
     kernel::Step step;
     fusion::GroupSchedule scalar = schedule;
     scalar.vector = 1;
     for (const std::int64_t bytes : {16, 8, 0}) {
-        if (bytes > 0 && vector == 1) continue;
+        if (bytes == 8 && vector == 1) continue;
         TileKernel builder(program, group, bytes > 0 ? schedule : scalar, bytes);
         if (auto reason = builder.refusal()) return *reason;
+        if (bytes > 0 && !builder.has_vectors()) continue;
         kernel::Kernel kernel = builder.build();
         kernel.layout = bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
         if (bytes > 0) kernel.name += fmt::format("_wide{}", builder.widest());

@@ -77,11 +77,11 @@ TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedByAtomics) {
 
 TEST_F(Accumulating, CellsThatOwnTheirPixelsGatherThem) {
     golden("gather",
-           kernel::to_string(lowered(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 8 + 2, C / 8 + 2, 11] {
-    accumulate grid(gx in 0..R / 8 + 2, gy in 0..C / 8 + 2, z in 0..11): float32 = 0 {
+           kernel::to_string(lowered(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 2 + 2, C / 2 + 2, 11] {
+    accumulate grid(gx in 0..R / 2 + 2, gy in 0..C / 2 + 2, z in 0..11): float32 = 0 {
         for x in 0..R, y in 0..C {
             let v = clamp(img(x, y), 0, 1)
-            grid((x + 4) / 8, (y + 4) / 8, int32(v * 10 + 0.5)) += v
+            grid((x + 1) / 2, (y + 2) / 2, int32(v * 10 + 0.5)) += v
         }
     }
 }

@@ -123,6 +123,19 @@ TEST_F(Rewriting, ParityIsDecidedWhereTheColumnIsKnown) {
     EXPECT_EQ(text(column(4, 2)), "img(x / 2 + 1)");
 }
 
+TEST_F(Rewriting, ColumnsOfOneCellHaveOneQuotient) {
+    compile("pipeline p(img: float32[C / 8 + 2]) -> out: float32[C] { out(x) = img(x / 8) + img((x + 6) / 8) }");
+    EXPECT_EQ(text(column(4, 1)), "img(x / 8) + img((x + 4) / 8)");
+    EXPECT_EQ(text(column(2, 1)), "img(x / 8) + img((x + 6) / 8)");
+    EXPECT_EQ(text(column(8, 1)), "img(x / 8) + img(x / 8)");
+}
+
+// Of 64 * x + 3 it is not known that it does not wrap.
+TEST_F(Rewriting, RemaindersByPowersOfTwoDoNotCareForWrapping) {
+    compile("pipeline p(img: int32[C]) -> out: int32[C] { out(x) = (100 * x + 11) % 4 + (99 * x) % 3 + img(x) }");
+    EXPECT_EQ(text(column(1, 0)), "99 * x % 3 + 3 + img(x)");
+}
+
 TEST_F(Rewriting, SumsOfProductsBeginWithTheRest) {
     compile(R"(pipeline p(a: int32[C], b: int32[C]) -> out: int32[C] {
         out(x) = a(x) * 3 + b(x) * 5 + a(x) * b(x) + b(x)
@@ -213,6 +226,19 @@ TEST_F(Rewriting, ColoursOfAPixelLieBehindEachOther) {
     const std::vector<Pack> packs = find_packs(*rewriter_, p_, compiled_.models.front(), elements);
     ASSERT_EQ(packs.size(), 1u);
     EXPECT_EQ(packs.front(), (Pack{3, 2, 1, 0}));
+}
+
+TEST_F(Rewriting, WhereAPackLiesMayDependOnData) {
+    compile(R"(pipeline p(table: float32[N, 2], i: int32[C]) -> out: float32[C] {
+        out(x) = let k = clamp(i(x), 0, N - 1) in table(k, 0) + table(k, 1) + table(N - 1 - k, 1)
+    })");
+    std::vector<Element> elements;
+    for (const ir::Expr& e : certain_reads({column(1, 0)})) {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read->source.index == 0) elements.push_back({read->source, read->indices});
+    }
+    const std::vector<Pack> packs = find_packs(*rewriter_, p_, compiled_.models.front(), elements);
+    EXPECT_EQ(packs, (std::vector<Pack>{{0, 1}, {2}}));
 }
 
 // ------------------------------------------------------------------------------------------------------------ inlining

@@ -76,6 +76,21 @@ TEST(Patches, CoverAllPoints) {
     }
 }
 
+TEST(Patches, AreInBlocksOfAWarpWhereTheyCanBe) {
+    const auto block = [](std::int64_t across, std::int64_t down, std::int64_t most) {
+        const Patches patches = in_blocks({1, 1, across, down, 3, 0}, most);
+        EXPECT_EQ(patches.count(), across * down * 3);
+        return std::pair(patches.block_across, patches.block_down);
+    };
+    EXPECT_EQ(block(64, 32, 8), (std::pair<std::int64_t, std::int64_t>{8, 4}));
+    EXPECT_EQ(block(80, 32, 4), (std::pair<std::int64_t, std::int64_t>{4, 8}));
+    EXPECT_EQ(block(64, 2, 4), (std::pair<std::int64_t, std::int64_t>{16, 2}));  // wider than asked for
+    EXPECT_EQ(block(60, 32, 8), (std::pair<std::int64_t, std::int64_t>{1, 1}));
+    EXPECT_EQ(block(64, 7, 8), (std::pair<std::int64_t, std::int64_t>{1, 1}));
+    EXPECT_EQ(block(64, 32, 32), (std::pair<std::int64_t, std::int64_t>{1, 1}));
+    EXPECT_EQ(block(64, 32, 1), (std::pair<std::int64_t, std::int64_t>{1, 1}));
+}
+
 TEST(Patches, ComeOutEven) {
     const auto best = [](const Patches& points, std::int64_t lanes) {
         return patches_by_cost(points, 4, lanes, 8).front();

@@ -100,8 +100,11 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
     int32_t x_tiles, int32_t x_inner_end, int32_t y_inner_end) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
+    __builtin_assume(block_x >= 0);
     const int32_t thread_x = int32_t(threadIdx.x);
+    __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
+    __builtin_assume(thread_y >= 0);
     const int32_t y = (block_x % y_tiles * 32 + thread_x) * 4;
     const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
@@ -134,8 +137,11 @@ __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_v
     int32_t x_tiles, int32_t x_end, int32_t y_end) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
+    __builtin_assume(block_x >= 0);
     const int32_t thread_x = int32_t(threadIdx.x);
+    __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
+    __builtin_assume(thread_y >= 0);
     const int32_t y = block_x % y_tiles * 32 + thread_x;
     const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y + 1;
@@ -168,8 +174,11 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
+    __builtin_assume(block_x >= 0);
     const int32_t thread_x = int32_t(threadIdx.x);
+    __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
+    __builtin_assume(thread_y >= 0);
     const int32_t y = (block_x % y_tiles * 32 + thread_x) * 4;
     const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y;
@@ -202,8 +211,11 @@ __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> bl
     int32_t C, int32_t y_tiles, int32_t x_tiles) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
+    __builtin_assume(block_x >= 0);
     const int32_t thread_x = int32_t(threadIdx.x);
+    __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
+    __builtin_assume(thread_y >= 0);
     const int32_t y = block_x % y_tiles * 32 + thread_x;
     const int32_t tile = block_x / y_tiles;
     const int32_t x = tile % x_tiles * 8 + thread_y;

@@ -15,6 +15,7 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 #define __constant__
+#define __builtin_assume(condition) ((condition) ? void() : __builtin_trap())
 // A variable of a block is static and lies where the emulator can tell it from all else: in the thread's own storage.
 #define __shared__ thread_local
 

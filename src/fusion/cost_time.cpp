@@ -27,8 +27,9 @@ constexpr double kFewWarpsDramAtOnce = 0.63, kFewWarpsL2AtOnce = 0.078, kL2AtOnc
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
 constexpr double kMemorySeconds = 0.21e-6;
 constexpr double kBarrierSeconds = 0.055e-6;
-/// An update of an accumulate that waits for the one before and for what it reads.
-constexpr double kSerialSeconds = 0.19e-6;
+/// An update of an accumulate that waits for the one before and for what it reads; in a tile it waits for shared memory
+/// only, since small cells are read ahead (codegen/cell_updates.h).
+constexpr double kSerialSeconds = 0.115e-6, kSerialSecondsInTile = 0.04e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
 constexpr double kClocksAlone = 4.6;
 /// From the end of a kernel to the first instruction of the next one.
@@ -118,7 +119,7 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double per_warp = work->instructions / work->warps_per_tile;
     const double clocks = std::max(per_warp * kClocksAlone, work->instructions / (4 * kIssuePart));
     const double alone = kMemorySeconds * work->waits + kBarrierSeconds * work->barriers +
-                         kSerialSeconds * work->serial + clocks / clock;
+                         (work->in_phases ? kSerialSecondsInTile : kSerialSeconds) * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
     p.tail = (std::ceil(p.waves) - p.waves) * std::min(1.0, p.waves) * alone * 0.5;
     p.launch = kLaunchSeconds;
@@ -167,6 +168,20 @@ std::vector<Grid> grids(Strategy strategy, Effort effort) {
 
 constexpr std::int64_t kMostPlanes = 4;
 
+/// Some member is read at places that depend on data.
+bool looks_up(const GroupFacts& facts) {
+    for (const StageFacts& stage : facts.stages) {
+        for (const Load& load : stage.loads) {
+            const bool member =
+                load.source.kind == ir::Source::Kind::Stage &&
+                std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
+            const auto spreads = [](std::int64_t places) { return places > 0; };
+            if (member && std::any_of(load.spread.begin(), load.spread.end(), spreads)) return true;
+        }
+    }
+    return false;
+}
+
 /// The schedules that are tried for a group.
 std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy, Effort effort) {
     const bool line = facts.group.rank < 2;
@@ -176,8 +191,17 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
         const std::int64_t n = facts.extents[static_cast<std::size_t>(facts.group.rank) - 3];
         if (n > 1 && n <= kMostPlanes) planes.push_back(static_cast<int>(n));
     }
+    const bool accumulates =
+        std::any_of(facts.stages.begin(), facts.stages.end(), [](const StageFacts& stage) { return !stage.pure; });
+    const bool tables = looks_up(facts);
     std::vector<GroupSchedule> result;
-    for (const Grid& grid : grids(strategy, effort)) {
+    for (Grid& grid : grids(strategy, effort)) {
+        if (strategy == Strategy::Otptb) {
+            // Cells take long: with small blocks all multiprocessors have some. Tables serve many points.
+            if (accumulates) grid.blocks.insert(grid.blocks.end(), {{32, 1, 1}, {64, 1, 1}});
+            if (tables) grid.blocks.insert(grid.blocks.end(), {{16, 32, 1}});
+            if (tables && grid.vectors.front() > 1) grid.columns.insert(grid.columns.end(), {8, 16});
+        }
         for (std::array<int, 3> block : grid.blocks) {
             // A line of points has lines of threads.
             if (line) block = {block[0] * block[1], 1, 1};

@@ -75,20 +75,44 @@ void add_reads(const ir::Expr& root, int reader, bool loop, std::vector<Readers>
     });
 }
 
-/// Index is a distinct dimension of the reader, plus a constant: each point of the reader asks for another point.
-bool is_translation(const ir::Read& read, const ir::Stage& reader) {
+/// Each index is a distinct dimension of the reader, plus a constant, or a constant: each point of the reader asks for
+/// another point. Empty where that is not so; otherwise one number for each index: of the dimension, or -1.
+std::vector<ir::VarId> translation(const ir::Read& read, const ir::Stage& reader) {
+    std::vector<ir::VarId> result;
     std::set<ir::VarId> seen;
     for (const ir::Expr& index : read.indices) {
         ir::Expr e = index;
+        if (ir::as_int(e)) {
+            result.push_back(-1);
+            continue;
+        }
         if (const auto* sum = ir::as<ir::Binary>(e)) {
             const bool shift = (sum->op == ir::BinaryOp::Add || sum->op == ir::BinaryOp::Sub) && ir::as_int(sum->b);
-            if (!shift) return false;
+            if (!shift) return {};
             e = sum->a;
         }
         const auto* variable = ir::as<ir::Variable>(e);
-        if (variable == nullptr || !seen.insert(variable->id).second) return false;
+        if (variable == nullptr || !seen.insert(variable->id).second) return {};
+        result.push_back(variable->id);
     }
-    return seen.size() == reader.dims.size();
+    return seen.size() == reader.dims.size() ? result : std::vector<ir::VarId>{};
+}
+
+/// No point of the stage is asked for twice: its only reader asks for one point, or for several that differ in indices
+/// that are constants (the channels of an image).
+bool reads_once(const Readers& by, const ir::Pipeline& pipeline) {
+    if (by.stages.size() != 1) return false;
+    const ir::Stage& reader = pipeline.stages[static_cast<std::size_t>(*by.stages.begin())];
+    const std::vector<ir::VarId> first = translation(*by.points.front(), reader);
+    if (first.empty()) return false;
+    return std::all_of(by.points.begin(), by.points.end(), [&](const ir::Read* read) {
+        if (translation(*read, reader) != first) return false;
+        for (std::size_t d = 0; d < first.size(); ++d) {
+            const bool same = ir::structurally_equal(read->indices[d], by.points.front()->indices[d]);
+            if (first[d] >= 0 && !same) return false;
+        }
+        return true;
+    });
 }
 
 }  // namespace
@@ -113,8 +137,7 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         if (stage.output >= 0 || by.points.empty() || by.in_loop || facts[i].loops) continue;
         if (!std::holds_alternative<ir::Pure>(stage.definition)) continue;
         const auto times = static_cast<std::int64_t>(by.points.size());
-        const bool once = times == 1 && is_translation(*by.points.front(),
-                                                       pipeline.stages[static_cast<std::size_t>(*by.stages.begin())]);
+        const bool once = reads_once(by, pipeline);
         // Reading the stage's own sources at every point must not take more loads than reading the stage.
         const bool cheap = facts[i].cost * (once ? 0 : std::max<std::int64_t>(1, times - 1)) <= kRepeatedWork &&
                            facts[i].inputs_read <= most_reads;

@@ -41,6 +41,9 @@ double ceil_to(double a, double unit) {
     return std::ceil(a / unit) * unit;
 }
 
+/// What tiles of an accumulate read of an array, less what belongs to them alone.
+constexpr double kGatherOverlap = 1.3;
+
 /// How a dimension of the group is cut into tiles.
 struct Cut {
     std::int64_t size = 1;     ///< of a tile, in group coordinates
@@ -120,22 +123,25 @@ Footprint footprint(const Load& load, const PointsAlong& points_along) {
 /// Bytes that a team loads from and stores to global memory for one tile.
 double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed) {
     std::map<ir::Source, double> loaded;
-    double bytes = 0;
+    double bytes = 0, owned = 1;  // owned: the tile's part of all points
+    for (std::size_t g = 0; g < cuts.size(); ++g) {
+        owned *= static_cast<double>(cuts[g].size) / static_cast<double>(std::max(cuts[g].size, facts.extents[g]));
+    }
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const auto along = [&](std::size_t d) { return extent(facts, cuts, m, d); };
         for (const Load* load : global_loads(facts, m)) {
             // No more than what is read, however far apart (tables, mirrored borders).
             const Footprint f = footprint(*load, along);
             const double most = computed[m] * load->reads * load->bytes * 2;
-            const double asked = f.known ? std::min(f.bytes, most) : most;
+            double asked = f.known ? std::min(f.bytes, most) : most;
+            if (!facts.stages[m].pure) {  // what is gathered: each tile's part of the array, and a little around it
+                double all = load->bytes * kGatherOverlap * owned;
+                for (const std::int64_t n : load->extents) all *= static_cast<double>(n);
+                asked = std::min(asked, all);
+            }
             loaded[load->source] = std::max(loaded[load->source], asked);
         }
-        if (!facts.live[m]) continue;
-        double owned = static_cast<double>(facts.stages[m].points) * facts.stages[m].bytes;
-        for (std::size_t g = 0; g < cuts.size(); ++g) {
-            owned *= static_cast<double>(cuts[g].size) / static_cast<double>(std::max(cuts[g].size, facts.extents[g]));
-        }
-        bytes += owned;
+        if (facts.live[m]) bytes += static_cast<double>(facts.stages[m].points) * facts.stages[m].bytes * owned;
     }
     for (const auto& [source, asked] : loaded) bytes += asked;
     return bytes;
@@ -369,15 +375,29 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         const poly::Distance& reach = facts.group.reach[m][lane_dim];
         left = std::max(left, -static_cast<double>(reach.lo));
         right = std::max(right, static_cast<double>(reach.hi));
+        struct Columns {
+            double lo, hi;
+        };
+        std::map<ir::Source, Columns> columns_of;
         for (const Load* load : global_loads(facts, m)) {
             for (const auto& r : load->indices) {
                 if (!r || r->dim < 0 ||
                     facts.group.alignment[m][static_cast<std::size_t>(r->dim)].dim != static_cast<int>(lane_dim))
                     continue;
                 const double to_group = scale / static_cast<double>(r->num);
-                left = std::max(left, -static_cast<double>(reach.lo) - static_cast<double>(r->lo) * to_group);
-                right = std::max(right, static_cast<double>(reach.hi) + static_cast<double>(r->hi) * to_group);
+                const double lo = static_cast<double>(reach.lo) + static_cast<double>(r->lo) * to_group,
+                             hi = static_cast<double>(reach.hi) + static_cast<double>(r->hi) * to_group;
+                Columns& all = columns_of.try_emplace(load->source, Columns{lo, hi}).first->second;
+                all = {std::min(all.lo, lo), std::max(all.hi, hi)};
             }
+        }
+        for (const auto& [source, all] : columns_of) {
+            // Lanes load the columns that all ask for, where those are not at their own place (register_homes.h).
+            const double home = all.lo > 0   ? std::floor(all.lo / columns) * columns
+                                : all.hi < 0 ? std::ceil(all.hi / columns) * columns
+                                             : 0;
+            left = std::max(left, home - all.lo);
+            right = std::max(right, all.hi - home);
         }
     }
     const double left_lanes = std::ceil(left / columns - 1e-9), right_lanes = std::ceil(right / columns - 1e-9);

@@ -130,14 +130,9 @@ std::vector<ir::Expr> TileArrays::indices(const TileSpace::Member& m, const std:
 
 /// A member's point is in its array at its index - (first point of the tile's part).
 Rewriter::Hook TileArrays::reads() {
-    return [this](const ir::Expr& e) -> ir::Expr {
-        const auto* read = ir::as<ir::Read>(e);
-        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
-        const TileSpace::Member* m = space_.member(read->source.index);
-        if (m == nullptr) return e;
-        return ir::read({ir::Source::Kind::Local, of(*m)}, e->type, indices(*m, space_.offsets(*m, read->indices)),
-                        e->range);
-    };
+    return space_.reads_from(
+        [this](const TileSpace::Member& m) { return of(m); },
+        [this](const TileSpace::Member& m, const std::vector<ir::Expr>& offset) { return indices(m, offset); });
 }
 
 }  // namespace pipec::codegen

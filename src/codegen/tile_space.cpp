@@ -139,6 +139,19 @@ std::vector<ir::Expr> TileSpace::offsets(const Member& m, const std::vector<ir::
     return offsets;
 }
 
+Rewriter::Hook TileSpace::reads_from(
+    std::function<int(const Member&)> array,
+    std::function<std::vector<ir::Expr>(const Member&, const std::vector<ir::Expr>&)> element) {
+    return [this, array = std::move(array), element = std::move(element)](const ir::Expr& e) -> ir::Expr {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return e;
+        const Member* m = member(read->source.index);
+        if (m == nullptr) return e;
+        return ir::read({ir::Source::Kind::Local, array(*m)}, e->type, element(*m, offsets(*m, read->indices)),
+                        e->range);
+    };
+}
+
 ir::Expr TileSpace::owned(const Member& m, const std::vector<ir::Expr>& offset) {
     ir::Expr result = writes(m);
     for (std::size_t d = 0; d < offset.size(); ++d) {

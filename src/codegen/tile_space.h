@@ -106,6 +106,11 @@ public:
     /// The coordinate of a point whose offset is from that first one, and the offsets of a point that a read means.
     ir::Expr coordinate(const Member& m, std::size_t dim, const ir::Expr& offset);
     std::vector<ir::Expr> offsets(const Member& m, const std::vector<ir::Expr>& indices);
+    /// For instances of members: what they read of each other comes from arrays of the kernel. `array` and `element`
+    /// say where a point of a member lies whose offset is from the first one that the team computes.
+    Rewriter::Hook reads_from(
+        std::function<int(const Member&)> array,
+        std::function<std::vector<ir::Expr>(const Member&, const std::vector<ir::Expr>&)> element);
     /// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
     ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
     /// Whether the member has a dimension that is aligned with this one of the group.

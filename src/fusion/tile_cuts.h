@@ -1,0 +1,84 @@
+// How tiles cut a group, and what of arrays in global memory they touch: for counting what a tile asks of a GPU.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fusion/group_facts.h"
+#include "fusion/tile_work.h"
+
+namespace pipec::fusion {
+
+inline constexpr int kWarp = 32;
+inline constexpr int kLineBytes = 128;  ///< that the load/store units move at once
+inline constexpr int kSectorBytes = 32;
+
+/// How a dimension of the group is cut into tiles.
+struct Cut {
+    std::int64_t size = 1;  ///< of a tile, in group coordinates
+    int lanes = 1;          ///< threads of the team in it
+    int vector = 1;         ///< adjacent points of a lane
+    int teams = 1;          ///< of a block
+};
+
+using Cuts = std::vector<Cut>;
+
+/// Points of member `m` that a tile computes in its dimension `d`.
+double extent(const GroupFacts& facts, const Cuts& cuts, std::size_t m, std::size_t d);
+
+/// Tiles that cover the group's outputs, and the part of the computed points that is redundant.
+void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, TileWork& work);
+
+inline double ceil_to(double a, double unit) {
+    return std::ceil(a / unit) * unit;
+}
+
+/// Elements of a source that `n` adjacent points of the reader touch in one dimension.
+inline double touched(const poly::IndexRelation& r, double n, std::int64_t extent) {
+    const double span =
+        (static_cast<double>(r.num) * (n - 1) + static_cast<double>(r.hi - r.lo)) / static_cast<double>(r.den) + 1;
+    return std::min(std::floor(span), static_cast<double>(extent));
+}
+
+/// What a tile reads of a source in global memory: the box that its readers touch.
+struct Footprint {
+    double elements = 1, bytes = 0;
+    double rows = 1;  ///< runs of elements that lie one after the other
+    bool known = true;
+};
+
+template <class PointsAlong>
+Footprint footprint(const Load& load, const PointsAlong& points_along) {
+    Footprint f;
+    bool whole = true;  // up to here, the innermost dimensions are read as a whole: what lies around them goes on
+    for (std::size_t i = 0; i < load.indices.size(); ++i) {
+        const auto& r = load.indices[i];
+        const auto all = static_cast<double>(load.extents[i]);
+        if (!r) {
+            f.known = false;
+            continue;
+        }
+        const double n = r->dim < 0 ? std::min(all, static_cast<double>(r->hi - r->lo + 1))
+                                    : touched(*r, points_along(static_cast<std::size_t>(r->dim)), load.extents[i]);
+        f.elements *= n;
+        if (i > 0 && !whole) f.rows *= n;
+        whole = whole && n >= all;
+    }
+    const double run = f.elements / f.rows * load.bytes;
+    f.bytes = f.rows * (ceil_to(run, kSectorBytes) + kSectorBytes / 2.0);
+    return f;
+}
+
+/// Bytes that a team loads from and stores to global memory for one tile.
+double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed);
+
+/// Bytes to which rows of all arrays in global memory are aligned, at most 16: wider accesses are impossible.
+int row_alignment(const GroupFacts& facts);
+
+/// tile_work for RegisterTile, before its counts are simplified.
+std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule);
+
+}  // namespace pipec::fusion

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "ir/build.h"
+#include "ir/visit.h"
 
 namespace pipec::codegen {
 
@@ -286,6 +287,48 @@ void TileSpace::find_interior_tiles() {
 // ---------------------------------------------------------------------------------------------------------------- code
 
 /// Defines each dimension's tile and lane.
+/// All planes of the group's dimension `d` read some of the same points of an array that is not the group's own.
+bool TileSpace::planes_share(std::size_t d) const {
+    for (const Member& m : members) {
+        const auto plane = std::find_if(m.alignment.begin(), m.alignment.end(),
+                                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(d); });
+        if (plane == m.alignment.end()) continue;
+        const ir::VarId var = m.definition.dims[static_cast<std::size_t>(plane - m.alignment.begin())].var;
+        bool shares = false;
+        ir::for_each_node(m.value, [&](const ir::Expr& e) {
+            const auto* read = ir::as<ir::Read>(e);
+            if (read == nullptr || (read->source.kind == ir::Source::Kind::Stage && member(read->source.index))) return;
+            bool by_plane = false, by_point = false;
+            for (const ir::Expr& index : read->indices) {
+                ir::for_each_node(index, [&](const ir::Expr& node) {
+                    const auto* variable = ir::as<ir::Variable>(node);
+                    if (variable != nullptr) (variable->id == var ? by_plane : by_point) = true;
+                });
+            }
+            shares = shares || (by_point && !by_plane);
+        });
+        if (shares) return true;
+    }
+    return false;
+}
+
+/// The group's dimensions from the one whose tiles vary fastest from block to block. Rows of tiles follow each other,
+/// so that what two of them read is still in the L2 cache. Of a few planes that read the same points (a mask, the alpha
+/// channel) the rows take turns: then these come from memory once.
+std::vector<std::size_t> TileSpace::block_order() const {
+    constexpr std::int64_t kMostPlanes = 8;
+    std::vector<std::size_t> order;
+    for (std::size_t d = dims.size(); d-- > 0;) order.push_back(d);
+    for (std::size_t i = 2; i < order.size(); ++i) {
+        const Dim& dim = dims[order[i]];
+        const auto first = ir::as_int(dim.first), end = ir::as_int(dim.end);
+        if (!first || !end || *end - *first > kMostPlanes * dim.teams || !planes_share(order[i])) continue;
+        std::rotate(order.begin() + 1, order.begin() + static_cast<std::ptrdiff_t>(i),
+                    order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    return order;
+}
+
 void TileSpace::place(kernel::Body& body) {
     using Id = kernel::Special::Id;
     int threads = per_warp ? kWarp * teams : 1;
@@ -316,29 +359,36 @@ void TileSpace::place(kernel::Body& body) {
 
     ir::Expr block = build.special(Id::BlockX);
     static constexpr const char* kAxes[] = {"x", "y", "z"};
+    const auto suffix_of = [&](std::size_t d) {
+        return dims[d].axis >= 0 ? kAxes[dims[d].axis] : fmt::format("{}", d);
+    };
     for (std::size_t d = dims.size(); d-- > 0;) {
         Dim& dim = dims[d];
-        const std::string suffix = dim.axis >= 0 ? kAxes[dim.axis] : fmt::format("{}", d);
-        if (dim.axis >= 0) {
-            // x varies fastest, in the lanes of a team as in the teams of a block.
-            const bool last = std::none_of(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(d),
-                                           [](const Dim& other) { return other.lanes > 1; });
-            if (dim.lanes == 1)
-                dim.lane = constant(0);
-            else if (last)
-                dim.lane = rest_of_lane;
-            else
-                dim.lane = build.define(body, "lane_" + suffix, mod(rest_of_lane, constant(dim.lanes)), 0);
-            if (dim.lanes > 1 && !last)
-                rest_of_lane = build.define(body, "lane_rest", div(rest_of_lane, constant(dim.lanes)), 0);
-        }
+        if (dim.axis < 0) continue;
+        // x varies fastest, in the lanes of a team as in the teams of a block.
+        const bool last = std::none_of(dims.begin(), dims.begin() + static_cast<std::ptrdiff_t>(d),
+                                       [](const Dim& other) { return other.lanes > 1; });
+        if (dim.lanes == 1)
+            dim.lane = constant(0);
+        else if (last)
+            dim.lane = rest_of_lane;
+        else
+            dim.lane = build.define(body, "lane_" + suffix_of(d), mod(rest_of_lane, constant(dim.lanes)), 0);
+        if (dim.lanes > 1 && !last)
+            rest_of_lane = build.define(body, "lane_rest", div(rest_of_lane, constant(dim.lanes)), 0);
+    }
+    const std::vector<std::size_t> order = block_order();
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::size_t d = order[i];
+        Dim& dim = dims[d];
+        const std::string suffix = suffix_of(d);
         const ir::Expr count = tile_count(dim.first, dim.end, dim.teams);
         ir::Expr tile = block;
-        if (d > 0) {
+        if (const std::size_t left = order.size() - 1 - i; left > 0) {
             const ir::Expr tiles = build.argument("tiles_" + suffix, count, 1);
             tile = ir::as_int(tiles).value_or(0) == 1 ? constant(0) : mod(block, tiles);
             if (ir::as_int(tiles).value_or(0) != 1) block = div(block, tiles);
-            if (d > 1 && ir::as<ir::Variable>(block) == nullptr) block = build.define(body, "block", block, 0);
+            if (left > 1 && ir::as<ir::Variable>(block) == nullptr) block = build.define(body, "block", block, 0);
         }
         if (dim.teams > 1) {
             tile = sum(product(tile, constant(dim.teams)), mod(rest_of_team, constant(dim.teams)));
@@ -354,7 +404,8 @@ void TileSpace::place(kernel::Body& body) {
         }
         // The finest stage's points stay below the limit of all indices.
         const std::int64_t tiles = kernel::kVariableLimit / (dim.size / finest_scale(group, d));
-        dim.tile = build.define(body, "tile_" + suffix, tile, -tiles, 1, tiles);
+        const std::int64_t least = ir::as_int(first).value_or(-tiles);
+        dim.tile = build.define(body, "tile_" + suffix, tile, least, 1, tiles);
     }
 }
 

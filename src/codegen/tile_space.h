@@ -130,6 +130,8 @@ private:
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
     void find_tiles();
     void find_interior_tiles();
+    [[nodiscard]] bool planes_share(std::size_t d) const;
+    [[nodiscard]] std::vector<std::size_t> block_order() const;
     void place(kernel::Body& body);
     ir::Expr in_interior(const Dim& dim);
     ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);

@@ -169,6 +169,31 @@ TEST(CudaText, ReadsThroughTheCacheThatTheScheduleChooses) {
     }
 }
 
+// What all planes read (a mask) is asked for by blocks that follow each other; planes of their own come one after the
+// other. Many planes would take turns in more memory than the cache holds.
+TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
+    const auto kernels = [](const std::string& factor, const std::string& planes) {
+        SourceManager sources;
+        const Compiled compiled =
+            compile_text(sources, "p.pipe",
+                         "pipeline p(img: float32[" + planes + ", R, C + 2], mask: float32[R, C]) -> o: float32[" +
+                             planes + ", R, C] { rows(c, x in 0..R, y in 0..C + 2) = img(c, x, y) * 2\n" +
+                             "o(c, x, y) = (rows(c, x, y) + rows(c, x, y + 2)) * " + factor + " }");
+        EXPECT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+        const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+        fusion::Schedule schedule;
+        schedule.groups.push_back({.stages = {"rows", "o"},
+                                   .strategy = fusion::Strategy::RegisterTile,
+                                   .block = {32, 4, 1},
+                                   .tile = {4, 2, 1}});
+        return codegen::cuda_source("p.pipe", "p.h", units, sources,
+                                    {.deterministic = true, .schedules = {{"p", schedule}}});
+    };
+    EXPECT_NE(kernels("mask(x, y)", "3").find("tile_z = block % 3;"), std::string::npos);
+    EXPECT_NE(kernels("2", "3").find("tile_z = block / tiles_y;"), std::string::npos);
+    EXPECT_NE(kernels("mask(x, y)", "300").find("tile_z = block / tiles_y;"), std::string::npos);
+}
+
 TEST(CudaText, OfEveryOperatorIsForNvcc) {
     const std::string text = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/operators.pipe");
     const GeneratedText generated = generate_cuda("p", text);

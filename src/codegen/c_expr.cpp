@@ -309,17 +309,17 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
 Text ExpressionWriter::divide(const ir::Expr& e, const ir::Binary& n) {
     const bool is_div = n.op == BinaryOp::Div;
     const Text a = value(n.a);
-    const poly::IntRange dividend = ranges_.integer(n.a);
-    const poly::IntRange divisor = ranges_.integer(n.b);
-    if (dividend.lo >= 0 && divisor.lo > 0) return arithmetic(n.op, e->type, a, value(n.b), true);
     const auto constant = ir::as_int(n.b);
     if (constant && *constant > 0 && std::has_single_bit(static_cast<std::uint64_t>(*constant))) {
-        // Shifting and masking round to minus infinity, as the language does.
+        // Shifting and masking round to minus infinity, as the language does, and are cheaper than a division of which
+        // the C compiler does not know that nothing is negative.
         const auto power = static_cast<std::uint64_t>(*constant);
         if (is_div)
             return narrowed(e->type, infix(">>", Precedence::Shift, a, {fmt::format("{}", std::countr_zero(power))}));
         return narrowed(e->type, infix("&", Precedence::BitAnd, a, literal(int_literal(e->type, *constant - 1))));
     }
+    if (ranges_.integer(n.a).lo >= 0 && ranges_.integer(n.b).lo > 0)
+        return arithmetic(n.op, e->type, a, value(n.b), true);
     return helper(is_div ? "floor_div" : "floor_mod", {a, value(n.b)});
 }
 

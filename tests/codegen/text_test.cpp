@@ -58,6 +58,14 @@ TEST(Text, OnlyTheHelpersThatAreUsed) {
     EXPECT_NE(generate("p", divided).source.find("floor_div"), std::string::npos);
 }
 
+// Of indices, too, which are not negative: C compilers do not know.
+TEST(Text, PowersOfTwoAreShiftsAndMasks) {
+    const std::string halves = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = img(x / 2) + x % 4 }";
+    const std::string source = generate("p", halves).source;
+    EXPECT_NE(source.find("x >> 1"), std::string::npos);
+    EXPECT_NE(source.find("x & 3"), std::string::npos);
+}
+
 TEST(Names, BecomeIdentifiers) {
     EXPECT_EQ(codegen::identifier("g[3]"), "g_3");
     EXPECT_EQ(codegen::identifier("sxx.f"), "sxx_f");

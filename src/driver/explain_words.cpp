@@ -207,8 +207,8 @@ std::string grid(const fusion::TimePrediction& t) {
 
 std::vector<Term> terms(const fusion::TimePrediction& t) {
     return {{"global memory", t.dram, true},   {"L2 cache", t.l2, true},     {"instructions", t.issue, true},
-            {"load/store units", t.lsu, true}, {"latency", t.latency, true}, {"last blocks", t.tail, false},
-            {"launch", t.launch, false}};
+            {"load/store units", t.lsu, true}, {"latency", t.latency, true}, {"block starts", t.start, true},
+            {"last blocks", t.tail, false},    {"launch", t.launch, false}};
 }
 
 std::string bound(const fusion::TimePrediction& time) {
@@ -217,6 +217,7 @@ std::string bound(const fusion::TimePrediction& time) {
     if (by == "l2") return "the L2 cache";
     if (by == "issue") return "instructions";
     if (by == "lsu") return "the load/store units";
+    if (by == "start") return "the start of blocks";
     return "the latency of a tile";
 }
 

@@ -13,32 +13,42 @@ namespace {
 // Constants of the model; docs/cost-model.md says how each was found.
 
 /// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.89;
-constexpr double kIssuePart = 0.746;
-constexpr double kLsuPart = 0.781;
+constexpr double kDramPart = 0.837;
+constexpr double kIssuePart = 0.857;
+constexpr double kLsuPart = 0.785;
 /// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 22;
-/// Of these rates, what is lost by fewer warps than enough (as a part of those that a multiprocessor can have), by
-/// accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
-constexpr double kEnoughWarps = 0.935, kNarrow = 0.033, kGaps = 0.4;
-constexpr double kFewWarpsDram = 0.48, kFewWarpsL2 = 0.952;
+constexpr double kL2BytesPerClock = 26.4;
+/// Of these rates, what is lost by fewer warps at work than enough (as a part of those that a multiprocessor can have),
+/// by accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
+constexpr double kEnoughWarps = 0.983, kNarrow = 0.035, kGaps = 0.398;
+constexpr double kFewWarpsDram = 0.35, kFewWarpsL2 = 0.956;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.63, kFewWarpsL2AtOnce = 0.078, kL2AtOnce = 1.087;
+constexpr double kFewWarpsDramAtOnce = 0.293, kFewWarpsL2AtOnce = 0.18, kL2AtOnce = 1.43;
+/// Tiles in shared memory read the same place several times, not always from the L1 cache; of several planes even more.
+constexpr double kReadAgain = 0.862, kPlanesReadAgain = 1.36;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.21e-6;
-constexpr double kBarrierSeconds = 0.055e-6;
-/// An update of an accumulate that waits for the one before and for what it reads; in a tile it waits for shared memory
-/// only, since small cells are read ahead (codegen/cell_updates.h).
-constexpr double kSerialSeconds = 0.115e-6, kSerialSecondsInTile = 0.04e-6;
+constexpr double kMemorySeconds = 0.186e-6;
+constexpr double kBarrierSeconds = 0.0426e-6;
+/// A register tile waits again after so many loads of a lane: there are not registers enough for all of them.
+constexpr double kLoadsAtOnce = 0.829;
+/// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
+constexpr double kSerialSeconds = 0.0227e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 4.6;
+constexpr double kClocksAlone = 1.14;
+/// Register tiles are code without loops. What is longer than the cache of instructions comes from the L2 cache, for
+/// each warp anew: its instructions take so many times as long and once more.
+constexpr double kCachedCode = 2600, kCodeMisses = 5.52;
+/// A multiprocessor starts a block every so many seconds, however little it does.
+constexpr double kStartSeconds = 0.135e-6;
 /// From the end of a kernel to the first instruction of the next one.
-constexpr double kLaunchSeconds = 3.7e-6;
+constexpr double kLaunchSeconds = 3.1e-6;
 /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
 /// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 10.5, kOverlapWithBarriers = 2.9;
+constexpr double kOverlap = 11.2, kOverlapWithBarriers = 2.74;
+/// The part of the last round of blocks that others wait for.
+constexpr double kTail = 0.53;
 /// The part of the L2 cache in which arrays survive until the next kernel.
-constexpr double kL2Part = 0.34;
+constexpr double kL2Part = 0.169;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -70,8 +80,12 @@ int blocks_per_sm(const TileWork& work, const Gpu& gpu) {
 }  // namespace
 
 std::string_view bound_by(const TimePrediction& p) {
-    const std::array<std::pair<double, std::string_view>, 5> all{
-        {{p.dram, "dram"}, {p.l2, "l2"}, {p.issue, "issue"}, {p.lsu, "lsu"}, {p.latency, "latency"}}};
+    const std::array<std::pair<double, std::string_view>, 6> all{{{p.dram, "dram"},
+                                                                  {p.l2, "l2"},
+                                                                  {p.issue, "issue"},
+                                                                  {p.lsu, "lsu"},
+                                                                  {p.latency, "latency"},
+                                                                  {p.start, "start"}}};
     return std::max_element(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; })
         ->second;
 }
@@ -101,30 +115,39 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     p.dram_bytes = t.inputs * (1 - in_l2(facts.stages.front().pipeline_bytes, gpu)) +
                    (t.stages + t.outputs) * (1 - in_l2(t.bytes(), gpu));
 
+    const bool at_once = schedule.strategy == Strategy::RegisterTile;
     // Multiprocessors that have a block at all.
     const double sms = std::min<double>(gpu.sms, p.blocks);
     const double clock = gpu.clock_hz;
-    p.issue = p.instructions / (sms * 4 * clock * kIssuePart);
+    const double per_warp = work->instructions / work->warps_per_tile;
+    const double slower = at_once ? 1 + kCodeMisses * std::max(0.0, 1 - kCachedCode / per_warp) : 1;
+    p.issue = slower * p.instructions / (sms * 4 * clock * kIssuePart);
     p.lsu = p.wavefronts / (sms * clock * kLsuPart);
     // Few warps, and narrow accesses, ask for less at once than memory could deliver.
-    const bool at_once = schedule.strategy == Strategy::RegisterTile;
-    const double few = std::max(0.0, kEnoughWarps - p.occupancy);
+    const double again = at_once || schedule.strategy == Strategy::Stage ? 1
+                         : schedule.tile[2] > 1                          ? kReadAgain * kPlanesReadAgain
+                                                                         : kReadAgain;
+    const double at_work = std::min(p.occupancy, p.blocks * warps_per_block / (gpu.sms * gpu.warps_per_sm));
+    const double few = std::max(0.0, kEnoughWarps - at_work);
     const double shape =
         (1 - kNarrow * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) / std::pow(work->gaps, kGaps);
     const double l2_part = at_once ? kL2AtOnce * (1 - kFewWarpsL2AtOnce * few) : 1 - kFewWarpsL2 * few;
     const double dram_part = 1 - (at_once ? kFewWarpsDramAtOnce : kFewWarpsDram) * few;
-    p.l2 = p.l2_bytes / (sms * clock * kL2BytesPerClock * l2_part * shape);
+    p.l2 = p.l2_bytes * again / (sms * clock * kL2BytesPerClock * l2_part * shape);
     p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart * dram_part * shape);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.
-    const double per_warp = work->instructions / work->warps_per_tile;
-    const double clocks = std::max(per_warp * kClocksAlone, work->instructions / (4 * kIssuePart));
-    const double alone = kMemorySeconds * work->waits + kBarrierSeconds * work->barriers +
-                         (work->in_phases ? kSerialSecondsInTile : kSerialSeconds) * work->serial + clocks / clock;
+    const double clocks = slower * std::max(per_warp * kClocksAlone, work->instructions / (4 * kIssuePart));
+    const double loads = work->bytes / (gpu.warp_size * std::clamp(work->access_bytes, 1, 16)) / work->warps_per_tile;
+    const double waits = at_once ? std::max(1.0, loads / kLoadsAtOnce) : work->waits;
+    const double alone =
+        kMemorySeconds * waits + kBarrierSeconds * work->barriers + kSerialSeconds * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
-    p.tail = (std::ceil(p.waves) - p.waves) * std::min(1.0, p.waves) * alone * 0.5;
+    p.tail = (std::ceil(p.waves) - p.waves) * std::min(1.0, p.waves) * alone * kTail;
+    p.start = p.blocks / gpu.sms * kStartSeconds;
     p.launch = kLaunchSeconds;
-    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency}, work->in_phases ? kOverlapWithBarriers : kOverlap) +
-                p.tail + p.launch;
+    p.seconds =
+        norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, work->in_phases ? kOverlapWithBarriers : kOverlap) +
+        p.tail + p.launch;
     return p;
 }
 
@@ -145,7 +168,7 @@ std::vector<Grid> grids(Strategy strategy, Effort effort) {
     switch (strategy) {
         case Strategy::Stage: return {{strategy, {{32, 8, 1}}, {1}, {1}}};
         case Strategy::RegisterTile:
-            return {{strategy, all ? Blocks{{32, 4, 1}, {32, 2, 1}} : Blocks{{32, 4, 1}},
+            return {{strategy, all ? Blocks{{32, 4, 1}, {32, 8, 1}} : Blocks{{32, 4, 1}},
                      all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}, all ? Sizes{1, 2, 4, 6, 8} : Sizes{2, 4, 8}}};
         case Strategy::Otptb:
             return {{strategy, all ? Blocks{{32, 8, 1}, {32, 16, 1}, {64, 4, 1}, {16, 16, 1}} : Blocks{{32, 16, 1}},
@@ -182,6 +205,16 @@ bool looks_up(const GroupFacts& facts) {
     return false;
 }
 
+/// All that the group loads and stores is narrower than a register: then a lane has a use for many columns.
+bool is_narrow(const GroupFacts& facts) {
+    int widest = 0;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        if (facts.live[m]) widest = std::max(widest, facts.stages[m].bytes);
+        for (const Load* load : global_loads(facts, m)) widest = std::max(widest, load->bytes);
+    }
+    return widest < 4;
+}
+
 /// The schedules that are tried for a group.
 std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy, Effort effort) {
     const bool line = facts.group.rank < 2;
@@ -193,7 +226,7 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
     }
     const bool accumulates =
         std::any_of(facts.stages.begin(), facts.stages.end(), [](const StageFacts& stage) { return !stage.pure; });
-    const bool tables = looks_up(facts);
+    const bool tables = looks_up(facts), narrow = is_narrow(facts);
     std::vector<GroupSchedule> result;
     for (Grid& grid : grids(strategy, effort)) {
         if (strategy == Strategy::Otptb) {
@@ -207,6 +240,7 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
             if (line) block = {block[0] * block[1], 1, 1};
             for (const int vector : grid.vectors) {
                 for (const int x : grid.columns) {
+                    if (strategy == Strategy::RegisterTile && x > 4 && !narrow) continue;
                     for (const int y : grid.rows) {
                         if (line && y > 1 && grid.rows.size() > 1) continue;
                         for (const int z : planes) {

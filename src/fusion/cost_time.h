@@ -23,6 +23,7 @@ struct TimePrediction {
     double issue = 0;    ///< instructions
     double lsu = 0;      ///< load/store units: L1, shared memory, shuffles
     double latency = 0;  ///< one tile from its beginning to its end, for each wave of blocks
+    double start = 0;    ///< the blocks, one after the other
     // What is added to the longest of them.
     double tail = 0;    ///< multiprocessors that idle while the last blocks run
     double launch = 0;  ///< between two kernels
@@ -39,7 +40,7 @@ struct TimePrediction {
     double redundant = 0;  ///< TileFacts::redundant
 };
 
-/// "dram", "l2", "issue", "lsu" or "latency": what sets the time.
+/// "dram", "l2", "issue", "lsu", "latency" or "start": what sets the time.
 std::string_view bound_by(const TimePrediction& prediction);
 
 /// The time of a group with a schedule (whose `stages` are not looked at); none where a limit of the GPU is exceeded.

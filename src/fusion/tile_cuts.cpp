@@ -39,7 +39,8 @@ void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<do
     for (const Cut& cut : cuts) work.tiles_a_block *= cut.teams;
 }
 
-double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed) {
+double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed,
+                  const TimesAsked& times) {
     std::map<ir::Source, double> loaded;
     double bytes = 0, owned = 1;  // owned: the tile's part of all points
     for (std::size_t g = 0; g < cuts.size(); ++g) {
@@ -51,7 +52,7 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
             // No more than what is read, however far apart (tables, mirrored borders).
             const Footprint f = footprint(*load, along);
             const double most = computed[m] * load->reads * load->bytes * 2;
-            double asked = f.known ? std::min(f.bytes, most) : most;
+            double asked = f.known ? std::min(f.bytes * (times ? times(m, *load) : 1), most) : most;
             if (!facts.stages[m].pure) {  // what is gathered: each tile's part of the array, and a little around it
                 double all = load->bytes * kGatherOverlap * owned;
                 for (const std::int64_t n : load->extents) all *= static_cast<double>(n);

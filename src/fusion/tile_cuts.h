@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -72,8 +73,12 @@ Footprint footprint(const Load& load, const PointsAlong& points_along) {
     return f;
 }
 
+/// How many times a tile asks for what a member loads, on average.
+using TimesAsked = std::function<double(std::size_t m, const Load& load)>;
+
 /// Bytes that a team loads from and stores to global memory for one tile.
-double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed);
+double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed,
+                  const TimesAsked& times = {});
 
 /// Bytes to which rows of all arrays in global memory are aligned, at most 16: wider accesses are impossible.
 int row_alignment(const GroupFacts& facts);

@@ -17,8 +17,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place;
 };
-constexpr Simplified kStage{0.74, 0.5, 60}, kShared{0.97, 0.65, 110}, kSharedColumns{1.47, 0.65, 110},
-    kHybrid{0.73, 0.65, 110}, kRegisters{1.07, 1.63, 179};
+constexpr Simplified kStage{0.90, 0.50, 60}, kShared{0.93, 0.61, 88}, kHybrid{0.50, 0.61, 88},
+    kRegisters{0.76, 1.54, 143};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     work.instructions = work.instructions * by.instructions + by.place * work.warps_per_tile;
@@ -129,7 +129,7 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         }
         work.serial += stage.serial * std::ceil(owners / threads);
         const double v = s.vector;
-        double inner = 0, outer = 0, wave = 0;
+        double inner = 0, outer = 0, narrow = 0, wave = 0;
         for (const Load& load : stage.loads) {
             const bool global =
                 load.source.kind == ir::Source::Kind::Input ||
@@ -149,12 +149,14 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
                 wave += accesses * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
             }
             (global ? outer : inner) += accesses;
+            if (load.bytes < 4) narrow += load.reads * v;
         }
         const double registers = facts.stages.size() > 1 ? in_registers : 0;
         const double stored = facts.kept[m] ? 1 - registers : 0;
+        if (stage.bytes < 4) narrow += stored * v;
         // A value in a register comes by a shuffle, or is the lane's own; indices of shared memory are constants.
-        const double each = stage.operations * v + inner * (1 + registers) + 2 * outer + stored * std::ceil(v / 4) +
-                            (facts.live[m] ? 1 : 0) + 4;
+        const double each = stage.operations * v + inner * (1 + registers) + 2 * outer + 3 * narrow +
+                            stored * std::ceil(v / 4) + (facts.live[m] ? 1 : 0) + 4;
         work.instructions += rounds * each;
         work.wavefronts += rounds * (wave + stored * v * std::max(1.0, stage.bytes / 4.0) +
                                      (facts.live[m] ? v * stage.bytes / 4.0 : 0));
@@ -170,7 +172,17 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
     }
     if (march && scratch > 0) work.barriers += static_cast<double>(march->steps);
     count_tiles(facts, cuts, computed, work);
-    work.bytes = tile_bytes(facts, cuts, computed);
+    // Each thread computes some rows and loads the rows of its own window: neighbours' loads are too far apart in time
+    // for the L1 cache.
+    const auto times = [&](std::size_t m, const Load& load) {
+        if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
+        const poly::IndexRelation& r = *load.indices[1];
+        const double rows = extent(facts, cuts, m, static_cast<std::size_t>(r.dim)), step = static_cast<double>(r.num);
+        const double window = std::max(0.0, static_cast<double>(r.hi - r.lo + 1) - step);
+        const double patch = std::clamp(std::ceil(computed[m] / (threads * s.vector)), 1.0, std::max(1.0, rows));
+        return std::ceil(rows / patch) * (patch * step + window) / (rows * step + window);
+    };
+    work.bytes = tile_bytes(facts, cuts, computed, times);
     work.shared_per_block = static_cast<std::int64_t>(scratch * work.tiles_a_block);
     work.in_phases = true;
     work.registers = static_cast<int>(std::max(32.0, deepest + 8));
@@ -190,13 +202,10 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
     switch (schedule.strategy) {
         case Strategy::Stage: work = stage_work(facts), by = kStage; break;
         case Strategy::Otptb:
-        case Strategy::Otpw:
-            work = scratch_work(facts, schedule);
-            if (schedule.vector == 1) by = kSharedColumns;  // no access serves several columns
-            break;
+        case Strategy::Otpw: work = scratch_work(facts, schedule); break;
         case Strategy::Hybrid: work = scratch_work(facts, schedule), by = kHybrid; break;
         case Strategy::RegisterTile: work = register_work(facts, schedule), by = kRegisters; break;
-        case Strategy::Stream: work = scratch_work(facts, schedule), by = kSharedColumns; break;
+        case Strategy::Stream: work = scratch_work(facts, schedule); break;
     }
     return work ? std::optional(simplified(*work, by)) : std::nullopt;
 }

@@ -24,12 +24,13 @@ constexpr double kEnoughWarps = 0.983, kNarrow = 0.035, kGaps = 0.398;
 constexpr double kFewWarpsDram = 0.35, kFewWarpsL2 = 0.956;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
 constexpr double kFewWarpsDramAtOnce = 0.293, kFewWarpsL2AtOnce = 0.18, kL2AtOnce = 1.43;
-/// Tiles in shared memory read the same place several times, not always from the L1 cache; of several planes even more.
+/// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
+/// none, and loses more.
 constexpr double kReadAgain = 0.862, kPlanesReadAgain = 1.36;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
 constexpr double kMemorySeconds = 0.186e-6;
 constexpr double kBarrierSeconds = 0.0426e-6;
-/// A register tile waits again after so many loads of a lane: there are not registers enough for all of them.
+/// A register tile waits once for so many loads of a lane: they are not all on their way at a time.
 constexpr double kLoadsAtOnce = 0.829;
 /// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
 constexpr double kSerialSeconds = 0.0227e-6;

@@ -286,7 +286,6 @@ void TileSpace::find_interior_tiles() {
 
 // ---------------------------------------------------------------------------------------------------------------- code
 
-/// Defines each dimension's tile and lane.
 /// All planes of the group's dimension `d` read some of the same points of an array that is not the group's own.
 bool TileSpace::planes_share(std::size_t d) const {
     for (const Member& m : members) {
@@ -329,6 +328,7 @@ std::vector<std::size_t> TileSpace::block_order() const {
     return order;
 }
 
+/// Defines each dimension's tile and lane.
 void TileSpace::place(kernel::Body& body) {
     using Id = kernel::Special::Id;
     int threads = per_warp ? kWarp * teams : 1;

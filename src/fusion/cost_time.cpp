@@ -36,8 +36,8 @@ constexpr double kLoadsAtOnce = 0.829;
 constexpr double kSerialSeconds = 0.0227e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
 constexpr double kClocksAlone = 1.14;
-/// Register tiles are code without loops. What is longer than the cache of instructions comes from the L2 cache, for
-/// each warp anew: its instructions take so many times as long and once more.
+/// Register tiles are code without loops. Instructions beyond those that their cache holds come from the L2 cache, for
+/// each warp anew: each takes so many times as long on top.
 constexpr double kCachedCode = 2600, kCodeMisses = 5.52;
 /// A multiprocessor starts a block every so many seconds, however little it does.
 constexpr double kStartSeconds = 0.135e-6;
@@ -124,10 +124,10 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double slower = at_once ? 1 + kCodeMisses * std::max(0.0, 1 - kCachedCode / per_warp) : 1;
     p.issue = slower * p.instructions / (sms * 4 * clock * kIssuePart);
     p.lsu = p.wavefronts / (sms * clock * kLsuPart);
-    // Few warps, and narrow accesses, ask for less at once than memory could deliver.
     const double again = at_once || schedule.strategy == Strategy::Stage ? 1
                          : schedule.tile[2] > 1                          ? kReadAgain * kPlanesReadAgain
                                                                          : kReadAgain;
+    // Few warps, and narrow accesses, ask for less at once than memory could deliver.
     const double at_work = std::min(p.occupancy, p.blocks * warps_per_block / (gpu.sms * gpu.warps_per_sm));
     const double few = std::max(0.0, kEnoughWarps - at_work);
     const double shape =

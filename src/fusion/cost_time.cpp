@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "fusion/tile_cuts.h"
 #include "fusion/tile_work.h"
 
 namespace pipec::fusion {
@@ -206,16 +207,6 @@ bool looks_up(const GroupFacts& facts) {
     return false;
 }
 
-/// All that the group loads and stores is narrower than a register: then a lane has a use for many columns.
-bool is_narrow(const GroupFacts& facts) {
-    int widest = 0;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        if (facts.live[m]) widest = std::max(widest, facts.stages[m].bytes);
-        for (const Load* load : global_loads(facts, m)) widest = std::max(widest, load->bytes);
-    }
-    return widest < 4;
-}
-
 /// The schedules that are tried for a group.
 std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy, Effort effort) {
     const bool line = facts.group.rank < 2;
@@ -227,7 +218,8 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
     }
     const bool accumulates =
         std::any_of(facts.stages.begin(), facts.stages.end(), [](const StageFacts& stage) { return !stage.pure; });
-    const bool tables = looks_up(facts), narrow = is_narrow(facts);
+    // A lane has a use for many columns where all that it loads and stores is narrower than a register.
+    const bool tables = looks_up(facts), narrow = widths(facts).widest < 4;
     std::vector<GroupSchedule> result;
     for (Grid& grid : grids(strategy, effort)) {
         if (strategy == Strategy::Otptb) {

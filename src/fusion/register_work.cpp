@@ -18,16 +18,6 @@ constexpr double kOwnRegisters = 23, kLoadedRegisters = 0.32, kWindowRegisters =
 /// nvcc takes up to half as many again, and then spills.
 constexpr double kMostRegisters = 125;
 
-/// Bytes of the smallest element that the group loads or stores.
-int least_element(const GroupFacts& facts) {
-    int least = 16;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        if (facts.live[m]) least = std::min(least, facts.stages[m].bytes);
-        for (const Load* load : global_loads(facts, m)) least = std::min(least, load->bytes);
-    }
-    return least;
-}
-
 }  // namespace
 
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& s) {
@@ -198,7 +188,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     double longest = 0;
     for (const auto& [source, f] : loaded) longest = std::max(longest, f.elements / f.rows * element_bytes[source]);
     work.access_bytes = static_cast<int>(std::min(16.0, longest));
-    work.gaps = std::max(1.0, columns * least_element(facts) / 16);
+    work.gaps = std::max(1.0, columns * widths(facts).least / 16);
     // Input rows are loaded before anything else.
     double registers = 0;
     for (const auto& [source, f] : loaded) {

@@ -66,6 +66,19 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
     return bytes;
 }
 
+Widths widths(const GroupFacts& facts) {
+    Widths result;
+    const auto add = [&](int bytes) {
+        result.least = std::min(result.least, bytes);
+        result.widest = std::max(result.widest, bytes);
+    };
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        if (facts.live[m]) add(facts.stages[m].bytes);
+        for (const Load* load : global_loads(facts, m)) add(load->bytes);
+    }
+    return result;
+}
+
 int row_alignment(const GroupFacts& facts) {
     std::int64_t bytes = 16;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {

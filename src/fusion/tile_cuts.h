@@ -83,6 +83,12 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
 /// Bytes to which rows of all arrays in global memory are aligned, at most 16: wider accesses are impossible.
 int row_alignment(const GroupFacts& facts);
 
+/// Bytes of the elements that a group loads from and stores to global memory.
+struct Widths {
+    int least = 16, widest = 0;
+};
+Widths widths(const GroupFacts& facts);
+
 /// tile_work for RegisterTile, before its counts are simplified.
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule);
 

@@ -240,6 +240,7 @@ void RegisterCode::outputs(kernel::Body& body) {
     together_.clear();
     factors_.clear();
     inside_.clear();
+    nearest_.clear();
     first_lane_ = end_lane_ = nullptr;
     moved_.clear();
     bases_.clear();

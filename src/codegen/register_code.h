@@ -105,7 +105,8 @@ private:
     ir::Expr define(const std::string& name, const ir::Expr& value);
     ir::Expr define_waiting(const std::string& name, const ir::Expr& value);
     ir::Expr whole(const ir::Expr& variable, const ir::Expr& value);
-    ir::Expr formula(const Member& m, const Offsets& offsets);
+    ir::Expr formula(const Member& m, const std::vector<ir::Expr>& point);
+    std::vector<ir::Expr> nearest(const Member& m, const Offsets& offsets);
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
     Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
     [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
@@ -183,7 +184,7 @@ private:
     std::map<std::size_t, ir::Expr> moved_;        ///< by how many steps, by dimension of the group
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
     std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
-    std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_;  ///< by coordinate and bounds
+    std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_, nearest_;  ///< by coordinate and bounds
     std::vector<ir::Expr> reads_;                                ///< that the lane does at the start, in order
     std::map<const ir::Node*, Value> loaded_;                    ///< what they give
 };

@@ -71,7 +71,7 @@ std::optional<RegisterCode::Range> RegisterCode::half_range(const Member& m) {
     std::optional<Range> range;
     if (half_distance(m) > 0 && ir::is_int(m.definition.type)) {
         int operations = 0;
-        range = half_range(formula(m, Offsets(m.alignment.size(), 0)), operations);
+        range = half_range(formula(m, place(m, Offsets(m.alignment.size(), 0))), operations);
         if (range && (range->lo < 0 || range->hi > kHalf || operations < kFewestOperations)) range.reset();
     }
     return half_ranges_[m.stage] = range;
@@ -137,7 +137,7 @@ const RegisterCode::Halves& RegisterCode::halves(const Member& m, const Offsets&
     if (const auto known = halves_.find(key); known != halves_.end()) return known->second;
     Offsets high = low;
     high[row_of(m)] += half_distance(m);
-    At first{m, low, formula(m, low)}, second{m, high, formula(m, high)};
+    At first{m, low, formula(m, place(m, low))}, second{m, high, formula(m, place(m, high))};
     // Where conditions on indices are known, points may have other formulas than the first one had.
     const Range range = *half_range(m);
     for (const At* at : {&first, &second}) {

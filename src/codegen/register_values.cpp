@@ -29,8 +29,10 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {
         throw Refusal(fmt::format("a lane would compute more than {} points", kLargestTile));
     }
-    Value value = half_range(m) ? half(m, offsets) : resolve(m, offsets, formula(m, offsets));
-    if (!interior_) {
+    const bool at_nearest = !interior_ && space_.loads_everywhere(m);
+    Value value = half_range(m) ? half(m, offsets)
+                                : resolve(m, offsets, formula(m, at_nearest ? nearest(m, offsets) : place(m, offsets)));
+    if (!interior_ && !at_nearest) {
         // Nothing is read for points that do not exist.
         if (const ir::Expr exists = inside(m, place(m, offsets))) {
             value.expr = ir::select(exists, value.expr, ir::constant(m.definition.type, 0));
@@ -40,11 +42,24 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     return values_.emplace(key, value).first->second;
 }
 
+/// The point of the domain that is nearest to a place.
+std::vector<ir::Expr> RegisterCode::nearest(const Member& m, const Offsets& offsets) {
+    std::vector<ir::Expr> at = place(m, offsets);
+    for (std::size_t d = 0; d < at.size(); ++d) {
+        if (m.alignment[d].dim < 0) continue;
+        const poly::Interval& box = m.domain.box[d];
+        const ir::Expr lo = rewriter().instance(box.lo, {}), hi = rewriter().instance(box.hi, {});
+        ir::Expr& known = nearest_[{at[d].get(), lo.get(), hi.get()}];
+        if (!known) known = space_.nearest(bases_, m, d, with_bases(at[d]));
+        at[d] = known;
+    }
+    return at;
+}
+
 /// What a point's value is, over reads.
-ir::Expr RegisterCode::formula(const Member& m, const Offsets& offsets) {
-    const std::vector<ir::Expr> point = place(m, offsets);
+ir::Expr RegisterCode::formula(const Member& m, const std::vector<ir::Expr>& point) {
     Rewriter::Bindings bindings;
-    for (std::size_t d = 0; d < offsets.size(); ++d) bindings[m.definition.dims[d].var] = point[d];
+    for (std::size_t d = 0; d < point.size(); ++d) bindings[m.definition.dims[d].var] = point[d];
     const ir::Expr value = rewriter().instance(interior_ ? m.interior.value : m.value, bindings);
     return interior_ && space_.program.fast_math ? sums_.factored(value, unit_) : value;
 }

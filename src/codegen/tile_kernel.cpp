@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "codegen/kernel_build.h"
-#include "codegen/lane_patches.h"
+#include "fusion/lane_patches.h"
 #include "codegen/pack.h"
 #include "codegen/rewrite.h"
 #include "codegen/shared_memory.h"

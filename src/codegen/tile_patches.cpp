@@ -124,9 +124,9 @@ std::vector<Patches> TilePatches::of(const Members& together) {
     Patches vectors = points;
     vectors.columns = columns;
     vectors.across /= columns;
-    vectors = in_blocks(vectors, columns_of_cell(*together.front()) / columns);
+    vectors = fusion::in_blocks(vectors, columns_of_cell(*together.front()) / columns);
     if (vectors.block_down > 1) return {vectors};
-    const auto ways = patches_by_cost(points, columns, lanes_, kPatchPoints / columns);
+    const auto ways = fusion::patches_by_cost(points, columns, lanes_, kPatchPoints / columns);
     for (const std::vector<Patches>& way : ways) {
         if (std::all_of(way.begin(), way.end(), fits)) return way;
     }
@@ -137,7 +137,7 @@ Patches TilePatches::at_edges(const TileSpace::Member& m) {
     Patches patches = points_of(m);
     if (arrays_.axes(m).columns && !m.interior.guard) patches.columns = columns_of(m);
     patches.across /= patches.columns;
-    return in_blocks(patches, columns_of_cell(m) / patches.columns);
+    return fusion::in_blocks(patches, columns_of_cell(m) / patches.columns);
 }
 
 }  // namespace pipec::codegen

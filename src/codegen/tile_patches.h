@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "codegen/lane_patches.h"
+#include "fusion/lane_patches.h"
 #include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
 
 namespace pipec::codegen {
+
+using fusion::Patches;
 
 class TilePatches {
 public:

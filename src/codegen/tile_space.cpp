@@ -7,6 +7,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "support/integers.h"
 
 namespace pipec::codegen {
 
@@ -61,6 +62,16 @@ TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp
     find_tiles();
 }
 
+/// All points of a member along one of its dimensions belong to one tile: conditions on them are part of its code.
+bool TileSpace::in_one_tile(const Member& m, std::size_t d) const {
+    const poly::Alignment& a = m.alignment[d];
+    if (a.dim < 0) return true;
+    const auto lo = ir::as_int(m.domain.box[d].lo), hi = ir::as_int(m.domain.box[d].hi);
+    const Dim& dim = dims[static_cast<std::size_t>(a.dim)];
+    const std::int64_t points = dim.size / a.scale;
+    return lo && hi && points > 1 && dim.step == 0 && floor_quotient(*lo, points) == floor_quotient(*hi - 1, points);
+}
+
 void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
     const auto index = static_cast<std::size_t>(stage);
     const std::size_t position = group.position(stage);
@@ -76,8 +87,8 @@ void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
     m.accumulates = accumulate != nullptr;
     m.value = rewriter.instance(accumulate ? accumulate->init : std::get<ir::Pure>(m.definition.definition).value, {});
     if (m.domain.guard) m.guard = rewriter.instance(m.domain.guard, {});
-    std::vector<bool> splits;  // a whole dimension belongs to one tile
-    for (const poly::Alignment& a : m.alignment) splits.push_back(a.dim >= 0);
+    std::vector<bool> splits;
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) splits.push_back(!in_one_tile(m, d));
     m.interior = find_interior(rewriter, m.definition, m.domain, m.value, m.guard, splits);
     m.live = std::find(group.live_outs.begin(), group.live_outs.end(), stage) != group.live_outs.end();
     m.is_read = m.accumulates || std::any_of(group.edges.begin(), group.edges.end(),
@@ -181,6 +192,33 @@ ir::Expr TileSpace::inside(const Member& m, std::size_t dim, const ir::Expr& at)
     const poly::Interval& box = m.domain.box[dim];
     return both(ir::binary(BinaryOp::Ge, at, build.argument(name(m, dim) + "_begin", box.lo)),
                 ir::binary(BinaryOp::Lt, at, build.argument(name(m, dim) + "_end", box.hi)));
+}
+
+bool TileSpace::loads_everywhere(const Member& m) {
+    if (m.guard || m.accumulates) return false;
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
+        if (m.alignment[d].dim < 0) continue;
+        const auto lo = rewriter.linear(m.domain.box[d].lo);
+        auto points = rewriter.linear(m.domain.box[d].hi);
+        if (!lo || !points || rewriter.least(points->add(*lo, -1)) < 1) return false;
+    }
+    bool loads = false, reads_members = false;
+    ir::for_each_node(m.value, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr) return;
+        (read->source.kind == ir::Source::Kind::Stage && member(read->source.index) ? reads_members : loads) = true;
+    });
+    return loads && !reads_members;
+}
+
+ir::Expr TileSpace::nearest(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& at) {
+    const poly::Interval& box = m.domain.box[dim];
+    const ir::Expr first = build.argument(name(m, dim) + "_begin", box.lo);
+    const ir::Expr last = difference(build.argument(name(m, dim) + "_end", box.hi), constant(1));
+    const ir::VarId var = build.variable(name(m, dim), ir::Type::Int32);
+    add(body, kernel::Define{var, ir::binary(BinaryOp::Max, ir::binary(BinaryOp::Min, at, last), first), true});
+    rewriter.index(var, box);
+    return rewriter.unique(ir::variable(var, ir::Type::Int32));
 }
 
 /// Tiles along a dimension that a live-out has not would all write the same: the first one does.

@@ -119,6 +119,12 @@ public:
     [[nodiscard]] std::string name(const Member& m, std::size_t dim) const;
     /// The point lies in the member's domain, as far as its box says so.
     ir::Expr inside(const Member& m, std::size_t dim, const ir::Expr& at);
+    /// At the edges of the image lanes may load, for points of the member that do not exist, what the nearest one is
+    /// made of: without a branch for each point the loads of all are on their way at a time. Not where it reads members,
+    /// of which the tile may not have that point's, nor where it is not certain that there is a point at all.
+    bool loads_everywhere(const Member& m);
+    /// Defines the coordinate in the member's domain that is nearest to `at`.
+    ir::Expr nearest(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& at);
     /// The team's tile is the one that writes a live-out without all of the group's dimensions; null where it has all.
     ir::Expr writes(const Member& m);
 
@@ -129,6 +135,7 @@ private:
     bool limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
     void find_tiles();
+    [[nodiscard]] bool in_one_tile(const Member& m, std::size_t d) const;
     void find_interior_tiles();
     [[nodiscard]] bool planes_share(std::size_t d) const;
     [[nodiscard]] std::vector<std::size_t> block_order() const;

@@ -14,43 +14,45 @@ namespace {
 // Constants of the model; docs/cost-model.md says how each was found.
 
 /// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.837;
-constexpr double kIssuePart = 0.857;
-constexpr double kLsuPart = 0.785;
+constexpr double kDramPart = 0.833;
+constexpr double kIssuePart = 0.855;
+constexpr double kLsuPart = 0.799;
 /// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 26.4;
+constexpr double kL2BytesPerClock = 27.5;
 /// Of these rates, what is lost by fewer warps at work than enough (as a part of those that a multiprocessor can have),
 /// by accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
-constexpr double kEnoughWarps = 0.983, kNarrow = 0.035, kGaps = 0.398;
-constexpr double kFewWarpsDram = 0.35, kFewWarpsL2 = 0.956;
+constexpr double kEnoughWarps = 1.06, kNarrow = 0.031, kGaps = 0.395;
+constexpr double kFewWarpsDram = 0.326, kFewWarpsL2 = 0.893;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.293, kFewWarpsL2AtOnce = 0.18, kL2AtOnce = 1.43;
+constexpr double kFewWarpsDramAtOnce = 0.236, kFewWarpsL2AtOnce = 0.637, kL2AtOnce = 1.51;
 /// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
 /// none, and loses more.
-constexpr double kReadAgain = 0.862, kPlanesReadAgain = 1.36;
+constexpr double kReadAgain = 0.722, kPlanesReadAgain = 1.52;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.186e-6;
-constexpr double kBarrierSeconds = 0.0426e-6;
+constexpr double kMemorySeconds = 0.114e-6;
+constexpr double kBarrierSeconds = 0.0387e-6;
 /// A register tile waits once for so many loads of a lane: they are not all on their way at a time.
-constexpr double kLoadsAtOnce = 0.829;
+constexpr double kLoadsAtOnce = 2.33;
 /// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
-constexpr double kSerialSeconds = 0.0227e-6;
+constexpr double kSerialSeconds = 0.0197e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 1.14;
+constexpr double kClocksAlone = 0.978;
 /// Register tiles are code without loops. Instructions beyond those that their cache holds come from the L2 cache, for
 /// each warp anew: each takes so many times as long on top.
-constexpr double kCachedCode = 2600, kCodeMisses = 5.52;
+constexpr double kCachedCode = 2600, kCodeMisses = 6.26;
 /// A multiprocessor starts a block every so many seconds, however little it does.
-constexpr double kStartSeconds = 0.135e-6;
+constexpr double kStartSeconds = 0.136e-6;
 /// From the end of a kernel to the first instruction of the next one.
-constexpr double kLaunchSeconds = 3.1e-6;
+constexpr double kLaunchSeconds = 2.81e-6;
 /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
 /// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 11.2, kOverlapWithBarriers = 2.74;
+constexpr double kOverlap = 11.4, kOverlapWithBarriers = 2.62;
+/// The part of the instructions of a tile at the edges, beyond those of others, that a round of blocks waits for.
+constexpr double kWaitForEdges = 0.25;
 /// The part of the last round of blocks that others wait for.
-constexpr double kTail = 0.53;
+constexpr double kTail = 0.515;
 /// The part of the L2 cache in which arrays survive until the next kernel.
-constexpr double kL2Part = 0.169;
+constexpr double kL2Part = 0.17;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -138,9 +140,14 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     p.l2 = p.l2_bytes * again / (sms * clock * kL2BytesPerClock * l2_part * shape);
     p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart * dram_part * shape);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.
-    const double clocks = slower * std::max(per_warp * kClocksAlone, work->instructions / (4 * kIssuePart));
-    const double loads = work->bytes / (gpu.warp_size * std::clamp(work->access_bytes, 1, 16)) / work->warps_per_tile;
-    const double waits = at_once ? std::max(1.0, loads / kLoadsAtOnce) : work->waits;
+    // In the first rounds of blocks others wait for the tiles at the edges.
+    const double first = std::min(1.0, 1 / p.waves);
+    const double slowest =
+        work->edges > 0 ? std::max(0.0, work->at_edges - work->instructions) * kWaitForEdges * first : 0;
+    const double instructions = work->instructions + slowest;
+    const double clocks = slower * std::max(instructions / work->warps_per_tile * kClocksAlone,
+                                            instructions / (4 * kIssuePart));
+    const double waits = at_once ? std::max(1.0, work->loads / kLoadsAtOnce) : work->waits;
     const double alone =
         kMemorySeconds * waits + kBarrierSeconds * work->barriers + kSerialSeconds * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;

@@ -51,6 +51,7 @@ GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages)
     }
     for (std::size_t g = 0; g < rank; ++g) {
         facts.extents.push_back(hi[g] > lo[g] ? hi[g] - lo[g] : 1);
+        facts.firsts.push_back(hi[g] > lo[g] ? lo[g] : 0);
         facts.units.push_back(poly::tile_unit(group, static_cast<int>(g)));
     }
     facts.group = std::move(group);

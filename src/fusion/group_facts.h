@@ -28,6 +28,14 @@ struct Load {
     /// stage (a table); 0 where it does.
     std::vector<std::int64_t> spread;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
+    std::vector<std::int64_t> firsts;   ///< first index of the source, in the same order
+};
+
+/// Instructions of a stage's points that depend on some of its dimensions only: points beside each other in the others
+/// have the same results.
+struct Operations {
+    unsigned dims = 0;  ///< bit d: the stage's dimension d
+    double count = 0;   ///< for a point
 };
 
 /// One stage, whatever group it is in.
@@ -35,6 +43,7 @@ struct StageFacts {
     bool pure = true;
     int bytes = 4;                     ///< of a value
     double operations = 0;             ///< instructions that a point takes, loads excepted
+    std::vector<Operations> shares;    ///< the same, by the dimensions that they depend on
     double reads = 0;                  ///< loads that a point takes
     double serial = 0;                 ///< accumulates: updates that a thread makes one after the other for a point
     int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
@@ -42,6 +51,7 @@ struct StageFacts {
     std::int64_t points = 0;           ///< of its domain
     std::vector<std::int64_t> lo, hi;  ///< the box of its domain
     std::vector<Load> loads;
+    std::vector<int> inside;    ///< of an output: dimensions that run faster in memory than the last one (interleaved)
     double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages
 };
 
@@ -58,6 +68,7 @@ struct GroupFacts {
     std::vector<StageFacts> stages;     ///< of its members, in its order
     std::vector<bool> live, kept;       ///< of members: an output of the group; read by a member
     std::vector<std::int64_t> extents;  ///< of the group's outputs, in group coordinates, by group dimension
+    std::vector<std::int64_t> firsts;   ///< where they begin
     std::vector<std::int64_t> units;    ///< poly::tile_unit
 };
 GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages);

@@ -114,6 +114,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     std::map<ir::Source, Edge> read_across;
     std::map<ir::Source, Footprint> loaded;
     std::map<ir::Source, int> element_bytes;
+    std::map<ir::Source, double> lines;  // from the first to the last lane's part of a row
     std::vector<double> computed;
     double values = 0, widest = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
@@ -147,15 +148,34 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
             if (inner) continue;
             if (!regular || !has_lane) {
                 gathers += load.reads;  // each where it stands
+                work.loads += points * load.reads;
                 work.wavefronts += points * load.reads * (regular ? 1 : 6);
                 continue;
             }
             const Footprint f = footprint(load, [&](std::size_t d) { return along(m, d); });
             Footprint& known = loaded[load.source];
             if (f.elements > known.elements || known.bytes == 0) known = f;
+            // Columns that are not adjacent in memory (one channel of interleaved ones): a warp reaches further.
+            double apart = load.bytes;
+            for (std::size_t i = 0; i < load.indices.size(); ++i) {
+                if (load.indices[i]->dim >= 0 &&
+                    facts.group.alignment[m][static_cast<std::size_t>(load.indices[i]->dim)].dim ==
+                        static_cast<int>(lane_dim))
+                    break;
+                apart *= static_cast<double>(load.extents[i]);
+            }
+            lines[load.source] = std::max(lines[load.source], apart * columns * kWarp / kLineBytes);
             element_bytes[load.source] = load.bytes;
         }
-        work.instructions += points * (stage.operations + 3 * gathers);
+        double operations = 0;  // what is the same for several points of a lane, once
+        for (const Operations& share : stage.shares) {
+            double times = 1;
+            for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
+                if ((share.dims >> d & 1U) != 0) times *= along(m, d);
+            }
+            operations += times * share.count;
+        }
+        work.instructions += operations + points * 3 * gathers;
         if (facts.live[m]) {
             const double bytes = points * stage.bytes;
             work.instructions += 2 * std::ceil(bytes / 16) + (stage.bytes < 4 ? points : 0);
@@ -196,7 +216,10 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         registers += bytes / 4;
         const double accesses = std::max(f.rows, std::ceil(bytes / 16));
         work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
-        work.wavefronts += std::max(accesses, bytes * kWarp / kLineBytes);
+        work.loads += accesses;
+        const double each = accesses * std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
+        work.wavefronts += f.rows > accesses / 2 && bytes < accesses * 4 ? each
+                                                                         : std::max(accesses, bytes * kWarp / kLineBytes);
     }
     for (const auto& [source, edge] : read_across) {
         const double across = edge.hi - edge.lo;
@@ -217,11 +240,12 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     work.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * registers + kWindowRegisters * widest +
                                       kValueRegisters * values);
     if (work.registers > kMostRegisters) return std::nullopt;
+    work.at_edges = work.instructions;
     count_tiles(facts, cuts, computed, work);
     // Halo lanes load too.
     Cuts loading = cuts;
     loading[lane_dim].size = std::max(loading[lane_dim].size, std::int64_t{1});
-    work.bytes = tile_bytes(facts, loading, computed);
+    work.bytes = tile_bytes(facts, loading, computed, columns, true);
     return work;
 }
 

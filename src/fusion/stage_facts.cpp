@@ -37,8 +37,17 @@ double instructions(const ir::Expr& e) {
                                      [&](const ir::Unary&) { return wide; }, [&](const ir::Cast&) { return wide; },
                                      [&](const ir::Select&) { return wide; },
                                      [&](const ir::Call& n) {
-                                         if (n.fn == ir::Builtin::Abs) return wide;
-                                         return n.fn == ir::Builtin::Sqrt ? 8 * wide : 20 * wide;
+                                         switch (n.fn) {
+                                             case ir::Builtin::Abs:
+                                             case ir::Builtin::Floor:
+                                             case ir::Builtin::Ceil:
+                                             case ir::Builtin::Round:
+                                             case ir::Builtin::Trunc:
+                                             case ir::Builtin::IsNan: return wide;
+                                             case ir::Builtin::Sqrt:
+                                             case ir::Builtin::Rsqrt: return 8 * wide;
+                                             default: return 20 * wide;
+                                         }
                                      },
                                      [&](const ir::Reduce&) { return wide; },  // folding one value in
                                      [](const auto&) { return 0.0; }},
@@ -88,21 +97,44 @@ private:
     std::unordered_set<const ir::Node*> seen_;
 };
 
-/// What a point executes of an expression: `weight` of each node, times the rounds of the loops around it.
-double executed(const ir::Expr& root, const std::vector<std::int64_t>& sizes,
-                const std::function<double(const ir::Expr&)>& weight) {
-    double sum = 0;
+/// The nodes that a point executes of an expression, and how often.
+void for_executed(const ir::Expr& root, const std::vector<std::int64_t>& sizes, double times,
+                  const std::function<void(const ir::Expr&, double times)>& visit) {
     Executed().walk(root, [&](const ir::Expr& e) {
-        sum += weight(e);
         const auto* reduce = ir::as<ir::Reduce>(e);
-        if (reduce == nullptr) return;
         double rounds = 1;
-        for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
-        // The fold itself, and the body.
-        sum += (rounds - 1) * weight(e) + rounds * executed(reduce->body, sizes, weight);
+        if (reduce != nullptr) {
+            for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
+        }
+        visit(e, times * rounds);
+        if (reduce != nullptr) for_executed(reduce->body, sizes, times * rounds, visit);
     });
-    return sum;
 }
+
+/// The dimensions of a stage that a value depends on.
+class Depends {
+public:
+    explicit Depends(const ir::Stage& stage) {
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) variables_[stage.dims[d].var] = 1U << d;
+    }
+    unsigned of(const ir::Expr& e) {
+        if (!e) return 0;
+        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
+        unsigned dims = 0;
+        if (const auto* variable = ir::as<ir::Variable>(e)) {
+            const auto found = variables_.find(variable->id);
+            dims = found != variables_.end() ? found->second : 0;
+        }
+        if (const auto* let = ir::as<ir::Let>(e)) variables_[let->var] = of(let->value);
+        for (const ir::Expr& child : ir::children(e)) dims |= of(child);
+        memo_.emplace(e.get(), dims);
+        return dims;
+    }
+
+private:
+    std::unordered_map<ir::VarId, unsigned> variables_;
+    std::unordered_map<const ir::Node*, unsigned> memo_;
+};
 
 /// Registers for evaluating an expression (R. Sethi, J. Ullman, "The Generation of Optimal Code for Arithmetic
 /// Expressions", J. ACM 17(4), 1970): the operand that needs the most first, each result held until its operator.
@@ -188,10 +220,12 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
             load.bytes = ir::bytes(buffer.type);
             load.indices.push_back(d.indices[dim]);
             load.extents.push_back(evaluate(buffer.extents[dim], sizes).value_or(kUsualSize));
+            load.firsts.push_back(0);
         } else {
             load.bytes = stages.at(index).bytes;
             load.indices.push_back(d.indices[i]);
             load.extents.push_back(stages.at(index).hi[i] - stages.at(index).lo[i]);
+            load.firsts.push_back(stages.at(index).lo[i]);
         }
     }
     for (const auto& r : load.indices) load.spread.push_back(r && r->dim < 0 ? r->hi - r->lo : 0);
@@ -258,19 +292,36 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         for (const poly::Dependence& d : dependences) {
             if (d.reader == static_cast<int>(s)) add_load(facts, load_of(pipeline, result, d, sizes));
         }
+        if (stage.output >= 0) {
+            const std::vector<int>& order = pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order;
+            const auto last = std::find(order.begin(), order.end(), static_cast<int>(stage.dims.size()) - 1);
+            if (last != order.end()) facts.inside.assign(last + 1, order.end());
+        }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
-        const auto read_of = [](const ir::Source& source) {
-            return [&source](const ir::Expr& e) {
+        // Updates of an accumulate have loops of their own, all of them for each point.
+        Depends depends(stage);
+        const unsigned all_dims = (1U << stage.dims.size()) - 1;
+        std::map<unsigned, double> shares;
+        for (const auto& [value, evaluated] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
+            depends.of(value);
+            for_executed(value, sizes, evaluated, [&](const ir::Expr& e, double times) {
+                const double count = times * instructions(e);
+                if (count > 0) shares[facts.pure ? depends.of(e) : all_dims] += count;
+                facts.operations += count;
                 const auto* read = ir::as<ir::Read>(e);
-                return read != nullptr && read->source == source ? 1.0 : 0.0;
-            };
-        };
-        const auto is_read = [](const ir::Expr& e) { return ir::as<ir::Read>(e) ? 1.0 : 0.0; };
-        for (const auto& [value, times] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
-            facts.operations += times * executed(value, sizes, instructions);
-            for (Load& load : facts.loads) load.reads += times * executed(value, sizes, read_of(load.source));
-            facts.reads += times * executed(value, sizes, is_read);
+                if (read == nullptr) return;
+                facts.reads += times;
+                for (Load& load : facts.loads) {
+                    if (load.source == read->source) load.reads += times;
+                }
+            });
             facts.registers = std::max(facts.registers, registers(stage, value, facts));
+        }
+        for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
+        for (Load& load : facts.loads) {  // those of one array that walk differently
+            load.reads /= static_cast<double>(
+                std::count_if(facts.loads.begin(), facts.loads.end(),
+                              [&](const Load& other) { return other.source == load.source; }));
         }
         if (const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition)) {
             const auto owned = poly::points_of_owner(*accumulate, poly::find_gather(*accumulate));

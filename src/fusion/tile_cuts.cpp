@@ -7,8 +7,44 @@ namespace pipec::fusion {
 
 namespace {
 
+/// Places, from the first to the last one.
+struct Places {
+    std::int64_t first = INT64_MIN, last = INT64_MAX;
+    void cut(std::int64_t from, std::int64_t to) {
+        first = std::max(first, from);
+        last = std::min(last, to);
+    }
+};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+    return a >= 0 ? (a + b - 1) / b : -(-a / b);
+}
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+    return -ceil_div(-a, b);
+}
+
+/// Points of a stage, along one of its dimensions, that exist and whose reads are all in their arrays.
+Places inner_points(const StageFacts& stage, std::size_t d) {
+    Places points{stage.lo[d], stage.hi[d] - 1};
+    for (const Load& load : stage.loads) {
+        for (std::size_t i = 0; i < load.indices.size(); ++i) {
+            const auto& r = load.indices[i];
+            if (!r || r->dim != static_cast<int>(d)) continue;
+            // Further apart than there are reads: mirrored or the like, which inside reads the place itself.
+            const bool dense =
+                static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1 <= load.reads + 0.5;
+            const std::int64_t lo = dense ? r->lo : std::clamp<std::int64_t>(0, r->lo, r->hi), hi = dense ? r->hi : lo;
+            const std::int64_t first = load.firsts[i], end = first + load.extents[i];
+            points.cut(ceil_div(first * r->den - lo, r->num), floor_div(end * r->den - 1 - hi, r->num));
+        }
+    }
+    return points;
+}
+
+/// Dimensions of no more points (channels) are constant: code for a tile knows where they end.
+constexpr std::int64_t kShortExtent = 8;
 /// What tiles of an accumulate read of an array, less what belongs to them alone.
-constexpr double kGatherOverlap = 1.3;
+constexpr double kGatherOverlap = 1.1;
 
 }  // namespace
 
@@ -37,10 +73,55 @@ void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<do
     work.redundant = once > 0 ? std::max(0.0, all / once - 1) : 0;
     work.tiles_a_block = 1;
     for (const Cut& cut : cuts) work.tiles_a_block *= cut.teams;
+    work.edges = edge_tiles(facts, cuts);
 }
 
-double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed,
-                  const TimesAsked& times) {
+double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
+    double inner = 1;
+    for (std::size_t g = 0; g < cuts.size(); ++g) {
+        if (facts.extents[g] <= kShortExtent) continue;
+        Places origins;
+        for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+            for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
+                const poly::Alignment& a = facts.group.alignment[m][d];
+                if (a.dim != static_cast<int>(g)) continue;
+                const poly::TileExtent e = poly::tile_extent(a, facts.group.reach[m][g], cuts[g].size);
+                const Places points = inner_points(facts.stages[m], d);
+                origins.cut((points.first - e.first) * a.scale, (points.last + 1 - e.first - e.count) * a.scale);
+            }
+        }
+        // The last tile begins so early that it ends with the group.
+        const std::int64_t size = cuts[g].size, lo = facts.firsts[g], end = lo + facts.extents[g];
+        const std::int64_t tiles = std::max<std::int64_t>(1, ceil_div(facts.extents[g], size));
+        const std::int64_t last = std::max(lo, end - size);
+        const std::int64_t from = std::max<std::int64_t>(0, ceil_div(origins.first - lo, size));
+        const std::int64_t to = std::min(tiles - 1, floor_div(origins.last - lo, size) + 1);
+        std::int64_t count = std::max<std::int64_t>(0, to - from);
+        if (to == tiles - 1 && from < tiles && last >= origins.first && last <= origins.last) ++count;
+        inner *= static_cast<double>(std::min(count, tiles)) / static_cast<double>(tiles);
+    }
+    return 1 - inner;
+}
+
+/// Sectors that stores of a member touch, by those that it fills. Elements that are not adjacent are stored one by one: so
+/// many times goes each sector to the L2 cache, somewhat more often where a warp's elements lie further apart.
+static double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, double columns,
+                        bool planes_together) {
+    const StageFacts& stage = facts.stages[m];
+    double apart = 1;
+    for (const int dim : stage.inside) {
+        const auto d = static_cast<std::size_t>(dim);
+        const std::int64_t n = stage.hi[d] - stage.lo[d];
+        const int g = facts.group.alignment[m][d].dim;
+        const bool together = planes_together && (g < 0 || cuts[static_cast<std::size_t>(g)].size >= n);
+        if (!together) apart *= static_cast<double>(n);
+    }
+    const double most = std::max(1.0, static_cast<double>(kSectorBytes) / stage.bytes);
+    return apart > 1 ? std::min(most, apart * std::sqrt(columns)) : 1;
+}
+
+double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, double columns,
+                  bool planes_together, const TimesAsked& times) {
     std::map<ir::Source, double> loaded;
     double bytes = 0, owned = 1;  // owned: the tile's part of all points
     for (std::size_t g = 0; g < cuts.size(); ++g) {
@@ -53,14 +134,18 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
             const Footprint f = footprint(*load, along);
             const double most = computed[m] * load->reads * load->bytes * 2;
             double asked = f.known ? std::min(f.bytes * (times ? times(m, *load) : 1), most) : most;
-            if (!facts.stages[m].pure) {  // what is gathered: each tile's part of the array, and a little around it
-                double all = load->bytes * kGatherOverlap * owned;
+            if (!facts.stages[m].pure) {  // what is gathered: by the tile's part of all points, and a little around it
+                const double part = computed[m] / std::max(computed[m], static_cast<double>(facts.stages[m].points));
+                double all = load->bytes * kGatherOverlap * part;
                 for (const std::int64_t n : load->extents) all *= static_cast<double>(n);
                 asked = std::min(asked, all);
             }
             loaded[load->source] = std::max(loaded[load->source], asked);
         }
-        if (facts.live[m]) bytes += static_cast<double>(facts.stages[m].points) * facts.stages[m].bytes * owned;
+        if (facts.live[m]) {
+            bytes += static_cast<double>(facts.stages[m].points) * facts.stages[m].bytes * owned *
+                     scattered(facts, cuts, m, columns, planes_together);
+        }
     }
     for (const auto& [source, asked] : loaded) bytes += asked;
     return bytes;

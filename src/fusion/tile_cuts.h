@@ -30,6 +30,9 @@ using Cuts = std::vector<Cut>;
 /// Points of member `m` that a tile computes in its dimension `d`.
 double extent(const GroupFacts& facts, const Cuts& cuts, std::size_t m, std::size_t d);
 
+/// The part of the tiles that have points at the edges of the image: where stages or what they read end.
+double edge_tiles(const GroupFacts& facts, const Cuts& cuts);
+
 /// Tiles that cover the group's outputs, and the part of the computed points that is redundant.
 void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, TileWork& work);
 
@@ -76,9 +79,10 @@ Footprint footprint(const Load& load, const PointsAlong& points_along) {
 /// How many times a tile asks for what a member loads, on average.
 using TimesAsked = std::function<double(std::size_t m, const Load& load)>;
 
-/// Bytes that a team loads from and stores to global memory for one tile.
-double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed,
-                  const TimesAsked& times = {});
+/// Bytes that a team loads from and stores to global memory for one tile. `columns`: that a lane stores beside each
+/// other; `planes_together`: with all that lies between them in memory, where the tile has that.
+double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, double columns,
+                  bool planes_together, const TimesAsked& times = {});
 
 /// Bytes to which rows of all arrays in global memory are aligned, at most 16: wider accesses are impossible.
 int row_alignment(const GroupFacts& facts);

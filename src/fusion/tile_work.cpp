@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "fusion/lane_patches.h"
 #include "fusion/march.h"
+#include "fusion/patch_work.h"
 #include "fusion/tile_cuts.h"
 
 namespace pipec::fusion {
@@ -12,17 +14,21 @@ namespace pipec::fusion {
 namespace {
 
 /// Instructions and accesses of the load/store units for what facts count of them: expressions that code shares, and
-/// what is simpler than it looks. `place`: instructions of a warp for the place of a tile, its limits, and the choice
-/// of its code. Means over measured kernels (docs/cost-model.md).
+/// what is simpler than it looks. `edges`: how much more a tile at the edges of the image executes for the same points;
+/// `place`: instructions of a warp for the place of a tile, its limits, and the choice of its code. Means over measured
+/// kernels (docs/cost-model.md).
 struct Simplified {
-    double instructions, wavefronts, place;
+    double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{0.90, 0.50, 60}, kShared{0.93, 0.61, 88}, kHybrid{0.50, 0.61, 88},
-    kRegisters{0.76, 1.54, 143};
+constexpr Simplified kStage{0.98, 0.50, 60, 1}, kShared{0.92, 0.43, 69, 3.5}, kHybrid{0.43, 0.43, 69, 1},
+    kRegisters{0.82, 1.48, 119, 3.5};
 
 TileWork simplified(TileWork work, const Simplified& by) {
-    work.instructions = work.instructions * by.instructions + by.place * work.warps_per_tile;
+    const double place = by.place * work.warps_per_tile;
     work.wavefronts *= by.wavefronts;
+    const double inside = work.instructions * by.instructions + place;
+    work.at_edges = work.at_edges * by.instructions * by.edges + place;
+    work.instructions = inside * (1 - work.edges) + work.at_edges * work.edges;
     return work;
 }
 
@@ -51,7 +57,7 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     const double warps = points / kWarp;
     work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
     work.threads_per_block = work.warps_per_tile * kWarp;
-    work.instructions = warps * (stage.operations + 2 * stage.reads + 2);
+    work.instructions = work.at_edges = warps * (stage.operations + 2 * stage.reads + 2);
     double waves = warps * stage.bytes * kWarp / kLineBytes;
     for (const Load& load : stage.loads) {
         bool regular = true;
@@ -59,7 +65,7 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
         waves += warps * load.reads * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
     }
     work.wavefronts = waves;
-    work.bytes = tile_bytes(facts, cuts, computed);
+    work.bytes = tile_bytes(facts, cuts, computed, vector, false);
     work.registers = std::max(24, stage.registers);
     work.serial = stage.serial;
     work.access_bytes = vector * stage.bytes;
@@ -67,6 +73,26 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
 }
 
 // -------------------------------------------------------------------------------------------- tiles in shared memory
+
+/// Instructions for a patch's place in the tile.
+constexpr double kPatch = 14;
+/// However many patches of a tile load the same row, the L1 cache has it for the others.
+constexpr double kMostTimes = 2;
+/// Points of a patch, and elements that it reads and computes, at most; nodes of its expressions (tile_patches.cpp).
+constexpr std::int64_t kPatchPoints = 32;
+constexpr double kPatchElements = 96, kPatchNodes = 2000;
+
+/// Rows of a patch that registers and the instruction cache have room for.
+std::int64_t most_rows(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns) {
+    std::int64_t rows = 1, beyond = axes.rows < 0 ? 2 : kPatchPoints / columns + 1;
+    while (beyond - rows > 1) {
+        const std::int64_t middle = (rows + beyond) / 2;
+        const PatchWork patch = patch_work(facts, m, axes, columns, middle);
+        const bool fits = patch.elements <= kPatchElements && patch.operations + patch.elements <= kPatchNodes;
+        (fits ? rows : beyond) = middle;
+    }
+    return rows;
+}
 
 std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s) {
     const bool by_warp = s.strategy == Strategy::Otpw || s.strategy == Strategy::Hybrid;
@@ -108,18 +134,26 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         if (axis == 1) return std::min(lanes[1], kWarp / x);
         return std::max(1, kWarp / (x * std::min(lanes[1], kWarp / x)));
     };
-    std::vector<double> computed;
+    std::vector<double> computed, patch_rows;
     double scratch = 0, deepest = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const StageFacts& stage = facts.stages[m];
-        double points = 1, rounds = 1;  // rounds: of a warp, partial ones too
+        double points = 1, turns = 1;  // turns: of warps, where points are not dealt out in patches; partial ones too
+        PatchAxes axes;
+        Patches single;
         for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
             const double n = extent(facts, cuts, m, d);
             points *= n;
             const int g = facts.group.alignment[m][d].dim;
             const double each =
                 g < 0 ? 1 : warp_lanes(static_cast<std::size_t>(g)) * cuts[static_cast<std::size_t>(g)].vector;
-            rounds *= std::ceil(n / each);
+            turns *= std::ceil(n / each);
+            const int axis = g < 0 ? -1 : static_cast<int>(rank) - 1 - g;
+            if (axis == 0) axes.columns = static_cast<int>(d);
+            if (axis == 1) axes.rows = static_cast<int>(d);
+            (axis == 0   ? single.across
+             : axis == 1 ? single.down
+                         : single.others) *= static_cast<std::int64_t>(n);
         }
         computed.push_back(points);
         // Threads own what the aligned dimensions tell apart.
@@ -128,61 +162,58 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
             if (facts.group.alignment[m][d].dim >= 0) owners *= extent(facts, cuts, m, d);
         }
         work.serial += stage.serial * std::ceil(owners / threads);
-        const double v = s.vector;
-        double inner = 0, outer = 0, narrow = 0, wave = 0;
-        for (const Load& load : stage.loads) {
-            const bool global =
-                load.source.kind == ir::Source::Kind::Input ||
-                !std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
-            if (load.reads <= 0) continue;
-            // Of v adjacent columns, accesses of one row of a stencil are shared.
-            double accesses = load.reads * v;
-            const auto& along = load.indices.empty() ? std::optional<poly::IndexRelation>{} : load.indices.front();
-            const bool regular =
-                std::all_of(load.indices.begin(), load.indices.end(), [](const auto& r) { return r.has_value(); });
-            if (v > 1 && along && along->dim >= 0) {
-                const double width = static_cast<double>(along->hi - along->lo) / static_cast<double>(along->den) + 1;
-                const double rows = load.reads / std::min(width, load.reads);
-                accesses = std::min(accesses, rows * (std::ceil(v * load.bytes / 16) + std::min(2.0, width - 1)));
-                wave += rows * (v + width - 1) * std::max(1.0, load.bytes / 4.0);
-            } else {
-                wave += accesses * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
-            }
-            (global ? outer : inner) += accesses;
-            if (load.bytes < 4) narrow += load.reads * v;
+        // A patch, by how many warps are taken up with one at a time.
+        std::int64_t columns = axes.columns >= 0 ? s.vector : 1, rows = 1;
+        double at_edges = turns;
+        if (s.strategy == Strategy::Otptb || s.strategy == Strategy::Otpw) {
+            if (!stage.pure) columns = 1;
+            const Patches row = alike_patches(single, columns, threads, 1);
+            at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
+            const std::int64_t most = stage.pure ? most_rows(facts, m, axes, columns) : 1;
+            const Patches patches = alike_patches(single, columns, threads, most);
+            rows = patches.rows;
+            turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
         }
+        patch_rows.push_back(static_cast<double>(rows));
         const double registers = facts.stages.size() > 1 ? in_registers : 0;
         const double stored = facts.kept[m] ? 1 - registers : 0;
-        if (stage.bytes < 4) narrow += stored * v;
-        // A value in a register comes by a shuffle, or is the lane's own; indices of shared memory are constants.
-        const double each = stage.operations * v + inner * (1 + registers) + 2 * outer + 3 * narrow +
-                            stored * std::ceil(v / 4) + (facts.live[m] ? 1 : 0) + 4;
-        work.instructions += rounds * each;
-        work.wavefronts += rounds * (wave + stored * v * std::max(1.0, stage.bytes / 4.0) +
-                                     (facts.live[m] ? v * stage.bytes / 4.0 : 0));
+        const auto instructions = [&](const PatchWork& patch, std::int64_t of_rows) {
+            // A value in a register comes by a shuffle, or is the lane's own; indices of shared memory are constants.
+            const auto cells = static_cast<double>(columns * of_rows);
+            const double accesses = static_cast<double>(of_rows) * std::ceil(static_cast<double>(columns) / 4);
+            return patch.operations + patch.inner * (1 + registers) + 2 * patch.outer + 3 * patch.narrow +
+                   (stage.bytes < 4 ? stored * cells : 0) + stored * accesses + (facts.live[m] ? 2 * accesses : 0) +
+                   kPatch;
+        };
+        const PatchWork patch = patch_work(facts, m, axes, columns, rows);
+        work.instructions += turns * instructions(patch, rows);
+        work.at_edges += at_edges * (rows > 1 ? instructions(patch_work(facts, m, axes, columns, 1), 1)
+                                              : instructions(patch, 1));
+        const auto cells = static_cast<double>(columns * rows);
+        work.wavefronts += turns * (patch.wavefronts + stored * cells * std::max(1.0, stage.bytes / 4.0) +
+                                    (facts.live[m] ? cells * stage.bytes / 4.0 : 0));
         const bool in_window = march && march->members[m].rows;
         const double kept = in_window ? points * static_cast<double>(march->members[m].window) /
                                             static_cast<double>(march->members[m].count)
                                       : points;
         if (facts.kept[m]) scratch += kept * stage.bytes * (1 - 0.75 * registers);
         if (facts.kept[m] && !in_window) ++work.barriers;
-        if (outer > 0) work.waits += m > 0 ? 1 : 0;
-        deepest = std::max(deepest, static_cast<double>(stage.registers) + stage.bytes / 4.0 * v);
-        if (outer > 0) work.access_bytes = std::max(work.access_bytes, std::min(16, s.vector * stage.bytes));
+        if (patch.outer > 0) work.waits += m > 0 ? 1 : 0;
+        deepest = std::max(deepest, static_cast<double>(stage.registers) + stage.bytes / 4.0 * s.vector);
+        if (patch.outer > 0) work.access_bytes = std::max(work.access_bytes, std::min(16, s.vector * stage.bytes));
     }
     if (march && scratch > 0) work.barriers += static_cast<double>(march->steps);
     count_tiles(facts, cuts, computed, work);
-    // Each thread computes some rows and loads the rows of its own window: neighbours' loads are too far apart in time
-    // for the L1 cache.
+    // Patches below each other load what both read: too far apart in time for the L1 cache.
     const auto times = [&](std::size_t m, const Load& load) {
         if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
         const poly::IndexRelation& r = *load.indices[1];
         const double rows = extent(facts, cuts, m, static_cast<std::size_t>(r.dim)), step = static_cast<double>(r.num);
         const double window = std::max(0.0, static_cast<double>(r.hi - r.lo + 1) - step);
-        const double patch = std::clamp(std::ceil(computed[m] / (threads * s.vector)), 1.0, std::max(1.0, rows));
-        return std::ceil(rows / patch) * (patch * step + window) / (rows * step + window);
+        const double patch = std::clamp(patch_rows[m], 1.0, std::max(1.0, rows));
+        return std::min(kMostTimes, std::ceil(rows / patch) * (patch * step + window) / (rows * step + window));
     };
-    work.bytes = tile_bytes(facts, cuts, computed, times);
+    work.bytes = tile_bytes(facts, cuts, computed, s.vector, false, times);
     work.shared_per_block = static_cast<std::int64_t>(scratch * work.tiles_a_block);
     work.in_phases = true;
     work.registers = static_cast<int>(std::max(32.0, deepest + 8));

@@ -4,12 +4,16 @@
 #include <random>
 #include <set>
 
-#include "codegen/lane_patches.h"
+#include "fusion/lane_patches.h"
 #include "codegen/pack.h"
 #include "codegen/shared_memory.h"
 
 namespace pipec::codegen {
 namespace {
+
+using fusion::in_blocks;
+using fusion::Patches;
+using fusion::patches_by_cost;
 
 TEST(PlaceArrays, ThoseThatAreNeverAliveTogetherShareMemory) {
     // a -> b -> c -> d: two are alive at any time.

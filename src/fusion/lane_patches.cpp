@@ -1,9 +1,9 @@
-#include "codegen/lane_patches.h"
+#include "fusion/lane_patches.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace pipec::codegen {
+namespace pipec::fusion {
 
 namespace {
 
@@ -15,13 +15,15 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
 
 /// What a team spends: the issue slots of its warps, and the turns that it waits for at the next barrier. A patch costs
 /// as much as its rows, and one more row for what it reads beyond them.
+std::int64_t cost(const Patches& patches, std::int64_t lanes) {
+    const std::int64_t slots = ceil_quotient(patches.count(), kWarp);
+    const std::int64_t waiting = patches.turns(lanes) * ceil_quotient(lanes, kWarp);
+    return (slots + waiting) * (patches.rows + 1);
+}
+
 std::int64_t cost(const std::vector<Patches>& parts, std::int64_t lanes) {
     std::int64_t total = 0;
-    for (const Patches& patches : parts) {
-        const std::int64_t slots = ceil_quotient(patches.count(), kWarp);
-        const std::int64_t waiting = patches.turns(lanes) * ceil_quotient(lanes, kWarp);
-        total += (slots + waiting) * (patches.rows + 1);
-    }
+    for (const Patches& patches : parts) total += cost(patches, lanes);
     return total;
 }
 
@@ -72,4 +74,17 @@ std::vector<std::vector<Patches>> patches_by_cost(const Patches& points, std::in
     return result;
 }
 
-}  // namespace pipec::codegen
+Patches alike_patches(const Patches& points, std::int64_t columns, std::int64_t lanes, std::int64_t most_rows) {
+    Patches best = points;
+    best.columns = columns;
+    best.across = ceil_quotient(points.across, columns);
+    std::int64_t least = cost(best, lanes);
+    for (Patches patches = best; patches.rows < std::min(points.down, most_rows);) {
+        ++patches.rows;
+        patches.down = ceil_quotient(points.down, patches.rows);
+        if (const std::int64_t c = cost(patches, lanes); c < least) best = patches, least = c;
+    }
+    return best;
+}
+
+}  // namespace pipec::fusion

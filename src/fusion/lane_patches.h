@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pipec::codegen {
+namespace pipec::fusion {
 
 struct Patches {
     std::int64_t columns = 1, rows = 1;  ///< of a patch
@@ -32,4 +32,8 @@ Patches in_blocks(Patches patches, std::int64_t across);
 std::vector<std::vector<Patches>> patches_by_cost(const Patches& points, std::int64_t columns, std::int64_t lanes,
                                                   std::int64_t most_rows);
 
-}  // namespace pipec::codegen
+/// Of these ways the cheapest one whose patches are all alike: what a cost model takes for the one that code generation
+/// finds. Columns beyond whole patches have a patch, too.
+Patches alike_patches(const Patches& points, std::int64_t columns, std::int64_t lanes, std::int64_t most_rows);
+
+}  // namespace pipec::fusion

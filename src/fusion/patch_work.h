@@ -1,0 +1,28 @@
+// What a lane executes for a patch of a stage's points: columns and rows that lie beside each other share what they
+// read and what depends on the column or the row only.
+#pragma once
+
+#include <cstdint>
+
+#include "fusion/group_facts.h"
+
+namespace pipec::fusion {
+
+/// The dimensions of a stage along which a patch has columns and rows; -1: none.
+struct PatchAxes {
+    int columns = -1, rows = -1;
+};
+
+struct PatchWork {
+    double operations = 0;
+    double inner = 0, outer = 0;  ///< accesses that load from members of the group, and from global memory
+    double narrow = 0;            ///< elements of less than 4 bytes that are loaded, each to be made a number
+    double wavefronts = 0;        ///< of these accesses, for a warp
+    double elements = 0;          ///< that are read and computed
+};
+
+/// For a patch of member `m` of `columns` x `rows` points.
+PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns,
+                     std::int64_t rows);
+
+}  // namespace pipec::fusion

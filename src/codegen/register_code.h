@@ -185,8 +185,8 @@ private:
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
     std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
     std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_, nearest_;  ///< by coordinate and bounds
-    std::vector<ir::Expr> reads_;                                ///< that the lane does at the start, in order
-    std::map<const ir::Node*, Value> loaded_;                    ///< what they give
+    std::vector<ir::Expr> reads_;              ///< that the lane does at the start, in order
+    std::map<const ir::Node*, Value> loaded_;  ///< what they give
 };
 
 }  // namespace pipec::codegen

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "codegen/kernel_build.h"
-#include "fusion/lane_patches.h"
 #include "codegen/pack.h"
 #include "codegen/rewrite.h"
 #include "codegen/shared_memory.h"
@@ -19,6 +18,7 @@
 #include "codegen/tile_space.h"
 #include "codegen/tile_vectors.h"
 #include "fusion/gpu.h"
+#include "fusion/lane_patches.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "fusion/lane_patches.h"
 #include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
+#include "fusion/lane_patches.h"
 
 namespace pipec::codegen {
 

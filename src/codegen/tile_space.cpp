@@ -213,6 +213,8 @@ bool TileSpace::loads_everywhere(const Member& m) {
 
 ir::Expr TileSpace::nearest(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& at) {
     const poly::Interval& box = m.domain.box[dim];
+    const auto plane = ir::as_int(at), lo = ir::as_int(box.lo), hi = ir::as_int(box.hi);
+    if (plane && lo && hi && *lo <= *plane && *plane < *hi) return at;
     const ir::Expr first = build.argument(name(m, dim) + "_begin", box.lo);
     const ir::Expr last = difference(build.argument(name(m, dim) + "_end", box.hi), constant(1));
     const ir::VarId var = build.variable(name(m, dim), ir::Type::Int32);

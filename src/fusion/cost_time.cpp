@@ -14,45 +14,45 @@ namespace {
 // Constants of the model; docs/cost-model.md says how each was found.
 
 /// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.833;
-constexpr double kIssuePart = 0.855;
-constexpr double kLsuPart = 0.799;
+constexpr double kDramPart = 0.83;
+constexpr double kIssuePart = 0.815;
+constexpr double kLsuPart = 0.821;
 /// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 27.5;
+constexpr double kL2BytesPerClock = 26.6;
 /// Of these rates, what is lost by fewer warps at work than enough (as a part of those that a multiprocessor can have),
 /// by accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
-constexpr double kEnoughWarps = 1.06, kNarrow = 0.031, kGaps = 0.395;
-constexpr double kFewWarpsDram = 0.326, kFewWarpsL2 = 0.893;
+constexpr double kEnoughWarps = 1.16, kNarrow = 0.02, kGaps = 0.41;
+constexpr double kFewWarpsDram = 0.214, kFewWarpsL2 = 0.814;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.236, kFewWarpsL2AtOnce = 0.637, kL2AtOnce = 1.51;
+constexpr double kFewWarpsDramAtOnce = 0.154, kFewWarpsL2AtOnce = 0.5, kL2AtOnce = 1.95;
 /// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
 /// none, and loses more.
-constexpr double kReadAgain = 0.722, kPlanesReadAgain = 1.52;
+constexpr double kReadAgain = 0.596, kPlanesReadAgain = 1.73;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.114e-6;
-constexpr double kBarrierSeconds = 0.0387e-6;
+constexpr double kMemorySeconds = 0.0743e-6;
+constexpr double kBarrierSeconds = 0.027e-6;
 /// A register tile waits once for so many loads of a lane: they are not all on their way at a time.
-constexpr double kLoadsAtOnce = 2.33;
+constexpr double kLoadsAtOnce = 2.29;
 /// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
-constexpr double kSerialSeconds = 0.0197e-6;
+constexpr double kSerialSeconds = 0.00929e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 0.978;
+constexpr double kClocksAlone = 1.07;
 /// Register tiles are code without loops. Instructions beyond those that their cache holds come from the L2 cache, for
 /// each warp anew: each takes so many times as long on top.
-constexpr double kCachedCode = 2600, kCodeMisses = 6.26;
+constexpr double kCachedCode = 2600, kCodeMisses = 6.71;
 /// A multiprocessor starts a block every so many seconds, however little it does.
-constexpr double kStartSeconds = 0.136e-6;
+constexpr double kStartSeconds = 0.134e-6;
 /// From the end of a kernel to the first instruction of the next one.
-constexpr double kLaunchSeconds = 2.81e-6;
+constexpr double kLaunchSeconds = 2.75e-6;
 /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
 /// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 11.4, kOverlapWithBarriers = 2.62;
+constexpr double kOverlap = 10.5, kOverlapWithBarriers = 1.85;
 /// The part of the instructions of a tile at the edges, beyond those of others, that a round of blocks waits for.
-constexpr double kWaitForEdges = 0.25;
+constexpr double kWaitForEdges = 0.15;
 /// The part of the last round of blocks that others wait for.
-constexpr double kTail = 0.515;
+constexpr double kTail = 0.666;
 /// The part of the L2 cache in which arrays survive until the next kernel.
-constexpr double kL2Part = 0.17;
+constexpr double kL2Part = 0.117;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -145,8 +145,8 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double slowest =
         work->edges > 0 ? std::max(0.0, work->at_edges - work->instructions) * kWaitForEdges * first : 0;
     const double instructions = work->instructions + slowest;
-    const double clocks = slower * std::max(instructions / work->warps_per_tile * kClocksAlone,
-                                            instructions / (4 * kIssuePart));
+    const double clocks =
+        slower * std::max(instructions / work->warps_per_tile * kClocksAlone, instructions / (4 * kIssuePart));
     const double waits = at_once ? std::max(1.0, work->loads / kLoadsAtOnce) : work->waits;
     const double alone =
         kMemorySeconds * waits + kBarrierSeconds * work->barriers + kSerialSeconds * work->serial + clocks / clock;

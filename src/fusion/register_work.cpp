@@ -218,8 +218,8 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
         work.loads += accesses;
         const double each = accesses * std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
-        work.wavefronts += f.rows > accesses / 2 && bytes < accesses * 4 ? each
-                                                                         : std::max(accesses, bytes * kWarp / kLineBytes);
+        work.wavefronts +=
+            f.rows > accesses / 2 && bytes < accesses * 4 ? each : std::max(accesses, bytes * kWarp / kLineBytes);
     }
     for (const auto& [source, edge] : read_across) {
         const double across = edge.hi - edge.lo;

@@ -32,7 +32,9 @@ double instructions(const ir::Expr& e) {
                                          const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
                                          if (!division) return wide;
                                          if (ir::is_float(e->type)) return 8 * wide;  // exactly rounded
-                                         return ir::as_int(n.b) ? 3 * wide : 20 * wide;
+                                         const auto divisor = ir::as_int(n.b);
+                                         const bool shift = divisor && *divisor > 0 && (*divisor & (*divisor - 1)) == 0;
+                                         return shift ? wide : divisor ? 3 * wide : 20 * wide;
                                      },
                                      [&](const ir::Unary&) { return wide; }, [&](const ir::Cast&) { return wide; },
                                      [&](const ir::Select&) { return wide; },
@@ -319,9 +321,9 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         }
         for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
         for (Load& load : facts.loads) {  // those of one array that walk differently
-            load.reads /= static_cast<double>(
-                std::count_if(facts.loads.begin(), facts.loads.end(),
-                              [&](const Load& other) { return other.source == load.source; }));
+            load.reads /=
+                static_cast<double>(std::count_if(facts.loads.begin(), facts.loads.end(),
+                                                  [&](const Load& other) { return other.source == load.source; }));
         }
         if (const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition)) {
             const auto owned = poly::points_of_owner(*accumulate, poly::find_gather(*accumulate));

@@ -31,8 +31,7 @@ Places inner_points(const StageFacts& stage, std::size_t d) {
             const auto& r = load.indices[i];
             if (!r || r->dim != static_cast<int>(d)) continue;
             // Further apart than there are reads: mirrored or the like, which inside reads the place itself.
-            const bool dense =
-                static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1 <= load.reads + 0.5;
+            const bool dense = static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1 <= load.reads + 0.5;
             const std::int64_t lo = dense ? r->lo : std::clamp<std::int64_t>(0, r->lo, r->hi), hi = dense ? r->hi : lo;
             const std::int64_t first = load.firsts[i], end = first + load.extents[i];
             points.cut(ceil_div(first * r->den - lo, r->num), floor_div(end * r->den - 1 - hi, r->num));
@@ -103,8 +102,8 @@ double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
     return 1 - inner;
 }
 
-/// Sectors that stores of a member touch, by those that it fills. Elements that are not adjacent are stored one by one: so
-/// many times goes each sector to the L2 cache, somewhat more often where a warp's elements lie further apart.
+/// Sectors that stores of a member touch, by those that it fills. Elements that are not adjacent are stored one by one:
+/// so many times goes each sector to the L2 cache, somewhat more often where a warp's elements lie further apart.
 static double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, double columns,
                         bool planes_together) {
     const StageFacts& stage = facts.stages[m];

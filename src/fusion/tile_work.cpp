@@ -20,8 +20,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{0.98, 0.50, 60, 1}, kShared{0.92, 0.43, 69, 3.5}, kHybrid{0.43, 0.43, 69, 1},
-    kRegisters{0.82, 1.48, 119, 3.5};
+constexpr Simplified kStage{1.00, 0.49, 60, 1}, kShared{0.91, 0.24, 57, 4.3}, kHybrid{0.34, 0.24, 57, 1},
+    kRegisters{0.81, 1.36, 116, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;
@@ -151,9 +151,7 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
             const int axis = g < 0 ? -1 : static_cast<int>(rank) - 1 - g;
             if (axis == 0) axes.columns = static_cast<int>(d);
             if (axis == 1) axes.rows = static_cast<int>(d);
-            (axis == 0   ? single.across
-             : axis == 1 ? single.down
-                         : single.others) *= static_cast<std::int64_t>(n);
+            (axis == 0 ? single.across : axis == 1 ? single.down : single.others) *= static_cast<std::int64_t>(n);
         }
         computed.push_back(points);
         // Threads own what the aligned dimensions tell apart.
@@ -187,8 +185,8 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         };
         const PatchWork patch = patch_work(facts, m, axes, columns, rows);
         work.instructions += turns * instructions(patch, rows);
-        work.at_edges += at_edges * (rows > 1 ? instructions(patch_work(facts, m, axes, columns, 1), 1)
-                                              : instructions(patch, 1));
+        work.at_edges +=
+            at_edges * (rows > 1 ? instructions(patch_work(facts, m, axes, columns, 1), 1) : instructions(patch, 1));
         const auto cells = static_cast<double>(columns * rows);
         work.wavefronts += turns * (patch.wavefronts + stored * cells * std::max(1.0, stage.bytes / 4.0) +
                                     (facts.live[m] ? cells * stage.bytes / 4.0 : 0));

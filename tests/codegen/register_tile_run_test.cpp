@@ -100,6 +100,46 @@ TEST(RegisterTileLanes, LoadWhatMostReadsAskFor) {
     EXPECT_NE(to_string(program).find("tile_x * 30"), std::string::npos) << to_string(program);
 }
 
+codegen::kernel::Program lowered(const std::string& text, const fusion::GroupSchedule& group) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", text);
+    codegen::CudaOptions options;
+    options.schedules["p"] = fusion::Schedule{{}, {group}};
+    return codegen::lower({&compiled.pipelines.front(), &compiled.models.front()}, sources, options);
+}
+
+// A condition on the planes of a tile that has all of them is no limit of the interior: then no tile would be in it.
+TEST(RegisterTilePlanes, AreInTheInterior) {
+    fusion::GroupSchedule group;
+    group.stages = {"out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 4, 1};
+    group.tile = {2, 2, 4};
+    const auto text = to_string(lowered(R"(pipeline p(img: float32[4, R, C]) -> out: float32[4, R, C] {
+        out(c, x, y) = if c < 3 then img(c, x, y) * img(3, x, y) else img(3, x, y)
+    })",
+                                        group));
+    EXPECT_EQ(text.find("if false"), std::string::npos) << text;
+    EXPECT_EQ(text.find(" < 3"), text.rfind(" < 3")) << text;  // in the comment only
+}
+
+// At the edges loads stand in no branch of their point, so that all of them are on their way at a time.
+TEST(RegisterTileEdges, LoadWithoutBranches) {
+    fusion::GroupSchedule group;
+    group.stages = {"edge", "out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 1, 1};
+    group.tile = {1, 1, 1};
+    const std::string text = to_string(lowered(R"(import "boundary"
+    pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+        edge = clamp_to_edge(img)
+        out(x, y) = edge(x, y - 1) + edge(x, y + 1)
+    })",
+                                               group));
+    EXPECT_NE(text.find("max(min("), std::string::npos) << text;
+    EXPECT_EQ(text.find("select"), std::string::npos) << text;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, RegisterTile, ::testing::ValuesIn(kPrograms),
                          [](const auto& param_info) { return std::string(param_info.param.name); });
 

@@ -4,9 +4,9 @@
 #include <random>
 #include <set>
 
-#include "fusion/lane_patches.h"
 #include "codegen/pack.h"
 #include "codegen/shared_memory.h"
+#include "fusion/lane_patches.h"
 
 namespace pipec::codegen {
 namespace {

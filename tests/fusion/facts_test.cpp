@@ -3,8 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
+#include "fusion/patch_work.h"
+#include "fusion/tile_cuts.h"
 #include "programs.h"
 
 namespace pipec::fusion {
@@ -47,6 +50,30 @@ pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
     EXPECT_EQ(sum.stages.at(0).operations, 100);  // an addition each
 }
 
+TEST(Facts, OperationsSayWhichDimensionsTheyDependOn) {
+    const Grouped p(R"(
+pipeline p(img: float32[3, R, C], a: float32[R]) -> out: float32[3, R, C] {
+    out(c, x, y) = let row = a(x) * 2 + 1, place = float32(y % 8) in img(c, x, y) * row + place * place
+})",
+                    {});
+    std::map<unsigned, double> counts;
+    for (const Operations& share : p.stages.at(0).shares) counts[share.dims] = share.count;
+    EXPECT_EQ(counts, (std::map<unsigned, double>{{0b010, 2}, {0b100, 2}, {0b111, 2}}));
+}
+
+TEST(Facts, WhatAnInstructionDoesCountsOnce) {
+    const auto operations = [](const char* value) {
+        const std::string text =
+            std::string("pipeline p(i: int32[R], f: float32[R]) -> out: float32[R] { out(x) = ") + value + " }";
+        return Grouped(text, {}).stages.at(0).operations;
+    };
+    EXPECT_EQ(operations("round(f(x))"), 1);
+    EXPECT_EQ(operations("floor(f(x)) + abs(f(x))"), 3);
+    EXPECT_EQ(operations("i(x) / 8"), 2);  // a shift, and the number that comes out
+    EXPECT_EQ(operations("i(x) / 7"), 4);
+    EXPECT_EQ(operations("sqrt(f(x))"), 8);
+}
+
 TEST(Facts, RegistersGrowWithWhatIsHeldAtOnce) {
     const auto registers = [](const char* value) {
         const std::string text = std::string(
@@ -77,6 +104,49 @@ TEST(Facts, OfATile) {
     EXPECT_EQ(scratch_beside_registers(*blur.facts, tile, 0, 3), 1 * 34 * 4);
     EXPECT_EQ(blur.facts->live, (std::vector<bool>{false, true}));
     EXPECT_EQ(blur.facts->kept, (std::vector<bool>{true, false}));
+}
+
+/// Tiles of 10 x 100 points.
+Cuts tiles_of_1000() {
+    Cuts cuts(2);
+    cuts[0].size = 10;
+    cuts[1].size = 100;
+    return cuts;
+}
+
+TEST(Facts, TilesAtTheEdgesAreThoseThatReachBeyondTheImage) {
+    const Grouped inside(kBlur, {"rows", "out"}, {1000, 1000});
+    EXPECT_DOUBLE_EQ(edge_tiles(*inside.facts, tiles_of_1000()), 0);
+    constexpr const char* kClamped = R"(
+import "boundary"
+pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+    edge = clamp_to_edge(img)
+    out(x, y) = edge(x, y - 1) + edge(x, y) + edge(x, y + 1)
+})";
+    // The first and the last column of tiles, whether the last one is whole or not: it begins further inside then.
+    const Grouped columns(kClamped, {"edge", "out"}, {1000, 1000}), partial(kClamped, {"edge", "out"}, {1000, 950});
+    EXPECT_DOUBLE_EQ(edge_tiles(*columns.facts, tiles_of_1000()), 2 / 10.0);
+    EXPECT_DOUBLE_EQ(edge_tiles(*partial.facts, tiles_of_1000()), 2 / 10.0);
+    // One tile is all there is.
+    const Grouped small(kClamped, {"edge", "out"}, {10, 90});
+    EXPECT_DOUBLE_EQ(edge_tiles(*small.facts, tiles_of_1000()), 1);
+}
+
+TEST(Facts, PointsOfAPatchShareWhatTheyRead) {
+    const Grouped blur(kBlur, {"rows", "out"});
+    // Of `out`: three columns of `rows`, which are in shared memory.
+    const PatchAxes axes{1, 0};
+    const PatchWork one = patch_work(*blur.facts, 1, axes, 1, 1), row = patch_work(*blur.facts, 1, axes, 4, 1),
+                    block = patch_work(*blur.facts, 1, axes, 4, 2);
+    EXPECT_EQ(one.inner, 3);
+    EXPECT_EQ(row.inner, 3);  // six values beside each other, in accesses of four that may begin before them
+    EXPECT_EQ(block.inner, 6);
+    EXPECT_EQ(row.elements, 6 + 4);
+    EXPECT_EQ(row.outer, 0);
+    EXPECT_EQ(block.operations, 8 * one.operations);
+    // Of `rows`: three rows of the image, of which a patch of two rows reads four.
+    EXPECT_EQ(patch_work(*blur.facts, 0, axes, 4, 1).outer, 3);
+    EXPECT_EQ(patch_work(*blur.facts, 0, axes, 4, 2).outer, 4);
 }
 
 TEST(Facts, TilesAreMultiplesOfWhatScalesAskFor) {

@@ -31,8 +31,7 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
             continue;
         }
         const double window = static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1;
-        // Further apart than there are reads: a boundary condition, or a table.
-        const bool dense = window <= load.reads + 0.5;
+        const bool dense = side_by_side(load, *r);
         const double points = r->dim >= 0 && r->dim == axes.columns ? static_cast<double>(columns)
                               : r->dim >= 0 && r->dim == axes.rows  ? static_cast<double>(rows)
                                                                     : 1;

@@ -114,7 +114,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     std::map<ir::Source, Edge> read_across;
     std::map<ir::Source, Footprint> loaded;
     std::map<ir::Source, int> element_bytes;
-    std::map<ir::Source, double> lines;  // from the first to the last lane's part of a row
+    std::map<ir::Source, double> lines;  // that a warp's elements of a row spread over
     std::vector<double> computed;
     double values = 0, widest = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
@@ -201,7 +201,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
             }
             rows = std::max(rows, all);
         }
-        widest += window * rows * std::max(1.0, stage.bytes / 4.0) * (stage.bytes < 4 ? 1 : 1);
+        widest += window * rows * std::max(1.0, stage.bytes / 4.0);
     }
     if (values > 4096) return std::nullopt;  // register_values.cpp
     // Accesses of a lane that are longer than the widest one leave gaps between lanes.
@@ -217,9 +217,10 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         const double accesses = std::max(f.rows, std::ceil(bytes / 16));
         work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
         work.loads += accesses;
-        const double each = accesses * std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
-        work.wavefronts +=
-            f.rows > accesses / 2 && bytes < accesses * 4 ? each : std::max(accesses, bytes * kWarp / kLineBytes);
+        // Single elements, or whole words: then as many lines as there are bytes.
+        const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
+        const double reach = std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
+        work.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
     }
     for (const auto& [source, edge] : read_across) {
         const double across = edge.hi - edge.lo;

@@ -3,6 +3,8 @@
 #include <map>
 #include <numeric>
 
+#include "support/integers.h"
+
 namespace pipec::fusion {
 
 namespace {
@@ -16,13 +18,6 @@ struct Places {
     }
 };
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return a >= 0 ? (a + b - 1) / b : -(-a / b);
-}
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-    return -ceil_div(-a, b);
-}
-
 /// Points of a stage, along one of its dimensions, that exist and whose reads are all in their arrays.
 Places inner_points(const StageFacts& stage, std::size_t d) {
     Places points{stage.lo[d], stage.hi[d] - 1};
@@ -30,11 +25,11 @@ Places inner_points(const StageFacts& stage, std::size_t d) {
         for (std::size_t i = 0; i < load.indices.size(); ++i) {
             const auto& r = load.indices[i];
             if (!r || r->dim != static_cast<int>(d)) continue;
-            // Further apart than there are reads: mirrored or the like, which inside reads the place itself.
-            const bool dense = static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1 <= load.reads + 0.5;
+            // Otherwise mirrored or the like, which inside reads the place itself.
+            const bool dense = side_by_side(load, *r);
             const std::int64_t lo = dense ? r->lo : std::clamp<std::int64_t>(0, r->lo, r->hi), hi = dense ? r->hi : lo;
             const std::int64_t first = load.firsts[i], end = first + load.extents[i];
-            points.cut(ceil_div(first * r->den - lo, r->num), floor_div(end * r->den - 1 - hi, r->num));
+            points.cut(ceil_quotient(first * r->den - lo, r->num), floor_quotient(end * r->den - 1 - hi, r->num));
         }
     }
     return points;
@@ -44,6 +39,22 @@ Places inner_points(const StageFacts& stage, std::size_t d) {
 constexpr std::int64_t kShortExtent = 8;
 /// What tiles of an accumulate read of an array, less what belongs to them alone.
 constexpr double kGatherOverlap = 1.1;
+
+/// Sectors that stores of a member touch, by those that it fills. Elements that are not adjacent are stored one by one:
+/// so many times goes each sector to the L2 cache, somewhat more often where a warp's elements lie further apart.
+double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, double columns, bool planes_together) {
+    const StageFacts& stage = facts.stages[m];
+    double apart = 1;
+    for (const int dim : stage.inside) {
+        const auto d = static_cast<std::size_t>(dim);
+        const std::int64_t n = stage.hi[d] - stage.lo[d];
+        const int g = facts.group.alignment[m][d].dim;
+        const bool together = planes_together && (g < 0 || cuts[static_cast<std::size_t>(g)].size >= n);
+        if (!together) apart *= static_cast<double>(n);
+    }
+    const double most = std::max(1.0, static_cast<double>(kSectorBytes) / stage.bytes);
+    return apart > 1 ? std::min(most, apart * std::sqrt(columns)) : 1;
+}
 
 }  // namespace
 
@@ -89,34 +100,18 @@ double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
                 origins.cut((points.first - e.first) * a.scale, (points.last + 1 - e.first - e.count) * a.scale);
             }
         }
+        if (origins.first == INT64_MIN) continue;
         // The last tile begins so early that it ends with the group.
         const std::int64_t size = cuts[g].size, lo = facts.firsts[g], end = lo + facts.extents[g];
-        const std::int64_t tiles = std::max<std::int64_t>(1, ceil_div(facts.extents[g], size));
+        const std::int64_t tiles = std::max<std::int64_t>(1, ceil_quotient(facts.extents[g], size));
         const std::int64_t last = std::max(lo, end - size);
-        const std::int64_t from = std::max<std::int64_t>(0, ceil_div(origins.first - lo, size));
-        const std::int64_t to = std::min(tiles - 1, floor_div(origins.last - lo, size) + 1);
+        const std::int64_t from = std::max<std::int64_t>(0, ceil_quotient(origins.first - lo, size));
+        const std::int64_t to = std::min(tiles - 1, floor_quotient(origins.last - lo, size) + 1);
         std::int64_t count = std::max<std::int64_t>(0, to - from);
         if (to == tiles - 1 && from < tiles && last >= origins.first && last <= origins.last) ++count;
         inner *= static_cast<double>(std::min(count, tiles)) / static_cast<double>(tiles);
     }
     return 1 - inner;
-}
-
-/// Sectors that stores of a member touch, by those that it fills. Elements that are not adjacent are stored one by one:
-/// so many times goes each sector to the L2 cache, somewhat more often where a warp's elements lie further apart.
-static double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, double columns,
-                        bool planes_together) {
-    const StageFacts& stage = facts.stages[m];
-    double apart = 1;
-    for (const int dim : stage.inside) {
-        const auto d = static_cast<std::size_t>(dim);
-        const std::int64_t n = stage.hi[d] - stage.lo[d];
-        const int g = facts.group.alignment[m][d].dim;
-        const bool together = planes_together && (g < 0 || cuts[static_cast<std::size_t>(g)].size >= n);
-        if (!together) apart *= static_cast<double>(n);
-    }
-    const double most = std::max(1.0, static_cast<double>(kSectorBytes) / stage.bytes);
-    return apart > 1 ? std::min(most, apart * std::sqrt(columns)) : 1;
 }
 
 double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, double columns,

@@ -47,6 +47,12 @@ inline double touched(const poly::IndexRelation& r, double n, std::int64_t exten
     return std::min(std::floor(span), static_cast<double>(extent));
 }
 
+/// A point's reads fill the window that a relation spans. Otherwise they lie further apart than there are of them: a
+/// boundary condition, or a table.
+inline bool side_by_side(const Load& load, const poly::IndexRelation& r) {
+    return static_cast<double>(r.hi - r.lo) / static_cast<double>(r.den) + 1 <= load.reads + 0.5;
+}
+
 /// What a tile reads of a source in global memory: the box that its readers touch.
 struct Footprint {
     double elements = 1, bytes = 0;

@@ -29,7 +29,8 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {
         throw Refusal(fmt::format("a lane would compute more than {} points", kLargestTile));
     }
-    const bool at_nearest = !interior_ && space_.loads_everywhere(m);
+    // Kernels that fetch rows ahead are to have few registers, and that many loads at a time take more.
+    const bool at_nearest = !interior_ && shape_.prefetch == 0 && space_.loads_everywhere(m);
     Value value = half_range(m) ? half(m, offsets)
                                 : resolve(m, offsets, formula(m, at_nearest ? nearest(m, offsets) : place(m, offsets)));
     if (!interior_ && !at_nearest) {

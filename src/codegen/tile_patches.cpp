@@ -15,11 +15,6 @@ namespace pipec::codegen {
 
 namespace {
 
-/// Points of a patch, and elements that it reads and computes, which all are in registers at once.
-constexpr std::int64_t kPatchPoints = 32;
-constexpr std::size_t kPatchElements = 96;
-/// Nodes of its expressions: more rows of larger stages would not fit into the instruction cache.
-constexpr std::size_t kPatchNodes = 2000;
 /// The widest access.
 constexpr std::int64_t kAccessBytes = 16;
 /// Of a whole dimension a lane computes no more columns at once.
@@ -29,7 +24,8 @@ constexpr std::int64_t kWholeColumns = 16;
 bool in_registers(const std::vector<ir::Expr>& values) {
     std::set<const ir::Node*> nodes;
     for (const ir::Expr& value : values) ir::for_each_node(value, [&](const ir::Expr& e) { nodes.insert(e.get()); });
-    return certain_reads(values).size() + values.size() <= kPatchElements && nodes.size() <= kPatchNodes;
+    return certain_reads(values).size() + values.size() <= std::size_t{fusion::kPatchElements} &&
+           nodes.size() <= std::size_t{fusion::kPatchNodes};
 }
 
 }  // namespace
@@ -126,7 +122,7 @@ std::vector<Patches> TilePatches::of(const Members& together) {
     vectors.across /= columns;
     vectors = fusion::in_blocks(vectors, columns_of_cell(*together.front()) / columns);
     if (vectors.block_down > 1) return {vectors};
-    const auto ways = fusion::patches_by_cost(points, columns, lanes_, kPatchPoints / columns);
+    const auto ways = fusion::patches_by_cost(points, columns, lanes_, fusion::kPatchPoints / columns);
     for (const std::vector<Patches>& way : ways) {
         if (std::all_of(way.begin(), way.end(), fits)) return way;
     }

@@ -9,6 +9,11 @@
 
 namespace pipec::fusion {
 
+/// Points of a patch, and elements that it reads and computes, which all are in registers at once.
+inline constexpr std::int64_t kPatchPoints = 32, kPatchElements = 96;
+/// Nodes of its expressions: more rows of larger stages would not fit into the instruction cache.
+inline constexpr std::int64_t kPatchNodes = 2000;
+
 struct Patches {
     std::int64_t columns = 1, rows = 1;  ///< of a patch
     std::int64_t across = 1;             ///< patches beside each other: all columns are in whole patches

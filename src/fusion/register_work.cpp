@@ -9,8 +9,6 @@ namespace pipec::fusion {
 
 namespace {
 
-/// A dimension of the group with no more points lies in every lane of a register tile as a whole (register_shape.cpp).
-constexpr std::int64_t kShortExtent = 8;
 /// Registers of a thread of a register tile: for addresses, for what is loaded at the start (parts of it are used up
 /// while others are on their way), for the rows that readers still need, and for sums that nvcc begins early. Least
 /// squares over 93 measured kernels; a program that is left out is met within 22% (root of the mean square).

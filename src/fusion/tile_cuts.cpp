@@ -35,8 +35,6 @@ Places inner_points(const StageFacts& stage, std::size_t d) {
     return points;
 }
 
-/// Dimensions of no more points (channels) are constant: code for a tile knows where they end.
-constexpr std::int64_t kShortExtent = 8;
 /// What tiles of an accumulate read of an array, less what belongs to them alone.
 constexpr double kGatherOverlap = 1.1;
 
@@ -89,7 +87,7 @@ void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<do
 double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
     double inner = 1;
     for (std::size_t g = 0; g < cuts.size(); ++g) {
-        if (facts.extents[g] <= kShortExtent) continue;
+        if (facts.extents[g] <= kShortExtent) continue;  // channels: code for a tile knows where they end
         Places origins;
         for (std::size_t m = 0; m < facts.stages.size(); ++m) {
             for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {

@@ -17,6 +17,9 @@ inline constexpr int kWarp = 32;
 inline constexpr int kLineBytes = 128;  ///< that the load/store units move at once
 inline constexpr int kSectorBytes = 32;
 
+/// A dimension of the group with no more points lies in every lane of a register tile as a whole (register_shape.cpp).
+inline constexpr std::int64_t kShortExtent = 8;
+
 /// How a dimension of the group is cut into tiles.
 struct Cut {
     std::int64_t size = 1;  ///< of a tile, in group coordinates

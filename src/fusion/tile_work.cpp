@@ -78,9 +78,6 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
 constexpr double kPatch = 14;
 /// However many patches of a tile load the same row, the L1 cache has it for the others.
 constexpr double kMostTimes = 2;
-/// Points of a patch, and elements that it reads and computes, at most; nodes of its expressions (tile_patches.cpp).
-constexpr std::int64_t kPatchPoints = 32;
-constexpr double kPatchElements = 96, kPatchNodes = 2000;
 
 /// Rows of a patch that registers and the instruction cache have room for.
 std::int64_t most_rows(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns) {

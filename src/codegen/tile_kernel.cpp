@@ -284,23 +284,33 @@ void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
     }
 }
 
-/// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage.
+/// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage. The
+/// columns of a whole dimension exist together: they are asked once, before the loop over them. (nvcc 13.0 crashes on
+/// some loops that ask the same in every turn.)
 void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
-    const auto& columns = arrays_.axes(m).columns;
+    const TileArrays::Axes& axes = arrays_.axes(m);
     const Patches patches = patches_.at_edges(m);
     Patch patch;
     kernel::Body* body = &deal_out(outer, m, patches, false, patch);
+    const bool together = patches.columns > 1 && axes.whole && !m.guard;
+    const ir::Expr exists = together ? inside(m, patch.first) : nullptr;
+    if (together && !m.interior.simpler) {  // all that exists is interior
+        compute(KernelBuilder::guarded(*body, exists), {&m}, patch, Known::Patch);
+        return;
+    }
     if (patches.columns > 1) {
         kernel::If& choice = add(*body, kernel::If{inside_interior(m, patch), {}, {}});
         compute(choice.then, {&m}, patch, Known::Patch);
         ir::Expr i;
-        body = &space_.build.loop(choice.otherwise, space_.name(m, *columns) + "_j", constant(0),
-                                  constant(patches.columns), constant(1), i);
+        kernel::Body& rest = KernelBuilder::guarded(choice.otherwise, exists);
+        body = &space_.build.loop(rest, space_.name(m, *axes.columns) + "_j", constant(0), constant(patches.columns),
+                                  constant(1), i);
         patch.columns = 1;
-        Linear at = *rewriter().linear(patch.first[*columns]);
-        patch.first[*columns] = rewriter().expr(at.add(*rewriter().linear(i), 1));
+        Linear at = *rewriter().linear(patch.first[*axes.columns]);
+        patch.first[*axes.columns] = rewriter().expr(at.add(*rewriter().linear(i), 1));
     }
-    compute(KernelBuilder::guarded(*body, inside(m, patch.first)), {&m}, patch, Known::Nothing);
+    const ir::Expr condition = together ? nullptr : inside(m, patch.first);
+    compute(KernelBuilder::guarded(*body, condition), {&m}, patch, Known::Nothing);
 }
 
 /// The member reads or writes memory that one of the others, which no barrier separates from it, writes or uses.

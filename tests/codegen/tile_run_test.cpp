@@ -1,4 +1,6 @@
-// Overlapped tiles of one shape: memory beyond what a kernel has without asking, and what is refused.
+// Overlapped tiles of one shape: memory beyond what a kernel has without asking, what is refused, and what their edges
+// ask.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -8,6 +10,8 @@
 #include "codegen/lower.h"
 #include "fusion/schedule.h"
 #include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
 
 namespace pipec::testing {
 namespace {
@@ -99,6 +103,42 @@ TEST(Tiles, HaveAVariantForEachAlignment) {
     EXPECT_EQ(variants[0].name, "out_wide16");
     EXPECT_EQ(variants[1].name, "out_wide8");
     EXPECT_EQ(variants[2].layout, codegen::kernel::Layout::Dense);
+}
+
+/// The columns are the channels: at the edges all of them exist or none. `soft` has an interior of its own, whose
+/// channels are computed at once, and elsewhere a loop over them; `twice` is all interior.
+TEST(Tiles, AskOncePerWholeDimension) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(
+pipeline p(img: float32[R, C, 4]) -> out: float32[R, C] {
+    soft(x, y, c) = img(max(x - 1, 0), y, c) + img(x, y, c)
+    twice(x, y, c) = soft(x, y, c) * 2
+    out(x, y) = twice(x, max(y - 1, 0), 0) + twice(x, y, 1) * twice(x, y, 2) + twice(x, min(y + 1, C - 1), 3)
+})");
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    for (const Strategy strategy : {Strategy::Otptb, Strategy::Otpw}) {
+        GroupSchedule group;
+        group.stages = {"soft", "twice", "out"};
+        group.strategy = strategy;
+        group.block = {32, 4, 1};
+        codegen::CudaOptions options;
+        options.schedules["p"] = fusion::Schedule{{}, {group}};
+        const std::string text = to_string(codegen::lower(units.front(), sources, options));
+        const std::size_t loop = text.find("for c_j");
+        ASSERT_NE(loop, std::string::npos) << text;
+        EXPECT_EQ(text.substr(loop, text.find("barrier", loop) - loop).find("if "), std::string::npos) << text;
+        EXPECT_EQ(text.find("for c_j_2"), std::string::npos) << text;
+        const DeviceLibrary library(units, sources, options);
+        std::mt19937_64 rng(1);
+        for (const auto& [rows, columns] : {std::pair(1, 1), std::pair(4, 7), std::pair(13, 99), std::pair(16, 128)}) {
+            SCOPED_TRACE(fmt::format("{} x {}", rows, columns));
+            const reference::Arguments arguments =
+                random_arguments(*units.front().pipeline, {{"R", rows}, {"C", columns}}, Fill::Smooth, rng);
+            const auto actual = run_device(library.info("p"), arguments, Layout::Dense, rng());
+            EXPECT_EQ(difference(reference::run(*units.front().pipeline, arguments).at("out"), actual.at("out")), "");
+        }
+    }
 }
 
 }  // namespace

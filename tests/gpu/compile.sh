@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# compile.sh PIPEC EXAMPLE.pipe: nvcc takes the generated code without a warning for several GPUs, and each kernel waits
-# for the one before it where it may start early. No kernel of a single stage spills, and none of the default schedule
-# more than 64 bytes, which is printed (registers.sh asks for tiles without).
+# compile.sh PIPEC EXAMPLE.pipe [FLAGS...]: nvcc takes the generated code without a warning for several GPUs, and each
+# kernel waits for the one before it where it may start early. No kernel of a single stage spills, and none of the
+# default schedule, or the one that the flags of pipec ask for, more than 64 bytes, which is printed (registers.sh asks
+# for tiles without).
 # Exit code 77: there is no nvcc.
 set -euo pipefail
 pipec=$1 program=$2
+shift 2
 here=$(cd "$(dirname "$0")" && pwd)
 nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 [ -x "$nvcc" ] || { echo "skipped: there is no nvcc"; exit 77; }
@@ -19,9 +21,12 @@ compile() { # FLAGS...: the code for each GPU
             -c "$directory/$name.cu" -o "$directory/$name.o" >"$directory/$arch" 2>&1 || { cat "$directory/$arch"; exit 1; }
     done
 }
-compile --cost-model none
-python3 "$here/ptxas.py" "$directory"/sm_*
-compile --gpu h100
+if [ $# -eq 0 ]; then
+    compile --cost-model none
+    python3 "$here/ptxas.py" "$directory"/sm_*
+    set -- --gpu h100
+fi
+compile "$@"
 read -r kernels registers spilled shared <<<"$(python3 "$here/ptxas.py" --summary "$directory"/sm_*)"
 echo "$kernels kernels, at most $registers registers, $spilled bytes spilled, $shared bytes shared"
 [ "$spilled" -le 64 ] || { echo "FAIL spills" >&2; exit 1; }

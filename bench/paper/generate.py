@@ -136,7 +136,7 @@ def autotuner(plan, benchmarks, shapes):
 
 
 def sizes(plan, benchmarks, shapes, sides):
-    """Time against the size of the image: the schedule for 2048, which nobody chose, and one for each size."""
+    """Time against the size of the image: the schedule of the default, which nobody chose, and one for each size."""
     for program in benchmarks:
         source = source_of(program)
         squares = {side: shapes[program].square(side) for side in sides}

@@ -271,7 +271,7 @@ def sizes(e):
             curves[program].append((megapixels, tuned))
         rows.append(row)
     page = e.page("Time and the size of the image", table(rows),
-                  "Microseconds with the schedule that `pipec --gpu` makes without `--tune-for` (for 2048 x 2048), in "
+                  "Microseconds with the schedule that `pipec --gpu` makes without `--tune-for` (for 3584 x 3584), in "
                   "brackets with the one for this size, and the copy's time divided by the better of the two. Images are "
                   "square; a megapixel is 1024 x 1024.")
     lines = [(p, points) for p, points in curves.items() if points]

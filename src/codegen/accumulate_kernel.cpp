@@ -22,6 +22,7 @@
 #include "codegen/lower.h"
 #include "codegen/rewrite.h"
 #include "codegen/update_facts.h"
+#include "fusion/lane_patches.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -42,9 +43,6 @@ constexpr std::int64_t kSharedBytes = 32 * 1024;
 /// leave only so much to merge.
 constexpr std::int64_t kRowsPerThread = 8;
 constexpr std::int64_t kMostBlocks = 1024;
-/// Where cells are gathered: threads of a block, unless its cells take more shared memory than so many bytes.
-constexpr std::int64_t kGatherThreads = 128;
-constexpr std::int64_t kGatherBytes = 32 * 1024;
 
 class UpdateKernel {
 public:
@@ -409,12 +407,9 @@ std::optional<kernel::Step> gather_step(kernel::Program& program, int stage, con
         if (!gather->owned[d]) bytes *= *constant_extent(definition.dims[d].lo, definition.dims[d].hi);
     }
     group.reach.emplace_back(static_cast<std::size_t>(group.rank));
-    std::int64_t warps = kGatherThreads / kWarp;
-    while (warps > 1 && warps * kWarp * bytes > kGatherBytes) warps /= 2;
     fusion::GroupSchedule schedule;
     schedule.strategy = fusion::Strategy::Otptb;
-    schedule.block = {static_cast<int>(kWarp), static_cast<int>(warps), 1};
-    if (group.rank == 1) schedule.block = {static_cast<int>(kWarp * warps), 1, 1};
+    schedule.block = fusion::gather_block(bytes, group.rank);
     auto step = group_step(program, group, schedule, sources);
     return std::get<kernel::Step>(std::move(step));
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "codegen/kernel_ir.h"
-#include "codegen/unique_nodes.h"
+#include "ir/unique_nodes.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -91,7 +91,7 @@ private:
     bool fast_math_;
     std::map<ir::VarId, Index> index_;
     std::vector<std::pair<std::int64_t, std::int64_t>> sizes_;  ///< least and greatest value of each
-    UniqueNodes nodes_;
+    ir::UniqueNodes nodes_;
     // What was found out about nodes once; until another variable becomes an index.
     std::unordered_map<ir::Expr, std::optional<Linear>> sums_;
     std::unordered_map<ir::Expr, ir::Expr> folded_, exact_;

@@ -76,7 +76,7 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
         set_cost_model);
     add("--gpu", "NAME|FILE",
         "Which GPU costs are counted for; default: the one that is here, where it is known, otherwise h100", set_gpu);
-    add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 2048 each",
+    add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 3584 each",
         set_sizes);
     add("--profile", "FILE", "What `pipec profile` measured of each stage, in place of estimates",
         [](const std::string& text, AutomaticOptions& o) { o.profile = text; });

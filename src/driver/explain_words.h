@@ -23,7 +23,7 @@ std::string count(double number);
 std::string plural(std::size_t number, const std::string& noun);
 /// "a, b and c"
 std::string list(const std::vector<std::string>& items);
-/// "R = 2048, C = 2048"
+/// "R = 3584, C = 3584"
 std::string sizes(const PipelineReport& report);
 
 /// "overlapped tiles, one for each warp, in shared memory"

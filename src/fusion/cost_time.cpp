@@ -24,7 +24,7 @@ constexpr double kL2BytesPerClock = 26.6;
 constexpr double kEnoughWarps = 1.16, kNarrow = 0.02, kGaps = 0.41;
 constexpr double kFewWarpsDram = 0.214, kFewWarpsL2 = 0.814;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.154, kFewWarpsL2AtOnce = 0.5, kL2AtOnce = 1.95;
+constexpr double kFewWarpsDramAtOnce = 0.153, kFewWarpsL2AtOnce = 0.5, kL2AtOnce = 1.95;
 /// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
 /// none, and loses more.
 constexpr double kReadAgain = 0.596, kPlanesReadAgain = 1.73;
@@ -34,7 +34,7 @@ constexpr double kBarrierSeconds = 0.027e-6;
 /// A register tile waits once for so many loads of a lane: they are not all on their way at a time.
 constexpr double kLoadsAtOnce = 2.29;
 /// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
-constexpr double kSerialSeconds = 0.00929e-6;
+constexpr double kSerialSeconds = 0.0143e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
 constexpr double kClocksAlone = 1.07;
 /// Register tiles are code without loops. Instructions beyond those that their cache holds come from the L2 cache, for
@@ -46,11 +46,11 @@ constexpr double kStartSeconds = 0.134e-6;
 constexpr double kLaunchSeconds = 2.75e-6;
 /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
 /// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 10.5, kOverlapWithBarriers = 1.85;
+constexpr double kOverlap = 10.5, kOverlapWithBarriers = 2.32;
 /// The part of the instructions of a tile at the edges, beyond those of others, that a round of blocks waits for.
 constexpr double kWaitForEdges = 0.15;
 /// The part of the last round of blocks that others wait for.
-constexpr double kTail = 0.666;
+constexpr double kTail = 2.89;
 /// The part of the L2 cache in which arrays survive until the next kernel.
 constexpr double kL2Part = 0.117;
 /// Registers are given to warps in portions.
@@ -69,16 +69,28 @@ double in_l2(double all, const Gpu& gpu) {
     return all <= room ? 1 : std::max(0.0, 2 - all / room);
 }
 
-int blocks_per_sm(const TileWork& work, const Gpu& gpu) {
+/// Of nvcc's registers a quarter are as many times those that are counted, or fewer; a half; three quarters.
+constexpr std::array<double, 3> kRegistersTimes{0.85, 1, 1.2};
+
+/// With so many `registers`.
+int blocks_per_sm(const TileWork& work, double registers_of_thread, const Gpu& gpu) {
     const int warps = (work.threads_per_block + gpu.warp_size - 1) / gpu.warp_size;
-    const int registers = (std::min(work.registers, gpu.registers_per_thread) + kRegisterPortion - 1) /
-                          kRegisterPortion * kRegisterPortion;
+    const int registers =
+        (std::min(static_cast<int>(registers_of_thread), gpu.registers_per_thread) + kRegisterPortion - 1) /
+        kRegisterPortion * kRegisterPortion;
     int blocks = std::min(
         {gpu.blocks_per_sm, gpu.warps_per_sm / warps, gpu.registers_per_sm / (registers * gpu.warp_size * warps)});
     if (work.shared_per_block > 0) {
         blocks = static_cast<int>(std::min<std::int64_t>(blocks, gpu.shared_per_sm / (work.shared_per_block + 1024)));
     }
     return blocks;
+}
+
+/// Nobody knows registers before nvcc has allotted them, and a large block more or less is a large part of what runs.
+double expected_blocks_per_sm(const TileWork& work, const Gpu& gpu) {
+    double sum = 0;
+    for (const double times : kRegistersTimes) sum += blocks_per_sm(work, work.registers * times, gpu);
+    return std::max(1.0, sum / kRegistersTimes.size());
 }
 
 }  // namespace
@@ -103,12 +115,13 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     p.registers = work->registers;
     p.shared_per_block = work->shared_per_block;
     p.redundant = work->redundant;
-    p.blocks_per_sm = blocks_per_sm(*work, gpu);
+    p.blocks_per_sm = blocks_per_sm(*work, work->registers, gpu);
     if (p.blocks_per_sm < 1) return std::nullopt;
+    const double resident = expected_blocks_per_sm(*work, gpu);
     const int warps_per_block = (work->threads_per_block + gpu.warp_size - 1) / gpu.warp_size;
-    p.occupancy = static_cast<double>(p.blocks_per_sm * warps_per_block) / gpu.warps_per_sm;
+    p.occupancy = resident * warps_per_block / gpu.warps_per_sm;
     p.blocks = std::ceil(work->tiles / work->tiles_a_block);
-    const double places = static_cast<double>(gpu.sms) * p.blocks_per_sm;
+    const double places = gpu.sms * resident;
     p.waves = p.blocks / places;
 
     p.instructions = work->instructions * work->tiles;
@@ -127,12 +140,13 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double slower = at_once ? 1 + kCodeMisses * std::max(0.0, 1 - kCachedCode / per_warp) : 1;
     p.issue = slower * p.instructions / (sms * 4 * clock * kIssuePart);
     p.lsu = p.wavefronts / (sms * clock * kLsuPart);
-    const double again = at_once || schedule.strategy == Strategy::Stage ? 1
-                         : schedule.tile[2] > 1                          ? kReadAgain * kPlanesReadAgain
-                                                                         : kReadAgain;
+    const double again = !work->in_phases       ? 1
+                         : schedule.tile[2] > 1 ? kReadAgain * kPlanesReadAgain
+                                                : kReadAgain;
     // Few warps, and narrow accesses, ask for less at once than memory could deliver.
     const double at_work = std::min(p.occupancy, p.blocks * warps_per_block / (gpu.sms * gpu.warps_per_sm));
-    const double few = std::max(0.0, kEnoughWarps - at_work);
+    // (Owners of cells, which many updates reach, ask for all of a cell's rows at once.)
+    const double few = work->serial > 1 ? 0 : std::max(0.0, kEnoughWarps - at_work);
     const double shape =
         (1 - kNarrow * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) / std::pow(work->gaps, kGaps);
     const double l2_part = at_once ? kL2AtOnce * (1 - kFewWarpsL2AtOnce * few) : 1 - kFewWarpsL2 * few;
@@ -151,7 +165,7 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double alone =
         kMemorySeconds * waits + kBarrierSeconds * work->barriers + kSerialSeconds * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
-    p.tail = (std::ceil(p.waves) - p.waves) * std::min(1.0, p.waves) * alone * kTail;
+    p.tail = std::min(1.0, p.waves) * alone * kTail;
     p.start = p.blocks / gpu.sms * kStartSeconds;
     p.launch = kLaunchSeconds;
     p.seconds =

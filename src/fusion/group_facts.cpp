@@ -27,7 +27,39 @@ std::int64_t extent(const GroupFacts& facts, std::size_t member, std::size_t dim
     return poly::tile_extent(a, facts.group.reach[member][g], size[g]).count;
 }
 
+/// Where readers find a member's elements at places that depend on data: a whole dimension of 2 or 4 points, of which
+/// they know the index (TileArrays::read_together).
+int read_together(const GroupFacts& facts, std::size_t member) {
+    const StageFacts& stage = facts.stages[member];
+    const std::size_t rank = stage.hi.size();
+    bool by_data = false;
+    std::vector<bool> constant(rank, true);
+    for (const StageFacts& reader : facts.stages) {
+        for (const Load& load : reader.loads) {
+            if (load.source != ir::Source{ir::Source::Kind::Stage, facts.group.stages[member]}) continue;
+            by_data = by_data || load.by_data();
+            for (std::size_t d = 0; d < rank; ++d) {
+                const auto& r = load.indices[rank - 1 - d];
+                constant[d] = constant[d] && r && r->dim < 0 && load.spread[rank - 1 - d] == 0;
+            }
+        }
+    }
+    for (std::size_t d = 0; by_data && !facts.live[member] && d < rank; ++d) {
+        const std::int64_t count = stage.hi[d] - stage.lo[d];
+        if (facts.group.alignment[member][d].dim < 0 && constant[d] && (count == 2 || count == 4))
+            return static_cast<int>(d);
+    }
+    return -1;
+}
+
 }  // namespace
+
+bool Load::by_data() const {
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        if (!indices[i] || spread[i] > 0) return true;
+    }
+    return false;
+}
 
 GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages) {
     GroupFacts facts;
@@ -55,6 +87,7 @@ GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages)
         facts.units.push_back(poly::tile_unit(group, static_cast<int>(g)));
     }
     facts.group = std::move(group);
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) facts.together.push_back(read_together(facts, m));
     return facts;
 }
 

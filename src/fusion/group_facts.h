@@ -29,6 +29,8 @@ struct Load {
     std::vector<std::int64_t> spread;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
     std::vector<std::int64_t> firsts;   ///< first index of the source, in the same order
+    /// A place that follows no dimension of the stage.
+    [[nodiscard]] bool by_data() const;
 };
 
 /// Instructions of a stage's points that depend on some of its dimensions only: points beside each other in the others
@@ -45,6 +47,7 @@ struct StageFacts {
     double operations = 0;             ///< instructions that a point takes, loads excepted
     std::vector<Operations> shares;    ///< the same, by the dimensions that they depend on
     double reads = 0;                  ///< loads that a point takes
+    double updates = 0;                ///< accumulates: that are made for a point
     double serial = 0;                 ///< accumulates: updates that a thread makes one after the other for a point
     int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
     std::optional<double> seconds;     ///< of one thread by itself for a point, where that was measured
@@ -60,13 +63,14 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                                     const std::vector<poly::Dependence>& dependences,
                                     const std::vector<std::int64_t>& sizes);
 
-/// Sizes that are tuned for where nobody says which: images of about 2048 x 2048.
+/// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have.
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
 
 struct GroupFacts {
     poly::Group group;
     std::vector<StageFacts> stages;     ///< of its members, in its order
     std::vector<bool> live, kept;       ///< of members: an output of the group; read by a member
+    std::vector<int> together;          ///< of members: the dimension that readers load in one access; -1: none
     std::vector<std::int64_t> extents;  ///< of the group's outputs, in group coordinates, by group dimension
     std::vector<std::int64_t> firsts;   ///< where they begin
     std::vector<std::int64_t> units;    ///< poly::tile_unit

@@ -8,6 +8,9 @@ namespace pipec::fusion {
 namespace {
 
 constexpr std::int64_t kWarp = 32;
+/// Where cells are gathered: warps of a block, unless its cells take more shared memory than so many bytes.
+constexpr int kGatherWarps = 4;
+constexpr std::int64_t kGatherBytes = 32 * 1024;
 
 std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
@@ -85,6 +88,13 @@ Patches alike_patches(const Patches& points, std::int64_t columns, std::int64_t 
         if (const std::int64_t c = cost(patches, lanes); c < least) best = patches, least = c;
     }
     return best;
+}
+
+std::array<int, 3> gather_block(std::int64_t bytes, int rank) {
+    int warps = kGatherWarps;
+    while (warps > 1 && warps * kWarp * bytes > kGatherBytes) warps /= 2;
+    if (rank == 1) return {static_cast<int>(kWarp) * warps, 1, 1};
+    return {static_cast<int>(kWarp), warps, 1};
 }
 
 }  // namespace pipec::fusion

@@ -4,6 +4,7 @@
 // are idle in the last turn only, whatever the stage's extents are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -40,5 +41,9 @@ std::vector<std::vector<Patches>> patches_by_cost(const Patches& points, std::in
 /// Of these ways the cheapest one whose patches are all alike: what a cost model takes for the one that code generation
 /// finds. Columns beyond whole patches have a patch, too.
 Patches alike_patches(const Patches& points, std::int64_t columns, std::int64_t lanes, std::int64_t most_rows);
+
+/// Threads of a block, in x, y and z, where an accumulate by itself is gathered: a thread for each owner, whose cells
+/// take `bytes` of shared memory, and owners in `rank` dimensions.
+std::array<int, 3> gather_block(std::int64_t bytes, int rank);
 
 }  // namespace pipec::fusion

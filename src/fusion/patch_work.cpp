@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fusion/tile_cuts.h"
+#include "fusion/lane_patches.h"
 
 namespace pipec::fusion {
 
 namespace {
 
 constexpr double kAccessBytes = 16;
-/// Of 32 lanes that each read where data say, the lines that they touch.
-constexpr double kScattered = 4;
+/// An update loads and stores an element of shared memory.
+constexpr double kUpdateWavefronts = 2;
+/// Of a whole dimension a lane computes no more columns at once.
+constexpr double kWholeColumns = 16;
+/// Of 32 lanes that each read where data say, the lines that they touch; and how often they ask shared memory, however
+/// wide the access is: a wide one asks for more at once, and collides with fewer others.
+constexpr double kScattered = 4, kConflicts = 3.5;
 
 /// The elements of a source that a patch reads, and the accesses that load them.
 struct Reads {
@@ -19,7 +24,8 @@ struct Reads {
     bool regular = true;
 };
 
-Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, std::int64_t rows) {
+/// `at_once`: elements behind each other that one access loads although data say where they are.
+Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, std::int64_t rows, double at_once) {
     Reads result;
     const double each = load.reads * static_cast<double>(columns * rows);
     double across = 1, width = 1, windows = 1, touched_rows = 1;
@@ -45,8 +51,9 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
         }
     }
     if (!result.regular) {
-        result.elements = result.accesses = each;
-        result.access_bytes = load.bytes;
+        result.elements = each;
+        result.accesses = each / at_once;
+        result.access_bytes = load.bytes * at_once;
         return result;
     }
     // Stencils with holes read less than their box, sums over tables more.
@@ -57,13 +64,103 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
         result.accesses = std::min(result.elements, result.elements / across * per_row);
         result.access_bytes = std::min(kAccessBytes, static_cast<double>(columns * load.bytes));
     } else {
-        result.accesses = result.elements;
-        result.access_bytes = load.bytes;
+        result.accesses = result.elements / at_once;
+        result.access_bytes = load.bytes * at_once;
     }
     return result;
 }
 
+/// The member that a load reads, or -1.
+int member_of(const GroupFacts& facts, const Load& load) {
+    const std::vector<int>& stages = facts.group.stages;
+    if (load.source.kind != ir::Source::Kind::Stage) return -1;
+    const auto found = std::lower_bound(stages.begin(), stages.end(), load.source.index);
+    return found != stages.end() && *found == load.source.index ? static_cast<int>(found - stages.begin()) : -1;
+}
+
+/// Elements that one access loads of what data find.
+double at_once(const GroupFacts& facts, const StageFacts& reader, const Load& load) {
+    // The owner of an accumulate's element goes through what is its own, row after row.
+    if (!reader.pure) return reader.serial > 1 ? kAccessBytes / load.bytes : 1;
+    const int from = member_of(facts, load);
+    if (from < 0) return 1;
+    const int d = facts.together[static_cast<std::size_t>(from)];
+    const StageFacts& stage = facts.stages[static_cast<std::size_t>(from)];
+    return d < 0 ? 1 : static_cast<double>(stage.hi[static_cast<std::size_t>(d)] - stage.lo[static_cast<std::size_t>(d)]);
+}
+
+double elements(const StageFacts& stage, const PatchAxes& axes, std::int64_t columns) {
+    double sum = 0;
+    for (const Load& load : stage.loads) sum += reads_of(load, axes, columns, 1, 1).elements;
+    return sum;
+}
+
 }  // namespace
+
+PatchAxes lane_axes(const GroupFacts& facts, std::size_t m) {
+    const std::vector<poly::Alignment>& alignment = facts.group.alignment[m];
+    const int x = facts.group.rank - 1;
+    PatchAxes axes;
+    for (std::size_t d = 0; d < alignment.size(); ++d) {
+        if (alignment[d].dim >= 0 && alignment[d].dim == x) axes.columns = static_cast<int>(d);
+        if (alignment[d].dim >= 0 && alignment[d].dim == x - 1) axes.rows = static_cast<int>(d);
+    }
+    return axes;
+}
+
+/// As TileArrays::find_axes has them.
+PatchAxes patch_axes(const GroupFacts& facts, const Cuts& cuts, std::size_t m) {
+    const StageFacts& stage = facts.stages[m];
+    const std::vector<poly::Alignment>& alignment = facts.group.alignment[m];
+    PatchAxes axes = lane_axes(facts, m);
+    if (!stage.pure || alignment.empty()) return axes;
+    const int innermost = stage.inside.empty() ? static_cast<int>(alignment.size()) - 1 : stage.inside.back();
+    const bool apart = alignment[static_cast<std::size_t>(innermost)].dim < 0 &&
+                       extent(facts, cuts, m, static_cast<std::size_t>(innermost)) > 1;
+    axes.whole = facts.together[m] >= 0 || apart;
+    if (!axes.whole) return axes;
+    const int across = axes.columns;
+    axes.columns = facts.together[m] >= 0 ? facts.together[m] : innermost;
+    const auto reads_of_two = [&](int d) { return elements(stage, {d, -1}, 2); };
+    if (across >= 0 && (axes.rows < 0 || reads_of_two(across) < reads_of_two(axes.rows))) axes.rows = across;
+    return axes;
+}
+
+/// As TilePatches::columns_of has them.
+std::int64_t patch_columns(const GroupFacts& facts, const Cuts& cuts, std::size_t m, const PatchAxes& axes,
+                           int vector) {
+    const StageFacts& stage = facts.stages[m];
+    if (axes.columns < 0) return 1;
+    int narrowest = stage.bytes;
+    for (const Load& load : stage.loads) narrowest = std::min(narrowest, load.bytes);
+    if (!axes.whole) return std::min(vector, static_cast<int>(kAccessBytes) / narrowest);
+    const double count = extent(facts, cuts, m, static_cast<std::size_t>(axes.columns));
+    if (count <= kWholeColumns) {
+        const double all = elements(stage, axes, static_cast<std::int64_t>(count));
+        if (all * 2 <= elements(stage, axes, 1) * count && all + count <= kPatchElements)
+            return static_cast<std::int64_t>(count);
+    }
+    std::int64_t columns = row_alignment(facts) / narrowest;
+    while (columns > 1 && static_cast<std::int64_t>(count) % columns != 0) columns /= 2;
+    return std::max<std::int64_t>(columns, 1);
+}
+
+std::int64_t columns_of_cell(const GroupFacts& facts, std::size_t m) {
+    const int x = facts.group.rank - 1;
+    const auto scale_of = [&](std::size_t member) {
+        for (const poly::Alignment& a : facts.group.alignment[member]) {
+            if (a.dim == x) return a.scale;
+        }
+        return std::int64_t{0};
+    };
+    std::int64_t columns = 1;
+    for (const Load& load : facts.stages[m].loads) {
+        const int from = member_of(facts, load);
+        if (from >= 0 && load.by_data() && scale_of(m) > 0)
+            columns = std::max(columns, scale_of(static_cast<std::size_t>(from)) / scale_of(m));
+    }
+    return columns;
+}
 
 PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns,
                      std::int64_t rows) {
@@ -76,14 +173,16 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
         work.operations += share.count * times;
     }
     work.elements = static_cast<double>(columns * rows);
+    work.wavefronts = kUpdateWavefronts * stage.updates * work.elements;
     for (const Load& load : stage.loads) {
         if (load.reads <= 0) continue;
-        const bool inner = load.source.kind == ir::Source::Kind::Stage &&
-                           std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
-        const Reads reads = reads_of(load, axes, columns, rows);
+        const bool inner = member_of(facts, load) >= 0;
+        const Reads reads = reads_of(load, axes, columns, rows, at_once(facts, stage, load));
         (inner ? work.inner : work.outer) += reads.accesses;
         work.elements += reads.elements;
-        work.wavefronts += reads.accesses * (reads.regular ? std::max(1.0, reads.access_bytes / 4) : kScattered);
+        const double wide = std::max(1.0, reads.access_bytes / 4);
+        const bool found = inner && load.by_data();
+        work.wavefronts += reads.accesses * (found ? kConflicts : reads.regular ? wide : kScattered);
         if (load.bytes < 4) work.narrow += reads.elements;
     }
     return work;

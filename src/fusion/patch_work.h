@@ -5,13 +5,27 @@
 #include <cstdint>
 
 #include "fusion/group_facts.h"
+#include "fusion/tile_cuts.h"
 
 namespace pipec::fusion {
 
 /// The dimensions of a stage along which a patch has columns and rows; -1: none.
 struct PatchAxes {
     int columns = -1, rows = -1;
+    bool whole = false;  ///< the columns are all of a dimension that tiles do not cut
 };
+
+/// Those of member `m` that follow the tile's x and y.
+PatchAxes lane_axes(const GroupFacts& facts, std::size_t m);
+
+/// Those of patches in tiles of shared memory.
+PatchAxes patch_axes(const GroupFacts& facts, const Cuts& cuts, std::size_t m);
+
+/// Adjacent columns that a lane computes there, where lanes compute `vector` along the tile's x.
+std::int64_t patch_columns(const GroupFacts& facts, const Cuts& cuts, std::size_t m, const PatchAxes& axes, int vector);
+
+/// Where the member reads others, of which it has several columns for each, at places that depend on data: how many.
+std::int64_t columns_of_cell(const GroupFacts& facts, std::size_t m);
 
 struct PatchWork {
     double operations = 0;

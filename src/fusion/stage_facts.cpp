@@ -1,5 +1,6 @@
 // What a point of each stage costs, read off its expression.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <unordered_map>
@@ -8,6 +9,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "ir/build.h"
+#include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
 
@@ -15,14 +17,24 @@ namespace pipec::fusion {
 
 namespace {
 
-constexpr std::int64_t kUsualSize = 2048;
+constexpr std::int64_t kUsualSize = 3584;
 /// Rounds of a loop whose bounds are not known.
 constexpr double kUnknownRounds = 16;
+/// Of an update, beside what it computes: the element's place, to load and store it, and the operation.
+constexpr double kUpdate = 4;
 
 /// How often a loop's body is executed.
 double rounds_of(const ir::Range& range, const std::vector<std::int64_t>& sizes) {
     const auto lo = evaluate(range.lo, sizes), hi = evaluate(range.hi, sizes);
     return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : kUnknownRounds;
+}
+
+/// Instructions of an exactly rounded division of floats: constants that are powers of two are multiplied with.
+double quotient(const ir::Binary& division) {
+    const auto* divisor = ir::as<ir::FloatConstant>(division.b);
+    int exponent = 0;
+    const bool power = divisor != nullptr && std::abs(std::frexp(divisor->value, &exponent)) == 0.5;
+    return power ? 1 : 8;
 }
 
 /// Instructions of one node, without its operands: about their issue slots on a GPU.
@@ -31,7 +43,7 @@ double instructions(const ir::Expr& e) {
     return std::visit(ir::overloaded{[&](const ir::Binary& n) {
                                          const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
                                          if (!division) return wide;
-                                         if (ir::is_float(e->type)) return 8 * wide;  // exactly rounded
+                                         if (ir::is_float(e->type)) return quotient(n) * wide;
                                          const auto divisor = ir::as_int(n.b);
                                          const bool shift = divisor && *divisor > 0 && (*divisor & (*divisor - 1)) == 0;
                                          return shift ? wide : divisor ? 3 * wide : 20 * wide;
@@ -99,17 +111,45 @@ private:
     std::unordered_set<const ir::Node*> seen_;
 };
 
-/// The nodes that a point executes of an expression, and how often.
-void for_executed(const ir::Expr& root, const std::vector<std::int64_t>& sizes, double times,
+/// Expressions as kernels have them: what a name stands for in its place, and one node for all that are equal.
+class SharedNodes {
+public:
+    ir::Expr of(const ir::Expr& e) {
+        if (!e) return e;
+        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
+        ir::Expr result;
+        if (const auto* let = ir::as<ir::Let>(e)) {
+            names_[let->var] = of(let->value);
+            result = of(let->body);
+        } else if (const auto* variable = ir::as<ir::Variable>(e); variable != nullptr && names_.count(variable->id) > 0) {
+            result = names_.at(variable->id);
+        } else {
+            result = nodes_.get(ir::map_children(e, [&](const ir::Expr& child) { return of(child); }));
+        }
+        memo_.emplace(e.get(), result);
+        return result;
+    }
+
+private:
+    ir::UniqueNodes nodes_;
+    std::unordered_map<ir::VarId, ir::Expr> names_;
+    std::unordered_map<const ir::Node*, ir::Expr> memo_;
+};
+
+/// The nodes that a point executes of an expression, but for those that it has executed before, and how often.
+void for_executed(Executed& before, const ir::Expr& root, const std::vector<std::int64_t>& sizes, double times,
                   const std::function<void(const ir::Expr&, double times)>& visit) {
-    Executed().walk(root, [&](const ir::Expr& e) {
+    before.walk(root, [&](const ir::Expr& e) {
         const auto* reduce = ir::as<ir::Reduce>(e);
         double rounds = 1;
         if (reduce != nullptr) {
             for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
         }
         visit(e, times * rounds);
-        if (reduce != nullptr) for_executed(reduce->body, sizes, times * rounds, visit);
+        if (reduce != nullptr) {
+            Executed body;
+            for_executed(body, reduce->body, sizes, times * rounds, visit);
+        }
     });
 }
 
@@ -127,7 +167,6 @@ public:
             const auto found = variables_.find(variable->id);
             dims = found != variables_.end() ? found->second : 0;
         }
-        if (const auto* let = ir::as<ir::Let>(e)) variables_[let->var] = of(let->value);
         for (const ir::Expr& child : ir::children(e)) dims |= of(child);
         memo_.emplace(e.get(), dims);
         return dims;
@@ -234,6 +273,27 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
     return load;
 }
 
+/// How often an update of an accumulate is made for one of the stage's points.
+double times_of(const ir::Update& update, double points, const std::vector<std::int64_t>& sizes) {
+    double rounds = 1;
+    for (const ir::Range& range : update.domain) rounds *= rounds_of(range, sizes);
+    return rounds / std::max(1.0, points);
+}
+
+/// Updates in the same loops are made together: the loops' variables as those of the first update.
+std::map<ir::VarId, ir::Expr> loops_of_first(const ir::Accumulate& accumulate, const ir::Update& update) {
+    const std::vector<ir::Range>& first = accumulate.updates.front().domain;
+    const auto same = [](const ir::Range& a, const ir::Range& b) {
+        return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
+    };
+    std::map<ir::VarId, ir::Expr> result;
+    if (!std::equal(first.begin(), first.end(), update.domain.begin(), update.domain.end(), same)) return result;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        result[update.domain[i].var] = ir::variable(first[i].var, ir::Type::Int32);
+    }
+    return result;
+}
+
 /// The expressions of a stage, and how often each is evaluated for one of its points. Of an accumulate: its updates, as
 /// often as their loops' points are shared out among the stage's.
 std::vector<std::pair<ir::Expr, double>> evaluations(const ir::Stage& stage, double points,
@@ -242,12 +302,13 @@ std::vector<std::pair<ir::Expr, double>> evaluations(const ir::Stage& stage, dou
     const auto& accumulate = std::get<ir::Accumulate>(stage.definition);
     std::vector<std::pair<ir::Expr, double>> result{{accumulate.init, 1}};
     for (const ir::Update& update : accumulate.updates) {
-        double rounds = 1;
-        for (const ir::Range& range : update.domain) rounds *= rounds_of(range, sizes);
-        const double times = rounds / std::max(1.0, points);
-        if (update.guard) result.emplace_back(update.guard, times);
-        for (const ir::Expr& target : update.indices) result.emplace_back(target, times);
-        result.emplace_back(update.value, times);
+        const std::map<ir::VarId, ir::Expr> loops = loops_of_first(accumulate, update);
+        const auto add = [&, times = times_of(update, points, sizes)](const ir::Expr& e) {
+            if (e) result.emplace_back(loops.empty() ? e : ir::substitute(e, loops), times);
+        };
+        add(update.guard);
+        for (const ir::Expr& target : update.indices) add(target);
+        add(update.value);
     }
     return result;
 }
@@ -304,9 +365,12 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         Depends depends(stage);
         const unsigned all_dims = (1U << stage.dims.size()) - 1;
         std::map<unsigned, double> shares;
-        for (const auto& [value, evaluated] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
+        SharedNodes shared;
+        Executed executed;
+        for (const auto& [written, evaluated] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
+            const ir::Expr value = shared.of(written);
             depends.of(value);
-            for_executed(value, sizes, evaluated, [&](const ir::Expr& e, double times) {
+            for_executed(executed, value, sizes, evaluated, [&](const ir::Expr& e, double times) {
                 const double count = times * instructions(e);
                 if (count > 0) shares[facts.pure ? depends.of(e) : all_dims] += count;
                 facts.operations += count;
@@ -317,18 +381,22 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                     if (load.source == read->source) load.reads += times;
                 }
             });
-            facts.registers = std::max(facts.registers, registers(stage, value, facts));
+            facts.registers = std::max(facts.registers, registers(stage, written, facts));
         }
-        for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
         for (Load& load : facts.loads) {  // those of one array that walk differently
             load.reads /=
                 static_cast<double>(std::count_if(facts.loads.begin(), facts.loads.end(),
                                                   [&](const Load& other) { return other.source == load.source; }));
         }
         if (const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition)) {
+            for (const ir::Update& update : accumulate->updates)
+                facts.updates += times_of(update, static_cast<double>(facts.points), sizes);
+            facts.operations += kUpdate * facts.updates;
+            shares[all_dims] += kUpdate * facts.updates;
             const auto owned = poly::points_of_owner(*accumulate, poly::find_gather(*accumulate));
             facts.serial = static_cast<double>(owned.value_or(1));
         }
+        for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
     }
     const double bytes = pipeline_bytes(pipeline, result);
     for (StageFacts& facts : result) facts.pipeline_bytes = bytes;

@@ -125,12 +125,14 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
             // No more than what is read, however far apart (tables, mirrored borders).
             const Footprint f = footprint(*load, along);
             const double most = computed[m] * load->reads * load->bytes * 2;
-            double asked = f.known ? std::min(f.bytes * (times ? times(m, *load) : 1), most) : most;
+            const double asked = f.known ? std::min(f.bytes * (times ? times(m, *load) : 1), most) : most;
             if (!facts.stages[m].pure) {  // what is gathered: by the tile's part of all points, and a little around it
                 const double part = computed[m] / std::max(computed[m], static_cast<double>(facts.stages[m].points));
                 double all = load->bytes * kGatherOverlap * part;
                 for (const std::int64_t n : load->extents) all *= static_cast<double>(n);
-                asked = std::min(asked, all);
+                // Long before others of the tile ask for the same.
+                bytes += std::min(asked, all) * (times ? times(m, *load) : 1);
+                continue;
             }
             loaded[load->source] = std::max(loaded[load->source], asked);
         }

@@ -20,8 +20,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{1.00, 0.49, 60, 1}, kShared{0.91, 0.24, 57, 4.3}, kHybrid{0.34, 0.24, 57, 1},
-    kRegisters{0.81, 1.36, 116, 3.7};
+constexpr Simplified kStage{1.00, 0.86, 60, 1}, kShared{0.64, 0.77, 57, 4.3}, kHybrid{0.34, 0.77, 57, 1},
+    kRegisters{0.73, 1.00, 116, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;
@@ -72,12 +72,30 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     return work;
 }
 
+/// An accumulate whose owners gather it is a tile of itself: a thread for each owner, all of its cells in shared memory.
+std::optional<GroupSchedule> gathering(const GroupFacts& facts) {
+    if (facts.stages.size() != 1 || facts.stages.front().serial <= 1) return std::nullopt;
+    const StageFacts& stage = facts.stages.front();
+    std::int64_t bytes = stage.bytes;
+    for (std::size_t d = 0; d < facts.group.alignment.front().size(); ++d) {
+        if (facts.group.alignment.front()[d].dim < 0) bytes *= stage.hi[d] - stage.lo[d];
+    }
+    GroupSchedule schedule;
+    schedule.strategy = Strategy::Otptb;
+    schedule.block = gather_block(bytes, facts.group.rank);
+    return schedule;
+}
+
 // -------------------------------------------------------------------------------------------- tiles in shared memory
 
+/// More shared memory than any GPU has for a block: what such a tile asks for need not be counted.
+constexpr double kMostShared = 256.0 * 1024;
 /// Instructions for a patch's place in the tile.
 constexpr double kPatch = 14;
 /// However many patches of a tile load the same row, the L1 cache has it for the others.
 constexpr double kMostTimes = 2;
+/// Where each lane goes through the points of a cell of its own, that often has less than the whole line for it.
+constexpr double kCellTimes = 1.6;
 
 /// Rows of a patch that registers and the instruction cache have room for.
 std::int64_t most_rows(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns) {
@@ -89,6 +107,17 @@ std::int64_t most_rows(const GroupFacts& facts, std::size_t m, const PatchAxes& 
         (fits ? rows : beyond) = middle;
     }
     return rows;
+}
+
+/// Bytes of a tile's arrays.
+double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
+    double bytes = 0;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        double points = facts.kept[m] ? facts.stages[m].bytes : 0;
+        for (std::size_t d = 0; points > 0 && d < facts.group.alignment[m].size(); ++d) points *= extent(facts, cuts, m, d);
+        bytes += points;
+    }
+    return bytes;
 }
 
 std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s) {
@@ -131,12 +160,14 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         if (axis == 1) return std::min(lanes[1], kWarp / x);
         return std::max(1, kWarp / (x * std::min(lanes[1], kWarp / x)));
     };
+    if (!march && in_registers == 0 && kept_bytes(facts, cuts) > kMostShared) return std::nullopt;
     std::vector<double> computed, patch_rows;
     double scratch = 0, deepest = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const StageFacts& stage = facts.stages[m];
         double points = 1, turns = 1;  // turns: of warps, where points are not dealt out in patches; partial ones too
-        PatchAxes axes;
+        const bool in_patches = s.strategy == Strategy::Otptb || s.strategy == Strategy::Otpw;
+        const PatchAxes axes = in_patches ? patch_axes(facts, cuts, m) : lane_axes(facts, m);
         Patches single;
         for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
             const double n = extent(facts, cuts, m, d);
@@ -145,10 +176,9 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
             const double each =
                 g < 0 ? 1 : warp_lanes(static_cast<std::size_t>(g)) * cuts[static_cast<std::size_t>(g)].vector;
             turns *= std::ceil(n / each);
-            const int axis = g < 0 ? -1 : static_cast<int>(rank) - 1 - g;
-            if (axis == 0) axes.columns = static_cast<int>(d);
-            if (axis == 1) axes.rows = static_cast<int>(d);
-            (axis == 0 ? single.across : axis == 1 ? single.down : single.others) *= static_cast<std::int64_t>(n);
+            const int dim = static_cast<int>(d);
+            (dim == axes.columns ? single.across : dim == axes.rows ? single.down : single.others) *=
+                static_cast<std::int64_t>(n);
         }
         computed.push_back(points);
         // Threads own what the aligned dimensions tell apart.
@@ -160,11 +190,12 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
         // A patch, by how many warps are taken up with one at a time.
         std::int64_t columns = axes.columns >= 0 ? s.vector : 1, rows = 1;
         double at_edges = turns;
-        if (s.strategy == Strategy::Otptb || s.strategy == Strategy::Otpw) {
-            if (!stage.pure) columns = 1;
+        if (in_patches) {
+            columns = stage.pure ? patch_columns(facts, cuts, m, axes, s.vector) : 1;
             const Patches row = alike_patches(single, columns, threads, 1);
             at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
-            const std::int64_t most = stage.pure ? most_rows(facts, m, axes, columns) : 1;
+            const bool single_rows = !stage.pure || in_blocks(row, columns_of_cell(facts, m) / columns).block_down > 1;
+            const std::int64_t most = single_rows ? 1 : most_rows(facts, m, axes, columns);
             const Patches patches = alike_patches(single, columns, threads, most);
             rows = patches.rows;
             turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
@@ -201,6 +232,7 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
     count_tiles(facts, cuts, computed, work);
     // Patches below each other load what both read: too far apart in time for the L1 cache.
     const auto times = [&](std::size_t m, const Load& load) {
+        if (facts.stages[m].serial > 1) return kCellTimes;
         if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
         const poly::IndexRelation& r = *load.indices[1];
         const double rows = extent(facts, cuts, m, static_cast<std::size_t>(r.dim)), step = static_cast<double>(r.num);
@@ -226,7 +258,13 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
     std::optional<TileWork> work;
     Simplified by = kShared;
     switch (schedule.strategy) {
-        case Strategy::Stage: work = stage_work(facts), by = kStage; break;
+        case Strategy::Stage:
+            if (const auto tile = gathering(facts)) {
+                work = scratch_work(facts, *tile);
+            } else {
+                work = stage_work(facts), by = kStage;
+            }
+            break;
         case Strategy::Otptb:
         case Strategy::Otpw: work = scratch_work(facts, schedule); break;
         case Strategy::Hybrid: work = scratch_work(facts, schedule), by = kHybrid; break;

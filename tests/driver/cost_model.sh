@@ -23,7 +23,7 @@ run --cost-model paper --gpu v100 --emit cuda blur.pipe; exits 0; cp .out v100.c
 run --schedule v100.json --emit cuda blur.pipe; check "the schedule as a file" cmp .out v100.cu
 run --cost-model paper --gpu v100 --block 32x4 --tile 2x4 --emit schedule blur.pipe; exits 0
 prints '"block": [32, 4, 1]'; prints '"tile": [2, 4, 1]'
-run --cost-model paper --gpu v100 --tune-for R=64,C=64,N=10 --emit schedule blur.pipe; exits 0; is_silent
+run --cost-model paper --gpu v100 --tune-for R=512,C=512,N=100 --emit schedule blur.pipe; exits 0; is_silent
 check "sizes matter" test "$(cat .out)" != "$(cat v100.json)"
 run --cost-model paper -fsyntax-only blur.pipe; exits 0; is_silent # the GPU that is here, or the default
 

@@ -23,9 +23,9 @@ EOF
 echo 'pipeline p(a: float32[N]) -> o: float32[N] { o(x) = a(x + 1) }' >wrong.pipe
 
 # The schedule that the options give, kernel by kernel.
-run explain blur.pipe; exits 0; is_silent; prints "R = 2048, C = 2048"
+run explain blur.pipe; exits 0; is_silent; prints "R = 3584, C = 3584"
 run explain --strategy stage --gpu h100 blur.pipe; exits 0; is_silent
-prints "blur: 3 kernels, predicted "; prints "NVIDIA H100 SXM, R = 2048, C = 2048"
+prints "blur: 3 kernels, predicted "; prints "NVIDIA H100 SXM, R = 3584, C = 3584"
 prints "kernel 3: out"; prints "each point by itself, through global memory"; prints "with half"
 prints "bound by "; prints "+ launch"
 run explain --gpu a100 --tune-for R=100,C=200 --strategy otpw --tile 4x8 blur.pipe; exits 0; is_silent

@@ -51,7 +51,7 @@ TEST(PaperCost, Algorithm2LineByLine) {
     EXPECT_DOUBLE_EQ(cost.unallocated_shared, 1 - shared * blocks / (96 * 1024));
     EXPECT_DOUBLE_EQ(cost.unused_registers, 1 - registers * 64 * 32 / 65536);
     EXPECT_DOUBLE_EQ(cost.overlap, 4.0 / 512);
-    const double tiles = (2048.0 / 2) * (2048.0 / 128), per_sm = std::ceil(tiles / 8 / 80);
+    const double tiles = (3584.0 / 2) * (3584.0 / 128), per_sm = std::ceil(tiles / 8 / 80);
     EXPECT_DOUBLE_EQ(cost.extra_blocks, std::fmod(per_sm, blocks));
     EXPECT_DOUBLE_EQ(cost.cost, 50 * cost.transactions + 0.5 * (1 - cost.occupancy) +
                                     60 * cost.mem_time / cost.compute_time + 10 * cost.unallocated_shared +

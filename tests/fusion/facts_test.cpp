@@ -26,13 +26,13 @@ TEST(Facts, OfStages) {
     const StageFacts& rows = blur.stages.at(0);
     EXPECT_TRUE(rows.pure);
     EXPECT_EQ(rows.bytes, 4);
-    EXPECT_EQ(rows.points, 2048 * 2050);
+    EXPECT_EQ(rows.points, 3584 * 3586);
     EXPECT_EQ(rows.reads, 3);
     EXPECT_EQ(rows.operations, 2 + 8);  // sums and the division; indices are places
     ASSERT_EQ(rows.loads.size(), 1u);
     const Load& load = rows.loads[0];
     EXPECT_EQ(load.reads, 3);
-    EXPECT_EQ(load.extents, (std::vector<std::int64_t>{2050, 2050}));
+    EXPECT_EQ(load.extents, (std::vector<std::int64_t>{3586, 3586}));
     EXPECT_EQ(load.indices[0]->dim, 1);  // columns are innermost
     EXPECT_EQ(load.indices[0]->hi, 0);
     EXPECT_EQ(load.indices[1]->dim, 0);
@@ -94,7 +94,7 @@ TEST(Facts, OfATile) {
     const Grouped blur(kBlur, {"rows", "out"});
     const TileFacts tile = tile_facts(*blur.facts, {{32, 1, 1}, {1, 4, 1}});
     EXPECT_EQ(tile.size, (std::vector<std::int64_t>{4, 32}));
-    EXPECT_EQ(tile.tiles, 512 * 64);
+    EXPECT_EQ(tile.tiles, 896 * 112);
     EXPECT_EQ(tile.computed, (std::vector<std::int64_t>{4 * 34, 4 * 32}));
     EXPECT_EQ(tile.owned, (std::vector<double>{4 * 32, 4 * 32}));
     EXPECT_DOUBLE_EQ(tile.redundant(), 8.0 / 256);

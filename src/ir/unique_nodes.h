@@ -6,21 +6,21 @@
 
 #include "ir/expr.h"
 
-namespace pipec::codegen {
+namespace pipec::ir {
 
 class UniqueNodes {
 public:
     /// The node that stands for all that are equal to `e`, whose operands are such nodes already.
-    const ir::Expr& get(const ir::Expr& e) { return *nodes_.insert(e).first; }
+    const Expr& get(const Expr& e) { return *nodes_.insert(e).first; }
 
 private:
     struct Hash {
-        std::size_t operator()(const ir::Expr& e) const;
+        std::size_t operator()(const Expr& e) const;
     };
     struct Equal {
-        bool operator()(const ir::Expr& a, const ir::Expr& b) const;
+        bool operator()(const Expr& a, const Expr& b) const;
     };
-    std::unordered_set<ir::Expr, Hash, Equal> nodes_;
+    std::unordered_set<Expr, Hash, Equal> nodes_;
 };
 
-}  // namespace pipec::codegen
+}  // namespace pipec::ir

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "codegen/kernel_ir.h"
-#include "ir/unique_nodes.h"
 #include "ir/pipeline.h"
+#include "ir/unique_nodes.h"
 #include "poly/model.h"
 
 namespace pipec::codegen {

@@ -208,7 +208,7 @@ std::string grid(const fusion::TimePrediction& t) {
 std::vector<Term> terms(const fusion::TimePrediction& t) {
     return {{"global memory", t.dram, true},   {"L2 cache", t.l2, true},     {"instructions", t.issue, true},
             {"load/store units", t.lsu, true}, {"latency", t.latency, true}, {"block starts", t.start, true},
-            {"last blocks", t.tail, false},    {"launch", t.launch, false}};
+            {"begin, end", t.ends, false},     {"launch", t.launch, false}};
 }
 
 std::string bound(const fusion::TimePrediction& time) {

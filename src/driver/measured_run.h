@@ -43,8 +43,8 @@ std::vector<std::int64_t> solved_sizes(const ir::Pipeline& pipeline, const poly:
 /// what one is needed, and RunError for "cpu".
 Gpu gpu_to_measure_on(const std::string& wish, const std::string& runner, const std::string& nvcc);
 
-/// The values of `--size`, by name, where options are about sizes of this pipeline; the usual one where there is none. Throws
-/// RunError for names that there are not, and values that are no sizes.
+/// The values of `--size`, by name, where options are about sizes of this pipeline; the usual one where there is none.
+/// Throws RunError for names that there are not, and values that are no sizes.
 std::vector<std::int64_t> chosen_sizes(const ir::Pipeline& pipeline, const std::vector<runner::NamedValue>& given);
 
 }  // namespace pipec::driver

@@ -49,8 +49,8 @@ constexpr double kLaunchSeconds = 2.75e-6;
 constexpr double kOverlap = 10.5, kOverlapWithBarriers = 2.32;
 /// The part of the instructions of a tile at the edges, beyond those of others, that a round of blocks waits for.
 constexpr double kWaitForEdges = 0.15;
-/// The part of the last round of blocks that others wait for.
-constexpr double kTail = 2.89;
+/// A kernel's begin and end together take so many times as long as a block by itself.
+constexpr double kEnds = 2.89;
 /// The part of the L2 cache in which arrays survive until the next kernel.
 constexpr double kL2Part = 0.117;
 /// Registers are given to warps in portions.
@@ -140,9 +140,7 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double slower = at_once ? 1 + kCodeMisses * std::max(0.0, 1 - kCachedCode / per_warp) : 1;
     p.issue = slower * p.instructions / (sms * 4 * clock * kIssuePart);
     p.lsu = p.wavefronts / (sms * clock * kLsuPart);
-    const double again = !work->in_phases       ? 1
-                         : schedule.tile[2] > 1 ? kReadAgain * kPlanesReadAgain
-                                                : kReadAgain;
+    const double again = !work->in_phases ? 1 : schedule.tile[2] > 1 ? kReadAgain * kPlanesReadAgain : kReadAgain;
     // Few warps, and narrow accesses, ask for less at once than memory could deliver.
     const double at_work = std::min(p.occupancy, p.blocks * warps_per_block / (gpu.sms * gpu.warps_per_sm));
     // (Owners of cells, which many updates reach, ask for all of a cell's rows at once.)
@@ -165,12 +163,12 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
     const double alone =
         kMemorySeconds * waits + kBarrierSeconds * work->barriers + kSerialSeconds * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
-    p.tail = std::min(1.0, p.waves) * alone * kTail;
+    p.ends = std::min(1.0, p.waves) * alone * kEnds;
     p.start = p.blocks / gpu.sms * kStartSeconds;
     p.launch = kLaunchSeconds;
     p.seconds =
         norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, work->in_phases ? kOverlapWithBarriers : kOverlap) +
-        p.tail + p.launch;
+        p.ends + p.launch;
     return p;
 }
 

@@ -1,6 +1,6 @@
 // The default cost model: the time that a group takes on a GPU, predicted as a roofline (docs/cost-model.md). A kernel
 // asks for bytes of global memory, bytes of the L2 cache, instructions, and accesses of the load/store units; the
-// resource that is busy the longest sets its time. To that come what the last blocks leave idle, and the launch.
+// resource that is busy the longest sets its time. To that come its begin and end, and the launch.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct TimePrediction {
     double latency = 0;  ///< one tile from its beginning to its end, for each wave of blocks
     double start = 0;    ///< the blocks, one after the other
     // What is added to the longest of them.
-    double tail = 0;    ///< multiprocessors that idle while the last blocks run
+    double ends = 0;    ///< multiprocessors that idle while the first blocks begin and the last ones end
     double launch = 0;  ///< between two kernels
 
     double dram_bytes = 0, l2_bytes = 0;
@@ -33,8 +33,8 @@ struct TimePrediction {
     double wavefronts = 0;    ///< of the load/store units
     int registers = 0;        ///< of a thread
     std::int64_t shared_per_block = 0;
-    int blocks_per_sm = 0;  ///< that are there at once
-    double occupancy = 0;   ///< warps that are there at once, as a part of those that can be
+    int blocks_per_sm = 0;  ///< that are there at once, with as many registers as counted
+    double occupancy = 0;   ///< warps that are there at once, as a part of those that can be; expected
     double blocks = 0;
     double waves = 0;      ///< rounds of blocks that a multiprocessor sees
     double redundant = 0;  ///< TileFacts::redundant

@@ -86,7 +86,8 @@ double at_once(const GroupFacts& facts, const StageFacts& reader, const Load& lo
     if (from < 0) return 1;
     const int d = facts.together[static_cast<std::size_t>(from)];
     const StageFacts& stage = facts.stages[static_cast<std::size_t>(from)];
-    return d < 0 ? 1 : static_cast<double>(stage.hi[static_cast<std::size_t>(d)] - stage.lo[static_cast<std::size_t>(d)]);
+    return d < 0 ? 1
+                 : static_cast<double>(stage.hi[static_cast<std::size_t>(d)] - stage.lo[static_cast<std::size_t>(d)]);
 }
 
 double elements(const StageFacts& stage, const PatchAxes& axes, std::int64_t columns) {

@@ -121,7 +121,8 @@ public:
         if (const auto* let = ir::as<ir::Let>(e)) {
             names_[let->var] = of(let->value);
             result = of(let->body);
-        } else if (const auto* variable = ir::as<ir::Variable>(e); variable != nullptr && names_.count(variable->id) > 0) {
+        } else if (const auto* variable = ir::as<ir::Variable>(e);
+                   variable != nullptr && names_.count(variable->id) > 0) {
             result = names_.at(variable->id);
         } else {
             result = nodes_.get(ir::map_children(e, [&](const ir::Expr& child) { return of(child); }));

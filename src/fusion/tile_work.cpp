@@ -72,7 +72,8 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     return work;
 }
 
-/// An accumulate whose owners gather it is a tile of itself: a thread for each owner, all of its cells in shared memory.
+/// An accumulate whose owners gather it is a tile of itself: a thread for each owner, all of its cells in shared
+/// memory.
 std::optional<GroupSchedule> gathering(const GroupFacts& facts) {
     if (facts.stages.size() != 1 || facts.stages.front().serial <= 1) return std::nullopt;
     const StageFacts& stage = facts.stages.front();
@@ -114,7 +115,8 @@ double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
     double bytes = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         double points = facts.kept[m] ? facts.stages[m].bytes : 0;
-        for (std::size_t d = 0; points > 0 && d < facts.group.alignment[m].size(); ++d) points *= extent(facts, cuts, m, d);
+        for (std::size_t d = 0; points > 0 && d < facts.group.alignment[m].size(); ++d)
+            points *= extent(facts, cuts, m, d);
         bytes += points;
     }
     return bytes;
@@ -177,8 +179,9 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
                 g < 0 ? 1 : warp_lanes(static_cast<std::size_t>(g)) * cuts[static_cast<std::size_t>(g)].vector;
             turns *= std::ceil(n / each);
             const int dim = static_cast<int>(d);
-            (dim == axes.columns ? single.across : dim == axes.rows ? single.down : single.others) *=
-                static_cast<std::int64_t>(n);
+            (dim == axes.columns ? single.across
+             : dim == axes.rows  ? single.down
+                                 : single.others) *= static_cast<std::int64_t>(n);
         }
         computed.push_back(points);
         // Threads own what the aligned dimensions tell apart.

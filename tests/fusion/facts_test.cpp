@@ -72,6 +72,61 @@ TEST(Facts, WhatAnInstructionDoesCountsOnce) {
     EXPECT_EQ(operations("i(x) / 8"), 2);  // a shift, and the number that comes out
     EXPECT_EQ(operations("i(x) / 7"), 4);
     EXPECT_EQ(operations("sqrt(f(x))"), 8);
+    EXPECT_EQ(operations("f(x) / 8.0"), 1);  // a multiplication, which is exact
+    EXPECT_EQ(operations("f(x) / 7.0"), 8);
+    EXPECT_EQ(operations("(f(x) * 2 + 1) * (f(x) * 2 + 1)"), 3);  // what is written twice is computed once
+    EXPECT_EQ(operations("let a = f(x) * 2, b = f(x) * 2 in a + b"), 2);
+}
+
+// A cell of 8 x 8 pixels, which its owner gathers.
+const char* const kCells = R"(
+pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+    accumulate grid(k in 0..2, gx in 0..(R - 1) / 8 + 2, gy in 0..(C - 1) / 8 + 1, z in 0..12): float32 = 0 {
+        for x in 0..R, y in 0..C {
+            grid(0, x / 8, y / 8, int32(clamp(img(x, y), 0, 1) * 11)) += img(x, y)
+            grid(1, x / 8, y / 8, int32(clamp(img(x, y), 0, 1) * 11)) += 1
+        }
+    }
+    soft(k, gx, gy, z) = grid(k, gx, gy, z) + grid(k, gx + 1, gy, z)
+    out(x, y) = let z = int32(clamp(img(x, y), 0, 1) * 11) in soft(0, x / 8, y / 8, z) / soft(1, x / 8, y / 8, z)
+})";
+
+TEST(Facts, UpdatesInTheSameLoopsShareWhatTheyCompute) {
+    const Grouped p(kCells, {}, {4096, 4096});
+    const StageFacts& grid = p.stages.at(0);
+    EXPECT_EQ(grid.serial, 128);                                               // two updates for each of 64 pixels
+    const double pixels = 4096.0 * 4096.0 / static_cast<double>(grid.points);  // for each element
+    EXPECT_NEAR(grid.updates, 2 * pixels, 1e-9);
+    EXPECT_NEAR(grid.reads, pixels, 1e-9);
+    // Clamped between two numbers, multiplied, truncated; and each of two updates.
+    EXPECT_NEAR(grid.operations, (4 + 2 * 4) * pixels, 1e-9);
+}
+
+TEST(Facts, AGatheredAccumulateIsATileOfItself) {
+    const Grouped p(kCells, {"grid"}, {4096, 4096});
+    GroupSchedule schedule;
+    schedule.strategy = Strategy::Stage;
+    const auto work = tile_work(*p.facts, schedule);
+    ASSERT_TRUE(work);
+    EXPECT_EQ(work->tiles, 129 * 16);  // of 4 x 32 owners, a row of them for each warp
+    EXPECT_EQ(work->threads_per_block, 128);
+    EXPECT_GT(work->instructions * work->tiles, 4096.0 * 4096.0 / 32 * 12);
+}
+
+TEST(Facts, PatchesRunAlongWhatIsReadTogether) {
+    const Grouped p(kCells, {"soft", "out"}, {4096, 4096});
+    const GroupFacts& facts = *p.facts;
+    EXPECT_EQ(facts.together, (std::vector<int>{0, -1}));  // `out` asks for both k at one place
+    const Cuts cuts(2, {32, 8, 4, 1});
+    const PatchAxes soft = patch_axes(facts, cuts, 0), out = patch_axes(facts, cuts, 1);
+    EXPECT_TRUE(soft.whole);
+    EXPECT_EQ(soft.columns, 0);
+    EXPECT_EQ(soft.rows, 1);  // rows of `grid` that two points below each other read are fewer
+    EXPECT_EQ(patch_columns(facts, cuts, 0, soft, 4), 2);
+    EXPECT_FALSE(out.whole);
+    EXPECT_EQ(out.columns, 1);
+    EXPECT_EQ(patch_columns(facts, cuts, 1, out, 4), 4);
+    EXPECT_EQ(columns_of_cell(facts, 1), 8);
 }
 
 TEST(Facts, RegistersGrowWithWhatIsHeldAtOnce) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "fusion/patch_work.h"
 #include "fusion/tile_cuts.h"
 #include "fusion/tile_work.h"
 
@@ -106,8 +107,11 @@ std::string_view bound_by(const TimePrediction& p) {
         ->second;
 }
 
-std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& gpu, const GroupSchedule& schedule) {
-    const std::optional<TileWork> work = tile_work(facts, schedule);
+namespace {
+
+std::optional<TimePrediction> predict(const GroupFacts& facts, const Gpu& gpu, const GroupSchedule& schedule,
+                                      PatchCounts& counts) {
+    const std::optional<TileWork> work = tile_work(facts, schedule, counts);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }
@@ -171,8 +175,6 @@ std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& g
         p.ends + p.launch;
     return p;
 }
-
-namespace {
 
 /// The tiles and blocks that are tried for one strategy: every block with every tile.
 struct Grid {
@@ -276,13 +278,19 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
 
 }  // namespace
 
+std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& gpu, const GroupSchedule& schedule) {
+    PatchCounts counts(facts);
+    return predict(facts, gpu, schedule, counts);
+}
+
 std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, const std::vector<Strategy>& allowed,
                                      std::size_t count, Effort effort) {
     std::vector<TimeChoice> result;
+    PatchCounts counts(facts);
     for (const Strategy strategy : allowed) {
         if (strategy == Strategy::Stage && facts.stages.size() > 1) continue;
         for (const GroupSchedule& schedule : candidates(facts, strategy, effort)) {
-            if (const auto time = predict_time(facts, gpu, schedule)) result.push_back({schedule, *time});
+            if (const auto time = predict(facts, gpu, schedule, counts)) result.push_back({schedule, *time});
         }
     }
     const auto faster = [](const TimeChoice& a, const TimeChoice& b) { return a.time.seconds < b.time.seconds; };

@@ -99,11 +99,11 @@ constexpr double kMostTimes = 2;
 constexpr double kCellTimes = 1.6;
 
 /// Rows of a patch that registers and the instruction cache have room for.
-std::int64_t most_rows(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns) {
+std::int64_t most_rows(PatchCounts& patches, std::size_t m, const PatchAxes& axes, std::int64_t columns) {
     std::int64_t rows = 1, beyond = axes.rows < 0 ? 2 : kPatchPoints / columns + 1;
     while (beyond - rows > 1) {
         const std::int64_t middle = (rows + beyond) / 2;
-        const PatchWork patch = patch_work(facts, m, axes, columns, middle);
+        const PatchWork& patch = patches.of(m, axes, columns, middle);
         const bool fits = patch.elements <= kPatchElements && patch.operations + patch.elements <= kPatchNodes;
         (fits ? rows : beyond) = middle;
     }
@@ -122,7 +122,7 @@ double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
     return bytes;
 }
 
-std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s) {
+std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s, PatchCounts& counts) {
     const bool by_warp = s.strategy == Strategy::Otpw || s.strategy == Strategy::Hybrid;
     std::optional<March> march;
     if (s.strategy == Strategy::Stream) {
@@ -198,7 +198,7 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
             const Patches row = alike_patches(single, columns, threads, 1);
             at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
             const bool single_rows = !stage.pure || in_blocks(row, columns_of_cell(facts, m) / columns).block_down > 1;
-            const std::int64_t most = single_rows ? 1 : most_rows(facts, m, axes, columns);
+            const std::int64_t most = single_rows ? 1 : most_rows(counts, m, axes, columns);
             const Patches patches = alike_patches(single, columns, threads, most);
             rows = patches.rows;
             turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
@@ -214,10 +214,10 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
                    (stage.bytes < 4 ? stored * cells : 0) + stored * accesses + (facts.live[m] ? 2 * accesses : 0) +
                    kPatch;
         };
-        const PatchWork patch = patch_work(facts, m, axes, columns, rows);
+        const PatchWork& patch = counts.of(m, axes, columns, rows);
         work.instructions += turns * instructions(patch, rows);
         work.at_edges +=
-            at_edges * (rows > 1 ? instructions(patch_work(facts, m, axes, columns, 1), 1) : instructions(patch, 1));
+            at_edges * (rows > 1 ? instructions(counts.of(m, axes, columns, 1), 1) : instructions(patch, 1));
         const auto cells = static_cast<double>(columns * rows);
         work.wavefronts += turns * (patch.wavefronts + stored * cells * std::max(1.0, stage.bytes / 4.0) +
                                     (facts.live[m] ? cells * stage.bytes / 4.0 : 0));
@@ -254,6 +254,11 @@ std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedul
 }  // namespace
 
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule) {
+    PatchCounts counts(facts);
+    return tile_work(facts, schedule, counts);
+}
+
+std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts) {
     const bool pure_only = schedule.strategy == Strategy::Hybrid || schedule.strategy == Strategy::RegisterTile ||
                            schedule.strategy == Strategy::Stream;
     const auto is_pure = [](const StageFacts& stage) { return stage.pure; };
@@ -263,16 +268,16 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
     switch (schedule.strategy) {
         case Strategy::Stage:
             if (const auto tile = gathering(facts)) {
-                work = scratch_work(facts, *tile);
+                work = scratch_work(facts, *tile, counts);
             } else {
                 work = stage_work(facts), by = kStage;
             }
             break;
         case Strategy::Otptb:
-        case Strategy::Otpw: work = scratch_work(facts, schedule); break;
-        case Strategy::Hybrid: work = scratch_work(facts, schedule), by = kHybrid; break;
+        case Strategy::Otpw: work = scratch_work(facts, schedule, counts); break;
+        case Strategy::Hybrid: work = scratch_work(facts, schedule, counts), by = kHybrid; break;
         case Strategy::RegisterTile: work = register_work(facts, schedule), by = kRegisters; break;
-        case Strategy::Stream: work = scratch_work(facts, schedule); break;
+        case Strategy::Stream: work = scratch_work(facts, schedule, counts); break;
     }
     return work ? std::optional(simplified(*work, by)) : std::nullopt;
 }

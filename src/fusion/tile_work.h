@@ -10,6 +10,8 @@
 
 namespace pipec::fusion {
 
+class PatchCounts;
+
 struct TileWork {
     int threads_per_block = 32;
     int warps_per_tile = 1;
@@ -34,6 +36,8 @@ struct TileWork {
 
 /// None where the schedule is impossible for the group.
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule);
+/// The same, with the counts of patches that earlier tiles of the group had.
+std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts);
 
 /// Bytes of global memory that a group must read and write at least: each element once.
 struct Traffic {

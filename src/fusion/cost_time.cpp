@@ -70,10 +70,10 @@ double in_l2(double all, const Gpu& gpu) {
     return all <= room ? 1 : std::max(0.0, 2 - all / room);
 }
 
-/// Of nvcc's registers a quarter are as many times those that are counted, or fewer; a half; three quarters.
+/// What nvcc uses, divided by what is counted: a quarter, a half and three quarters of the kernels are below these.
 constexpr std::array<double, 3> kRegistersTimes{0.85, 1, 1.2};
 
-/// With so many `registers`.
+/// Where a thread has so many registers.
 int blocks_per_sm(const TileWork& work, double registers_of_thread, const Gpu& gpu) {
     const int warps = (work.threads_per_block + gpu.warp_size - 1) / gpu.warp_size;
     const int registers =

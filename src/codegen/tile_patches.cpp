@@ -17,8 +17,6 @@ namespace {
 
 /// The widest access.
 constexpr std::int64_t kAccessBytes = 16;
-/// Of a whole dimension a lane computes no more columns at once.
-constexpr std::int64_t kWholeColumns = 16;
 
 /// What is read and computed fits into the registers of a lane, and the code into the instruction cache.
 bool in_registers(const std::vector<ir::Expr>& values) {
@@ -68,7 +66,7 @@ std::int64_t TilePatches::columns_of(const TileSpace::Member& m) {
         narrowest = std::min(narrowest, ir::bytes(read->type));
     if (!axes.whole) return std::min(vector_, kAccessBytes / narrowest);
     const std::int64_t count = m.extent[*axes.columns].count;
-    if (count <= kWholeColumns) {
+    if (count <= fusion::kWholeColumns) {
         const std::vector<ir::Expr> one = values_of(m, m, 1, 1), all = values_of(m, m, count, 1);
         const auto alone = certain_reads(one).size() * all.size();
         if (certain_reads(all).size() * 2 <= alone && in_registers(all)) return count;

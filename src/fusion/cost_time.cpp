@@ -218,11 +218,7 @@ constexpr std::int64_t kMostPlanes = 4;
 bool looks_up(const GroupFacts& facts) {
     for (const StageFacts& stage : facts.stages) {
         for (const Load& load : stage.loads) {
-            const bool member =
-                load.source.kind == ir::Source::Kind::Stage &&
-                std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
-            const auto spreads = [](std::int64_t places) { return places > 0; };
-            if (member && std::any_of(load.spread.begin(), load.spread.end(), spreads)) return true;
+            if (facts.member(load) >= 0 && load.by_data()) return true;
         }
     }
     return false;

@@ -54,6 +54,13 @@ int read_together(const GroupFacts& facts, std::size_t member) {
 
 }  // namespace
 
+int GroupFacts::member(const Load& load) const {
+    const std::vector<int>& members = group.stages;
+    if (load.source.kind != ir::Source::Kind::Stage) return -1;
+    const auto found = std::lower_bound(members.begin(), members.end(), load.source.index);
+    return found != members.end() && *found == load.source.index ? static_cast<int>(found - members.begin()) : -1;
+}
+
 bool Load::by_data() const {
     for (std::size_t i = 0; i < indices.size(); ++i) {
         if (!indices[i] || spread[i] > 0) return true;
@@ -205,9 +212,7 @@ double transactions(const GroupFacts& facts, std::size_t member, const Load& loa
 std::vector<const Load*> global_loads(const GroupFacts& facts, std::size_t member) {
     std::vector<const Load*> result;
     for (const Load& load : facts.stages[member].loads) {
-        const bool inner = load.source.kind == ir::Source::Kind::Stage &&
-                           std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
-        if (!inner) result.push_back(&load);
+        if (facts.member(load) < 0) result.push_back(&load);
     }
     return result;
 }

@@ -74,6 +74,8 @@ struct GroupFacts {
     std::vector<std::int64_t> extents;  ///< of the group's outputs, in group coordinates, by group dimension
     std::vector<std::int64_t> firsts;   ///< where they begin
     std::vector<std::int64_t> units;    ///< poly::tile_unit
+    /// The member that a load reads; -1: it reads global memory.
+    [[nodiscard]] int member(const Load& load) const;
 };
 GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages);
 

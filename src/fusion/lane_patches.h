@@ -12,6 +12,8 @@ namespace pipec::fusion {
 
 /// Points of a patch, and elements that it reads and computes, which all are in registers at once.
 inline constexpr std::int64_t kPatchPoints = 32, kPatchElements = 96;
+/// Of a whole dimension a lane computes no more columns at once.
+inline constexpr std::int64_t kWholeColumns = 16;
 /// Nodes of its expressions: more rows of larger stages would not fit into the instruction cache.
 inline constexpr std::int64_t kPatchNodes = 2000;
 

@@ -12,8 +12,6 @@ namespace {
 constexpr double kAccessBytes = 16;
 /// An update loads and stores an element of shared memory.
 constexpr double kUpdateWavefronts = 2;
-/// Of a whole dimension a lane computes no more columns at once.
-constexpr double kWholeColumns = 16;
 /// Of 32 lanes that each read where data say, the lines that they touch; and how often they ask shared memory, however
 /// wide the access is: a wide one asks for more at once, and collides with fewer others.
 constexpr double kScattered = 4, kConflicts = 3.5;
@@ -70,19 +68,11 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
     return result;
 }
 
-/// The member that a load reads, or -1.
-int member_of(const GroupFacts& facts, const Load& load) {
-    const std::vector<int>& stages = facts.group.stages;
-    if (load.source.kind != ir::Source::Kind::Stage) return -1;
-    const auto found = std::lower_bound(stages.begin(), stages.end(), load.source.index);
-    return found != stages.end() && *found == load.source.index ? static_cast<int>(found - stages.begin()) : -1;
-}
-
 /// Elements that one access loads of what data find.
 double at_once(const GroupFacts& facts, const StageFacts& reader, const Load& load) {
     // The owner of an accumulate's element goes through what is its own, row after row.
     if (!reader.pure) return reader.serial > 1 ? kAccessBytes / load.bytes : 1;
-    const int from = member_of(facts, load);
+    const int from = facts.member(load);
     if (from < 0) return 1;
     const int d = facts.together[static_cast<std::size_t>(from)];
     const StageFacts& stage = facts.stages[static_cast<std::size_t>(from)];
@@ -136,7 +126,7 @@ std::int64_t patch_columns(const GroupFacts& facts, const Cuts& cuts, std::size_
     for (const Load& load : stage.loads) narrowest = std::min(narrowest, load.bytes);
     if (!axes.whole) return std::min(vector, static_cast<int>(kAccessBytes) / narrowest);
     const double count = extent(facts, cuts, m, static_cast<std::size_t>(axes.columns));
-    if (count <= kWholeColumns) {
+    if (count <= static_cast<double>(kWholeColumns)) {
         const double all = elements(stage, axes, static_cast<std::int64_t>(count));
         if (all * 2 <= elements(stage, axes, 1) * count && all + count <= kPatchElements)
             return static_cast<std::int64_t>(count);
@@ -156,7 +146,7 @@ std::int64_t columns_of_cell(const GroupFacts& facts, std::size_t m) {
     };
     std::int64_t columns = 1;
     for (const Load& load : facts.stages[m].loads) {
-        const int from = member_of(facts, load);
+        const int from = facts.member(load);
         if (from >= 0 && load.by_data() && scale_of(m) > 0)
             columns = std::max(columns, scale_of(static_cast<std::size_t>(from)) / scale_of(m));
     }
@@ -177,7 +167,7 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
     work.wavefronts = kUpdateWavefronts * stage.updates * work.elements;
     for (const Load& load : stage.loads) {
         if (load.reads <= 0) continue;
-        const bool inner = member_of(facts, load) >= 0;
+        const bool inner = facts.member(load) >= 0;
         const Reads reads = reads_of(load, axes, columns, rows, at_once(facts, stage, load));
         (inner ? work.inner : work.outer) += reads.accesses;
         work.elements += reads.elements;

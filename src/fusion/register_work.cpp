@@ -126,9 +126,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         values += points;
         double gathers = 0;
         for (const Load& load : stage.loads) {
-            const bool inner =
-                load.source.kind == ir::Source::Kind::Stage &&
-                std::binary_search(facts.group.stages.begin(), facts.group.stages.end(), load.source.index);
+            const bool inner = facts.member(load) >= 0;
             bool regular = true, has_lane = false;
             for (const auto& r : load.indices) {
                 regular = regular && r;

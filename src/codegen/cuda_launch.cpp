@@ -83,7 +83,7 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     const KernelParameters parameters = parameters_of(program, kernel);
     std::vector<std::string> grid, arguments;
     for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? wide(extent, names, helpers) : "1");
-    arguments = {"queue", function + (density == Density::Template ? "<dense>" : ""), "launch_grid",
+    arguments = {"stream", function + (density == Density::Template ? "<dense>" : ""), "launch_grid",
                  block_text(kernel.block)};
     for (const Source source : parameters.reads) {
         const std::string& name = source_name(names, source);
@@ -172,7 +172,7 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
     };
 
     const StepInterface interface = interface_of(program, step);
-    std::vector<std::string> parameters{"[[maybe_unused]] const Plan& plan", "Queue& queue"};
+    std::vector<std::string> parameters{"[[maybe_unused]] const Plan& plan", "CUstream_st* stream"};
     for (const Source source : interface.arrays) {
         parameters.push_back(
             fmt::format("const {}& {}", view_type(names, source, Density::Template), source_name(names, source)));
@@ -230,10 +230,9 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
                  names.stages[i], names.stage_views[i], regions.of_stage[i]);
     }
     write_parameters(out, pipeline, names, helpers);
-    out.line("Queue queue{{stream}};");
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
         const StepInterface interface = interface_of(program, program.steps[i]);
-        std::vector<std::string> arguments{"plan", "queue"};
+        std::vector<std::string> arguments{"plan", "stream"};
         for (const Source source : interface.arrays) arguments.push_back(source_name(names, source));
         for (const int param : interface.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
         out.line("if (const pipe_status status = {}<dense>({})) return status;", functions[i].launcher,

@@ -256,15 +256,10 @@ const T& kernel_value(const T& argument) {
     return static_cast<int32_t>(argument.value);
 }
 
-// Where the kernels of one call go, one after the other.
-struct Queue {
-    CUstream_st* stream;
-    bool follows_kernel = false;  // what was put into the stream last is a kernel of this call
-};
-
 // First in every kernel. On devices of capability 9.0 or newer a kernel's blocks may take their places while the last
-// blocks of the one before are at work; here they wait until that one is over, and all that it wrote is to be seen. As
-// every kernel waits, so are all before it. Only then may the next one come: there are never more than two at work.
+// blocks of the one before in the stream are at work, whoever put it there; here they wait until that one is over, and
+// all that it wrote is to be seen. As every kernel waits, so are all before it. Only then may the next one come: there
+// are never more than two at work. Behind a copy, or what another stream is waited for, blocks start when that is over.
 // (What is compiled for the host never runs.)
 __device__ inline void wait_for_previous_kernel() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -294,9 +289,8 @@ __device__ inline void wait_for_previous_kernel() {
 
 // Puts a kernel into the stream, unless its grid is empty. `dynamic_bytes` are of shared memory, beyond what kernels
 // have without asking. Asking is repeated for each launch: it is cheap, and there is nothing to remember for devices.
-// The first kernel of a call starts when all is over that the stream held before, whoever put it there.
 template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
-[[maybe_unused]] pipe_status launch(Queue& queue, void (*kernel)(Parameters...), const int64_t (&grid)[3], dim3 block,
+[[maybe_unused]] pipe_status launch(CUstream_st* stream, void (*kernel)(Parameters...), const int64_t (&grid)[3], dim3 block,
                                     const Arguments&... arguments) {
     if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) return PIPE_OK;
     if (grid[0] >= kernel_limit || grid[1] > 65535 || grid[2] > 65535) return PIPE_ERROR_SIZE;
@@ -312,12 +306,10 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
     config.gridDim = dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]));
     config.blockDim = block;
     config.dynamicSmemBytes = dynamic_bytes;
-    config.stream = queue.stream;
+    config.stream = stream;
     config.attrs = &early;
-    config.numAttrs = queue.follows_kernel && kernels_wait(reinterpret_cast<const void*>(kernel)) ? 1 : 0;
-    if (cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...) != cudaSuccess) return PIPE_ERROR_DEVICE;
-    queue.follows_kernel = true;
-    return PIPE_OK;
+    config.numAttrs = kernels_wait(reinterpret_cast<const void*>(kernel)) ? 1 : 0;
+    return cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...) == cudaSuccess ? PIPE_OK : PIPE_ERROR_DEVICE;
 }
 )text";
 }
@@ -327,10 +319,9 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Offset", "Pack", "Queue", "ReadOnly", "Word", "WordOf", "copy_async", "dynamic_shared",
-        "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "launch", "launch_grid",
-        "load", "load_ca", "load_cg", "queue", "read_only", "store", "unpack", "view_at", "wait_for_copies",
-        "wait_for_previous_kernel",
+        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "copy_async", "dynamic_shared", "extend_reach",
+        "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "launch", "launch_grid", "load",
+        "load_ca", "load_cg", "read_only", "store", "unpack", "view_at", "wait_for_copies", "wait_for_previous_kernel",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -98,7 +98,7 @@ void Call::set_scalars(const Case& c) {
 
 void Call::add_image(const abi::pipe_buffer_info& buffer, const std::vector<std::int64_t>& extents,
                      const Values* values) {
-    Image image{&buffer, Placement(buffer, extents, layout_), {}, nullptr, {}};
+    Image image{&buffer, Placement(buffer, extents, layout_), {}, nullptr, nullptr, nullptr, {}};
     const Placement& placement = image.placement;
     image.before = values ? placement.scattered(*values) : std::vector<std::byte>(placement.bytes, kPattern);
     std::byte* data = nullptr;
@@ -106,6 +106,12 @@ void Call::add_image(const abi::pipe_buffer_info& buffer, const std::vector<std:
         image.block = std::make_unique<Block>(placement.bytes);
         image.block->upload(image.before.data());
         data = image.block->data();
+        if (values != nullptr) {
+            image.right = std::make_unique<Block>(placement.bytes);
+            image.right->upload(image.before.data());
+            image.wrong = std::make_unique<Block>(placement.bytes);
+            image.wrong->fill(0, placement.bytes, kPattern);
+        }
     } else {
         image.host = image.before;
         data = image.host.data();
@@ -145,6 +151,17 @@ void Call::launch(Stream stream) const {
 void Call::clear_outputs() {
     for (Image& image : images_) {
         if (image.info->is_output != 0 && image.block) image.block->upload(image.before.data());
+    }
+}
+
+void Call::renew_inputs(Stream stream) const {
+    constexpr int kTimes = 20;
+    for (const Image& image : images_) {
+        if (!image.right) continue;
+        for (int i = 0; i < kTimes; ++i) copy(*image.block, *image.wrong, image.wrong->bytes(), stream);
+    }
+    for (const Image& image : images_) {
+        if (image.right) copy(*image.block, *image.right, image.right->bytes(), stream);
     }
 }
 

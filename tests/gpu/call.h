@@ -23,6 +23,8 @@ public:
          Space space, bool fresh_workspace);
     void launch(Stream stream) const;
     void clear_outputs();
+    /// In stream order, and so that it takes a while: what stood in the inputs is gone, then they are there again.
+    void renew_inputs(Stream stream) const;
     /// After the launch has ended. Of everything that is not an element of an output it notes what was changed.
     std::vector<Values> results();
     [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
@@ -34,8 +36,9 @@ private:
         const runner::abi::pipe_buffer_info* info;
         Placement placement;
         std::vector<std::byte> before;
-        std::unique_ptr<Block> block;  ///< on the device
-        std::vector<std::byte> host;   ///< on the host
+        std::unique_ptr<Block> block;         ///< on the device
+        std::unique_ptr<Block> right, wrong;  ///< of an input: its values once more, and others
+        std::vector<std::byte> host;          ///< on the host
     };
     void add_image(const runner::abi::pipe_buffer_info& buffer, const std::vector<std::int64_t>& extents,
                    const Values* values);

@@ -71,6 +71,33 @@ public:
         expect(*first, "first of two streams");
         expect(*second, "second of two streams");
 
+        // Inputs that come late, by what stands in the stream before, or by what it waits for behind a kernel.
+        const Work behind_copies = [&](Stream stream) {
+            first->renew_inputs(stream);
+            first->launch(stream);
+        };
+        const Work behind_a_stream = [&](Stream stream) {
+            second->launch(stream);
+            order(stream, other_.get());
+            first->renew_inputs(other_.get());
+            order(other_.get(), stream);
+            first->launch(stream);
+        };
+        for (const auto& [work, what] :
+             {std::pair(behind_copies, "behind copies"), std::pair(behind_a_stream, "behind another stream")}) {
+            first->clear_outputs();
+            work(stream_.get());
+            expect(*first, what);
+            const Graph graph = capture(work, stream_.get());
+            first->clear_outputs();
+            graph.replay(stream_.get());
+            expect(*first, std::string(what) + ", in a graph");
+        }
+        first->clear_outputs();
+        first->renew_inputs(nullptr);
+        first->launch(nullptr);
+        expect(*first, "behind copies, default stream");
+
         const Graph graph = capture([&](Stream stream) { first->launch(stream); }, stream_.get());
         kernels_ = graph.kernels;
         for (const char* const what : {"graph, first replay", "graph, second replay"}) {

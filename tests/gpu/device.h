@@ -57,6 +57,9 @@ Graph capture(const Work& work, Stream stream);
 /// Copies between device memory in stream order.
 void copy(const Block& to, const Block& from, std::size_t bytes, Stream stream);
 
+/// What is put into `then` from now on waits for what is in `first` by now. Both may be captured.
+void order(Stream first, Stream then);
+
 /// Waits for everything; throws for an error of anything before.
 void wait();
 

@@ -84,6 +84,12 @@ void copy(const Block& to, const Block& from, std::size_t bytes, Stream stream) 
     require(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream), "copying");
 }
 
+void order(Stream first, Stream then) {
+    const Event event;
+    require(cudaEventRecord(event.event, first), "an event");
+    require(cudaStreamWaitEvent(then, event.event, 0), "waiting for an event");
+}
+
 void wait() {
     require(cudaDeviceSynchronize(), "waiting for the device");
     require(cudaGetLastError(), "on the device");

@@ -36,6 +36,8 @@ void copy(const Block& to, const Block& from, std::size_t bytes, Stream /*stream
     std::memcpy(to.data(), from.data(), bytes);
 }
 
+void order(Stream /*first*/, Stream /*then*/) {}
+
 void wait() {}
 
 double microseconds(const Work& work, int repetitions, Stream stream) {

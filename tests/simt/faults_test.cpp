@@ -88,8 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Planted{"bad_shift", Kind::Undefined}, Planted{"bad_conversion", Kind::Undefined},
                       Planted{"beyond_the_array", Kind::OutOfBounds}, Planted{"wide_copy", Kind::OutOfBounds},
                       Planted{"copy_by_function", Kind::OutOfBounds}, Planted{"read_in_loop", Kind::Uninitialized},
-                      Planted{"missing_wait", Kind::Race}, Planted{"early_behind_memset", Kind::Race},
-                      Planted{"copy_under_way", Kind::Uninitialized},
+                      Planted{"missing_wait", Kind::Race}, Planted{"copy_under_way", Kind::Uninitialized},
                       Planted{"copy_of_a_later_batch", Kind::Uninitialized}, Planted{"copy_over_a_copy", Kind::Race},
                       Planted{"misaligned_copy", Kind::Misaligned}),
     [](const auto& test) { return test.param.name; });

@@ -442,15 +442,6 @@ __global__ void missing_wait(const int* __restrict__ in, int* __restrict__ out) 
     out[threadIdx.x] = in[threadIdx.x];
 }
 
-// Launched behind cudaMemsetAsync: plainly, or so that it may start early.
-template <bool bad>
-__global__ void early_behind_memset(const int* __restrict__ in, int* __restrict__ out) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    cudaGridDependencySynchronize();
-#endif
-    out[threadIdx.x] += in[threadIdx.x];
-}
-
 // 40 KB, which is legal alone.
 __global__ void large_shared(const int* __restrict__ in, int* __restrict__ out) {
     __shared__ int tile[10 * 1024];
@@ -513,7 +504,6 @@ const Entry entries[] = {
     ENTRY(misaligned_copy),
     ENTRY(overflow),
     ENTRY(missing_wait),
-    ENTRY(early_behind_memset),
 };
 
 }  // namespace
@@ -534,10 +524,6 @@ int launch_planted(const char* name, bool bad, const int* in, int* out, cudaStre
         if (std::strcmp(name, "missing_wait") == 0) {
             if (const cudaError_t error = cudaLaunchKernelEx(&config, kernel, in, out)) return error;
             config.numAttrs = 1;
-        }
-        if (std::strcmp(name, "early_behind_memset") == 0) {
-            if (const cudaError_t error = cudaMemsetAsync(out, 0, threads * sizeof(int), stream)) return error;
-            config.numAttrs = bad ? 1 : 0;
         }
         return cudaLaunchKernelEx(&config, kernel, in, out);
     }

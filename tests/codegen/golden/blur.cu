@@ -152,19 +152,19 @@ __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_v
 }
 
 template <bool dense>
-pipe_status launch_blurx([[maybe_unused]] const Plan& plan, Queue& queue, const img_view<dense>& img,
+pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream, const img_view<dense>& img,
     const blurx_view<dense>& blurx) {
     [[maybe_unused]] const int64_t R = plan.R;
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (img.aligned(16) && blurx.aligned(16)) {
             const int64_t launch_grid[] = {((C + 2 + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(queue, blurx_wide, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
+            return launch(stream, blurx_wide, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
                 Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
         }
     }
     const int64_t launch_grid[] = {((C + 2 + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(queue, blurx_kernel<dense>, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
+    return launch(stream, blurx_kernel<dense>, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
         Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
 }
 
@@ -227,19 +227,19 @@ __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> bl
 }
 
 template <bool dense>
-pipe_status launch_out([[maybe_unused]] const Plan& plan, Queue& queue, const blurx_view<dense>& blurx,
+pipe_status launch_out([[maybe_unused]] const Plan& plan, CUstream_st* stream, const blurx_view<dense>& blurx,
     const out_view<dense>& out) {
     [[maybe_unused]] const int64_t R = plan.R;
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (blurx.aligned(16) && out.aligned(16)) {
             const int64_t launch_grid[] = {((C + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(queue, out_wide, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+            return launch(stream, out_wide, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
                 Argument{(C + 127) >> 7, 1}, Argument{(R + 7) >> 3, 1});
         }
     }
     const int64_t launch_grid[] = {((C + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(queue, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+    return launch(stream, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
         Argument{(C + 31) >> 5, 1}, Argument{(R + 7) >> 3, 1});
 }
 
@@ -250,9 +250,8 @@ pipe_status run(const blur_args& args, const Plan& plan, [[maybe_unused]] const 
     [[maybe_unused]] const auto img = view_of<img_view<dense>>(args.img, plan.img);
     [[maybe_unused]] const auto out = view_of<out_view<dense>>(args.out, plan.out);
     [[maybe_unused]] const auto blurx = view_of<blurx_view<dense>>(workspace + plan.regions[0], plan.blurx);
-    Queue queue{stream};
-    if (const pipe_status status = launch_blurx<dense>(plan, queue, img, blurx)) return status;
-    if (const pipe_status status = launch_out<dense>(plan, queue, blurx, out)) return status;
+    if (const pipe_status status = launch_blurx<dense>(plan, stream, img, blurx)) return status;
+    if (const pipe_status status = launch_out<dense>(plan, stream, blurx, out)) return status;
     return PIPE_OK;
 }
 

@@ -153,8 +153,8 @@ struct LastKernel {
     Record begin = 0;             ///< 0: it was no kernel
     bool all_before_over = true;  ///< when it ends, so have the kernels before it
 };
-/// Runs a whole grid on this thread. `overlaps`: with the kernel before, until a lane waits for it. False: there was a
-/// fault.
-bool run_grid(Grid& grid, bool overlaps, LastKernel& last);
+/// Runs a whole grid on this thread. `may_overlap`: with what stands before it, where that is a kernel, until a lane
+/// waits for it. False: there was a fault.
+bool run_grid(Grid& grid, bool may_overlap, LastKernel& last);
 
 }  // namespace simt

@@ -98,13 +98,9 @@ bool run_blocks(Block& block, Grid& grid) {
 
 }  // namespace
 
-bool run_grid(Grid& grid, bool overlaps, LastKernel& last) {
+bool run_grid(Grid& grid, bool may_overlap, LastKernel& last) {
     static thread_local Block block;
-    if (overlaps && last.begin == 0) {
-        launch_fault(Kind::Race, grid.kernel,
-                     "the launch may start early, but what stands before it in the stream is no kernel");
-        return false;
-    }
+    const bool overlaps = may_overlap && last.begin != 0;
     grid.begin = next_era();
     grid.previous = overlaps ? last.begin : grid.begin;
     grid.wait_is_not_enough = overlaps && !last.all_before_over;

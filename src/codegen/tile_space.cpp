@@ -398,6 +398,12 @@ void TileSpace::place(kernel::Body& body) {
     build.kernel.grid[0] = blocks;
 
     ir::Expr block = build.special(Id::BlockX);
+    // Every second kernel goes through the tiles from the last to the first: it begins with what the one before has
+    // touched last, which the L2 cache still has.
+    if (program.steps.size() % 2 == 1) {
+        const ir::Expr last = difference(build.special(Id::GridX), constant(1));
+        block = build.define(body, "from_last", difference(last, block), 0);
+    }
     static constexpr const char* kAxes[] = {"x", "y", "z"};
     const auto suffix_of = [&](std::size_t d) {
         return dims[d].axis >= 0 ? kAxes[dims[d].axis] : fmt::format("{}", d);

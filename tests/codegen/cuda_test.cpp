@@ -194,6 +194,37 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
     EXPECT_NE(kernels("mask(x, y)", "300").find("tile_z = block / tiles_y;"), std::string::npos);
 }
 
+// Of what a kernel reads, the cache has what the one before touched last.
+TEST(CudaText, EverySecondKernelBeginsWithItsLastTile) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(pipeline p(img: float32[R, C]) -> o: float32[R, C] {
+    first(x, y) = img(x, y) * 2
+    second(x, y) = first(x, y) + 1
+    o(x, y) = second(x, y) * img(x, y)
+})");
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    fusion::Schedule schedule;
+    for (const char* const stage : {"first", "second", "o"}) {
+        schedule.groups.push_back({.stages = {stage}, .strategy = fusion::Strategy::Otptb, .block = {32, 8, 1}});
+    }
+    const std::string header = codegen::header("p.pipe", "p", units),
+                      source = codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
+    const auto backwards = [&](const std::string& kernel) {
+        const std::size_t begin = source.find(" " + kernel + "_kernel(");
+        return source.substr(begin, source.find("\n}\n", begin) - begin).find("grid_x - 1 - block_x") !=
+               std::string::npos;
+    };
+    EXPECT_FALSE(backwards("first"));
+    EXPECT_TRUE(backwards("second"));
+    EXPECT_FALSE(backwards("o"));
+    const DeviceLibrary library(header, "p.h", source);
+    std::mt19937_64 rng(3);
+    const ir::Pipeline& pipeline = compiled.pipelines.front();
+    const reference::Arguments arguments = random_arguments(pipeline, {{"R", 37}, {"C", 130}}, Fill::Smooth, rng);
+    EXPECT_EQ(difference(reference::run(pipeline, arguments).at("o"), run_device(library.info("p"), arguments).at("o")),
+              "");
+}
+
 TEST(CudaText, OfEveryOperatorIsForNvcc) {
     const std::string text = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/operators.pipe");
     const GeneratedText generated = generate_cuda("p", text);

@@ -182,7 +182,7 @@ void KernelWriter::write(const std::string& function, Density density) {
     }
     for (const kernel::Argument& argument : parameters_.arguments) {
         const std::string name = local(argument.var);
-        parameters.push_back("int32_t " + name);
+        parameters.push_back((argument.divides ? "Divisor " : "int32_t ") + name);
         expressions_.bind(argument.var, name,
                           {std::max(argument.least, -kernel::kVariableLimit + 1), kernel::kVariableLimit - 1});
     }

@@ -96,6 +96,10 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     for (const int param : parameters.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
     for (const kernel::Argument& argument : parameters.arguments) {
         const bool any = argument.least <= -kernel::kVariableLimit + 1;
+        if (argument.divides) {
+            arguments.push_back(fmt::format("Divides{{{}}}", wide(argument.value, names, helpers)));
+            continue;
+        }
         arguments.push_back(fmt::format("Argument{{{}{}}}", wide(argument.value, names, helpers),
                                         any ? "" : fmt::format(", {}", argument.least)));
     }

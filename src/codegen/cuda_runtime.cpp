@@ -239,12 +239,39 @@ struct Argument {
     int64_t least = 1 - kernel_limit;
 };
 
+// Likewise, by which the kernel divides.
+struct Divides {
+    int64_t value;
+};
+
+// What is not negative divided by a number that the host knows: by way of the product with 2^32 / number, which is at
+// most one too small. (Where blocks begin, a division by itself is what they would wait for.)
+struct Divisor {
+    uint32_t number, inverse;
+};
+[[maybe_unused]] __device__ inline int32_t operator/(int32_t value, Divisor by) {
+    const uint32_t n = uint32_t(value), quotient = uint32_t((uint64_t{n} * by.inverse) >> 32);
+    return int32_t(quotient + (n - quotient * by.number >= by.number ? 1 : 0));
+}
+[[maybe_unused]] __device__ inline int32_t operator%(int32_t value, Divisor by) {
+    return int32_t(uint32_t(value) - uint32_t(value / by) * by.number);
+}
+[[maybe_unused]] __device__ inline int32_t floor_div(int32_t value, Divisor by) {
+    return value / by;
+}
+[[maybe_unused]] __device__ inline int32_t floor_mod(int32_t value, Divisor by) {
+    return value % by;
+}
+
 template <class T>
 bool is_valid(const T&) {
     return true;
 }
 [[maybe_unused]] bool is_valid(const Argument& argument) {
     return argument.value >= argument.least && argument.value < kernel_limit;
+}
+[[maybe_unused]] bool is_valid(const Divides& argument) {
+    return argument.value >= 1 && argument.value < kernel_limit;
 }
 
 // What the kernel is given for an argument.
@@ -254,6 +281,10 @@ const T& kernel_value(const T& argument) {
 }
 [[maybe_unused]] int32_t kernel_value(const Argument& argument) {
     return static_cast<int32_t>(argument.value);
+}
+[[maybe_unused]] Divisor kernel_value(const Divides& argument) {
+    const auto number = static_cast<uint32_t>(argument.value);
+    return {number, UINT32_MAX / number};
 }
 
 // First in every kernel. On devices of capability 9.0 or newer a kernel's blocks may take their places while the last
@@ -319,9 +350,10 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "copy_async", "dynamic_shared", "extend_reach",
-        "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "launch", "launch_grid", "load",
-        "load_ca", "load_cg", "read_only", "store", "unpack", "view_at", "wait_for_copies", "wait_for_previous_kernel",
+        "Argument", "Divides", "Divisor", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "copy_async",
+        "dynamic_shared", "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait",
+        "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only", "store", "unpack", "view_at",
+        "wait_for_copies", "wait_for_previous_kernel",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -62,14 +62,22 @@ ir::Expr KernelBuilder::index(ir::VarId var, std::int64_t least, std::int64_t mu
 ir::Expr KernelBuilder::argument(const std::string& name, const ir::Expr& value, std::int64_t least) {
     const bool anything = least <= -kernel::kVariableLimit + 1;
     if (ir::as_int(value) || (ir::as<ir::SizeRef>(value) != nullptr && anything)) return rewriter_.unique(value);
+    return argument({{}, value, least, false}, name);
+}
+
+ir::Expr KernelBuilder::divisor(const std::string& name, const ir::Expr& value) {
+    return ir::as_int(value) ? rewriter_.unique(value) : argument({{}, value, 1, true}, name);
+}
+
+ir::Expr KernelBuilder::argument(const kernel::Argument& wanted, const std::string& name) {
     for (kernel::Argument& known : kernel.arguments) {
-        if (!ir::structurally_equal(known.value, value)) continue;
-        known.least = std::max(known.least, least);
+        if (known.divides != wanted.divides || !ir::structurally_equal(known.value, wanted.value)) continue;
+        known.least = std::max(known.least, wanted.least);
         return index(known.var, known.least);
     }
-    const ir::VarId var = variable(name, Type::Int32);
-    kernel.arguments.push_back({var, value, least});
-    return index(var, least);
+    kernel.arguments.push_back(wanted);
+    kernel.arguments.back().var = variable(name, Type::Int32);
+    return index(kernel.arguments.back().var, wanted.least);
 }
 
 ir::Expr KernelBuilder::special(kernel::Special::Id id) {

@@ -63,6 +63,8 @@ public:
     /// An expression over the sizes: itself where it is a constant or a size, otherwise an argument. Where it is below
     /// `least` the grid is empty.
     ir::Expr argument(const std::string& name, const ir::Expr& value, std::int64_t least = -kernel::kVariableLimit + 1);
+    /// The same for what only divides, or gives the rest of, values that are not negative; it is positive itself.
+    ir::Expr divisor(const std::string& name, const ir::Expr& value);
     /// One variable for each special.
     ir::Expr special(kernel::Special::Id id);
     /// A value of type Int32 that is an index from `least` to below `end`, and a multiple of `multiple`.
@@ -78,6 +80,7 @@ public:
     static kernel::Body& guarded(kernel::Body& body, const ir::Expr& condition);
 
 private:
+    ir::Expr argument(const kernel::Argument& wanted, const std::string& name);
     ir::Expr index(ir::VarId var, std::int64_t least, std::int64_t multiple = 1,
                    std::int64_t end = kernel::kVariableLimit);
 

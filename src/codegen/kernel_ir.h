@@ -125,6 +125,7 @@ struct Argument {
     ir::VarId var;
     ir::Expr value;
     std::int64_t least = -kVariableLimit + 1;
+    bool divides = false;  ///< used only to divide what is not negative, which the host prepares
 };
 
 /// A variable (Int32) that the hardware gives.

@@ -326,49 +326,7 @@ void TileSpace::find_interior_tiles() {
 
 // ---------------------------------------------------------------------------------------------------------------- code
 
-/// All planes of the group's dimension `d` read some of the same points of an array that is not the group's own.
-bool TileSpace::planes_share(std::size_t d) const {
-    for (const Member& m : members) {
-        const auto plane = std::find_if(m.alignment.begin(), m.alignment.end(),
-                                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(d); });
-        if (plane == m.alignment.end()) continue;
-        const ir::VarId var = m.definition.dims[static_cast<std::size_t>(plane - m.alignment.begin())].var;
-        bool shares = false;
-        ir::for_each_node(m.value, [&](const ir::Expr& e) {
-            const auto* read = ir::as<ir::Read>(e);
-            if (read == nullptr || (read->source.kind == ir::Source::Kind::Stage && member(read->source.index))) return;
-            bool by_plane = false, by_point = false;
-            for (const ir::Expr& index : read->indices) {
-                ir::for_each_node(index, [&](const ir::Expr& node) {
-                    const auto* variable = ir::as<ir::Variable>(node);
-                    if (variable != nullptr) (variable->id == var ? by_plane : by_point) = true;
-                });
-            }
-            shares = shares || (by_point && !by_plane);
-        });
-        if (shares) return true;
-    }
-    return false;
-}
-
-/// The group's dimensions from the one whose tiles vary fastest from block to block. Rows of tiles follow each other,
-/// so that what two of them read is still in the L2 cache. Of a few planes that read the same points (a mask, the alpha
-/// channel) the rows take turns: then these come from memory once.
-std::vector<std::size_t> TileSpace::block_order() const {
-    constexpr std::int64_t kMostPlanes = 8;
-    std::vector<std::size_t> order;
-    for (std::size_t d = dims.size(); d-- > 0;) order.push_back(d);
-    for (std::size_t i = 2; i < order.size(); ++i) {
-        const Dim& dim = dims[order[i]];
-        const auto first = ir::as_int(dim.first), end = ir::as_int(dim.end);
-        if (!first || !end || *end - *first > kMostPlanes * dim.teams || !planes_share(order[i])) continue;
-        std::rotate(order.begin() + 1, order.begin() + static_cast<std::ptrdiff_t>(i),
-                    order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    }
-    return order;
-}
-
-/// Defines each dimension's tile and lane.
+/// Defines each dimension's lane, and says what the variables of tiles are, which define_tiles defines.
 void TileSpace::place(kernel::Body& body) {
     using Id = kernel::Special::Id;
     int threads = per_warp ? kWarp * teams : 1;
@@ -389,7 +347,7 @@ void TileSpace::place(kernel::Body& body) {
             team = rewriter.unique(ir::variable(var, ir::Type::Int32));
         }
     }
-    ir::Expr rest_of_lane = lane, rest_of_team = team;
+    ir::Expr rest_of_lane = lane;
     ir::Expr blocks = constant(1);
     for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
         const ir::Expr count = tile_count(dim->first, dim->end, dim->teams);
@@ -397,13 +355,6 @@ void TileSpace::place(kernel::Body& body) {
     }
     build.kernel.grid[0] = blocks;
 
-    ir::Expr block = build.special(Id::BlockX);
-    // Every second kernel goes through the tiles from the last to the first: it begins with what the one before has
-    // touched last, which the L2 cache still has.
-    if (program.steps.size() % 2 == 1) {
-        const ir::Expr last = difference(build.special(Id::GridX), constant(1));
-        block = build.define(body, "from_last", difference(last, block), 0);
-    }
     static constexpr const char* kAxes[] = {"x", "y", "z"};
     const auto suffix_of = [&](std::size_t d) {
         return dims[d].axis >= 0 ? kAxes[dims[d].axis] : fmt::format("{}", d);
@@ -423,25 +374,8 @@ void TileSpace::place(kernel::Body& body) {
         if (dim.lanes > 1 && !last)
             rest_of_lane = build.define(body, "lane_rest", div(rest_of_lane, constant(dim.lanes)), 0);
     }
-    const std::vector<std::size_t> order = block_order();
-    for (std::size_t i = 0; i < order.size(); ++i) {
-        const std::size_t d = order[i];
+    for (std::size_t d = dims.size(); d-- > 0;) {
         Dim& dim = dims[d];
-        const std::string suffix = suffix_of(d);
-        const ir::Expr count = tile_count(dim.first, dim.end, dim.teams);
-        ir::Expr tile = block;
-        if (const std::size_t left = order.size() - 1 - i; left > 0) {
-            const ir::Expr tiles = build.argument("tiles_" + suffix, count, 1);
-            tile = ir::as_int(tiles).value_or(0) == 1 ? constant(0) : mod(block, tiles);
-            if (ir::as_int(tiles).value_or(0) != 1) block = div(block, tiles);
-            if (left > 1 && ir::as<ir::Variable>(block) == nullptr) block = build.define(body, "block", block, 0);
-        }
-        if (dim.teams > 1) {
-            tile = sum(product(tile, constant(dim.teams)), mod(rest_of_team, constant(dim.teams)));
-            rest_of_team = div(rest_of_team, constant(dim.teams));
-        }
-        const ir::Expr first = build.argument("first_" + suffix, dim.first);
-        if (ir::as_int(first).value_or(1) != 0) tile = sum(tile, first);
         // A dimension of one tile.
         const auto only = ir::as_int(dim.first), end = ir::as_int(dim.end);
         if (only && end && *end - *only == 1 && dim.teams == 1) {
@@ -450,8 +384,27 @@ void TileSpace::place(kernel::Body& body) {
         }
         // The finest stage's points stay below the limit of all indices.
         const std::int64_t tiles = kernel::kVariableLimit / (dim.size / finest_scale(group, d));
-        const std::int64_t least = ir::as_int(first).value_or(-tiles);
-        dim.tile = build.define(body, "tile_" + suffix, tile, least, 1, tiles);
+        const ir::VarId var = build.variable("tile_" + suffix_of(d), ir::Type::Int32);
+        rewriter.index(var, 1, only.value_or(-tiles), tiles);
+        dim.tile = rewriter.unique(ir::variable(var, ir::Type::Int32));
+    }
+}
+
+/// Defines each dimension's tile: that of the block, and in it of the team, x before y before z.
+void TileSpace::define_tiles(kernel::Body& body) {
+    const std::vector<ir::Expr> blocks = block_places(body);
+    ir::Expr rest_of_team = team;
+    for (std::size_t d = dims.size(); d-- > 0;) {
+        const Dim& dim = dims[d];
+        ir::Expr tile = blocks[d];
+        if (dim.teams > 1) {
+            const ir::Expr teams_here = constant(dim.teams);
+            tile = sum(product(tile, teams_here), ir::binary(BinaryOp::Mod, rest_of_team, teams_here));
+            rest_of_team = ir::binary(BinaryOp::Div, rest_of_team, teams_here);
+        }
+        const ir::Expr first = build.argument("first_tile", dim.first);
+        if (ir::as_int(first).value_or(1) != 0) tile = sum(tile, first);
+        if (const auto* variable = ir::as<ir::Variable>(dim.tile)) add(body, kernel::Define{variable->id, tile, true});
     }
 }
 
@@ -495,8 +448,19 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
     kernel::Kernel& kernel = build.kernel;
     kernel.name = name;
     place(kernel.body);
+    kernel::Body rest, tiles;
+    add_code(rest, code);
+    // In what order blocks go through the tiles depends on where the interior is, and that on what the code touches.
+    define_tiles(tiles);
+    kernel.body.insert(kernel.body.end(), tiles.begin(), tiles.end());
+    kernel.body.insert(kernel.body.end(), rest.begin(), rest.end());
+    return kernel;
+}
+
+/// `code` for tiles of the interior and for others.
+void TileSpace::add_code(kernel::Body& into, const std::function<kernel::Body(bool interior)>& code) {
     const auto uniform = per_warp ? kernel::If::Uniform::Warp : kernel::If::Uniform::Block;
-    kernel::Body* body = &kernel.body;
+    kernel::Body* body = &into;
     ir::Expr exists, inner;
     for (const Dim& dim : dims) {
         if (dim.teams > 1) {
@@ -531,13 +495,12 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
     if (!has_interior_ || inner) edge = code(false);
     if (has_interior_ && !inner) {
         body->insert(body->end(), fast.begin(), fast.end());
-        return kernel;
+        return;
     }
     if (inner)
         add(*body, kernel::If{inner, std::move(fast), std::move(edge), uniform});
     else
         body->insert(body->end(), edge.begin(), edge.end());
-    return kernel;
 }
 
 }  // namespace pipec::codegen

@@ -139,7 +139,11 @@ private:
     void find_interior_tiles();
     [[nodiscard]] bool planes_share(std::size_t d) const;
     [[nodiscard]] std::vector<std::size_t> block_order() const;
+    bool has_edges(const Dim& dim);
+    std::vector<ir::Expr> block_places(kernel::Body& body);
     void place(kernel::Body& body);
+    void define_tiles(kernel::Body& body);
+    void add_code(kernel::Body& into, const std::function<kernel::Body(bool interior)>& code);
     ir::Expr in_interior(const Dim& dim);
     ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);
 

@@ -189,9 +189,9 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
         return codegen::cuda_source("p.pipe", "p.h", units, sources,
                                     {.deterministic = true, .schedules = {{"p", schedule}}});
     };
-    EXPECT_NE(kernels("mask(x, y)", "3").find("tile_z = block % 3;"), std::string::npos);
-    EXPECT_NE(kernels("2", "3").find("tile_z = block / tiles_y;"), std::string::npos);
-    EXPECT_NE(kernels("mask(x, y)", "300").find("tile_z = block / tiles_y;"), std::string::npos);
+    EXPECT_NE(kernels("mask(x, y)", "3").find("tile_z = floor_mod(block, 3);"), std::string::npos);
+    EXPECT_NE(kernels("2", "3").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(x, y)", "300").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
 }
 
 // Of what a kernel reads, the cache has what the one before touched last.
@@ -211,8 +211,7 @@ TEST(CudaText, EverySecondKernelBeginsWithItsLastTile) {
                       source = codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
     const auto backwards = [&](const std::string& kernel) {
         const std::size_t begin = source.find(" " + kernel + "_kernel(");
-        return source.substr(begin, source.find("\n}\n", begin) - begin).find("grid_x - 1 - block_x") !=
-               std::string::npos;
+        return source.substr(begin, source.find("\n}\n", begin) - begin).find("tiles_y - 1 - row") != std::string::npos;
     };
     EXPECT_FALSE(backwards("first"));
     EXPECT_TRUE(backwards("second"));
@@ -223,6 +222,26 @@ TEST(CudaText, EverySecondKernelBeginsWithItsLastTile) {
     const reference::Arguments arguments = random_arguments(pipeline, {{"R", 37}, {"C", 130}}, Fill::Smooth, rng);
     EXPECT_EQ(difference(reference::run(pipeline, arguments).at("o"), run_device(library.info("p"), arguments).at("o")),
               "");
+}
+
+// Of what takes the longest no tile shall be the last one.
+TEST(CudaText, TilesAtTheEdgesComeFirst) {
+    const auto source = [](const std::string& before, const std::string& image, const std::string& size) {
+        SourceManager sources;
+        const Compiled compiled = compile_text(
+            sources, "p.pipe",
+            "import \"boundary\"\npipeline p(img: float32[" + size + "]) -> o: float32[R, C] { " + before +
+                "rows(x in 0..R, y in 0..C + 2) = " + image + "(x, y) * 2\no(x, y) = rows(x, y) + rows(x, y + 2) }");
+        EXPECT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+        const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+        fusion::Schedule schedule;
+        if (!before.empty()) schedule.inlined = {"edge"};
+        schedule.groups.push_back(
+            {.stages = {"rows", "o"}, .strategy = fusion::Strategy::Otptb, .block = {32, 8, 1}, .tile = {1, 2, 1}});
+        return codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
+    };
+    EXPECT_NE(source("edge = clamp_to_edge(img)\n", "edge", "R, C").find("at_ends"), std::string::npos);
+    EXPECT_EQ(source("", "img", "R, C + 3").find("at_ends"), std::string::npos) << "no tile has edges";
 }
 
 TEST(CudaText, OfEveryOperatorIsForNvcc) {

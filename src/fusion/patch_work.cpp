@@ -12,9 +12,9 @@ namespace {
 constexpr double kAccessBytes = 16;
 /// An update loads and stores an element of shared memory.
 constexpr double kUpdateWavefronts = 2;
-/// Of 32 lanes that each read where data say, the lines that they touch; and how often they ask shared memory, however
-/// wide the access is: a wide one asks for more at once, and collides with fewer others.
-constexpr double kScattered = 4, kConflicts = 3.5;
+/// Of 32 lanes that each read where data say, the lines that they touch; and how often they ask shared memory for a
+/// word each. A wide access asks for more at once, and collides with fewer others.
+constexpr double kScattered = 4, kConflicts = 1.89;
 
 /// The elements of a source that a patch reads, and the accesses that load them.
 struct Reads {
@@ -30,7 +30,7 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
     bool beside = false;  // columns of the patch are adjacent in memory
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
         const auto& r = load.indices[i];
-        if (!r) {
+        if (!r || load.spread[i] > 0) {
             result.regular = false;
             continue;
         }
@@ -173,7 +173,7 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
         work.elements += reads.elements;
         const double wide = std::max(1.0, reads.access_bytes / 4);
         const bool found = inner && load.by_data();
-        work.wavefronts += reads.accesses * (found ? kConflicts : reads.regular ? wide : kScattered);
+        work.wavefronts += reads.accesses * (found ? kConflicts * std::sqrt(wide) : reads.regular ? wide : kScattered);
         if (load.bytes < 4) work.narrow += reads.elements;
     }
     return work;

@@ -60,6 +60,9 @@ double instructions(const ir::Expr& e) {
                                              case ir::Builtin::IsNan: return wide;
                                              case ir::Builtin::Sqrt:
                                              case ir::Builtin::Rsqrt: return 8 * wide;
+                                             case ir::Builtin::Exp: return 15 * wide;
+                                             case ir::Builtin::Log: return 30 * wide;
+                                             case ir::Builtin::Pow: return 100 * wide;
                                              default: return 20 * wide;
                                          }
                                      },
@@ -85,19 +88,19 @@ private:
     std::unordered_map<const ir::Node*, bool> memo_;
 };
 
-/// The nodes that are executed, each once: no places, and of what a place selects only one side.
+/// The nodes that are executed, each once: no places, and of what a place selects only one side, without the choice.
 class Executed {
 public:
     using Visit = std::function<void(const ir::Expr&)>;
     void walk(const ir::Expr& e, const Visit& visit) {
         if (!e || places_.has(e) || !seen_.insert(e.get()).second) return;
-        visit(e);
-        if (ir::as<ir::Reduce>(e) != nullptr) return;  // its body is executed many times
         const auto* select = ir::as<ir::Select>(e);
         if (select != nullptr && select->otherwise && places_.has(select->cond)) {
             walk(size(select->then) >= size(select->otherwise) ? select->then : select->otherwise, visit);
             return;
         }
+        visit(e);
+        if (ir::as<ir::Reduce>(e) != nullptr) return;  // its body is executed many times
         for (const ir::Expr& child : ir::children(e)) walk(child, visit);
     }
 

@@ -20,8 +20,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{1.00, 0.86, 60, 1}, kShared{0.64, 0.77, 57, 4.3}, kHybrid{0.34, 0.77, 57, 1},
-    kRegisters{0.73, 1.00, 116, 3.7};
+constexpr Simplified kStage{1, 0.988, 60, 1}, kShared{0.554, 0.885, 49.3, 4.3}, kHybrid{0.262, 0.885, 43.9, 1},
+    kRegisters{0.797, 0.814, 127, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;

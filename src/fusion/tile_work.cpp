@@ -20,8 +20,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{1, 0.988, 60, 1}, kShared{0.554, 0.885, 49.3, 4.3}, kHybrid{0.262, 0.885, 43.9, 1},
-    kRegisters{0.797, 0.814, 127, 3.7};
+constexpr Simplified kStage{1, 0.767, 60, 1}, kShared{0.541, 0.687, 48.2, 4.3}, kHybrid{0.362, 0.687, 60.7, 1},
+    kRegisters{0.696, 0.833, 111, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;

@@ -20,8 +20,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{1, 0.767, 60, 1}, kShared{0.541, 0.687, 48.2, 4.3}, kHybrid{0.362, 0.687, 60.7, 1},
-    kRegisters{0.696, 0.833, 111, 3.7};
+constexpr Simplified kStage{1, 0.675, 60, 1}, kShared{0.527, 0.604, 46.9, 4.3}, kHybrid{0.353, 0.604, 59.2, 1},
+    kRegisters{0.674, 0.726, 107, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;

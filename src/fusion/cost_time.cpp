@@ -15,43 +15,43 @@ namespace {
 // Constants of the model; docs/cost-model.md says how each was found.
 
 /// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.822;
+constexpr double kDramPart = 0.81;
 constexpr double kIssuePart = 0.815;
 constexpr double kLsuPart = 0.821;
 /// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 22;
+constexpr double kL2BytesPerClock = 20.9;
 /// Of these rates, what is lost by fewer warps at work than enough (as a part of those that a multiprocessor can have),
 /// by accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
 constexpr double kEnoughWarps = 1.16, kNarrow = 0.02, kGaps = 0.41;
-constexpr double kFewWarpsDram = 0.251, kFewWarpsL2 = 0.782;
+constexpr double kFewWarpsDram = 0.23, kFewWarpsL2 = 0.784;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.217, kFewWarpsL2AtOnce = 0.454, kL2AtOnce = 5.46;
+constexpr double kFewWarpsDramAtOnce = 0.201, kFewWarpsL2AtOnce = 0.343, kL2AtOnce = 4.48;
 /// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
 /// none, and loses more.
 constexpr double kReadAgain = 0.596, kPlanesReadAgain = 1.73;
 /// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.0374e-6;
-constexpr double kBarrierSeconds = 0.0414e-6;
+constexpr double kMemorySeconds = 0.0606e-6;
+constexpr double kBarrierSeconds = 0.032e-6;
 /// A register tile waits once for so many loads of a lane: they are not all on their way at a time.
-constexpr double kLoadsAtOnce = 3.22;
+constexpr double kLoadsAtOnce = 2.46;
 /// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
-constexpr double kSerialSeconds = 0.0328e-6;
+constexpr double kSerialSeconds = 0.0281e-6;
 /// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 0.447;
+constexpr double kClocksAlone = 0.47;
 /// Register tiles are code without loops. Instructions beyond those that their cache holds come from the L2 cache, for
 /// each warp anew: each takes so many times as long on top.
-constexpr double kCachedCode = 2600, kCodeMisses = 5.56;
+constexpr double kCachedCode = 2600, kCodeMisses = 4.57;
 /// A multiprocessor starts a block every so many seconds, however little it does.
-constexpr double kStartSeconds = 0.122e-6;
+constexpr double kStartSeconds = 0.125e-6;
 /// From the end of a kernel to the first instruction of the next one.
 constexpr double kLaunchSeconds = 2.75e-6;
 /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
 /// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 4.91, kOverlapWithBarriers = 2.27;
+constexpr double kOverlap = 6.94, kOverlapWithBarriers = 2.52;
 /// The part of the instructions of a tile at the edges, beyond those of others, that a round of blocks waits for.
-constexpr double kWaitForEdges = 0.11;
+constexpr double kWaitForEdges = 0.157;
 /// A kernel's begin and end together take so many times as long as a block by itself.
-constexpr double kEnds = 2.65;
+constexpr double kEnds = 2.14;
 /// The part of the L2 cache in which arrays survive until the next kernel.
 constexpr double kL2Part = 0.117;
 /// Registers are given to warps in portions.

@@ -20,8 +20,8 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{1, 0.675, 60, 1}, kShared{0.527, 0.604, 46.9, 4.3}, kHybrid{0.353, 0.604, 59.2, 1},
-    kRegisters{0.674, 0.726, 107, 3.7};
+constexpr Simplified kStage{1, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kHybrid{0.323, 0.728, 54.2, 1},
+    kRegisters{0.741, 0.536, 118, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;

@@ -67,7 +67,7 @@ public:
         EXPECT_EQ(codegen::kernel::verify(program), std::vector<std::string>());
         programs_.push_back(std::move(program));
     }
-    void expect_reference() {
+    void expect_reference(const std::vector<std::map<std::string, std::int64_t>>& sizes = {{}}) {
         std::vector<codegen::Unit> units;
         for (const Program& program : programs_) units.push_back({&program.pipeline, &program.model});
         const std::string header = codegen::header("p.pipe", "p", units);
@@ -76,11 +76,13 @@ public:
         const DeviceLibrary library(header, "p.h", source);
         std::mt19937_64 rng(3);
         for (const ir::Pipeline& pipeline : compiled_.pipelines) {
-            const reference::Arguments arguments = random_arguments(pipeline, {}, Fill::Extreme, rng);
-            const auto expected = reference::run(pipeline, arguments);
-            for (const Layout layout : {Layout::Dense, Layout::Sparse}) {
-                const auto actual = run_device(library.info(pipeline.name), arguments, layout, 5);
-                EXPECT_EQ(difference(expected.at("o"), actual.at("o")), "") << pipeline.name;
+            for (const auto& size : sizes) {
+                const reference::Arguments arguments = random_arguments(pipeline, size, Fill::Extreme, rng);
+                const auto expected = reference::run(pipeline, arguments);
+                for (const Layout layout : {Layout::Dense, Layout::Sparse}) {
+                    const auto actual = run_device(library.info(pipeline.name), arguments, layout, 5);
+                    EXPECT_EQ(difference(expected.at("o"), actual.at("o")), "") << pipeline.name;
+                }
             }
         }
     }
@@ -275,6 +277,27 @@ TEST(CudaKernels, ShufflesOfEveryType) {
 }
 
 // Packs of 16 bytes go from global memory into shared memory, and from there back, those of the last lane first.
+// Of numbers up to 2^30 by what the host has prepared.
+TEST(CudaKernels, DivisionsAreExact) {
+    Programs programs(
+        "pipeline quotient(a: int32[D]) -> o: int32[32] { o(x) = x * 34636833 / D }\n"
+        "pipeline rest(a: int32[D]) -> o: int32[32] { o(x) = x * 34636833 % D }");
+    for (const BinaryOp op : {BinaryOp::Div, BinaryOp::Mod}) {
+        programs.add([&](Program& program) {
+            ir::Expr lane;
+            Kernel kernel = warp_kernel(program, lane);
+            const ir::VarId divisor = ir::new_variable(program.pipeline, "divisor");
+            kernel.arguments.push_back({divisor, ir::size_ref(0), 1, true});
+            const ir::Expr value = ir::binary(op, times(lane, number(34636833)), ir::variable(divisor, Type::Int32));
+            kernel.body.push_back({codegen::kernel::Store{kOutput, {lane}, {value}, nullptr}});
+            return kernel;
+        });
+    }
+    std::vector<std::map<std::string, std::int64_t>> sizes;
+    for (const std::int64_t divisor : {1, 2, 3, 5, 7, 31, 641, 1000, 65537, 1000003}) sizes.push_back({{"D", divisor}});
+    programs.expect_reference(sizes);
+}
+
 TEST(CudaKernels, PacksOfEveryTypeThroughSharedMemory) {
     std::string text;
     for (const Type type : kTypes) {

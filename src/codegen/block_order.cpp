@@ -109,7 +109,8 @@ std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body) {
     std::vector<ir::Expr> places(dims.size());
     ir::Expr block = build.special(kernel::Special::Id::BlockX);
     std::size_t i = 0;
-    if (order.size() > 1 && dims[order[0]].axis == 0 && !ir::as_int(count(order[0])) && has_edges(dims[order[0]])) {
+    if (ends_first && order.size() > 1 && dims[order[0]].axis == 0 && !ir::as_int(count(order[0])) &&
+        has_edges(dims[order[0]])) {
         // Rows of three or more have ends; where there are very many tiles, those are not worth it.
         const ir::Expr all = count(order[0]), one = constant(1), two = constant(2);
         const ir::Expr have_ends = both(ir::binary(BinaryOp::Gt, all, two),

@@ -55,6 +55,8 @@ public:
           sums_(space_.rewriter),
           factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
         space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
+        // nvcc 13.0 gives kernels that fetch ahead so few registers (32) that it spills what that takes.
+        space_.ends_first = shape.prefetch == 0;
     }
 
     /// Throws a Refusal.

@@ -188,8 +188,10 @@ void KernelWriter::write(const std::string& function, Density density) {
     }
     if (density == Density::Template) out_.add("template <bool dense>");
     const int threads = kernel_.block[0] * kernel_.block[1] * kernel_.block[2];
+    const std::string bounds =
+        kernel_.least_blocks > 0 ? fmt::format("{}, {}", threads, kernel_.least_blocks) : fmt::format("{}", threads);
     out_.open(
-        fmt::format("__global__ void __launch_bounds__({}) {}({})", threads, function, fmt::join(parameters, ", ")));
+        fmt::format("__global__ void __launch_bounds__({}) {}({})", bounds, function, fmt::join(parameters, ", ")));
     out_.line("wait_for_previous_kernel();");
     declare_shared();
     declare_specials();

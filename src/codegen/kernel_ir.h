@@ -147,6 +147,7 @@ struct Kernel {
     std::vector<std::string> comments;  ///< lines before it: the program's text that it computes
     Layout layout = Layout::Dense;
     std::array<int, 3> block{1, 1, 1};  ///< threads in x, y, z
+    std::int64_t least_blocks = 0;      ///< that a multiprocessor is to have registers for; 0: as the compiler likes
     /// How arrays in global memory are read that the kernel does not write.
     fusion::LoadCache load_cache = fusion::LoadCache::Default;
     /// Blocks in x, y, z: expressions over the sizes, evaluated in 64 bits; null is 1. Where one is below 1 there is

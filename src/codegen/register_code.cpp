@@ -18,6 +18,8 @@ namespace {
 
 /// Rows that are computed at a time at an edge.
 constexpr std::int64_t kEdgeRows = 2;
+/// What code may take of a lane's registers in any case, as estimated: it leaves a multiprocessor full of warps.
+constexpr std::int64_t kFewRegisters = 40;
 
 }  // namespace
 
@@ -58,9 +60,8 @@ ir::Expr RegisterCode::inside(const Member& m, const std::vector<ir::Expr>& at) 
         point[m.definition.dims[d].var] = at[d];
         if (m.alignment[d].dim < 0) continue;
         // Once for all points that lie there.
-        const poly::Interval& box = m.domain.box[d];
-        const ir::Expr lo = rewriter().instance(box.lo, {}), hi = rewriter().instance(box.hi, {});
-        ir::Expr& known = inside_[{at[d].get(), lo.get(), hi.get()}];
+        const poly::Interval box = box_of(m, d);
+        ir::Expr& known = inside_[{at[d].get(), box.lo.get(), box.hi.get()}];
         if (!known) {
             const std::string& dim = space_.name(m, d);
             const ir::Expr coordinate = builder().define(*body_, dim, with_bases(at[d]));
@@ -241,12 +242,14 @@ void RegisterCode::outputs(kernel::Body& body) {
     factors_.clear();
     inside_.clear();
     nearest_.clear();
+    ends_.clear();
     first_lane_ = end_lane_ = nullptr;
     moved_.clear();
     bases_.clear();
     base_of_.clear();
     reads_.clear();
     loaded_.clear();
+    edge_loads_.clear();
     kernel::Body computed;
     body_ = &computed;
     for (const Member& m : space_.members) {
@@ -258,6 +261,7 @@ void RegisterCode::outputs(kernel::Body& body) {
         computed = with_prefetch(space_, std::move(loaded), std::move(computed), shape_.prefetch);
     } else {
         for (RowLoad& row : loaded) add(body, std::move(row.load));
+        body.insert(body.end(), edge_loads_.begin(), edge_loads_.end());
     }
     body.insert(body.end(), computed.begin(), computed.end());
 }
@@ -281,8 +285,17 @@ kernel::Body RegisterCode::code(bool interior) {
             slice_rows_ = rows;
         }
     }
+    const kernel::Body before = *inner;
+    edge_loads_first_ = !interior;
     outputs(*inner);
-    registers_ = std::max(registers_, registers_at_once(space_.program.pipeline, body));
+    std::int64_t registers = registers_at_once(space_.program.pipeline, body);
+    if (edge_loads_first_ && registers > std::max(registers_, kFewRegisters)) {
+        edge_loads_first_ = false;
+        *inner = before;
+        outputs(*inner);
+        registers = registers_at_once(space_.program.pipeline, body);
+    }
+    registers_ = std::max(registers_, registers);
     return body;
 }
 

@@ -108,7 +108,6 @@ private:
     ir::Expr define_waiting(const std::string& name, const ir::Expr& value);
     ir::Expr whole(const ir::Expr& variable, const ir::Expr& value);
     ir::Expr formula(const Member& m, const std::vector<ir::Expr>& point);
-    std::vector<ir::Expr> nearest(const Member& m, const Offsets& offsets);
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
     Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
     [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
@@ -131,6 +130,30 @@ private:
     std::vector<Pack> packs(const std::vector<Element>& elements, std::int64_t most_bytes);
     std::vector<RowLoad> loads();
     [[nodiscard]] std::string name_of(ir::Source source) const;
+
+    // At the edges of the image (register_edges.cpp):
+    /// What a member's points are there, where some do not exist.
+    struct Ends {
+        ir::Expr value;                   ///< over the coordinates, and those that loads have
+        std::vector<ir::VarId> of_loads;  ///< by dimension, the latter; empty where they are the former
+        std::vector<bool> nearest;        ///< all that depends on the coordinate is the nearest point's
+        std::vector<bool> repeated;       ///< points beyond the domain have what the nearest point has
+        bool guarded;                     ///< what does not exist is not computed
+    };
+    /// How a value depends on a coordinate, other than by what it loads.
+    struct Uses {
+        bool members = false;  ///< it reads members there
+        bool others = false;   ///< beyond the domain it is not what it is at the nearest point
+    };
+    const Ends& ends(const Member& m);
+    ir::Expr with_loads_apart(const ir::Expr& value, const std::map<ir::VarId, ir::Expr>& coordinates);
+    Uses uses_of(const Member& m, std::size_t d, const ir::Expr& value);
+    std::vector<ir::Expr> nearest(const Member& m, const Offsets& offsets);
+    ir::Expr formula_at_edges(const Member& m, const Offsets& offsets);
+    Value edge_load(const ir::Expr& e);
+    ir::Expr without_clamps(const Member& p, std::size_t d, ir::Expr index);
+    poly::Interval box_of(const Member& m, std::size_t d);
+    [[nodiscard]] const Member* member_of(const ir::Expr& e) const;
 
     // Two small integers in a register (register_halves.cpp):
     struct Range {
@@ -187,6 +210,9 @@ private:
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
     std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
     std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_, nearest_;  ///< by coordinate and bounds
+    std::map<int, Ends> ends_;                                             ///< by stage
+    bool edge_loads_first_ = false;  ///< not each where it is used: that takes registers
+    kernel::Body edge_loads_;
     std::vector<ir::Expr> reads_;              ///< that the lane does at the start, in order
     std::map<const ir::Node*, Value> loaded_;  ///< what they give
 };

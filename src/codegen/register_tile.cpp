@@ -9,6 +9,7 @@
 
 #include "codegen/kernel_flow.h"
 #include "codegen/register_code.h"
+#include "codegen/register_pressure.h"
 #include "codegen/register_shape.h"
 
 namespace pipec::codegen {
@@ -111,8 +112,10 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             if (left + right > kWarp / 2) {
                 return fmt::format("{} of 32 lanes would serve their neighbours only", left + right);
             }
-            kernel::Kernel kernel =
-                RegisterCode(program, group, with_lanes(program, group, shape, left, right)).build();
+            RegisterCode code(program, group, with_lanes(program, group, shape, left, right));
+            kernel::Kernel kernel = code.build();
+            // What is fetched ahead lies in shared memory.
+            if (shape.prefetch == 0) kernel.least_blocks = blocks_for_registers(code.registers(), program, kernel);
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.
                 const Needs now = needs_of(program, kernel);

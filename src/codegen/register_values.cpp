@@ -29,12 +29,10 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {
         throw Refusal(fmt::format("a lane would compute more than {} points", kLargestTile));
     }
-    // Kernels that fetch rows ahead are to have few registers, and that many loads at a time take more.
-    const bool at_nearest = !interior_ && shape_.prefetch == 0 && space_.loads_everywhere(m);
-    Value value = half_range(m) ? half(m, offsets)
-                                : resolve(m, offsets, formula(m, at_nearest ? nearest(m, offsets) : place(m, offsets)));
-    if (!interior_ && !at_nearest) {
-        // Nothing is read for points that do not exist.
+    Value value = half_range(m)
+                      ? half(m, offsets)
+                      : resolve(m, offsets, interior_ ? formula(m, place(m, offsets)) : formula_at_edges(m, offsets));
+    if (!interior_ && ends(m).guarded) {
         if (const ir::Expr exists = inside(m, place(m, offsets))) {
             value.expr = ir::select(exists, value.expr, ir::constant(m.definition.type, 0));
         }
@@ -43,26 +41,12 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     return values_.emplace(key, value).first->second;
 }
 
-/// The point of the domain that is nearest to a place.
-std::vector<ir::Expr> RegisterCode::nearest(const Member& m, const Offsets& offsets) {
-    std::vector<ir::Expr> at = place(m, offsets);
-    for (std::size_t d = 0; d < at.size(); ++d) {
-        if (m.alignment[d].dim < 0) continue;
-        const poly::Interval& box = m.domain.box[d];
-        const ir::Expr lo = rewriter().instance(box.lo, {}), hi = rewriter().instance(box.hi, {});
-        ir::Expr& known = nearest_[{at[d].get(), lo.get(), hi.get()}];
-        if (!known) known = space_.nearest(bases_, m, d, with_bases(at[d]));
-        at[d] = known;
-    }
-    return at;
-}
-
-/// What a point's value is, over reads.
+/// What a point's value is in the interior, over reads.
 ir::Expr RegisterCode::formula(const Member& m, const std::vector<ir::Expr>& point) {
     Rewriter::Bindings bindings;
     for (std::size_t d = 0; d < point.size(); ++d) bindings[m.definition.dims[d].var] = point[d];
-    const ir::Expr value = rewriter().instance(interior_ ? m.interior.value : m.value, bindings);
-    return interior_ && space_.program.fast_math ? sums_.factored(value, unit_) : value;
+    const ir::Expr value = rewriter().instance(m.interior.value, bindings);
+    return space_.program.fast_math ? sums_.factored(value, unit_) : value;
 }
 
 /// A variable for a value.
@@ -109,7 +93,8 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
                space_.member(read->source.index) != nullptr;
     };
     std::set<const ir::Node*> certain;
-    if (interior_) {
+    const bool loads_ahead = interior_ || (edge_loads_first_ && !ends(m).of_loads.empty());
+    if (loads_ahead) {
         for (const ir::Expr& e : certain_reads({value})) certain.insert(e.get());
     }
     std::set<const ir::Node*> seen;
@@ -133,6 +118,8 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
                 use(e, *v);
             else
                 all_lanes_read(m, *read);
+        } else if (read != nullptr && certain.count(e.get()) > 0) {
+            use(e, edge_load(e));
         }
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {
@@ -261,9 +248,11 @@ Value RegisterCode::member_read(const Member& reader, const Offsets& from, const
     const Member& p = *space_.member(read.source.index);
     Offsets offsets(read.indices.size());
     std::vector<std::vector<std::int64_t>> open(read.indices.size());
+    std::vector<ir::Expr> indices = read.indices;
     std::int64_t count = 1;
-    for (std::size_t d = 0; d < read.indices.size(); ++d) {
-        if (auto sum = rewriter().linear(read.indices[d])) {
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+        indices[d] = without_clamps(p, d, indices[d]);
+        if (auto sum = rewriter().linear(indices[d])) {
             sum->add(origin(p, d), -1);
             if (sum->terms.empty()) {
                 offsets[d] = sum->constant;
@@ -277,7 +266,7 @@ Value RegisterCode::member_read(const Member& reader, const Offsets& from, const
                                       reader.definition.name, p.definition.name));
         }
     }
-    return choose(p, open, offsets, 0, read.indices);
+    return choose(p, open, offsets, 0, indices);
 }
 
 /// The value at one of the places, by comparing the indices with each.

@@ -202,13 +202,7 @@ bool TileSpace::loads_everywhere(const Member& m) {
         auto points = rewriter.linear(m.domain.box[d].hi);
         if (!lo || !points || rewriter.least(points->add(*lo, -1)) < 1) return false;
     }
-    bool loads = false, reads_members = false;
-    ir::for_each_node(m.value, [&](const ir::Expr& e) {
-        const auto* read = ir::as<ir::Read>(e);
-        if (read == nullptr) return;
-        (read->source.kind == ir::Source::Kind::Stage && member(read->source.index) ? reads_members : loads) = true;
-    });
-    return loads && !reads_members;
+    return true;
 }
 
 ir::Expr TileSpace::nearest(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& at) {

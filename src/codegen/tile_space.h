@@ -121,8 +121,7 @@ public:
     /// The point lies in the member's domain, as far as its box says so.
     ir::Expr inside(const Member& m, std::size_t dim, const ir::Expr& at);
     /// At the edges of the image lanes may load, for points of the member that do not exist, what the nearest one is
-    /// made of: without a branch for each point the loads of all are on their way at a time. Not where it reads
-    /// members, of which the tile may not have that point's, nor where it is not certain that there is a point at all.
+    /// made of. Not where there may be holes in the domain, nor where it is not certain that there is a point at all.
     bool loads_everywhere(const Member& m);
     /// Defines the coordinate in the member's domain that is nearest to `at`.
     ir::Expr nearest(kernel::Body& body, const Member& m, std::size_t dim, const ir::Expr& at);

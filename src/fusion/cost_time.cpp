@@ -25,7 +25,7 @@ constexpr double kL2BytesPerClock = 20.9;
 constexpr double kEnoughWarps = 1.16, kNarrow = 0.02, kGaps = 0.41;
 constexpr double kFewWarpsDram = 0.23, kFewWarpsL2 = 0.784;
 /// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.201, kFewWarpsL2AtOnce = 0.343, kL2AtOnce = 4.48;
+constexpr double kFewWarpsDramAtOnce = 0.12, kFewWarpsL2AtOnce = 0.343, kL2AtOnce = 3;
 /// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
 /// none, and loses more.
 constexpr double kReadAgain = 0.596, kPlanesReadAgain = 1.73;

@@ -110,7 +110,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
         bool any = false;
     };
     std::map<ir::Source, Edge> read_across;
-    std::map<ir::Source, Footprint> loaded;
+    std::map<ir::Source, Touched> loaded;
     std::map<ir::Source, int> element_bytes;
     std::map<ir::Source, double> lines;  // that a warp's elements of a row spread over
     std::vector<double> computed;
@@ -149,8 +149,7 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
                 continue;
             }
             const Footprint f = footprint(load, [&](std::size_t d) { return along(m, d); });
-            Footprint& known = loaded[load.source];
-            if (f.elements > known.elements || known.bytes == 0) known = f;
+            loaded[load.source].add(f);
             // Columns that are not adjacent in memory (one channel of interleaved ones): a warp reaches further.
             double apart = load.bytes;
             for (std::size_t i = 0; i < load.indices.size(); ++i) {
@@ -202,28 +201,33 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     if (values > 4096) return std::nullopt;  // register_values.cpp
     // Accesses of a lane that are longer than the widest one leave gaps between lanes.
     double longest = 0;
-    for (const auto& [source, f] : loaded) longest = std::max(longest, f.elements / f.rows * element_bytes[source]);
+    for (const auto& [source, touched] : loaded) {
+        for (const Footprint& f : touched.boxes())
+            longest = std::max(longest, f.elements / f.rows * element_bytes[source]);
+    }
     work.access_bytes = static_cast<int>(std::min(16.0, longest));
     work.gaps = std::max(1.0, columns * widths(facts).least / 16);
     // Input rows are loaded before anything else.
     double registers = 0;
-    for (const auto& [source, f] : loaded) {
-        const double bytes = f.elements * element_bytes[source];
-        registers += bytes / 4;
-        const double accesses = std::max(f.rows, std::ceil(bytes / 16));
-        work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
-        work.loads += accesses;
-        // Single elements, or whole words: then as many lines as there are bytes.
-        const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
-        const double reach = std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
-        work.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
+    for (const auto& [source, touched] : loaded) {
+        for (const Footprint& f : touched.boxes()) {
+            const double bytes = f.elements * element_bytes[source];
+            registers += bytes / 4;
+            const double accesses = std::max(f.rows, std::ceil(bytes / 16));
+            work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
+            work.loads += accesses;
+            // Single elements, or whole words: then as many lines as there are bytes.
+            const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
+            const double reach = std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
+            work.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
+        }
     }
     for (const auto& [source, edge] : read_across) {
         const double across = edge.hi - edge.lo;
         if (across <= 0) continue;
         double rows = 0;
         if (const auto found = loaded.find(source); found != loaded.end()) {
-            rows = found->second.rows;
+            for (const Footprint& f : found->second.boxes()) rows += f.rows;
         } else if (source.kind == ir::Source::Kind::Stage) {
             const std::size_t p = facts.group.position(source.index);
             rows = 1;

@@ -112,9 +112,19 @@ double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
     return 1 - inner;
 }
 
+void Touched::add(const Footprint& f) {
+    // Where one is at a fixed place and the other goes with the tile, the latter has it if it has all that there is.
+    const auto has = [](const Footprint& a, const Footprint& b) {
+        return a.bytes >= b.bytes && ((a.fixed ^ b.fixed) & ~a.whole) == 0;
+    };
+    if (std::any_of(boxes_.begin(), boxes_.end(), [&](const Footprint& other) { return has(other, f); })) return;
+    std::erase_if(boxes_, [&](const Footprint& other) { return has(f, other); });
+    boxes_.push_back(f);
+}
+
 double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, double columns,
                   bool planes_together, const TimesAsked& times) {
-    std::map<ir::Source, double> loaded;
+    std::map<ir::Source, Touched> loaded;
     double bytes = 0, owned = 1;  // owned: the tile's part of all points
     for (std::size_t g = 0; g < cuts.size(); ++g) {
         owned *= static_cast<double>(cuts[g].size) / static_cast<double>(std::max(cuts[g].size, facts.extents[g]));
@@ -123,7 +133,7 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
         const auto along = [&](std::size_t d) { return extent(facts, cuts, m, d); };
         for (const Load* load : global_loads(facts, m)) {
             // No more than what is read, however far apart (tables, mirrored borders).
-            const Footprint f = footprint(*load, along);
+            Footprint f = footprint(*load, along);
             const double most = computed[m] * load->reads * load->bytes * 2;
             const double asked = f.known ? std::min(f.bytes * (times ? times(m, *load) : 1), most) : most;
             if (!facts.stages[m].pure) {  // what is gathered: by the tile's part of all points, and a little around it
@@ -134,14 +144,17 @@ double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<d
                 bytes += std::min(asked, all) * (times ? times(m, *load) : 1);
                 continue;
             }
-            loaded[load->source] = std::max(loaded[load->source], asked);
+            f.bytes = asked;
+            loaded[load->source].add(f);
         }
         if (facts.live[m]) {
             bytes += static_cast<double>(facts.stages[m].points) * facts.stages[m].bytes * owned *
                      scattered(facts, cuts, m, columns, planes_together);
         }
     }
-    for (const auto& [source, asked] : loaded) bytes += asked;
+    for (const auto& [source, touched] : loaded) {
+        for (const Footprint& f : touched.boxes()) bytes += f.bytes;
+    }
     return bytes;
 }
 

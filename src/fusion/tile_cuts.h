@@ -61,6 +61,8 @@ struct Footprint {
     double elements = 1, bytes = 0;
     double rows = 1;  ///< runs of elements that lie one after the other
     bool known = true;
+    unsigned fixed = 0;  ///< bit i: the index i follows no dimension of the reader
+    unsigned whole = 0;  ///< bit i: all of the source is read in it
 };
 
 template <class PointsAlong>
@@ -77,6 +79,8 @@ Footprint footprint(const Load& load, const PointsAlong& points_along) {
         const double n = r->dim < 0 ? std::min(all, static_cast<double>(r->hi - r->lo + 1))
                                     : touched(*r, points_along(static_cast<std::size_t>(r->dim)), load.extents[i]);
         f.elements *= n;
+        if (r->dim < 0) f.fixed |= 1U << i;
+        if (n >= all) f.whole |= 1U << i;
         if (i > 0 && !whole) f.rows *= n;
         whole = whole && n >= all;
     }
@@ -84,6 +88,17 @@ Footprint footprint(const Load& load, const PointsAlong& points_along) {
     f.bytes = f.rows * (ceil_to(run, kSectorBytes) + kSectorBytes / 2.0);
     return f;
 }
+
+/// What the readers in a tile touch of one source: the largest box of those that lie alike, each by itself that does
+/// not (the plane of a mask beside the tile's own ones), unless another one has it.
+class Touched {
+public:
+    void add(const Footprint& f);
+    [[nodiscard]] const std::vector<Footprint>& boxes() const { return boxes_; }
+
+private:
+    std::vector<Footprint> boxes_;
+};
 
 /// How many times a tile asks for what a member loads, on average.
 using TimesAsked = std::function<double(std::size_t m, const Load& load)>;

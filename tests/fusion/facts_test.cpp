@@ -148,6 +148,23 @@ pipeline p(img: float32[R, C], table: float32[2, 12]) -> out: float32[2, R, C] {
     EXPECT_EQ(patch_work(*p.facts, 1, axes, 4, 2).inner, 8);
 }
 
+// A plane that all planes are multiplied with comes beside each of them, unless a tile has all planes.
+TEST(Facts, APlaneThatAllReadIsLoadedBesideTheTilesOwn) {
+    const Grouped p(R"(
+pipeline p(img: float32[4, R, C]) -> out: float32[4, R, C] {
+    out(c, x, y) = img(c, x, y) * img(3, x, y)
+})",
+                    {});
+    GroupSchedule schedule;
+    schedule.stages = {"out"};
+    schedule.strategy = Strategy::RegisterTile;
+    schedule.block = {32, 4, 1};
+    schedule.tile = {4, 2, 1};
+    EXPECT_EQ(tile_work(*p.facts, schedule)->loads, 4);
+    schedule.tile = {4, 2, 4};
+    EXPECT_EQ(tile_work(*p.facts, schedule)->loads, 8);
+}
+
 TEST(Facts, RegistersGrowWithWhatIsHeldAtOnce) {
     const auto registers = [](const char* value) {
         const std::string text = std::string(

@@ -154,7 +154,7 @@ TEST(Facts, APlaneThatAllReadIsLoadedBesideTheTilesOwn) {
 pipeline p(img: float32[4, R, C]) -> out: float32[4, R, C] {
     out(c, x, y) = img(c, x, y) * img(3, x, y)
 })",
-                    {});
+                    {"out"});
     GroupSchedule schedule;
     schedule.stages = {"out"};
     schedule.strategy = Strategy::RegisterTile;

@@ -20,10 +20,10 @@ constexpr std::int64_t kFewest = 56;
 constexpr std::int64_t kLess = 6;
 /// Of fewer there would be more blocks than some multiprocessors have threads for; of more there are too few.
 constexpr std::int64_t kLeast = 64, kMost = 128;
-/// Divisions and roots of floats that are rounded as IEEE 754 says are functions in their rarer cases.
-constexpr std::int64_t kFunction = 20;
+/// Divisions and roots of floats are sequences with values of their own.
+constexpr std::int64_t kSequence = 20;
 
-bool calls_functions(const kernel::Body& body) {
+bool has_sequences(const kernel::Body& body) {
     bool found = false;
     kernel::for_each_stmt(body, [&](const kernel::Stmt& stmt) {
         for (const ir::Expr& root : kernel::expressions(stmt)) {
@@ -41,10 +41,10 @@ bool calls_functions(const kernel::Body& body) {
 
 }  // namespace
 
-std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Program& program, const kernel::Kernel& kernel) {
+std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Kernel& kernel) {
     if (at_once < kFewest) return 0;
     std::int64_t registers = at_once - kLess;
-    if (!program.fast_math && calls_functions(kernel.body)) registers += kFunction;
+    if (has_sequences(kernel.body)) registers += kSequence;
     registers = (std::max(registers, kLeast) + kGranule - 1) / kGranule * kGranule;
     if (registers > kMost) return 0;
     return kOfMultiprocessor / (std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2] * registers);

@@ -62,13 +62,16 @@ const RegisterCode::Ends& RegisterCode::ends(const Member& m) {
         if (!ends.value) ends.of_loads.clear(), ends.value = m.value;
     }
     if (!ends.of_loads.empty()) {
+        bool all_nearest = true;
         for (std::size_t d = 0; d < rank; ++d) {
             if (m.alignment[d].dim < 0) continue;
             const Uses uses = uses_of(m, d, ends.value);
             ends.nearest[d] = !uses.members;
             ends.repeated[d] = !uses.others;
+            all_nearest = all_nearest && ends.nearest[d];
         }
-        ends.guarded = contains(ends.value, may_fail);
+        ends.guarded = !all_nearest && contains(ends.value, may_fail);
+        if (ends.guarded) ends.repeated.assign(rank, false);
     }
     return ends_.emplace(m.stage, std::move(ends)).first->second;
 }

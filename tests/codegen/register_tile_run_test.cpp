@@ -49,6 +49,16 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"soft", "out"},
      {4, 4, 1}},
+    // Divisions that might be by 0 where no point is, with their edge repeated.
+    {"Quotients",
+     R"(pipeline p(img: int32[R, C], by: int32[R, C]) -> out: int32[R, C] {
+    ratio(x, y) = img(x, y) / max(by(x, y), 1)
+    again(x, y) = img(x, y) / max(ratio(x, max(y - 1, 0)) + ratio(x, min(y + 1, C - 1)), 1)
+    out(x, y) = again(max(x - 1, 0), y) + again(min(x + 1, R - 1), max(y - 1, 0))
+})",
+     {},
+     {"ratio", "again", "out"},
+     {2, 2, 1}},
     // Which array is read depends on the place: a point that does not exist must not ask the wrong one.
     {"PlacesChoose",
      R"(pipeline p(img: float32[R, C], far: float32[R, (C + 1) / 2]) -> out: float32[R, C] {

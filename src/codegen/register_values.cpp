@@ -88,10 +88,6 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         replaced[e.get()] = v.expr;
         reach.add(v.reach, 0);
     };
-    const auto is_member = [&](const ir::Read* read) {
-        return read != nullptr && read->source.kind == ir::Source::Kind::Stage &&
-               space_.member(read->source.index) != nullptr;
-    };
     std::set<const ir::Node*> certain;
     const bool loads_ahead = interior_ || (edge_loads_first_ && !ends(m).of_loads.empty());
     if (loads_ahead) {
@@ -102,7 +98,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         if (!seen.insert(e.get()).second) return;
         const ColumnSums::Sum* sum = e == value ? nullptr : sums_.find(e);
         const auto known = [&](const ir::Expr& read) {
-            return certain.count(read.get()) > 0 || is_member(ir::as<ir::Read>(read));
+            return certain.count(read.get()) > 0 || member_of(read) != nullptr;
         };
         if (sum != nullptr && std::all_of(sum->reads.begin(), sum->reads.end(), known)) {
             use(e, column_sum(m, offsets, e));
@@ -110,7 +106,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         }
         for (const ir::Expr& operand : ir::children(e)) visit(operand);
         const auto* read = ir::as<ir::Read>(e);
-        if (is_member(read)) {
+        if (member_of(e) != nullptr) {
             use(e, member_read(m, offsets, *read));
         } else if (read != nullptr && interior_) {
             const auto v = certain.count(e.get()) > 0 ? input_read(e) : std::nullopt;
@@ -123,7 +119,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         }
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {
-            if (!is_member(ir::as<ir::Read>(inner))) return;
+            if (member_of(inner) == nullptr) return;
             throw Refusal(
                 fmt::format("`{}` reads `{}` in a loop", m.definition.name, name_of(ir::as<ir::Read>(inner)->source)));
         });

@@ -114,8 +114,10 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             }
             RegisterCode code(program, group, with_lanes(program, group, shape, left, right));
             kernel::Kernel kernel = code.build();
-            // What is fetched ahead lies in shared memory.
-            if (shape.prefetch == 0) kernel.least_blocks = blocks_for_registers(code.registers(), kernel);
+            // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
+            // which the estimate knows nothing (nvcc spilled some).
+            if (shape.prefetch == 0 && shape.load_bytes == 16 && shape.store_bytes == 16)
+                kernel.least_blocks = blocks_for_registers(code.registers(), kernel);
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.
                 const Needs now = needs_of(program, kernel);

@@ -12,7 +12,7 @@ namespace pipec::codegen {
 /// begins early, for the tiles of blur, unsharp masking and Harris corners.
 std::int64_t registers_at_once(const ir::Pipeline& pipeline, const kernel::Body& body);
 
-/// How many blocks of `threads` threads a multiprocessor is to have room for, so that nvcc gives a thread as many
+/// How many of the kernel's blocks a multiprocessor is to have room for, so that nvcc gives a thread as many
 /// registers as straight-line code needs that first loads all that it reads; `at_once` of them by the estimate above.
 /// Left to itself, nvcc takes fewer and loads later, one value after another: reductions of images by two took 1.2
 /// times as long on an H200. 0: nvcc may choose, which is as good where few registers are needed.

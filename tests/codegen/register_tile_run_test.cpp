@@ -172,6 +172,29 @@ TEST(RegisterTileEdges, ClampsMeanThePointItself) {
     EXPECT_EQ(choices_at_edges(text), 5 * 4) << text;
 }
 
+// nvcc is asked to keep registers for what is loaded first: where that is much, and in the kernel for 16 bytes only.
+TEST(RegisterTileRegisters, AreKeptForWhatIsLoadedFirst) {
+    fusion::GroupSchedule group;
+    group.stages = {"out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 4, 1};
+    const auto limits = [&](int rows) {
+        group.tile = {4, rows, 1};
+        const std::string text = to_string(lowered(R"(pipeline p(img: float32[R + 8, C]) -> out: float32[R, C] {
+            out(x, y) = img(x, y) + img(x + 8, y)
+        })",
+                                                   group));
+        int count = 0;
+        for (std::size_t at = text.find("registers for "); at != std::string::npos;
+             at = text.find("registers for ", at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    EXPECT_EQ(limits(1), 0);
+    EXPECT_EQ(limits(9), 1);
+}
+
 // At the edges loads stand in no branch of their point, so that all of them are on their way at a time.
 TEST(RegisterTileEdges, LoadWithoutBranches) {
     fusion::GroupSchedule group;

@@ -104,11 +104,13 @@ private:
         return any;
     }
 
-    /// Stages in memory that could be repeated instead, and stages inside of their readers that are made of much.
+    /// Stages that could be repeated instead: in memory, or read by several stages, which they keep in one group. And
+    /// stages inside of their readers that are made of much.
     [[nodiscard]] std::vector<std::string> movable(const Plan& plan) const {
         const ir::Pipeline& left = plan.variant->pipeline();
         std::map<std::string, std::size_t> group_of;
         std::set<std::string> stored;
+        std::map<std::string, int> readers;
         for (std::size_t g = 0; g < plan.grouping.groups.size(); ++g) {
             for (const int s : plan.grouping.groups[g]) group_of[left.stages[static_cast<std::size_t>(s)].name] = g;
         }
@@ -116,6 +118,7 @@ private:
             for (const int source : plan.variant->graph()[s]) {
                 const std::string& name = left.stages[static_cast<std::size_t>(source)].name;
                 if (group_of.at(name) != group_of.at(left.stages[s].name)) stored.insert(name);
+                ++readers[name];
             }
         }
         std::vector<int> inside;
@@ -129,8 +132,8 @@ private:
             const std::string& name = pipeline_.stages[s].name;
             const bool is_inside = std::binary_search(inside.begin(), inside.end(), static_cast<int>(s));
             const bool may_repeat = std::binary_search(repeatable.begin(), repeatable.end(), static_cast<int>(s));
-            if (is_inside ? sources[s].read.size() >= kManySources : may_repeat && stored.count(name) > 0)
-                result.push_back(name);
+            const bool in_the_way = stored.count(name) > 0 || readers[name] > 1;
+            if (is_inside ? sources[s].read.size() >= kManySources : may_repeat && in_the_way) result.push_back(name);
         }
         return result;
     }

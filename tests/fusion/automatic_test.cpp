@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -130,23 +132,34 @@ TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
     }
 }
 
-/// Each stage in a kernel of its own, which costs what its arrays say.
-std::vector<std::string> inlined_by(const std::string& text, double (*cost_of_arrays)(std::size_t)) {
+/// What is inside of its readers where a group of so many stages costs this; a stage by itself counts the arrays that
+/// it reads.
+std::vector<std::string> inlined_by(const std::string& text,
+                                    std::optional<double> (*cost_of)(std::size_t stages, std::size_t arrays)) {
     SourceManager sources;
     const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
     EXPECT_EQ(render_text(compiled.diags, sources), "");
-    const CostModel model = [cost_of_arrays](const ir::Pipeline& pipeline, const GroupFacts& facts,
-                                             const std::vector<Strategy>&) -> std::vector<GroupChoice> {
-        if (facts.group.stages.size() > 1) return {};
+    const CostModel model = [cost_of](const ir::Pipeline& pipeline, const GroupFacts& facts,
+                                      const std::vector<Strategy>&) -> std::vector<GroupChoice> {
         std::set<ir::Source> arrays;
         for (const Load* load : global_loads(facts, 0)) arrays.insert(load->source);
-        GroupSchedule by_itself;
-        by_itself.stages = {pipeline.stages[static_cast<std::size_t>(facts.group.stages.front())].name};
-        return {{cost_of_arrays(arrays.size()), by_itself}};
+        const std::optional<double> cost = cost_of(facts.group.stages.size(), arrays.size());
+        if (!cost) return {};
+        GroupSchedule schedule;
+        for (const int s : facts.group.stages) {
+            schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
+        }
+        return {{*cost, schedule}};
     };
     FusionOptions options;
     options.chooses_storage = true;
     return fuse(compiled.pipelines.at(0), compiled.models.at(0), model, nullptr, options).schedule.inlined;
+}
+
+/// Each stage in a kernel of its own, which costs what its arrays say.
+template <int one, int each>
+std::optional<double> by_arrays(std::size_t stages, std::size_t arrays) {
+    return stages > 1 ? std::nullopt : std::optional(one + each * std::pow(static_cast<double>(arrays), 2));
 }
 
 TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
@@ -156,9 +169,22 @@ TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
     a(x, y) = w(x, y) + w(x + 1, y)
     b(x, y) = w(x, y) * w(x, y + 1)
 })";
-    EXPECT_EQ(inlined_by(text, [](std::size_t arrays) { return 1.0 + static_cast<double>(arrays); }),
-              std::vector<std::string>{"w"});
-    EXPECT_EQ(inlined_by(text, [](std::size_t) { return 0.0; }), std::vector<std::string>{});
+    EXPECT_EQ(inlined_by(text, by_arrays<1, 1>), std::vector<std::string>{"w"});
+    EXPECT_EQ(inlined_by(text, by_arrays<0, 0>), std::vector<std::string>{});
+}
+
+TEST(Storage, WhatKeepsItsReadersInOneGroupIsRepeatedWhereThatIsCheaper) {
+    // One kernel of all three costs less than three; two, each of which computes `w` for itself, cost less again.
+    const std::string text = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: float32[R, C], b: float32[R, C] {
+    w(x, y) = img(x, y) * img(x + 1, y + 1)
+    a(x, y) = w(x, y) + w(x + 1, y)
+    b(x, y) = w(x, y) * w(x, y + 1)
+})";
+    const auto cost = [](std::size_t stages, std::size_t) -> std::optional<double> {
+        if (stages == 2) return std::nullopt;
+        return stages == 1 ? 2 : 5;
+    };
+    EXPECT_EQ(inlined_by(text, cost), std::vector<std::string>{"w"});
 }
 
 TEST(Storage, WhatIsMadeOfManyArraysIsStoredWhereThatIsCheaper) {
@@ -169,9 +195,8 @@ TEST(Storage, WhatIsMadeOfManyArraysIsStoredWhereThatIsCheaper) {
     n(x, y) = d(x, y) * 2
     out(x, y) = m(x, y) + n(x, y)
 })";
-    const auto square = [](std::size_t arrays) { return static_cast<double>(arrays * arrays); };
-    EXPECT_EQ(inlined_by(text, square), std::vector<std::string>{"n"});
-    EXPECT_EQ(inlined_by(text, [](std::size_t) { return 1.0; }), (std::vector<std::string>{"m", "n"}));
+    EXPECT_EQ(inlined_by(text, by_arrays<0, 1>), std::vector<std::string>{"n"});
+    EXPECT_EQ(inlined_by(text, by_arrays<1, 0>), (std::vector<std::string>{"m", "n"}));
 }
 
 /// Seconds that automatic fusion of the only pipeline of a text takes.

@@ -16,7 +16,7 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Rows that are computed at a time at an edge.
+/// Rows of a slice, at an edge where registers are few.
 constexpr std::int64_t kEdgeRows = 2;
 /// What code may take of a lane's registers in any case, as estimated: it leaves a multiprocessor full of warps.
 constexpr std::int64_t kFewRegisters = 40;
@@ -266,6 +266,15 @@ void RegisterCode::outputs(kernel::Body& body) {
     body.insert(body.end(), computed.begin(), computed.end());
 }
 
+/// Rows of a tile, in group coordinates, and those of them that are computed at a time where registers are few.
+std::pair<std::int64_t, std::int64_t> RegisterCode::rows_and_slice() const {
+    if (!shape_.row_dim) return {1, 1};
+    const std::int64_t all = shape_.cuts[*shape_.row_dim].size;
+    const std::int64_t unit = poly::tile_unit(space_.group, static_cast<int>(*shape_.row_dim));
+    const std::int64_t slice = (kEdgeRows + unit - 1) / unit * unit;
+    return {all, all % slice == 0 ? slice : unit};
+}
+
 kernel::Body RegisterCode::code(bool interior) {
     interior_ = interior;
     kernel::Body body;
@@ -273,27 +282,32 @@ kernel::Body RegisterCode::code(bool interior) {
     if (shape_.left > 0) unit = difference(unit, constant(shape_.left));
     const std::int64_t units = kernel::kVariableLimit / (shape_.columns / finest_scale(space_.group, shape_.lane_dim));
     unit_ = builder().define(body, "unit", unit, -units, 1, units);
-    slice_ = nullptr;
-    slice_rows_ = shape_.row_dim ? shape_.cuts[*shape_.row_dim].size : 1;
-    kernel::Body* inner = &body;
-    if (!interior && shape_.row_dim) {
-        const std::int64_t unit_rows = poly::tile_unit(space_.group, static_cast<int>(*shape_.row_dim));
-        std::int64_t rows = (kEdgeRows + unit_rows - 1) / unit_rows * unit_rows;
-        if (slice_rows_ % rows != 0) rows = unit_rows;
-        if (rows < slice_rows_) {
-            inner = &builder().loop(body, "slice", constant(0), constant(slice_rows_ / rows), constant(1), slice_);
-            slice_rows_ = rows;
-        }
-    }
-    const kernel::Body before = *inner;
-    edge_loads_first_ = !interior;
-    outputs(*inner);
-    std::int64_t registers = registers_at_once(space_.program.pipeline, body);
-    if (edge_loads_first_ && registers > std::max(registers_, kFewRegisters)) {
-        edge_loads_first_ = false;
-        *inner = before;
+    // Of the ways to write the code at the edges, the first that takes no more registers than the interior does, or the
+    // last. Loads that wait for each other cost more than rows that slices compute again.
+    struct Way {
+        std::int64_t rows;
+        bool loads_first;
+        bool operator==(const Way&) const = default;
+    };
+    const auto [rows, slice] = rows_and_slice();
+    std::vector<Way> ways{{rows, true}, {slice, true}, {rows, false}, {slice, false}};
+    // (What is fetched ahead is to save registers, and none of it counts.)
+    if (shape_.prefetch > 0) ways = {{slice, true}, {slice, false}};
+    if (interior) ways = {{rows, false}};
+    ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
+    const kernel::Body before = body;
+    std::int64_t registers = 0;
+    for (const Way& way : ways) {
+        body = before;
+        edge_loads_first_ = way.loads_first;
+        slice_rows_ = way.rows;
+        slice_ = nullptr;
+        kernel::Body* inner = &body;
+        if (way.rows < rows)
+            inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
         outputs(*inner);
         registers = registers_at_once(space_.program.pipeline, body);
+        if (registers <= std::max(registers_, kFewRegisters)) break;
     }
     registers_ = std::max(registers_, registers);
     return body;

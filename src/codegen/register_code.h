@@ -3,8 +3,8 @@
 // inputs are read once by the lane whose columns they are, and fetched in the same way. The outermost lanes of a warp
 // compute for their neighbours only and store nothing.
 //
-// At the edges of the image the same is done for a few rows at a time, with guarded values: registers and code stay
-// small where speed does not count. There an index of a stage may not be at a constant distance (a clamp at the
+// At the edges of the image the same is done with guarded values; where that takes more registers than the interior
+// does, for a few rows at a time. There an index of a stage may not be at a constant distance (a clamp at the
 // boundary); the value is then selected among all that it can be.
 #pragma once
 
@@ -95,6 +95,7 @@ private:
     }
     [[nodiscard]] std::string name(const Member& m, const Offsets& offsets) const;
 
+    [[nodiscard]] std::pair<std::int64_t, std::int64_t> rows_and_slice() const;
     kernel::Body code(bool interior);
     void outputs(kernel::Body& body);
     void store_rows(kernel::Body& body, const Member& m);

@@ -195,6 +195,25 @@ TEST(RegisterTileRegisters, AreKeptForWhatIsLoadedFirst) {
     EXPECT_EQ(limits(9), 1);
 }
 
+// At the edges all rows of a tile are computed at a time where that takes few registers, otherwise two.
+TEST(RegisterTileEdges, AreCutIntoSlicesWhereRegistersAreFew) {
+    fusion::GroupSchedule group;
+    group.stages = {"down", "across"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 1, 1};
+    const auto has_slices = [&](int columns, int rows) {
+        group.tile = {columns, rows, 1};
+        const std::string text = to_string(lowered(R"(pipeline p(img: float32[R, C]) -> across: float32[R - 2, C - 2] {
+            down(x in 0..R - 2, y) = img(x, y) + img(x + 2, y)
+            across(x, y) = down(x, y) + down(x, y + 2)
+        })",
+                                                   group));
+        return text.find("slice") != std::string::npos;
+    };
+    EXPECT_FALSE(has_slices(1, 4));
+    EXPECT_TRUE(has_slices(4, 16));
+}
+
 // At the edges loads stand in no branch of their point, so that all of them are on their way at a time.
 TEST(RegisterTileEdges, LoadWithoutBranches) {
     fusion::GroupSchedule group;

@@ -11,8 +11,6 @@ namespace pipec::codegen {
 
 namespace {
 
-/// A dimension of the group with no more points lies in every lane as a whole.
-constexpr std::int64_t kShortExtent = 8;
 constexpr std::int64_t kSectorBytes = 32;
 
 /// The greatest number of points that some members have in a group dimension, in group coordinates; none where it
@@ -80,8 +78,8 @@ RegisterShape register_shape(const kernel::Program& program, const poly::Group& 
         const std::int64_t unit = poly::tile_unit(group, g);
         // So do planes that one tile has all of, as far as they are stored: no tile begins at any other.
         const bool planes = has_lanes || g == 0;
-        const std::int64_t most = !planes     ? kShortExtent
-                                  : axis == 2 ? std::min<std::int64_t>(schedule.tile[2], kShortExtent)
+        const std::int64_t most = !planes     ? fusion::kShortExtent
+                                  : axis == 2 ? std::min<std::int64_t>(schedule.tile[2], fusion::kShortExtent)
                                               : 0;
         const auto end = constant_end(program, group, g, planes ? group.live_outs : group.stages);
         if (end && *end <= most) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "fusion/march.h"
+#include "fusion/tile_cuts.h"
 #include "support/integers.h"
 
 namespace pipec::driver::explain {
@@ -11,11 +12,8 @@ namespace {
 
 using fusion::GroupFacts;
 using fusion::GroupSchedule;
+using fusion::kWarp;
 using fusion::Strategy;
-
-constexpr int kWarp = 32;
-/// A dimension with no more points lies in every lane of a register tile as a whole (codegen/register_shape.cpp).
-constexpr std::int64_t kShortExtent = 8;
 
 std::int64_t round_up(std::int64_t a, std::int64_t unit) {
     return ceil_quotient(a, unit) * unit;
@@ -65,28 +63,20 @@ poly::Distance reach_of_reads(const GroupFacts& facts, std::size_t dim) {
 /// Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp. Code generation may
 /// leave out more of them, so that strips begin with sectors of memory.
 void cut_register_tile(const GroupFacts& facts, GroupReport& report) {
-    const std::size_t rank = facts.extents.size();
-    report.tile.assign(rank, 1);
-    std::size_t axis = 0;
-    std::optional<std::size_t> lane_dim;
-    for (std::size_t g = rank; g-- > 0;) {
-        report.tile[g] = facts.units[g];
-        if (!lane_dim && g > 0 && facts.extents[g] <= kShortExtent) {
-            report.tile[g] = round_up(facts.extents[g], facts.units[g]);
-            continue;
-        }
-        if (axis > 2) continue;
-        report.tile[g] = round_up(report.schedule.tile[axis], facts.units[g]);
-        if (axis == 0) lane_dim = g;
-        ++axis;
+    const auto cut = fusion::register_cuts(facts, report.schedule);
+    report.tile.assign(facts.extents.size(), 1);
+    if (cut) {
+        std::transform(cut->cuts.begin(), cut->cuts.end(), report.tile.begin(),
+                       [](const fusion::Cut& c) { return c.size; });
     }
     report.warp_tile = report.tile;
-    if (!lane_dim) return;
-    const std::int64_t columns = report.tile[*lane_dim];
-    const poly::Distance reach = reach_of_reads(facts, *lane_dim);
+    if (!cut) return;
+    const std::size_t lanes = cut->lane_dim;
+    const std::int64_t columns = report.tile[lanes];
+    const poly::Distance reach = reach_of_reads(facts, lanes);
     const std::int64_t idle = ceil_quotient(-reach.lo, columns) + ceil_quotient(reach.hi, columns);
-    report.tile[*lane_dim] = columns * std::max<std::int64_t>(1, kWarp - idle);
-    report.warp_tile[*lane_dim] = columns * kWarp;
+    report.tile[lanes] = columns * std::max<std::int64_t>(1, kWarp - idle);
+    report.warp_tile[lanes] = columns * kWarp;
 }
 
 std::int64_t tiles_along(const GroupFacts& facts, const GroupReport& report, std::size_t dim) {

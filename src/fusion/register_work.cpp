@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "fusion/tile_cuts.h"
+#include "support/integers.h"
 
 namespace pipec::fusion {
 
@@ -15,239 +17,273 @@ namespace {
 constexpr double kOwnRegisters = 23, kLoadedRegisters = 0.32, kWindowRegisters = 0.46, kValueRegisters = 0.13;
 /// nvcc takes up to half as many again, and then spills.
 constexpr double kMostRegisters = 125;
+/// Points of a lane, at most (codegen/register_values.cpp).
+constexpr double kMostValues = 4096;
 
-}  // namespace
+/// Columns of an array, in group coordinates, or of a producer.
+struct Columns {
+    double lo = 0, hi = 0;
+};
 
-std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& s) {
-    if (s.block[0] % kWarp != 0) return std::nullopt;
-    TileWork work;
-    work.threads_per_block = s.block[0] * s.block[1] * s.block[2];
-    const std::size_t rank = facts.extents.size();
-    if (rank == 0) return std::nullopt;
-    Cuts cuts(rank);
-    std::size_t lane_dim = 0;
-    int axis = 0;
-    bool has_lanes = false;
-    for (std::size_t g = rank; g-- > 0;) {
-        const std::int64_t unit = facts.units[g];
-        Cut& cut = cuts[g];
-        cut.size = unit;
-        if (!has_lanes && g > 0 && facts.extents[g] <= kShortExtent) {
-            cut.size = (facts.extents[g] + unit - 1) / unit * unit;
-            continue;
-        }
-        if (axis > 2) continue;
-        const int points = s.tile[static_cast<std::size_t>(axis)];
-        cut.teams = axis == 0 ? s.block[0] / kWarp : s.block[static_cast<std::size_t>(axis)];
-        if (axis == 0) {
-            has_lanes = true;
-            lane_dim = g;
-            if (points % unit != 0) return std::nullopt;
-            cut.size = points;
-        } else {
-            cut.size = (points + unit - 1) / unit * unit;
-        }
-        ++axis;
+void extend(std::map<ir::Source, Columns>& all, ir::Source source, double lo, double hi) {
+    Columns& of = all.try_emplace(source, Columns{lo, hi}).first->second;
+    of = {std::min(of.lo, lo), std::max(of.hi, hi)};
+}
+
+class RegisterWork {
+public:
+    RegisterWork(const GroupFacts& facts, const GroupSchedule& schedule, RegisterCuts cut)
+        : facts_(facts),
+          cuts_(std::move(cut.cuts)),
+          lane_dim_(cut.lane_dim),
+          columns_(static_cast<double>(cuts_[lane_dim_].size)) {
+        work_.threads_per_block = schedule.block[0] * schedule.block[1] * schedule.block[2];
     }
-    for (; axis < 3; ++axis) {
-        if (s.block[static_cast<std::size_t>(axis)] > 1) return std::nullopt;
+
+    std::optional<TileWork> counted() {
+        if (!share_lanes()) return std::nullopt;
+        for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
+        if (values_ > kMostValues) return std::nullopt;
+        const double loaded = add_loads();
+        add_shuffles();
+        work_.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * loaded + kWindowRegisters * windows_ +
+                                           kValueRegisters * values_);
+        if (work_.registers > kMostRegisters) return std::nullopt;
+        work_.at_edges = work_.instructions;
+        count_tiles(facts_, cuts_, computed_, work_);
+        // Halo lanes load too.
+        Cuts loading = cuts_;
+        loading[lane_dim_].size = std::max(loading[lane_dim_].size, std::int64_t{1});
+        work_.bytes = tile_bytes(facts_, loading, computed_, columns_, true);
+        return work_;
     }
-    const double columns = static_cast<double>(cuts[lane_dim].size);
-    struct Columns {
-        double lo, hi;
-    };
-    std::map<ir::Source, Columns> columns_of;  // of arrays in global memory, as far as a lane's tile reaches
-    // Lanes that serve their neighbours: what inputs are read beyond the tile's own columns.
-    double left = 0, right = 0, least_bytes = kSectorBytes;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        double scale = 0;
-        for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
-            if (facts.group.alignment[m][d].dim != static_cast<int>(lane_dim)) continue;
-            scale = static_cast<double>(facts.group.alignment[m][d].scale);
-            if (facts.live[m]) least_bytes = std::min(least_bytes, columns / scale * facts.stages[m].bytes);
-        }
-        if (scale == 0) continue;
-        const poly::Distance& reach = facts.group.reach[m][lane_dim];
-        left = std::max(left, -static_cast<double>(reach.lo));
-        right = std::max(right, static_cast<double>(reach.hi));
-        for (const Load* load : global_loads(facts, m)) {
-            for (const auto& r : load->indices) {
-                if (!r || r->dim < 0 ||
-                    facts.group.alignment[m][static_cast<std::size_t>(r->dim)].dim != static_cast<int>(lane_dim))
-                    continue;
-                const double to_group = scale / static_cast<double>(r->num);
-                const double lo = static_cast<double>(reach.lo) + static_cast<double>(r->lo) * to_group,
-                             hi = static_cast<double>(reach.hi) + static_cast<double>(r->hi) * to_group;
-                Columns& all = columns_of.try_emplace(load->source, Columns{lo, hi}).first->second;
-                all = {std::min(all.lo, lo), std::max(all.hi, hi)};
+
+private:
+    [[nodiscard]] bool is_lane(std::size_t m, int dim) const {
+        return dim >= 0 && facts_.group.alignment[m][static_cast<std::size_t>(dim)].dim == static_cast<int>(lane_dim_);
+    }
+    [[nodiscard]] std::size_t dims(std::size_t m) const { return facts_.group.alignment[m].size(); }
+
+    /// Points of a member that a lane computes in one of its dimensions.
+    [[nodiscard]] double along(std::size_t m, std::size_t d) const {
+        if (is_lane(m, static_cast<int>(d)))
+            return std::max(1.0, columns_ / static_cast<double>(facts_.group.alignment[m][d].scale));
+        return extent(facts_, cuts_, m, d);
+    }
+
+    /// Lanes that serve their neighbours have no columns of the tile's own; false where too many do.
+    bool share_lanes() {
+        double left = 0, right = 0, least_bytes = kSectorBytes;
+        std::map<ir::Source, Columns> read;  // of arrays in global memory, as far as a lane's tile reaches
+        for (std::size_t m = 0; m < facts_.stages.size(); ++m) {
+            double scale = 0;
+            for (std::size_t d = 0; d < dims(m); ++d) {
+                if (!is_lane(m, static_cast<int>(d))) continue;
+                scale = static_cast<double>(facts_.group.alignment[m][d].scale);
+                if (facts_.live[m]) least_bytes = std::min(least_bytes, columns_ / scale * facts_.stages[m].bytes);
+            }
+            if (scale == 0) continue;
+            const poly::Distance& reach = facts_.group.reach[m][lane_dim_];
+            const auto lo = static_cast<double>(reach.lo), hi = static_cast<double>(reach.hi);
+            left = std::max(left, -lo);
+            right = std::max(right, hi);
+            for (const Load* load : global_loads(facts_, m)) {
+                for (const auto& r : load->indices) {
+                    if (!r || !is_lane(m, r->dim)) continue;
+                    const double to_group = scale / static_cast<double>(r->num);
+                    extend(read, load->source, lo + static_cast<double>(r->lo) * to_group,
+                           hi + static_cast<double>(r->hi) * to_group);
+                }
             }
         }
+        for (const auto& [source, all] : read) {
+            // Lanes load the columns that all ask for, where those are not at their own place (register_homes.h).
+            const double home = all.lo > 0   ? std::floor(all.lo / columns_) * columns_
+                                : all.hi < 0 ? std::ceil(all.hi / columns_) * columns_
+                                             : 0;
+            left = std::max(left, home - all.lo);
+            right = std::max(right, all.hi - home);
+        }
+        const double serving = std::ceil(left / columns_ - 1e-9) + std::ceil(right / columns_ - 1e-9);
+        if (serving > kWarp / 2.0) return false;
+        double lanes = kWarp - serving;
+        const double whole = std::max(1.0, kSectorBytes / std::max(1.0, least_bytes));
+        if (const double rounded = std::floor(lanes / whole) * whole; rounded >= lanes * 7 / 8) lanes = rounded;
+        cuts_[lane_dim_].size = static_cast<std::int64_t>(lanes * columns_);
+        cuts_[lane_dim_].lanes = kWarp;
+        return true;
     }
-    for (const auto& [source, all] : columns_of) {
-        // Lanes load the columns that all ask for, where those are not at their own place (register_homes.h).
-        const double home = all.lo > 0   ? std::floor(all.lo / columns) * columns
-                            : all.hi < 0 ? std::ceil(all.hi / columns) * columns
-                                         : 0;
-        left = std::max(left, home - all.lo);
-        right = std::max(right, all.hi - home);
-    }
-    const double left_lanes = std::ceil(left / columns - 1e-9), right_lanes = std::ceil(right / columns - 1e-9);
-    if (left_lanes + right_lanes > kWarp / 2.0) return std::nullopt;
-    double lanes = kWarp - left_lanes - right_lanes;
-    const double whole = std::max(1.0, kSectorBytes / std::max(1.0, least_bytes));
-    if (const double rounded = std::floor(lanes / whole) * whole; rounded >= lanes * 7 / 8) lanes = rounded;
-    cuts[lane_dim].size = static_cast<std::int64_t>(lanes * columns);
-    cuts[lane_dim].lanes = kWarp;
 
-    // Points of a lane, by member.
-    const auto along = [&](std::size_t m, std::size_t d) {
-        const poly::Alignment& a = facts.group.alignment[m][d];
-        if (a.dim == static_cast<int>(lane_dim)) return std::max(1.0, columns / static_cast<double>(a.scale));
-        return extent(facts, cuts, m, d);
-    };
-    struct Edge {
-        double lo = 0, hi = 0;  // columns from the reader's, in the producer's
-        bool any = false;
-    };
-    std::map<ir::Source, Edge> read_across;
-    std::map<ir::Source, Touched> loaded;
-    std::map<ir::Source, int> element_bytes;
-    std::map<ir::Source, double> lines;  // that a warp's elements of a row spread over
-    std::vector<double> computed;
-    double values = 0, widest = 0;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        const StageFacts& stage = facts.stages[m];
+    /// What a lane computes of a member, and stores.
+    void add_member(std::size_t m) {
+        const StageFacts& stage = facts_.stages[m];
         double points = 1, in_lanes = 1;
-        for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
+        for (std::size_t d = 0; d < dims(m); ++d) {
             points *= along(m, d);
-            in_lanes *= facts.group.alignment[m][d].dim == static_cast<int>(lane_dim) ? kWarp : 1;
+            in_lanes *= is_lane(m, static_cast<int>(d)) ? kWarp : 1;
         }
-        computed.push_back(points * in_lanes);
-        values += points;
+        computed_.push_back(points * in_lanes);
+        values_ += points;
         double gathers = 0;
-        for (const Load& load : stage.loads) {
-            const bool inner = facts.member(load) >= 0;
-            bool regular = true, has_lane = false;
-            for (const auto& r : load.indices) {
-                regular = regular && r;
-                if (!r || r->dim < 0 ||
-                    facts.group.alignment[m][static_cast<std::size_t>(r->dim)].dim != static_cast<int>(lane_dim))
-                    continue;
-                has_lane = true;
-                Edge& edge = read_across[load.source];
-                const double lo = static_cast<double>(r->lo) / static_cast<double>(r->den),
-                             hi = static_cast<double>(r->hi) / static_cast<double>(r->den);
-                edge.lo = edge.any ? std::min(edge.lo, lo) : lo;
-                edge.hi = edge.any ? std::max(edge.hi, hi) : hi;
-                edge.any = true;
-            }
-            if (inner) continue;
-            if (!regular || !has_lane) {
-                gathers += load.reads;  // each where it stands
-                work.loads += points * load.reads;
-                work.wavefronts += points * load.reads * (regular ? 1 : 6);
-                continue;
-            }
-            const Footprint f = footprint(load, [&](std::size_t d) { return along(m, d); });
-            loaded[load.source].add(f);
-            // Columns that are not adjacent in memory (one channel of interleaved ones): a warp reaches further.
-            double apart = load.bytes;
-            for (std::size_t i = 0; i < load.indices.size(); ++i) {
-                if (load.indices[i]->dim >= 0 &&
-                    facts.group.alignment[m][static_cast<std::size_t>(load.indices[i]->dim)].dim ==
-                        static_cast<int>(lane_dim))
-                    break;
-                apart *= static_cast<double>(load.extents[i]);
-            }
-            lines[load.source] = std::max(lines[load.source], apart * columns * kWarp / kLineBytes);
-            element_bytes[load.source] = load.bytes;
-        }
+        for (const Load& load : stage.loads) gathers += add_load(m, load, points);
         double operations = 0;  // what is the same for several points of a lane, once
         for (const Operations& share : stage.shares) {
             double times = 1;
-            for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
+            for (std::size_t d = 0; d < dims(m); ++d) {
                 if ((share.dims >> d & 1U) != 0) times *= along(m, d);
             }
             operations += times * share.count;
         }
-        work.instructions += operations + points * 3 * gathers;
-        if (facts.live[m]) {
+        work_.instructions += operations + points * 3 * gathers;
+        if (facts_.live[m]) {
             const double bytes = points * stage.bytes;
-            work.instructions += 2 * std::ceil(bytes / 16) + (stage.bytes < 4 ? points : 0);
-            work.wavefronts += bytes * kWarp / kLineBytes;
+            work_.instructions += 2 * std::ceil(bytes / 16) + (stage.bytes < 4 ? points : 0);
+            work_.wavefronts += bytes * kWarp / kLineBytes;
         }
-        // The window of a member: the rows that its readers still read.
-        double window = facts.kept[m] || facts.live[m] ? columns : 0;
+        const double window = facts_.kept[m] || facts_.live[m] ? columns_ : 0;
+        windows_ += window * rows_kept(m) * std::max(1.0, stage.bytes / 4.0);
+    }
+
+    /// Notes what a member reads. Loads of a point that stand where they are needed: others come at the start.
+    double add_load(std::size_t m, const Load& load, double points) {
+        bool regular = true, has_lane = false;
+        for (const auto& r : load.indices) {
+            regular = regular && r;
+            if (!r || !is_lane(m, r->dim)) continue;
+            has_lane = true;
+            extend(read_across_, load.source, static_cast<double>(r->lo) / static_cast<double>(r->den),
+                   static_cast<double>(r->hi) / static_cast<double>(r->den));
+        }
+        if (facts_.member(load) >= 0) return 0;
+        if (!regular || !has_lane) {
+            work_.loads += points * load.reads;
+            work_.wavefronts += points * load.reads * (regular ? 1 : 6);
+            return load.reads;
+        }
+        loaded_[load.source].add(footprint(load, [&](std::size_t d) { return along(m, d); }));
+        // Columns that are not adjacent in memory (one channel of interleaved ones): a warp reaches further.
+        double apart = load.bytes;
+        for (std::size_t i = 0; i < load.indices.size(); ++i) {
+            if (is_lane(m, load.indices[i]->dim)) break;
+            apart *= static_cast<double>(load.extents[i]);
+        }
+        lines_[load.source] = std::max(lines_[load.source], apart * columns_ * kWarp / kLineBytes);
+        element_bytes_[load.source] = load.bytes;
+        return 0;
+    }
+
+    /// The rows of a member that its readers still read.
+    [[nodiscard]] double rows_kept(std::size_t m) const {
         double rows = 1;
-        for (const poly::GroupEdge& edge : facts.group.edges) {
-            if (edge.producer != facts.group.stages[m]) continue;
+        for (const poly::GroupEdge& edge : facts_.group.edges) {
+            if (edge.producer != facts_.group.stages[m]) continue;
             double all = 1;
-            for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
-                const poly::Alignment& a = facts.group.alignment[m][d];
+            for (std::size_t d = 0; d < dims(m); ++d) {
+                const poly::Alignment& a = facts_.group.alignment[m][d];
                 if (a.dim < 0) {
-                    all *= extent(facts, cuts, m, d);
-                } else if (a.dim != static_cast<int>(lane_dim)) {
+                    all *= extent(facts_, cuts_, m, d);
+                } else if (!is_lane(m, static_cast<int>(d))) {
                     const auto g = static_cast<std::size_t>(a.dim);
-                    const double whole_dim =
-                        facts.extents[g] <= kShortExtent && g > lane_dim ? static_cast<double>(cuts[g].size) : 1;
-                    all *= whole_dim + static_cast<double>(edge.distance[g].hi - edge.distance[g].lo) /
-                                           static_cast<double>(a.scale);
+                    const bool whole = facts_.extents[g] <= kShortExtent && g > lane_dim_;
+                    all *=
+                        (whole ? static_cast<double>(cuts_[g].size) : 1) +
+                        static_cast<double>(edge.distance[g].hi - edge.distance[g].lo) / static_cast<double>(a.scale);
                 }
             }
             rows = std::max(rows, all);
         }
-        widest += window * rows * std::max(1.0, stage.bytes / 4.0);
+        return rows;
     }
-    if (values > 4096) return std::nullopt;  // register_values.cpp
-    // Accesses of a lane that are longer than the widest one leave gaps between lanes.
-    double longest = 0;
-    for (const auto& [source, touched] : loaded) {
-        for (const Footprint& f : touched.boxes())
-            longest = std::max(longest, f.elements / f.rows * element_bytes[source]);
-    }
-    work.access_bytes = static_cast<int>(std::min(16.0, longest));
-    work.gaps = std::max(1.0, columns * widths(facts).least / 16);
-    // Input rows are loaded before anything else.
-    double registers = 0;
-    for (const auto& [source, touched] : loaded) {
-        for (const Footprint& f : touched.boxes()) {
-            const double bytes = f.elements * element_bytes[source];
-            registers += bytes / 4;
-            const double accesses = std::max(f.rows, std::ceil(bytes / 16));
-            work.instructions += 2 * accesses + (element_bytes[source] < 4 ? f.elements : 0);
-            work.loads += accesses;
-            // Single elements, or whole words: then as many lines as there are bytes.
-            const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
-            const double reach = std::clamp(lines[source], 1.0, static_cast<double>(kWarp));
-            work.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
-        }
-    }
-    for (const auto& [source, edge] : read_across) {
-        const double across = edge.hi - edge.lo;
-        if (across <= 0) continue;
-        double rows = 0;
-        if (const auto found = loaded.find(source); found != loaded.end()) {
-            for (const Footprint& f : found->second.boxes()) rows += f.rows;
-        } else if (source.kind == ir::Source::Kind::Stage) {
-            const std::size_t p = facts.group.position(source.index);
-            rows = 1;
-            for (std::size_t d = 0; d < facts.group.alignment[p].size(); ++d) {
-                if (facts.group.alignment[p][d].dim != static_cast<int>(lane_dim)) rows *= along(p, d);
+
+    /// Input rows are loaded before anything else. Returns the registers that they take.
+    double add_loads() {
+        // Accesses of a lane that are longer than the widest one leave gaps between lanes.
+        double longest = 0, registers = 0;
+        for (const auto& [source, touched] : loaded_) {
+            for (const Footprint& f : touched.boxes()) {
+                longest = std::max(longest, f.elements / f.rows * element_bytes_[source]);
+                const double bytes = f.elements * element_bytes_[source];
+                registers += bytes / 4;
+                const double accesses = std::max(f.rows, std::ceil(bytes / 16));
+                work_.instructions += 2 * accesses + (element_bytes_[source] < 4 ? f.elements : 0);
+                work_.loads += accesses;
+                // Single elements, or whole words: then as many lines as there are bytes.
+                const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
+                const double reach = std::clamp(lines_[source], 1.0, static_cast<double>(kWarp));
+                work_.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
             }
         }
-        work.instructions += across * rows;
-        work.wavefronts += across * rows;
+        work_.access_bytes = static_cast<int>(std::min(16.0, longest));
+        work_.gaps = std::max(1.0, columns_ * widths(facts_).least / 16);
+        return registers;
     }
-    work.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * registers + kWindowRegisters * widest +
-                                      kValueRegisters * values);
-    if (work.registers > kMostRegisters) return std::nullopt;
-    work.at_edges = work.instructions;
-    count_tiles(facts, cuts, computed, work);
-    // Halo lanes load too.
-    Cuts loading = cuts;
-    loading[lane_dim].size = std::max(loading[lane_dim].size, std::int64_t{1});
-    work.bytes = tile_bytes(facts, loading, computed, columns, true);
-    return work;
+
+    /// Columns of other lanes are fetched from there, row by row.
+    void add_shuffles() {
+        for (const auto& [source, read] : read_across_) {
+            const double across = read.hi - read.lo;
+            if (across <= 0) continue;
+            double rows = 0;
+            if (const auto found = loaded_.find(source); found != loaded_.end()) {
+                for (const Footprint& f : found->second.boxes()) rows += f.rows;
+            } else if (source.kind == ir::Source::Kind::Stage) {
+                const std::size_t p = facts_.group.position(source.index);
+                rows = 1;
+                for (std::size_t d = 0; d < dims(p); ++d) rows *= is_lane(p, static_cast<int>(d)) ? 1 : along(p, d);
+            }
+            work_.instructions += across * rows;
+            work_.wavefronts += across * rows;
+        }
+    }
+
+    const GroupFacts& facts_;
+    Cuts cuts_;
+    std::size_t lane_dim_;
+    double columns_;  ///< of a lane, in group coordinates
+    TileWork work_;
+    std::vector<double> computed_;               ///< points of a warp, by member
+    double values_ = 0, windows_ = 0;            ///< points of a lane, and those that readers still read
+    std::map<ir::Source, Columns> read_across_;  ///< from the reader's column, in the producer's
+    std::map<ir::Source, Touched> loaded_;       ///< at the start
+    std::map<ir::Source, int> element_bytes_;    ///< of what is loaded
+    std::map<ir::Source, double> lines_;         ///< that a warp's elements of a row spread over
+};
+
+}  // namespace
+
+std::optional<RegisterCuts> register_cuts(const GroupFacts& facts, const GroupSchedule& s) {
+    const std::size_t rank = facts.extents.size();
+    if (rank == 0 || s.block[0] % kWarp != 0) return std::nullopt;
+    RegisterCuts result{Cuts(rank), 0};
+    std::size_t axis = 0;
+    for (std::size_t g = rank; g-- > 0;) {
+        const std::int64_t unit = facts.units[g];
+        Cut& cut = result.cuts[g];
+        cut.size = unit;
+        if (axis == 0 && g > 0 && facts.extents[g] <= kShortExtent) {
+            cut.size = ceil_quotient(facts.extents[g], unit) * unit;
+            continue;
+        }
+        if (axis > 2) continue;
+        const int points = s.tile[axis];
+        cut.teams = axis == 0 ? s.block[0] / kWarp : s.block[axis];
+        cut.size = ceil_quotient(points, unit) * unit;
+        if (axis == 0) {
+            result.lane_dim = g;
+            if (points != cut.size) return std::nullopt;
+        }
+        ++axis;
+    }
+    for (; axis < 3; ++axis) {
+        if (s.block[axis] > 1) return std::nullopt;
+    }
+    return result;
+}
+
+std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule) {
+    std::optional<RegisterCuts> cut = register_cuts(facts, schedule);
+    if (!cut) return std::nullopt;
+    return RegisterWork(facts, schedule, std::move(*cut)).counted();
 }
 
 }  // namespace pipec::fusion

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,9 @@ enum class Strategy : std::uint8_t {
     RegisterTile,  ///< one overlapped tile for each warp, in registers only
     Stream         ///< a strip for each block, which marches along it; windows of rows in shared memory
 };
+/// RegisterTile: a dimension of the group that lies inside of the columns and has no more points is in every lane as a
+/// whole (channels).
+inline constexpr std::int64_t kShortExtent = 8;
 /// "stage", "otptb", "otpw", "hybrid", "register_tile", "stream".
 std::string_view name(Strategy strategy);
 

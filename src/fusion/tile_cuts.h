@@ -17,9 +17,6 @@ inline constexpr int kWarp = 32;
 inline constexpr int kLineBytes = 128;  ///< that the load/store units move at once
 inline constexpr int kSectorBytes = 32;
 
-/// A dimension of the group with no more points lies in every lane of a register tile as a whole (register_shape.cpp).
-inline constexpr std::int64_t kShortExtent = 8;
-
 /// How a dimension of the group is cut into tiles.
 struct Cut {
     std::int64_t size = 1;  ///< of a tile, in group coordinates
@@ -116,6 +113,14 @@ struct Widths {
     int least = 16, widest = 0;
 };
 Widths widths(const GroupFacts& facts);
+
+/// How a register tile is cut, in the lanes' dimension the part of one lane (as codegen/register_shape.cpp does). None
+/// where the schedule is impossible.
+struct RegisterCuts {
+    Cuts cuts;
+    std::size_t lane_dim = 0;
+};
+std::optional<RegisterCuts> register_cuts(const GroupFacts& facts, const GroupSchedule& schedule);
 
 /// tile_work for RegisterTile, before its counts are simplified.
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule);

@@ -1,6 +1,7 @@
 #include "fusion/tile_work.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -8,6 +9,7 @@
 #include "fusion/march.h"
 #include "fusion/patch_work.h"
 #include "fusion/tile_cuts.h"
+#include "support/integers.h"
 
 namespace pipec::fusion {
 
@@ -122,133 +124,189 @@ double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
     return bytes;
 }
 
+/// Of a tile in shared memory, or with a part of it in registers.
+class ScratchWork {
+public:
+    ScratchWork(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts,
+                const std::optional<March>& march)
+        : facts_(facts),
+          s_(schedule),
+          counts_(counts),
+          march_(march),
+          by_warp_(schedule.strategy == Strategy::Otpw || schedule.strategy == Strategy::Hybrid),
+          in_patches_(schedule.strategy == Strategy::Otptb || schedule.strategy == Strategy::Otpw),
+          in_registers_(schedule.strategy == Strategy::Hybrid ? schedule.frac_reg : 0),
+          lanes_(schedule.block) {
+        if (by_warp_) {
+            lanes_[0] = std::min(s_.block[0], kWarp);
+            lanes_[1] = std::min(s_.block[1], kWarp / lanes_[0]);
+            lanes_[2] = std::min(s_.block[2], kWarp / (lanes_[0] * lanes_[1]));
+        }
+        threads_ = lanes_[0] * lanes_[1] * lanes_[2];
+        cut();
+    }
+
+    std::optional<TileWork> counted() {
+        if (by_warp_ && threads_ != kWarp) return std::nullopt;
+        if (!march_ && in_registers_ == 0 && kept_bytes(facts_, cuts_) > kMostShared) return std::nullopt;
+        work_.threads_per_block = s_.block[0] * s_.block[1] * s_.block[2];
+        work_.warps_per_tile = std::max(1, threads_ / kWarp);
+        for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
+        if (march_ && scratch_ > 0) work_.barriers += static_cast<double>(march_->steps);
+        count_tiles(facts_, cuts_, computed_, work_);
+        work_.bytes = tile_bytes(facts_, cuts_, computed_, s_.vector, false,
+                                 [this](std::size_t m, const Load& load) { return times_asked(m, load); });
+        work_.shared_per_block = static_cast<std::int64_t>(scratch_ * work_.tiles_a_block);
+        work_.in_phases = true;
+        work_.registers = static_cast<int>(std::max(32.0, deepest_ + 8));
+        if (in_registers_ > 0) work_.registers += static_cast<int>(in_registers_ * scratch_ / 4 / kWarp);
+        return work_;
+    }
+
+private:
+    void cut() {
+        const std::size_t rank = facts_.extents.size();
+        cuts_.resize(rank);
+        for (std::size_t g = 0; g < rank; ++g) {
+            const std::size_t axis = rank - 1 - g;
+            Cut& cut = cuts_[g];
+            cut.size = facts_.units[g];
+            if (axis > 2) continue;
+            cut.size = march_ ? march_->size[g]
+                              : ceil_quotient(std::int64_t{s_.tile[axis]} * lanes_[axis], cut.size) * cut.size;
+            cut.lanes = lanes_[axis];
+            cut.vector = axis == 0 ? s_.vector : 1;
+            cut.teams = by_warp_ ? s_.block[axis] / lanes_[axis] : 1;
+        }
+    }
+
+    /// Threads of one warp in a dimension of the group.
+    [[nodiscard]] int warp_lanes(std::size_t g) const {
+        const std::size_t axis = facts_.extents.size() - 1 - g;
+        if (axis > 2) return 1;
+        const int x = std::min(lanes_[0], kWarp), y = std::min(lanes_[1], kWarp / x);
+        return std::array{x, y, std::max(1, kWarp / (x * y))}[axis];
+    }
+
+    /// Points of a member that a tile computes; `turns` of warps, where points are not dealt out in patches, partial
+    /// ones too; `single`: patches of one point; `owners`: threads that own cells, which aligned dimensions tell apart.
+    struct Points {
+        double all = 1, turns = 1, owners = 1;
+        Patches single;
+    };
+    [[nodiscard]] Points points_of(std::size_t m, const PatchAxes& axes) const {
+        Points points;
+        for (std::size_t d = 0; d < facts_.group.alignment[m].size(); ++d) {
+            const double n = extent(facts_, cuts_, m, d);
+            points.all *= n;
+            const int dim = static_cast<int>(d), g = facts_.group.alignment[m][d].dim;
+            double each = 1;
+            if (g >= 0) {
+                points.owners *= n;
+                each = warp_lanes(static_cast<std::size_t>(g)) * cuts_[static_cast<std::size_t>(g)].vector;
+            }
+            points.turns *= std::ceil(n / each);
+            (dim == axes.columns ? points.single.across
+             : dim == axes.rows  ? points.single.down
+                                 : points.single.others) *= static_cast<std::int64_t>(n);
+        }
+        return points;
+    }
+
+    /// What a lane executes for one patch of a member.
+    [[nodiscard]] double instructions(std::size_t m, const PatchWork& patch, std::int64_t columns,
+                                      std::int64_t rows) const {
+        // A value in a register comes by a shuffle, or is the lane's own; indices of shared memory are constants.
+        const StageFacts& stage = facts_.stages[m];
+        const auto cells = static_cast<double>(columns * rows);
+        const double accesses = static_cast<double>(rows) * std::ceil(static_cast<double>(columns) / 4);
+        return patch.operations + patch.inner * (1 + registers()) + 2 * patch.outer + 3 * patch.narrow +
+               (stage.bytes < 4 ? stored(m) * cells : 0) + stored(m) * accesses + (facts_.live[m] ? 2 * accesses : 0) +
+               kPatch;
+    }
+    /// The parts of a member's points that are in registers, and that are stored in shared memory.
+    [[nodiscard]] double registers() const { return facts_.stages.size() > 1 ? in_registers_ : 0; }
+    [[nodiscard]] double stored(std::size_t m) const { return facts_.kept[m] ? 1 - registers() : 0; }
+
+    void add_member(std::size_t m) {
+        const StageFacts& stage = facts_.stages[m];
+        const PatchAxes axes = in_patches_ ? patch_axes(facts_, cuts_, m) : lane_axes(facts_, m);
+        const Points points = points_of(m, axes);
+        computed_.push_back(points.all);
+        work_.serial += stage.serial * std::ceil(points.owners / threads_);
+        // A patch, by how many warps are taken up with one at a time.
+        std::int64_t columns = axes.columns >= 0 ? s_.vector : 1, rows = 1;
+        double turns = points.turns, at_edges = turns;
+        if (in_patches_) {
+            columns = stage.pure ? patch_columns(facts_, cuts_, m, axes, s_.vector) : 1;
+            const Patches row = alike_patches(points.single, columns, threads_, 1);
+            at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
+            const bool single_rows = !stage.pure || in_blocks(row, columns_of_cell(facts_, m) / columns).block_down > 1;
+            const std::int64_t most = single_rows ? 1 : most_rows(counts_, m, axes, columns);
+            const Patches patches = alike_patches(points.single, columns, threads_, most);
+            rows = patches.rows;
+            turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
+        }
+        patch_rows_.push_back(static_cast<double>(rows));
+        const PatchWork& patch = counts_.of(m, axes, columns, rows);
+        work_.instructions += turns * instructions(m, patch, columns, rows);
+        work_.at_edges += at_edges * instructions(m, rows > 1 ? counts_.of(m, axes, columns, 1) : patch, columns, 1);
+        const auto cells = static_cast<double>(columns * rows);
+        work_.wavefronts += turns * (patch.wavefronts + stored(m) * cells * std::max(1.0, stage.bytes / 4.0) +
+                                     (facts_.live[m] ? cells * stage.bytes / 4.0 : 0));
+        if (facts_.kept[m]) add_scratch(m, points.all);
+        deepest_ = std::max(deepest_, static_cast<double>(stage.registers) + stage.bytes / 4.0 * s_.vector);
+        if (patch.outer > 0) {
+            work_.waits += m > 0 ? 1 : 0;
+            work_.access_bytes = std::max(work_.access_bytes, std::min(16, s_.vector * stage.bytes));
+        }
+    }
+
+    /// What a member takes of shared memory (and, hybrid, of registers), and the barrier behind it.
+    void add_scratch(std::size_t m, double points) {
+        const bool in_window = march_ && march_->members[m].rows;
+        if (in_window) {
+            points *= static_cast<double>(march_->members[m].window) / static_cast<double>(march_->members[m].count);
+        } else {
+            ++work_.barriers;
+        }
+        scratch_ += points * facts_.stages[m].bytes * (1 - 0.75 * registers());
+    }
+
+    /// Patches below each other load what both read: too far apart in time for the L1 cache.
+    [[nodiscard]] double times_asked(std::size_t m, const Load& load) const {
+        if (facts_.stages[m].serial > 1) return kCellTimes;
+        if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
+        const poly::IndexRelation& r = *load.indices[1];
+        const double rows = extent(facts_, cuts_, m, static_cast<std::size_t>(r.dim)),
+                     step = static_cast<double>(r.num);
+        const double window = std::max(0.0, static_cast<double>(r.hi - r.lo + 1) - step);
+        const double patch = std::clamp(patch_rows_[m], 1.0, std::max(1.0, rows));
+        return std::min(kMostTimes, std::ceil(rows / patch) * (patch * step + window) / (rows * step + window));
+    }
+
+    const GroupFacts& facts_;
+    const GroupSchedule& s_;
+    PatchCounts& counts_;
+    const std::optional<March>& march_;
+    bool by_warp_, in_patches_;
+    double in_registers_;
+    std::array<int, 3> lanes_;  ///< threads of a team
+    int threads_ = 0;
+    Cuts cuts_;
+    TileWork work_;
+    std::vector<double> computed_, patch_rows_;  ///< points of a tile, and rows of a lane's patch, by member
+    double scratch_ = 0, deepest_ = 0;           ///< bytes of a tile; registers of the stage that has most
+};
+
 std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s, PatchCounts& counts) {
-    const bool by_warp = s.strategy == Strategy::Otpw || s.strategy == Strategy::Hybrid;
     std::optional<March> march;
     if (s.strategy == Strategy::Stream) {
         auto made = make_march(facts.group, s.block, s.tile);
         if (std::holds_alternative<std::string>(made)) return std::nullopt;
         march = std::move(std::get<March>(made));
     }
-    TileWork work;
-    work.threads_per_block = s.block[0] * s.block[1] * s.block[2];
-    std::array<int, 3> lanes = s.block;
-    if (by_warp) {
-        lanes[0] = std::min(s.block[0], kWarp);
-        lanes[1] = std::min(s.block[1], kWarp / lanes[0]);
-        lanes[2] = std::min(s.block[2], kWarp / (lanes[0] * lanes[1]));
-    }
-    const int threads = lanes[0] * lanes[1] * lanes[2];
-    if (by_warp && threads != kWarp) return std::nullopt;
-    work.warps_per_tile = std::max(1, threads / kWarp);
-    const std::size_t rank = facts.extents.size();
-    Cuts cuts(rank);
-    for (std::size_t g = 0; g < rank; ++g) {
-        const std::size_t axis = rank - 1 - g;
-        cuts[g].size = facts.units[g];
-        if (axis > 2) continue;
-        const std::int64_t size = std::int64_t{s.tile[axis]} * lanes[axis];
-        cuts[g].size = march ? march->size[g] : (size + cuts[g].size - 1) / cuts[g].size * cuts[g].size;
-        cuts[g].lanes = lanes[axis];
-        cuts[g].vector = axis == 0 ? s.vector : 1;
-        cuts[g].teams = by_warp ? s.block[axis] / lanes[axis] : 1;
-    }
-    const double in_registers = s.strategy == Strategy::Hybrid ? s.frac_reg : 0;
-    const auto warp_lanes = [&](std::size_t g) -> double {  // threads of one warp in a dimension
-        const std::size_t axis = rank - 1 - g;
-        if (axis > 2) return 1;
-        if (axis == 0) return std::min(lanes[0], kWarp);
-        const int x = std::min(lanes[0], kWarp);
-        if (axis == 1) return std::min(lanes[1], kWarp / x);
-        return std::max(1, kWarp / (x * std::min(lanes[1], kWarp / x)));
-    };
-    if (!march && in_registers == 0 && kept_bytes(facts, cuts) > kMostShared) return std::nullopt;
-    std::vector<double> computed, patch_rows;
-    double scratch = 0, deepest = 0;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        const StageFacts& stage = facts.stages[m];
-        double points = 1, turns = 1;  // turns: of warps, where points are not dealt out in patches; partial ones too
-        const bool in_patches = s.strategy == Strategy::Otptb || s.strategy == Strategy::Otpw;
-        const PatchAxes axes = in_patches ? patch_axes(facts, cuts, m) : lane_axes(facts, m);
-        Patches single;
-        for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
-            const double n = extent(facts, cuts, m, d);
-            points *= n;
-            const int g = facts.group.alignment[m][d].dim;
-            const double each =
-                g < 0 ? 1 : warp_lanes(static_cast<std::size_t>(g)) * cuts[static_cast<std::size_t>(g)].vector;
-            turns *= std::ceil(n / each);
-            const int dim = static_cast<int>(d);
-            (dim == axes.columns ? single.across
-             : dim == axes.rows  ? single.down
-                                 : single.others) *= static_cast<std::int64_t>(n);
-        }
-        computed.push_back(points);
-        // Threads own what the aligned dimensions tell apart.
-        double owners = 1;
-        for (std::size_t d = 0; d < facts.group.alignment[m].size(); ++d) {
-            if (facts.group.alignment[m][d].dim >= 0) owners *= extent(facts, cuts, m, d);
-        }
-        work.serial += stage.serial * std::ceil(owners / threads);
-        // A patch, by how many warps are taken up with one at a time.
-        std::int64_t columns = axes.columns >= 0 ? s.vector : 1, rows = 1;
-        double at_edges = turns;
-        if (in_patches) {
-            columns = stage.pure ? patch_columns(facts, cuts, m, axes, s.vector) : 1;
-            const Patches row = alike_patches(single, columns, threads, 1);
-            at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
-            const bool single_rows = !stage.pure || in_blocks(row, columns_of_cell(facts, m) / columns).block_down > 1;
-            const std::int64_t most = single_rows ? 1 : most_rows(counts, m, axes, columns);
-            const Patches patches = alike_patches(single, columns, threads, most);
-            rows = patches.rows;
-            turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
-        }
-        patch_rows.push_back(static_cast<double>(rows));
-        const double registers = facts.stages.size() > 1 ? in_registers : 0;
-        const double stored = facts.kept[m] ? 1 - registers : 0;
-        const auto instructions = [&](const PatchWork& patch, std::int64_t of_rows) {
-            // A value in a register comes by a shuffle, or is the lane's own; indices of shared memory are constants.
-            const auto cells = static_cast<double>(columns * of_rows);
-            const double accesses = static_cast<double>(of_rows) * std::ceil(static_cast<double>(columns) / 4);
-            return patch.operations + patch.inner * (1 + registers) + 2 * patch.outer + 3 * patch.narrow +
-                   (stage.bytes < 4 ? stored * cells : 0) + stored * accesses + (facts.live[m] ? 2 * accesses : 0) +
-                   kPatch;
-        };
-        const PatchWork& patch = counts.of(m, axes, columns, rows);
-        work.instructions += turns * instructions(patch, rows);
-        work.at_edges +=
-            at_edges * (rows > 1 ? instructions(counts.of(m, axes, columns, 1), 1) : instructions(patch, 1));
-        const auto cells = static_cast<double>(columns * rows);
-        work.wavefronts += turns * (patch.wavefronts + stored * cells * std::max(1.0, stage.bytes / 4.0) +
-                                    (facts.live[m] ? cells * stage.bytes / 4.0 : 0));
-        const bool in_window = march && march->members[m].rows;
-        const double kept = in_window ? points * static_cast<double>(march->members[m].window) /
-                                            static_cast<double>(march->members[m].count)
-                                      : points;
-        if (facts.kept[m]) scratch += kept * stage.bytes * (1 - 0.75 * registers);
-        if (facts.kept[m] && !in_window) ++work.barriers;
-        if (patch.outer > 0) work.waits += m > 0 ? 1 : 0;
-        deepest = std::max(deepest, static_cast<double>(stage.registers) + stage.bytes / 4.0 * s.vector);
-        if (patch.outer > 0) work.access_bytes = std::max(work.access_bytes, std::min(16, s.vector * stage.bytes));
-    }
-    if (march && scratch > 0) work.barriers += static_cast<double>(march->steps);
-    count_tiles(facts, cuts, computed, work);
-    // Patches below each other load what both read: too far apart in time for the L1 cache.
-    const auto times = [&](std::size_t m, const Load& load) {
-        if (facts.stages[m].serial > 1) return kCellTimes;
-        if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
-        const poly::IndexRelation& r = *load.indices[1];
-        const double rows = extent(facts, cuts, m, static_cast<std::size_t>(r.dim)), step = static_cast<double>(r.num);
-        const double window = std::max(0.0, static_cast<double>(r.hi - r.lo + 1) - step);
-        const double patch = std::clamp(patch_rows[m], 1.0, std::max(1.0, rows));
-        return std::min(kMostTimes, std::ceil(rows / patch) * (patch * step + window) / (rows * step + window));
-    };
-    work.bytes = tile_bytes(facts, cuts, computed, s.vector, false, times);
-    work.shared_per_block = static_cast<std::int64_t>(scratch * work.tiles_a_block);
-    work.in_phases = true;
-    work.registers = static_cast<int>(std::max(32.0, deepest + 8));
-    if (in_registers > 0) work.registers += static_cast<int>(in_registers * scratch / 4 / kWarp);
-    return work;
+    return ScratchWork(facts, s, counts, march).counted();
 }
 
 }  // namespace

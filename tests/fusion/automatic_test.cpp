@@ -162,29 +162,25 @@ std::optional<double> by_arrays(std::size_t stages, std::size_t arrays) {
     return stages > 1 ? std::nullopt : std::optional(one + each * std::pow(static_cast<double>(arrays), 2));
 }
 
-TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
-    // `w` reads more than once, so that it is not repeated without being asked about.
-    const std::string text = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: float32[R, C], b: float32[R, C] {
+/// `w` reads more than once, so that it is not repeated without being asked about.
+const char* const kTwoReaders = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: float32[R, C], b: float32[R, C] {
     w(x, y) = img(x, y) * img(x + 1, y + 1)
     a(x, y) = w(x, y) + w(x + 1, y)
     b(x, y) = w(x, y) * w(x, y + 1)
 })";
-    EXPECT_EQ(inlined_by(text, by_arrays<1, 1>), std::vector<std::string>{"w"});
-    EXPECT_EQ(inlined_by(text, by_arrays<0, 0>), std::vector<std::string>{});
+
+TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
+    EXPECT_EQ(inlined_by(kTwoReaders, by_arrays<1, 1>), std::vector<std::string>{"w"});
+    EXPECT_EQ(inlined_by(kTwoReaders, by_arrays<0, 0>), std::vector<std::string>{});
 }
 
 TEST(Storage, WhatKeepsItsReadersInOneGroupIsRepeatedWhereThatIsCheaper) {
     // One kernel of all three costs less than three; two, each of which computes `w` for itself, cost less again.
-    const std::string text = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: float32[R, C], b: float32[R, C] {
-    w(x, y) = img(x, y) * img(x + 1, y + 1)
-    a(x, y) = w(x, y) + w(x + 1, y)
-    b(x, y) = w(x, y) * w(x, y + 1)
-})";
     const auto cost = [](std::size_t stages, std::size_t) -> std::optional<double> {
         if (stages == 2) return std::nullopt;
         return stages == 1 ? 2 : 5;
     };
-    EXPECT_EQ(inlined_by(text, cost), std::vector<std::string>{"w"});
+    EXPECT_EQ(inlined_by(kTwoReaders, cost), std::vector<std::string>{"w"});
 }
 
 TEST(Storage, WhatIsMadeOfManyArraysIsStoredWhereThatIsCheaper) {

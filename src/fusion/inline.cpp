@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/build.h"
+#include "ir/unique_nodes.h"
 #include "ir/visit.h"
 
 namespace pipec::fusion {
@@ -33,6 +34,15 @@ std::int64_t cost_of(const ir::Expr& e) {
         e->value);
 }
 
+using PointNodes = std::vector<const ir::Node*>;
+
+/// The same nodes for equal index tuples.
+PointNodes point_nodes(ir::UniqueExpressions& nodes, const std::vector<ir::Expr>& indices) {
+    PointNodes result;
+    for (const ir::Expr& index : indices) result.push_back(nodes.get(index).get());
+    return result;
+}
+
 struct Facts {
     std::int64_t cost = 0;
     bool loops = false;
@@ -52,26 +62,24 @@ Facts facts_of(const ir::Expr& value) {
 /// How the stages that come later read one stage.
 struct Readers {
     std::set<int> stages;
-    std::vector<const ir::Read*> points;  ///< distinct index tuples of each reader
+    std::vector<const ir::Read*> points;  ///< distinct index tuples of all readers
+    std::set<PointNodes> known;           ///< the same
     bool in_loop = false;                 ///< inside of a reduction or an update
 };
 
-void add_reads(const ir::Expr& root, int reader, bool loop, std::vector<Readers>& readers) {
+void add_reads(const ir::Expr& root, int reader, bool loop, ir::UniqueExpressions& nodes,
+               std::vector<Readers>& readers) {
     ir::for_each_node(root, [&](const ir::Expr& e) {
         if (const auto* reduce = ir::as<ir::Reduce>(e); reduce != nullptr && !loop) {
-            add_reads(reduce->body, reader, true, readers);
+            add_reads(reduce->body, reader, true, nodes, readers);
         }
         const auto* read = ir::as<ir::Read>(e);
         if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
         Readers& of = readers[static_cast<std::size_t>(read->source.index)];
-        const auto same = [&](const ir::Read* other) {
-            return std::equal(read->indices.begin(), read->indices.end(), other->indices.begin(),
-                              ir::structurally_equal);
-        };
-        const bool known = of.stages.count(reader) > 0 && std::any_of(of.points.begin(), of.points.end(), same);
-        of.stages.insert(reader);
+        const bool first = of.stages.insert(reader).second;
+        const bool known = !of.known.insert(point_nodes(nodes, read->indices)).second;
         of.in_loop = of.in_loop || loop;
-        if (!known) of.points.push_back(read);
+        if (first || !known) of.points.push_back(read);
     });
 }
 
@@ -124,10 +132,11 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
     const auto count = pipeline.stages.size();
     std::vector<Readers> readers(count);
     std::vector<Facts> facts(count);
+    ir::UniqueExpressions nodes;
     for (std::size_t i = 0; i < count; ++i) {
         const ir::Stage& stage = pipeline.stages[i];
         const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
-        for (const ir::Expr& e : ir::expressions(stage)) add_reads(e, static_cast<int>(i), !pure, readers);
+        for (const ir::Expr& e : ir::expressions(stage)) add_reads(e, static_cast<int>(i), !pure, nodes, readers);
         if (pure) facts[i] = facts_of(std::get<ir::Pure>(stage.definition).value);
     }
     std::vector<int> chosen;
@@ -207,15 +216,21 @@ public:
         }
     }
 
-    /// An expression in which nothing that goes is read. Each place gets binders of its own.
-    ir::Expr resolved(const ir::Expr& e, const std::map<ir::VarId, ir::Expr>& bindings) {
-        std::unordered_map<const ir::Node*, ir::Expr> memo;
-        std::map<ir::VarId, ir::Expr> bound = bindings;
-        return walk(e, bound, !bindings.empty(), memo);
+    /// An expression of a stage in which nothing that goes is read. Reads of one point become one node, so that a chain
+    /// of stages gives a graph as long as the chain; a definition at another point gets binders of its own.
+    ir::Expr resolved(const ir::Expr& e) {
+        Memo memo;
+        std::map<ir::VarId, ir::Expr> bound;
+        return walk(e, bound, false, memo);
+    }
+
+    /// The definitions that were put in since the last call. Ends a stage: the next one shares no node with it.
+    std::vector<SourceRange> finish_stage() {
+        points_.clear();
+        return std::exchange(included_, {});
     }
 
     [[nodiscard]] int number(std::size_t stage) const { return number_[stage]; }
-    std::vector<SourceRange> included;  ///< definitions that were put in since the caller last looked
 
 private:
     using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
@@ -261,20 +276,25 @@ private:
         if (number_[index] >= 0) {
             return ir::read({ir::Source::Kind::Stage, number_[index]}, e->type, read->indices, e->range);
         }
+        const auto [point, is_new] = points_.try_emplace({read->source.index, point_nodes(nodes_, read->indices)});
+        if (!is_new) return point->second;
         const ir::Stage& stage = pipeline_.stages[index];
         std::map<ir::VarId, ir::Expr> arguments;
         for (std::size_t d = 0; d < stage.dims.size(); ++d) arguments[stage.dims[d].var] = read->indices[d];
-        if (std::find(included.begin(), included.end(), stage.range) == included.end()) {
-            included.push_back(stage.range);
+        if (std::find(included_.begin(), included_.end(), stage.range) == included_.end()) {
+            included_.push_back(stage.range);
         }
         const ir::Expr value = std::get<ir::Pure>(stage.definition).value;  // the walk may add variables, not stages
         Memo inner;
-        return walk(value, arguments, true, inner);
+        return point->second = walk(value, arguments, true, inner);
     }
 
     ir::Pipeline& pipeline_;
     std::vector<int> number_;  ///< of what is left; -1 for what goes
     int kept_ = 0;
+    ir::UniqueExpressions nodes_;
+    std::map<std::pair<int, PointNodes>, ir::Expr> points_;  ///< of the stages that go, in the current stage
+    std::vector<SourceRange> included_;
 };
 
 }  // namespace
@@ -288,7 +308,7 @@ Inlined inline_stages(const ir::Pipeline& pipeline, const poly::Model& model, co
         if (inliner.number(i) < 0) continue;
         ir::Stage stage = pipeline.stages[i];
         const auto resolve = [&](ir::Expr& e) {
-            if (e) e = inliner.resolved(e, {});
+            if (e) e = inliner.resolved(e);
         };
         if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
             resolve(pure->value);
@@ -302,7 +322,7 @@ Inlined inline_stages(const ir::Pipeline& pipeline, const poly::Model& model, co
                 resolve(update.value);
             }
         }
-        stage.includes = std::exchange(inliner.included, {});
+        stage.includes = inliner.finish_stage();
         kept.push_back(std::move(stage));
         domains.push_back(model.domains.at(i));
     }

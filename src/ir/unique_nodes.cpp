@@ -34,4 +34,12 @@ bool UniqueNodes::Equal::operator()(const Expr& a, const Expr& b) const {
     return a == b || same_node(*a, *b);
 }
 
+Expr UniqueExpressions::get(const Expr& e) {
+    if (!e) return e;
+    if (const auto known = known_.find(e); known != known_.end()) return known->second;
+    Expr result = nodes_.get(map_children(e, [&](const Expr& operand) { return get(operand); }));
+    known_.emplace(e, result);
+    return result;
+}
+
 }  // namespace pipec::ir

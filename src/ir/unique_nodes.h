@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/expr.h"
@@ -21,6 +22,17 @@ private:
         bool operator()(const Expr& a, const Expr& b) const;
     };
     std::unordered_set<Expr, Hash, Equal> nodes_;
+};
+
+/// The same for whole expressions: structurally equal ones have one node. Takes time linear in the number of nodes that
+/// are new to it, however often they are shared.
+class UniqueExpressions {
+public:
+    Expr get(const Expr& e);
+
+private:
+    UniqueNodes nodes_;
+    std::unordered_map<Expr, Expr> known_;
 };
 
 }  // namespace pipec::ir

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 namespace pipec::ir {
 
@@ -175,8 +177,16 @@ bool same_node(const Node& a, const Node& b) {
 }
 
 bool structurally_equal(const Expr& a, const Expr& b) {
-    if (a == b) return true;
-    return a && b && equal_nodes(*a, *b, structurally_equal);
+    // Pairs that were met are equal, or the answer is known: shared nodes are compared once.
+    std::set<std::pair<const Node*, const Node*>> met;
+    const std::function<bool(const Expr&, const Expr&)> equal = [&](const Expr& x, const Expr& y) {
+        if (x == y) return true;
+        if (!x || !y) return false;
+        const bool shared = x.use_count() > 1 && y.use_count() > 1;
+        if (shared && !met.emplace(x.get(), y.get()).second) return true;
+        return equal_nodes(*x, *y, equal);
+    };
+    return equal(a, b);
 }
 
 }  // namespace pipec::ir

@@ -108,11 +108,9 @@ isl::pw_aff AffineTranslator::constant(Wide v) const {
 
 /// The parameter that stands for `e`, the same for structurally equal expressions.
 isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
-    const auto same = [&](const ir::Expr& other) { return ir::structurally_equal(other, e); };
-    const auto found = std::find_if(opaques_.begin(), opaques_.end(), same);
-    const auto index = static_cast<int>(found - opaques_.begin());
-    if (found == opaques_.end()) opaques_.push_back(e);
-    return isl_.value({Name::Kind::Opaque, index});
+    const auto [number, is_new] = opaque_numbers_.try_emplace(unique_.get(e).get(), static_cast<int>(opaques_.size()));
+    if (is_new) opaques_.push_back(e);
+    return isl_.value({Name::Kind::Opaque, number->second});
 }
 
 isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "ir/pipeline.h"
+#include "ir/unique_nodes.h"
 #include "poly/isl_context.h"
 #include "poly/value_ranges.h"
 
@@ -75,6 +76,8 @@ private:
     std::map<std::pair<const ir::Node*, bool>, Translated<isl::set>> conditions_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     std::vector<ir::Expr> opaques_;
+    ir::UniqueExpressions unique_;
+    std::unordered_map<const ir::Node*, int> opaque_numbers_;  ///< by their unique nodes
     std::vector<NoWrap> obligations_;
     std::vector<int> open_obligations_;  ///< of the expression being translated
 };

@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/unique_nodes.h"
 
 namespace pipec::ir {
 namespace {
@@ -101,6 +102,20 @@ TEST(Visit, SharedNodesStaySharedAndAreVisitedOnce) {
     visited = 0;
     for_each_node(replaced, [&](const Expr&) { ++visited; });
     EXPECT_EQ(visited, 101);
+}
+
+TEST(Visit, SharedNodesAreComparedOnce) {
+    Expr a = var(0), b = var(0), other = var(1);
+    for (int i = 0; i < 100; ++i) {  // 2^100 paths
+        a = add(a, a);
+        b = add(b, b);
+        other = add(other, other);
+    }
+    EXPECT_TRUE(structurally_equal(a, b));
+    EXPECT_FALSE(structurally_equal(a, other));
+    UniqueExpressions unique;
+    EXPECT_EQ(unique.get(a), unique.get(b));
+    EXPECT_NE(unique.get(a), unique.get(other));
 }
 
 TEST(Visit, ParentsComeBeforeChildren) {

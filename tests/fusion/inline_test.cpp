@@ -1,0 +1,82 @@
+// Inlined stages: graphs as large as the chain of stages, whose copies of a definition share nothing that they bind.
+#include "fusion/inline.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <set>
+
+#include "ir/verify.h"
+#include "ir/visit.h"
+#include "support/render.h"
+#include "support_lib/compile.h"
+
+namespace pipec::fusion {
+namespace {
+
+/// The only stage of a pipeline with all but its last stage inlined.
+ir::Pipeline inlined(const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "inline.pipe", text);
+    EXPECT_EQ(render_text(compiled.diags, sources), "");
+    if (!compiled.ok()) return {};
+    const ir::Pipeline& pipeline = compiled.pipelines.at(0);
+    std::vector<int> all(pipeline.stages.size() - 1);
+    std::iota(all.begin(), all.end(), 0);
+    ir::Pipeline result = inline_stages(pipeline, compiled.models.at(0), all).pipeline;
+    EXPECT_EQ(ir::verify(result), std::vector<std::string>{});
+    EXPECT_EQ(result.stages.size(), 1u);
+    return result;
+}
+
+/// `sources` (stages a[0], ...) followed by `stages` of the definition of a[k], and the last one as output.
+std::string chain(const std::string& definition, int stages) {
+    return fmt::format(
+        "pipeline p(img: float32[N + {0}]) -> out: float32[N] {{\n"
+        "    a[0](x) = img(x)\n"
+        "    for k in 1..{0} {{ a[k](x) = {1} }}\n"
+        "    out(x) = a[{2}](x)\n}}\n",
+        stages, definition, stages - 1);
+}
+
+std::size_t nodes(const ir::Pipeline& pipeline) {
+    std::size_t count = 0;
+    ir::for_each_node(std::get<ir::Pure>(pipeline.stages.at(0).definition).value, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+TEST(Inline, GraphsGrowAsChainsDo) {
+    for (const std::string definition : {
+             "a[k - 1](x) * a[k - 1](x)",
+             "a[k - 1](x) + img(x + k) * a[k - 1](x)",
+             "max(a[k - 1](x), 1.0) - min(a[k - 1](x), 2.0)",
+             "if a[k - 1](x) > 0.5 then a[k - 1](x) * 0.5 else a[k - 1](x) + 1",
+             "let v = a[k - 1](x), w = v + a[k - 1](x) in w * v",
+             "(sum(r in 0..4) a[k - 1](x) * float32(r)) + a[k - 1](x)",
+         }) {
+        const std::size_t few = nodes(inlined(chain(definition, 25))), many = nodes(inlined(chain(definition, 50)));
+        EXPECT_LT(few, 25u * 20) << definition;
+        EXPECT_LT(many, 2 * few + 20) << definition;
+    }
+}
+
+TEST(Inline, OtherPointsHaveOtherBinders) {
+    const ir::Pipeline pipeline = inlined(
+        "pipeline p(img: float32[N + 1]) -> out: float32[N] {\n"
+        "    a(x) = sum(r in 0..N) img(r) * img(x)\n"
+        "    out(x) = a(x) + a(x + 1) * a(x)\n}\n");
+    std::set<ir::VarId> variables;
+    std::size_t loops = 0;
+    ir::for_each_node(std::get<ir::Pure>(pipeline.stages.at(0).definition).value, [&](const ir::Expr& e) {
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            ++loops;
+            variables.insert(reduce->ranges.at(0).var);
+        }
+    });
+    EXPECT_EQ(loops, 2u);
+    EXPECT_EQ(variables.size(), 2u);
+}
+
+}  // namespace
+}  // namespace pipec::fusion

@@ -109,9 +109,22 @@ std::string_view bound_by(const TimePrediction& p) {
 
 namespace {
 
+/// A stage by itself is always possible: values beyond a thread's registers are written and read back.
+void spill(TileWork& work, const Gpu& gpu) {
+    const int spilled = work.registers - gpu.registers_per_thread;
+    if (spilled <= 0) return;
+    const double accesses = 2.0 * spilled * work.warps_per_tile;
+    work.registers = gpu.registers_per_thread;
+    work.instructions += accesses;
+    work.at_edges += accesses;
+    work.wavefronts += accesses;
+    work.bytes += accesses * kLineBytes;
+}
+
 std::optional<TimePrediction> predict(const GroupFacts& facts, const Gpu& gpu, const GroupSchedule& schedule,
                                       PatchCounts& counts) {
-    const std::optional<TileWork> work = tile_work(facts, schedule, counts);
+    std::optional<TileWork> work = tile_work(facts, schedule, counts);
+    if (work && schedule.strategy == Strategy::Stage) spill(*work, gpu);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bitset>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
@@ -225,25 +226,50 @@ std::vector<std::vector<int>> single_stages(const StageGraph& graph) {
     return result;
 }
 
-/// Groups after those that they read.
-std::vector<std::vector<int>> in_order(const StageGraph& graph, std::vector<std::vector<int>> groups) {
+/// The groups; those that cannot be one, as single stages.
+std::vector<std::vector<int>> possible_parts(const std::vector<std::vector<int>>& groups, const GroupCost& cost) {
     std::vector<std::vector<int>> result;
-    std::vector<bool> done(graph.size(), false);
-    while (!groups.empty()) {
-        const auto ready = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& group) {
-            return std::all_of(group.begin(), group.end(), [&](int stage) {
-                const std::vector<int>& reads = graph.at(static_cast<std::size_t>(stage));
-                return std::all_of(reads.begin(), reads.end(), [&](int source) {
-                    return done[static_cast<std::size_t>(source)] ||
-                           std::binary_search(group.begin(), group.end(), source);
-                });
-            });
-        });
-        if (ready == groups.end()) throw std::logic_error("groups that wait for each other");
-        for (const int stage : *ready) done[static_cast<std::size_t>(stage)] = true;
-        result.push_back(std::move(*ready));
-        groups.erase(ready);
+    for (const std::vector<int>& group : groups) {
+        if (cost(group)) {
+            result.push_back(group);
+        } else {
+            for (const int stage : group) result.push_back({stage});
+        }
     }
+    return result;
+}
+
+/// Groups after those that they read: of those that are ready always the first.
+std::vector<std::vector<int>> in_order(const StageGraph& graph, const std::vector<std::vector<int>>& groups) {
+    std::vector<std::size_t> group_of(graph.size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (const int stage : groups[g]) group_of[static_cast<std::size_t>(stage)] = g;
+    }
+    std::vector<std::set<std::size_t>> waits_for(groups.size());
+    std::vector<std::vector<std::size_t>> readers(groups.size());
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        for (const int stage : groups[g]) {
+            for (const int source : graph[static_cast<std::size_t>(stage)]) {
+                const std::size_t of = group_of[static_cast<std::size_t>(source)];
+                if (of != g && waits_for[g].insert(of).second) readers[of].push_back(g);
+            }
+        }
+    }
+    std::set<std::size_t> ready;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (waits_for[g].empty()) ready.insert(g);
+    }
+    std::vector<std::vector<int>> result;
+    while (!ready.empty()) {
+        const std::size_t next = *ready.begin();
+        ready.erase(ready.begin());
+        result.push_back(groups[next]);
+        for (const std::size_t reader : readers[next]) {
+            waits_for[reader].erase(next);
+            if (waits_for[reader].empty()) ready.insert(reader);
+        }
+    }
+    if (result.size() < groups.size()) throw std::logic_error("groups that wait for each other");
     return result;
 }
 
@@ -258,12 +284,8 @@ Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const Sea
         return place->second;
     };
     Grouping result;  // of what was done so far
-    result.groups = start.empty() ? single_stages(graph) : in_order(graph, start);
-    for (const std::vector<int>& group : result.groups) {
-        const std::optional<double> one = ask_once(group);
-        if (!one) throw std::logic_error("a group to start from has no cost");
-        result.cost += *one;
-    }
+    result.groups = start.empty() ? single_stages(graph) : in_order(graph, possible_parts(start, ask_once));
+    for (const std::vector<int>& group : result.groups) result.cost += ask_once(group).value();
     for (bool again = true; again; ++result.passes) {
         Grouping next = search_pieces(graph, result.groups, ask_once, options);
         const bool better = next.cost < result.cost;

@@ -43,8 +43,8 @@ struct Grouping {
     std::size_t passes = 0;
 };
 
-/// `start`: stages that stay together, in groups that can run one after the other; all stages are in one of them.
-/// Empty: each stage by itself.
+/// `start`: stages that stay together, in groups that can run one after the other; all stages are in one of them. A
+/// group without a cost comes apart into its stages. Empty: each stage by itself.
 Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options = {},
                        const std::vector<std::vector<int>>& start = {});
 

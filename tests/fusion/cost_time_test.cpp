@@ -57,6 +57,20 @@ TEST(CostTime, LongerTilesComputeLessTwice) {
     EXPECT_LT(few->registers, many->registers);
 }
 
+TEST(CostTime, AStageByItselfIsPossibleHoweverManyRegistersItTakes) {
+    const Gpu gpu = known_gpu("h200").value();
+    GroupFacts facts = *Grouped(kBlur, {"out"}).facts;
+    double before = 0;
+    for (const int registers : {gpu.registers_per_thread, 300, 3000}) {
+        facts.stages.front().registers = registers;
+        const auto time = predict_time(facts, gpu, GroupSchedule{});
+        ASSERT_TRUE(time);
+        EXPECT_LE(time->registers, gpu.registers_per_thread);
+        EXPECT_GT(time->seconds, before);  // what registers do not hold is written and read back
+        before = time->seconds;
+    }
+}
+
 TEST(CostTime, WhatAGpuLacksIsImpossible) {
     const Grouped blur(kBlur, {"rows", "out"});
     Gpu gpu = known_gpu("h200").value();

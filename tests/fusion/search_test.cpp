@@ -160,5 +160,16 @@ TEST(Search, StartsFromGroups) {
     EXPECT_FALSE(found.exact);
 }
 
+TEST(Search, WhatCannotBeAGroupComesApart) {
+    const StageGraph chain{{}, {0}, {1}, {2}};
+    const GroupCost cost = [](const std::vector<int>& stages) {
+        const bool possible = stages.size() == 1 || stages == std::vector<int>{2, 3};
+        return possible ? std::optional<double>(1) : std::nullopt;
+    };
+    const Grouping found = find_grouping(chain, cost, {}, {{0, 1, 2}, {3}});
+    expect_valid(chain, cost, found);
+    EXPECT_EQ(found.cost, 3);
+}
+
 }  // namespace
 }  // namespace pipec::fusion

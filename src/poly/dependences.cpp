@@ -67,10 +67,9 @@ public:
         isl_.begin_question(pipeline_.range, "the sizes");
         const auto sizes = size_context(isl_, pipeline_, none);
         if (!sizes) return {};
-        ValueRanges ranges(pipeline_, sizes->ranges);
-        AffineTranslator affine(isl_, ranges);
+        ProgramValues values(isl_, pipeline_, *sizes);
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
-            if (asked.at(s)) stage(s, *sizes, ranges, affine);
+            if (asked.at(s)) stage(s, *sizes, values.ranges, values.affine);
         }
         return std::move(result_);
     }

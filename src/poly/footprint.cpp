@@ -29,13 +29,12 @@ public:
         isl_.begin_question(pipeline_.range, "the sizes");
         const auto sizes = size_context(isl_, pipeline_, none);
         if (!sizes) return {};
-        ValueRanges ranges(pipeline_, sizes->ranges);
-        AffineTranslator affine(isl_, ranges);
+        ProgramValues values(isl_, pipeline_, *sizes);
         std::vector<Footprint> result(group_.stages.size());
         for (std::size_t p = 0; p < group_.stages.size(); ++p) {
             needed_.push_back(isl_.nothing());
             boxes_.push_back(box(p));
-            domains_.push_back(domain(p, *sizes, ranges, affine));
+            domains_.push_back(domain(p, *sizes, values.ranges, values.affine));
             result[p] = {group_.stages[p], "", "", false, true};
         }
         for (std::size_t p = group_.stages.size(); p-- > 0;) {
@@ -48,7 +47,7 @@ public:
             result[p].contained = needed_[p].is_subset(computed);
             result[p].needed = text(p, needed_[p]);
             result[p].box = text(p, computed);
-            follow(p, computed, affine, ranges, result);
+            follow(p, computed, values.affine, values.ranges, result);
         }
         return result;
     }

@@ -13,14 +13,32 @@ using ir::UnaryOp;
 
 namespace {
 
-bool has_opaque(const isl::pw_aff& value) {
-    const std::vector<Name> names = names_in(value);
+/// Pieces that a function or a condition may have: of indices and sizes alone, and with data in it, where more of them
+/// decide no proof. Operations on two of the first size stay far below the budget of a question.
+constexpr std::size_t kMostPieces = 32, kMostPiecesOfData = 8;
+
+bool has_opaque(const std::vector<Name>& names) {
     return std::any_of(names.begin(), names.end(), [](Name n) { return n.kind == Name::Kind::Opaque; });
 }
 
-/// a where `cond`, b where not; both conditions are given, so nothing is complemented.
-isl::pw_aff choose(const isl::set& cond, const isl::pw_aff& a, const isl::set& otherwise, const isl::pw_aff& b) {
-    return a.intersect_domain(cond).union_add(b.intersect_domain(otherwise));
+bool has_opaque(const isl::pw_aff& value) {
+    return has_opaque(names_in(value));
+}
+
+/// a where `cond` holds, b where it fails; both sets are given, so nothing is complemented.
+isl::pw_aff choose(const Truth& cond, const isl::pw_aff& a, const isl::pw_aff& b) {
+    return a.intersect_domain(cond.holds).union_add(b.intersect_domain(cond.fails));
+}
+
+Truth compare(BinaryOp op, const isl::pw_aff& a, const isl::pw_aff& b) {
+    switch (op) {
+        case BinaryOp::Eq: return {a.eq_set(b), a.ne_set(b)};
+        case BinaryOp::Ne: return {a.ne_set(b), a.eq_set(b)};
+        case BinaryOp::Lt: return {a.lt_set(b), a.ge_set(b)};
+        case BinaryOp::Le: return {a.le_set(b), a.gt_set(b)};
+        case BinaryOp::Gt: return {a.gt_set(b), a.le_set(b)};
+        default: return {a.ge_set(b), a.lt_set(b)};
+    }
 }
 
 /// k where the mask is 2^k - 1, k > 0.
@@ -34,30 +52,52 @@ std::optional<int> mask_bits(const IntRange& mask) {
 
 }  // namespace
 
-/// Looks an expression up or translates it, collecting the obligations that arise on the way.
+/// Looks an expression up or translates it, collecting the obligations that arise on the way. The tables' elements stay
+/// where they are when others are added.
 template <class T, class F>
-T AffineTranslator::remembered(std::map<std::pair<const ir::Node*, bool>, Translated<T>>& known, const ir::Expr& e,
-                               bool truth, F f) {
-    const std::pair key{e.get(), truth};
-    auto found = known.find(key);
+const T& AffineTranslator::remembered(std::unordered_map<const ir::Node*, Translated<T>>& known, const ir::Expr& e,
+                                      F f) {
+    auto found = known.find(e.get());
     if (found == known.end()) {
         std::vector<int> outer = std::exchange(open_obligations_, {});
         T result = f();
         std::sort(open_obligations_.begin(), open_obligations_.end());
         open_obligations_.erase(std::unique(open_obligations_.begin(), open_obligations_.end()),
                                 open_obligations_.end());
-        found = known.emplace(key, Translated<T>{result, std::exchange(open_obligations_, std::move(outer))}).first;
+        Translated<T> translated{std::move(result), std::exchange(open_obligations_, std::move(outer))};
+        found = known.emplace(e.get(), std::move(translated)).first;
     }
     open_obligations_.insert(open_obligations_.end(), found->second.no_wrap.begin(), found->second.no_wrap.end());
     return found->second.value;
 }
 
 isl::pw_aff AffineTranslator::value(const ir::Expr& e) {
-    return remembered(values_, e, true, [&] { return compute(e); });
+    return remembered(values_, e, [&] { return limited(e, compute(e)); });
 }
 
-isl::set AffineTranslator::truth_set(const ir::Expr& e, bool truth) {
-    return remembered(conditions_, e, truth, [&] { return compute_truth(e, truth); });
+const Truth& AffineTranslator::truth(const ir::Expr& e) {
+    return remembered(conditions_, e, [&] { return limited(e, compute_truth(e)); });
+}
+
+/// `result`, or the opaque value of `e` where that would be one of too many pieces.
+isl::pw_aff AffineTranslator::limited(const ir::Expr& e, isl::pw_aff result) {
+    const auto pieces = static_cast<std::size_t>(isl_pw_aff_n_piece(result.get()));
+    if (pieces <= kMostPiecesOfData || (pieces <= kMostPieces && !has_opaque(result))) return result;
+    open_obligations_.clear();  // nothing of what was translated counts any more
+    return make_opaque(e);
+}
+
+Truth AffineTranslator::limited(const ir::Expr& e, Truth result) {
+    const auto pieces = static_cast<std::size_t>(std::max(result.holds.n_basic_set(), result.fails.n_basic_set()));
+    const auto of_data = [&] { return has_opaque(names_in(result.holds)) || has_opaque(names_in(result.fails)); };
+    if (pieces <= kMostPiecesOfData || (pieces <= kMostPieces && !of_data())) return result;
+    open_obligations_.clear();
+    return opaque_truth(e);
+}
+
+Truth AffineTranslator::opaque_truth(const ir::Expr& e) {
+    const isl::pw_aff value = make_opaque(e);
+    return {value.eq_set(constant(1)), value.eq_set(constant(0))};
 }
 
 Translated<isl::pw_aff> AffineTranslator::integer(const ir::Expr& e) {
@@ -72,10 +112,20 @@ Translated<isl::pw_aff> AffineTranslator::exact_integer(const ir::Expr& e) {
     return {std::move(result), std::exchange(open_obligations_, {})};
 }
 
-Translated<isl::set> AffineTranslator::condition(const ir::Expr& e, bool truth) {
+Translated<isl::set> AffineTranslator::condition(const ir::Expr& e, bool truth_value) {
     open_obligations_.clear();
-    isl::set result = truth_set(e, truth);
-    return {std::move(result), std::exchange(open_obligations_, {})};
+    const Truth& sets = truth(e);
+    return {truth_value ? sets.holds : sets.fails, std::exchange(open_obligations_, {})};
+}
+
+void AffineTranslator::assume(const ir::Expr& condition) {
+    AffineTranslator exact(isl_, ranges_, Integers::Exact);
+    exact.opaques_ = opaques_;
+    isl::set set = exact.truth(condition).holds;
+    opaques_ = exact.opaques_;
+    std::vector<Name> opaques = names_in(set);
+    std::erase_if(opaques, [](Name n) { return n.kind != Name::Kind::Opaque; });
+    if (!opaques.empty()) facts_.push_back({std::move(set), std::move(opaques)});
 }
 
 void AffineTranslator::bind(ir::VarId var, const ir::Expr& value) {
@@ -85,12 +135,26 @@ void AffineTranslator::bind(ir::VarId var, const ir::Expr& value) {
 
 isl::set AffineTranslator::with_opaque_bounds(isl::set set) const {
     constexpr Wide kFar = static_cast<Wide>(1) << 65;  // no type reaches as far
-    for (const Name name : names_in(set)) {
-        if (name.kind != Name::Kind::Opaque) continue;
-        const IntRange range = ranges_.integer(opaque(name.index));
-        const isl::pw_aff value = isl_.value(name);
-        if (range.lo > -kFar) set = set.intersect(value.ge_set(constant(range.lo)));
-        if (range.hi < kFar) set = set.intersect(value.le_set(constant(range.hi)));
+    std::vector<Name> known;
+    std::vector<bool> used(facts_.size(), false);
+    // A fact may bring in further values.
+    for (bool again = true; again;) {
+        again = false;
+        for (const Name name : names_in(set)) {
+            if (name.kind != Name::Kind::Opaque || std::find(known.begin(), known.end(), name) != known.end()) continue;
+            known.push_back(name);
+            again = true;
+            const IntRange range = ranges_.integer(opaque(name.index));
+            const isl::pw_aff value = isl_.value(name);
+            if (range.lo > -kFar) set = set.intersect(value.ge_set(constant(range.lo)));
+            if (range.hi < kFar) set = set.intersect(value.le_set(constant(range.hi)));
+            for (std::size_t f = 0; f < facts_.size(); ++f) {
+                const std::vector<Name>& about = facts_[f].opaques;
+                if (used[f] || std::find(about.begin(), about.end(), name) == about.end()) continue;
+                used[f] = true;
+                set = set.intersect(facts_[f].set);
+            }
+        }
     }
     return set;
 }
@@ -114,9 +178,13 @@ isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
 }
 
 isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {
+    const std::size_t before = open_obligations_.size();
     const isl::pw_aff result = value(e);
-    if (fits(ranges_.unwrapped(e), e->type)) return result;
-    if (has_opaque(result)) return make_opaque(e);
+    if (integers_ == Integers::Exact || fits(ranges_.unwrapped(e), e->type)) return result;
+    if (has_opaque(result)) {
+        open_obligations_.resize(before);
+        return make_opaque(e);
+    }
     obligations_.push_back({e, result});
     open_obligations_.push_back(static_cast<int>(obligations_.size()) - 1);
     return result;
@@ -151,9 +219,9 @@ isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
                               return a.max(a.neg());
                           },
                           [&](const ir::Select& n) {
-                              const isl::set cond = truth_set(n.cond, true);
-                              if (!n.otherwise) return value(n.then).intersect_domain(cond);
-                              return choose(cond, value(n.then), truth_set(n.cond, false), value(n.otherwise));
+                              const Truth& cond = truth(n.cond);
+                              if (!n.otherwise) return value(n.then).intersect_domain(cond.holds);
+                              return choose(cond, value(n.then), value(n.otherwise));
                           },
                           [&](const ir::Let& n) {
                               bind(n.var, n.value);
@@ -214,7 +282,7 @@ isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary
 
 isl::pw_aff AffineTranslator::compute_cast(const ir::Expr& e, const ir::Cast& n) {
     if (n.a->type == ir::Type::Bool) {
-        return choose(truth_set(n.a, true), constant(1), truth_set(n.a, false), constant(0));
+        return choose(truth(n.a), constant(1), constant(0));
     }
     if (ir::is_float(n.a->type)) return make_opaque(e);
     const isl::pw_aff a = operand(n.a);
@@ -228,55 +296,53 @@ isl::pw_aff AffineTranslator::compute_cast(const ir::Expr& e, const ir::Cast& n)
     return a.sub(constant(bounds.lo)).mod(val(bounds.hi - bounds.lo + 1)).add(constant(bounds.lo));
 }
 
-isl::set AffineTranslator::compare(BinaryOp op, const isl::pw_aff& a, const isl::pw_aff& b, bool truth) {
-    switch (op) {
-        case BinaryOp::Eq: return truth ? a.eq_set(b) : a.ne_set(b);
-        case BinaryOp::Ne: return truth ? a.ne_set(b) : a.eq_set(b);
-        case BinaryOp::Lt: return truth ? a.lt_set(b) : a.ge_set(b);
-        case BinaryOp::Le: return truth ? a.le_set(b) : a.gt_set(b);
-        case BinaryOp::Gt: return truth ? a.gt_set(b) : a.le_set(b);
-        default: return truth ? a.ge_set(b) : a.lt_set(b);
-    }
-}
-
-isl::set AffineTranslator::compute_truth(const ir::Expr& e, bool truth) {
-    const auto opaque_set = [&] { return make_opaque(e).eq_set(constant(truth ? 1 : 0)); };
-    return std::visit(
-        ir::overloaded{
-            [&](const ir::IntConstant& n) { return (n.value != 0) == truth ? isl_.everything() : isl_.nothing(); },
-            [&](const ir::Variable& n) {
-                const auto let = lets_.find(n.id);
-                return let == lets_.end() ? opaque_set() : truth_set(let->second, truth);
-            },
-            [&](const ir::Unary& n) { return truth_set(n.a, !truth); },
-            [&](const ir::Binary& n) {
-                if (ir::is_logical(n.op)) {
-                    const bool both = (n.op == BinaryOp::And) == truth;
-                    const isl::set a = truth_set(n.a, truth);
-                    const isl::set b = truth_set(n.b, truth);
-                    return both ? a.intersect(b) : a.unite(b).coalesce();
-                }
-                if (n.a->type == ir::Type::Bool && (n.op == BinaryOp::Eq || n.op == BinaryOp::Ne)) {
-                    const bool same = (n.op == BinaryOp::Eq) == truth;
-                    return truth_set(n.a, true)
-                        .intersect(truth_set(n.b, same))
-                        .unite(truth_set(n.a, false).intersect(truth_set(n.b, !same)));
-                }
-                if (!ir::is_comparison(n.op) || !ir::is_int(n.a->type)) return opaque_set();
-                return compare(n.op, operand(n.a), operand(n.b), truth);
-            },
-            [&](const ir::Select& n) {
-                const isl::set then = truth_set(n.cond, true).intersect(truth_set(n.then, truth));
-                if (!n.otherwise) return then;
-                return then.unite(truth_set(n.cond, false).intersect(truth_set(n.otherwise, truth))).coalesce();
-            },
-            [&](const ir::Let& n) {
-                bind(n.var, n.value);
-                return truth_set(n.body, truth);
-            },
-            [&](const auto&) { return opaque_set(); },
-        },
-        e->value);
+Truth AffineTranslator::compute_truth(const ir::Expr& e) {
+    return std::visit(ir::overloaded{
+                          [&](const ir::IntConstant& n) {
+                              return n.value != 0 ? Truth{isl_.everything(), isl_.nothing()}
+                                                  : Truth{isl_.nothing(), isl_.everything()};
+                          },
+                          [&](const ir::Variable& n) {
+                              const auto let = lets_.find(n.id);
+                              return let == lets_.end() ? opaque_truth(e) : truth(let->second);
+                          },
+                          [&](const ir::Unary& n) {
+                              const Truth& a = truth(n.a);
+                              return Truth{a.fails, a.holds};
+                          },
+                          [&](const ir::Binary& n) {
+                              if (ir::is_logical(n.op)) {
+                                  const Truth &a = truth(n.a), &b = truth(n.b);
+                                  if (n.op == BinaryOp::And)
+                                      return Truth{a.holds.intersect(b.holds), a.fails.unite(b.fails).coalesce()};
+                                  return Truth{a.holds.unite(b.holds).coalesce(), a.fails.intersect(b.fails)};
+                              }
+                              if (n.a->type == ir::Type::Bool && (n.op == BinaryOp::Eq || n.op == BinaryOp::Ne)) {
+                                  const Truth &a = truth(n.a), &b = truth(n.b);
+                                  Truth equal{a.holds.intersect(b.holds).unite(a.fails.intersect(b.fails)),
+                                              a.holds.intersect(b.fails).unite(a.fails.intersect(b.holds))};
+                                  if (n.op == BinaryOp::Ne) std::swap(equal.holds, equal.fails);
+                                  return equal;
+                              }
+                              if (!ir::is_comparison(n.op) || !ir::is_int(n.a->type)) return opaque_truth(e);
+                              return compare(n.op, operand(n.a), operand(n.b));
+                          },
+                          [&](const ir::Select& n) {
+                              const Truth &cond = truth(n.cond), &then = truth(n.then);
+                              Truth result{cond.holds.intersect(then.holds), cond.holds.intersect(then.fails)};
+                              if (!n.otherwise) return result;
+                              const Truth& otherwise = truth(n.otherwise);
+                              result.holds = result.holds.unite(cond.fails.intersect(otherwise.holds)).coalesce();
+                              result.fails = result.fails.unite(cond.fails.intersect(otherwise.fails)).coalesce();
+                              return result;
+                          },
+                          [&](const ir::Let& n) {
+                              bind(n.var, n.value);
+                              return truth(n.body);
+                          },
+                          [&](const auto&) { return opaque_truth(e); },
+                      },
+                      e->value);
 }
 
 }  // namespace pipec::poly

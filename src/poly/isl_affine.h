@@ -4,13 +4,16 @@
 // structurally equal expressions share one. A condition on data is the set where an opaque 0/1 parameter is 1, its
 // negation the set where it is 0: both are exact in the opaque value, so no approximation needs a direction.
 //
+// Minima, counts of comparisons and chains of `or` make pieces that multiply. What has more of them than proofs ever
+// need (kMostPieces) becomes opaque, too: its interval is kept, and a condition made of it selects a value instead of
+// splitting the domain.
+//
 // The analysis computes in unbounded integers, the program modulo 2^n. For + - * both agree modulo 2^n, so a sum that
 // is proved to lie within bounds is right however it was computed. Only an operand whose value matters by itself (of /
 // % min max and comparisons) must not have wrapped: such operands are returned as obligations, or, where data is
 // involved, treated as opaque values of their type.
 #pragma once
 
-#include <map>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -35,9 +38,22 @@ struct Translated {
     std::vector<int> no_wrap;
 };
 
+/// Where a condition holds and where it does not. Opaque values aside, the two share no point.
+struct Truth {
+    isl::set holds, fails;
+};
+
+/// Whether integers are those of the program, which wrap, or unbounded ones: `where` and extents are computed exactly.
+enum class Integers { Wrapping, Exact };
+
 class AffineTranslator {
 public:
-    AffineTranslator(const IslContext& isl, ValueRanges& ranges) : isl_(isl), ranges_(ranges) {}
+    AffineTranslator(const IslContext& isl, ValueRanges& ranges, Integers integers = Integers::Wrapping)
+        : isl_(isl), ranges_(ranges), integers_(integers) {}
+
+    /// `condition`, over sizes and parameters, holds for every launch: what it says of a parameter is known from now on
+    /// wherever that occurs.
+    void assume(const ir::Expr& condition);
 
     /// The value in unbounded integers, modulo 2^n of the type the program's value.
     Translated<isl::pw_aff> integer(const ir::Expr& e);
@@ -52,28 +68,38 @@ public:
     [[nodiscard]] const NoWrap& obligation(int index) const { return obligations_.at(static_cast<std::size_t>(index)); }
     /// The expression behind an opaque parameter.
     [[nodiscard]] const ir::Expr& opaque(int index) const { return opaques_.at(static_cast<std::size_t>(index)); }
-    /// `set` with the intervals of the opaque parameters that occur in it.
+    /// `set` with what is known of the opaque parameters that occur in it: their intervals, and what is assumed.
     [[nodiscard]] isl::set with_opaque_bounds(isl::set set) const;
 
 private:
     isl::pw_aff value(const ir::Expr& e);
     isl::pw_aff operand(const ir::Expr& e);
-    isl::set truth_set(const ir::Expr& e, bool truth);
+    const Truth& truth(const ir::Expr& e);
     isl::pw_aff compute(const ir::Expr& e);
+    isl::pw_aff limited(const ir::Expr& e, isl::pw_aff result);
+    Truth limited(const ir::Expr& e, Truth result);
+    Truth opaque_truth(const ir::Expr& e);
     isl::pw_aff compute_binary(const ir::Expr& e, const ir::Binary& n);
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
-    isl::set compute_truth(const ir::Expr& e, bool truth);
-    isl::set compare(ir::BinaryOp op, const isl::pw_aff& a, const isl::pw_aff& b, bool truth);
+    Truth compute_truth(const ir::Expr& e);
     isl::pw_aff make_opaque(const ir::Expr& e);
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
     template <class T, class F>
-    T remembered(std::map<std::pair<const ir::Node*, bool>, Translated<T>>& known, const ir::Expr& e, bool truth, F f);
+    const T& remembered(std::unordered_map<const ir::Node*, Translated<T>>& known, const ir::Expr& e, F f);
+
+    /// Something that holds for every launch, and the opaque values that it is about.
+    struct Fact {
+        isl::set set;
+        std::vector<Name> opaques;
+    };
 
     const IslContext& isl_;
     ValueRanges& ranges_;
-    std::map<std::pair<const ir::Node*, bool>, Translated<isl::pw_aff>> values_;
-    std::map<std::pair<const ir::Node*, bool>, Translated<isl::set>> conditions_;
+    Integers integers_;
+    std::unordered_map<const ir::Node*, Translated<isl::pw_aff>> values_;
+    std::unordered_map<const ir::Node*, Translated<Truth>> conditions_;
+    std::vector<Fact> facts_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     std::vector<ir::Expr> opaques_;
     ir::UniqueExpressions unique_;

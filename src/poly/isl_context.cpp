@@ -23,6 +23,10 @@ IslContext::~IslContext() {
 void IslContext::begin_question(SourceRange range, std::string what) {
     question_ = std::move(what);
     question_range_ = range;
+    renew_budget();
+}
+
+void IslContext::renew_budget() const {
     isl_ctx_reset_operations(ctx_);
     isl_ctx_reset_error(ctx_);
 }
@@ -119,14 +123,8 @@ std::optional<std::vector<long>> least_point(const IslContext& isl, const isl::s
         bounded = isl::manage(isl_set_upper_bound_val(bounded.release(), isl_dim_set, i, far(kFar)));
         if (!bounded.is_empty()) tuple = bounded;
     }
-    isl::point point = [&] {
-        try {
-            return tuple.lexmin().sample_point();
-        } catch (const isl::exception&) {
-            isl_ctx_reset_operations(isl.ctx().get());
-            return tuple.sample_point();
-        }
-    }();
+    const auto least = isl.attempt([&] { return tuple.lexmin().sample_point(); });
+    const isl::point point = least ? *least : tuple.sample_point();
     std::vector<long> result;
     for (unsigned i = 0; i < names.size(); ++i) {
         const isl::val v = isl::manage(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(i)));

@@ -42,6 +42,17 @@ public:
     /// Starts a new question: isl's operations are counted from here. `what` and `range` say what it is about, for the
     /// error when it is too expensive.
     void begin_question(SourceRange range, std::string what);
+    /// `f()`, or none where that takes more than what is left of the question's budget; the budget then starts anew,
+    /// for what else is to be said about the question.
+    template <class F>
+    auto attempt(F f) const -> std::optional<decltype(f())> {
+        try {
+            return f();
+        } catch (const isl::exception_quota&) {
+            renew_budget();
+            return std::nullopt;
+        }
+    }
     [[nodiscard]] const std::string& question() const { return question_; }
     [[nodiscard]] SourceRange question_range() const { return question_range_; }
 
@@ -54,6 +65,8 @@ public:
     [[nodiscard]] isl::multi_id tuple(const std::vector<Name>& names) const;
 
 private:
+    void renew_budget() const;
+
     isl_ctx* ctx_;
     std::string question_ = "the sizes";
     SourceRange question_range_;

@@ -15,6 +15,9 @@ namespace pipec::poly {
 
 namespace {
 
+/// Launches refuse domains that reach farther.
+constexpr long kIndexLimit = 1L << 30;
+
 /// The index of one dimension of a source, in sets of one dimension.
 constexpr Name kIndex{Name::Kind::Variable, -1};
 
@@ -77,6 +80,18 @@ std::vector<SourceQueries> group(const StageAccesses& found) {
     return result;
 }
 
+/// A stage that was looked at: kept for messages about what it reads.
+struct LookedAt {
+    StageDomain domain;
+    StageAccesses found;
+};
+
+/// A read of some stage, by one that was looked at.
+struct Asked {
+    std::size_t reader;
+    const Access* access;
+};
+
 /// The stage whose accesses are looked at.
 struct Reader {
     const ir::Stage& stage;
@@ -101,8 +116,7 @@ public:
           pipeline_(pipeline),
           sizes_(sizes),
           mode_(mode),
-          ranges_(pipeline, sizes.ranges),
-          affine_(isl, ranges_),
+          values_(isl, pipeline, sizes),
           stage_needs_(pipeline.stages.size()),
           input_needs_(pipeline.inputs.size()) {
         for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
@@ -113,6 +127,8 @@ public:
         }
         result_.domains.resize(pipeline.stages.size());
         readers_.resize(pipeline.stages.size());
+        asked_.resize(pipeline.stages.size());
+        looked_at_.resize(pipeline.stages.size());
     }
 
     Inference run() {
@@ -138,17 +154,58 @@ private:
         const auto domain = domain_of(index);
         if (!domain) return;
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-            const IntRange lo = ranges_.integer(domain->box[d].lo_expr);
-            const IntRange hi = ranges_.integer(domain->box[d].hi_expr);
-            ranges_.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
+            const IntRange lo = values_.ranges.integer(domain->box[d].lo_expr);
+            const IntRange hi = values_.ranges.integer(domain->box[d].hi_expr);
+            values_.ranges.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
         }
-        const StageAccesses found = find_accesses(isl_, pipeline_, static_cast<int>(index), affine_, ranges_);
-        StageProofs proofs(isl_, pipeline_, sizes_, static_cast<int>(index), *domain, found, affine_, result_.findings);
+        const LookedAt& looked = looked_at_[index].emplace(
+            LookedAt{*domain, find_accesses(isl_, pipeline_, static_cast<int>(index), values_.affine, values_.ranges)});
+        const NeededBy needed_by = [this, index](std::size_t dim, const isl::set& points) {
+            return reads_that_ask(index, dim, points);
+        };
+        StageProofs proofs(isl_, pipeline_, sizes_, static_cast<int>(index), looked.domain, looked.found,
+                           values_.affine, needed_by, result_.findings);
         proofs.prove_cases();
         proofs.prove_no_wrap();
-        Reader reader{stage, *domain, found, {}};
-        reader.plain_guards.resize(found.guards.size());
-        for (const SourceQueries& queries : group(found)) source(queries, reader, proofs);
+        Reader reader{stage, looked.domain, looked.found, {}};
+        reader.plain_guards.resize(looked.found.guards.size());
+        for (const SourceQueries& queries : group(looked.found)) source(queries, reader, index, proofs);
+    }
+
+    /// See NeededBy: a read that asks for one of the points, then what asks its stage for the point that reads it.
+    std::vector<DiagnosticNote> reads_that_ask(std::size_t stage, std::size_t dim, isl::set points) const {
+        constexpr std::size_t kMostReads = 3;
+        std::vector<DiagnosticNote> notes;
+        while (notes.size() < kMostReads) {
+            const Name var{Name::Kind::Variable, pipeline_.stages[stage].dims[dim].var};
+            const isl::set wanted =
+                only(only(points, {var}).intersect(isl_.value(var).eq_set(isl_.value(kIndex))), {kIndex});
+            isl::set there = isl_.nothing();
+            const auto asks = [&](const Asked& asked) {
+                const LookedAt& by = *looked_at_[asked.reader];
+                const isl::set reads = asked.access->values[dim].eq_set(isl_.value(kIndex));
+                there = values_.affine.with_opaque_bounds(reads)
+                            .intersect(by.found.guards[static_cast<std::size_t>(asked.access->guard)])
+                            .intersect(by.domain.points)
+                            .intersect(wanted);
+                return !there.is_empty();
+            };
+            const auto found = std::find_if(asked_[stage].begin(), asked_[stage].end(), asks);
+            if (found == asked_[stage].end()) return notes;
+            notes.push_back({found->access->range,
+                             fmt::format("this read of `{}` asks for that point", pipeline_.stages[stage].name)});
+            // Its own index is another stage's doing where a domain that is inferred decides it.
+            const std::vector<Name> names = names_in(found->access->values[dim]);
+            const std::vector<ir::Dimension>& dims = pipeline_.stages[found->reader].dims;
+            const auto next = std::find_if(dims.begin(), dims.end(), [&](const ir::Dimension& d) {
+                return !d.is_explicit() && contains(names, {Name::Kind::Variable, d.var});
+            });
+            if (next == dims.end()) return notes;
+            stage = found->reader;
+            dim = static_cast<std::size_t>(next - dims.begin());
+            points = there;
+        }
+        return notes;
     }
 
     /// The hull of { [index] : need }. For sizes where nothing is needed it is empty in exact mode; in box mode it may
@@ -163,7 +220,7 @@ private:
         if (!fits_int32(lo) || !fits_int32(hi)) return {lo, hi, nullptr, nullptr};
         // Back through ir, which writes nested divisions as one.
         const ir::Expr lo_expr = keep(to_expr(lo)), hi_expr = keep(to_expr(hi));
-        return {affine_.integer(lo_expr).value, affine_.integer(hi_expr).value, lo_expr, hi_expr};
+        return {values_.affine.integer(lo_expr).value, values_.affine.integer(hi_expr).value, lo_expr, hi_expr};
     }
 
     isl::pw_aff extremum(const isl::set& need, bool greatest, const std::optional<isl::pw_aff>& outside) {
@@ -220,6 +277,7 @@ private:
         Domain& out = result_.domains[index];
         for (const Bounds& b : domain.box) out.box.push_back({b.lo_expr, b.hi_expr});
         if (!needed) return std::nullopt;
+        if (never_fits(stage, domain, index)) return std::nullopt;
         if (mode_ == DomainMode::Exact && inferred && need.points) {
             const isl::set wanted = project_out(isl_, *need.points, explicit_dims).coalesce();
             const isl::set box = domain.points.intersect(sizes_.assumed);
@@ -232,22 +290,52 @@ private:
         return domain;
     }
 
-    /// The finding that a range does not fit int32.
-    void unbounded(const ir::Stage& stage, const ir::Dimension& dim, std::size_t index) {
-        const std::string message =
-            fmt::format("the range of `{}` in `{}` may not fit 32-bit integers",
-                        pipeline_.variables[static_cast<std::size_t>(dim.var)].name, stage.name);
-        const SourceRange range = dim.range.valid() ? dim.range : stage.range;
-        std::vector<SourceRange> readers = readers_[index];
-        result_.findings.push_back({range, static_cast<int>(index), [message, range, readers](Diagnostics& diags) {
-                                        auto report = diags.report(diag::UnboundedDomain, range, message);
-                                        for (const SourceRange reader : readers) report.note(reader, "it is read here");
-                                        report.note(
-                                            "bound the index, for example with `clamp`, or give an explicit range");
-                                    }});
+    /// No launch can compute the stage: for all sizes an index is not below 2^30 in magnitude.
+    bool never_fits(const ir::Stage& stage, const StageDomain& domain, std::size_t index) {
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            const Bounds& b = domain.box[d];
+            const isl::set fits =
+                b.lo.gt_set(isl_.constant(-kIndexLimit)).intersect(b.hi.lt_set(isl_.constant(kIndexLimit)));
+            if (!fits.is_disjoint(sizes_.bounded)) continue;
+            const ir::Dimension& dim = stage.dims[d];
+            too_large(stage, dim, index,
+                      fmt::format("`{}` is too large for every size: `{}` runs from `{}` to `{}`, and an index must be "
+                                  "below 2^30 in magnitude",
+                                  stage.name, pipeline_.variables[static_cast<std::size_t>(dim.var)].name,
+                                  ir::to_string(pipeline_, b.lo_expr), ir::to_string(pipeline_, last(b.hi_expr))));
+            return true;
+        }
+        return false;
     }
 
-    void source(const SourceQueries& queries, Reader& reader, StageProofs& proofs) {
+    /// The last index before an end.
+    static ir::Expr last(const ir::Expr& end) {
+        return ir::binary(ir::BinaryOp::Sub, end, ir::int_constant(ir::Type::Int32, 1));
+    }
+
+    /// The finding that a range does not fit int32.
+    void unbounded(const ir::Stage& stage, const ir::Dimension& dim, std::size_t index) {
+        too_large(stage, dim, index,
+                  fmt::format("the range of `{}` in `{}` may not fit 32-bit integers",
+                              pipeline_.variables[static_cast<std::size_t>(dim.var)].name, stage.name));
+    }
+
+    void too_large(const ir::Stage& stage, const ir::Dimension& dim, std::size_t index, const std::string& message) {
+        const SourceRange range = dim.range.valid() ? dim.range : stage.range;
+        std::vector<SourceRange> readers = readers_[index];
+        const bool stated = dim.is_explicit();
+        result_.findings.push_back(
+            {range, static_cast<int>(index), [message, range, readers, stated](Diagnostics& diags) {
+                 auto report = diags.report(diag::UnboundedDomain, range, message);
+                 if (stated) return;
+                 for (const SourceRange reader : readers) report.note(reader, "it is read here");
+                 report.note(
+                     "bound the index, for example with `clamp` or, for a parameter, in `where`; or give an explicit "
+                     "range");
+             }});
+    }
+
+    void source(const SourceQueries& queries, Reader& reader, std::size_t reader_index, StageProofs& proofs) {
         const bool is_input = queries.source.kind == ir::Source::Kind::Input;
         const auto index = static_cast<std::size_t>(queries.source.index);
         Need& need = is_input ? input_needs_[index] : stage_needs_[index];
@@ -267,6 +355,7 @@ private:
             // The places that read it, for messages; the first few do.
             for (const Access* access : queries.accesses) {
                 if (readers_[index].size() < 3 && access->range.valid()) readers_[index].push_back(access->range);
+                asked_[index].push_back({reader_index, access});
             }
         }
         if (mode_ != DomainMode::Exact || is_input || queries.is_write) return;
@@ -282,7 +371,7 @@ private:
                StageProofs& proofs) {
         const isl::pw_aff index = isl_.value(kIndex);
         const isl::set outside = index.lt_set(bounds.lo).unite(index.ge_set(bounds.hi));
-        if (outside.intersect(asked).intersect(sizes_.assumed).is_empty()) return;
+        if (admitted(sizes_, outside.intersect(asked)).is_empty()) return;
         for (const Query& query : queries.queries) {
             if (query.dim == dim) proofs.prove_in_bounds(*query.users[0], dim, bounds);
         }
@@ -296,7 +385,7 @@ private:
         const isl::set& guard = depends_on_data ? reader.found.guards[static_cast<std::size_t>(query.guard)]
                                                 : plain_guard(reader, query.guard);
         if (auto simple = simple_values(query, names, reader, guard)) return *simple;
-        isl::set set = affine_.with_opaque_bounds(query.value.eq_set(isl_.value(kIndex))).intersect(guard);
+        isl::set set = values_.affine.with_opaque_bounds(query.value.eq_set(isl_.value(kIndex))).intersect(guard);
         if (!reader.domain.is_box) return only(set.intersect(reader.domain.points), {kIndex});
         const std::vector<Name> involved = names_in(set);
         for (std::size_t d = 0; d < reader.stage.dims.size(); ++d) {
@@ -350,7 +439,7 @@ private:
             dims.push_back({Name::Kind::Variable, source.dims[d].var});
             set = set.intersect(access.values[d].eq_set(isl_.value(dims.back())));
         }
-        return only(affine_.with_opaque_bounds(set).intersect(sizes_.assumed), dims);
+        return only(values_.affine.with_opaque_bounds(set).intersect(sizes_.assumed), dims);
     }
 
     /// Projects out everything but sizes and `dims`.
@@ -366,10 +455,11 @@ private:
     const ir::Pipeline& pipeline_;
     const SizeContext& sizes_;
     DomainMode mode_;
-    ValueRanges ranges_;
-    AffineTranslator affine_;
+    ProgramValues values_;
     std::vector<Need> stage_needs_, input_needs_;
     std::vector<std::vector<SourceRange>> readers_;
+    std::vector<std::vector<Asked>> asked_;  ///< of each stage
+    std::vector<std::optional<LookedAt>> looked_at_;
     std::vector<ir::Expr> kept_;
     Inference result_;
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/build.h"
 #include "ir/print.h"
@@ -33,7 +34,7 @@ std::string size_bounds(const ir::Pipeline& pipeline, const std::string& what, c
 
 /// Where the stage evaluates what stands under the guard.
 isl::set StageProofs::points(int guard) const {
-    return sizes_.assumed.intersect(domain_.points).intersect(accesses_.guards[static_cast<std::size_t>(guard)]);
+    return domain_.points.intersect(accesses_.guards[static_cast<std::size_t>(guard)]);
 }
 
 SourceRange StageProofs::place(SourceRange range) const {
@@ -78,14 +79,20 @@ std::string StageProofs::example(const isl::set& violation, std::vector<Name> re
 }
 
 /// Where the ranges of the variables come from, and which calls made the stage.
-std::vector<DiagnosticNote> StageProofs::context_notes(const std::vector<Name>& relevant) const {
+std::vector<DiagnosticNote> StageProofs::context_notes(const std::vector<Name>& relevant,
+                                                       const isl::set& violation) const {
     std::vector<DiagnosticNote> notes;
+    bool traced = false;
     for (std::size_t d = 0; d < stage().dims.size(); ++d) {
         const ir::Dimension& dim = stage().dims[d];
         if (dim.is_explicit() || !contains(relevant, {Name::Kind::Variable, dim.var})) continue;
         const std::string& var = pipeline_.variables[static_cast<std::size_t>(dim.var)].name;
         notes.push_back({dim.range, fmt::format("what is read of `{}` needs {}", stage().name,
                                                 size_bounds(pipeline_, var, domain_.box[d]))});
+        if (std::exchange(traced, true)) continue;
+        if (auto reads = isl_.attempt([&] { return needed_by_(d, violation); })) {
+            notes.insert(notes.end(), reads->begin(), reads->end());
+        }
     }
     for (const SourceRange call : stage().made_by) notes.push_back({call, "in the stage function called here"});
     return notes;
@@ -94,14 +101,14 @@ std::vector<DiagnosticNote> StageProofs::context_notes(const std::vector<Name>& 
 void StageProofs::prove_cases() {
     for (const Case& c : accesses_.cases) {
         isl_.begin_question(place(c.select->range), fmt::format("this `if` in `{}`", stage().name));
-        const isl::set uncovered = points(c.guard).intersect(c.uncovered);
+        const isl::set uncovered = admitted(sizes_, points(c.guard).intersect(c.uncovered));
         if (uncovered.is_empty()) continue;
         std::vector<Name> relevant = names_in(c.uncovered);
         merge(relevant, names_in(accesses_.guards[static_cast<std::size_t>(c.guard)]));
         std::string when = example(uncovered, relevant);
         if (when.empty()) when = "it is evaluated";
         add(place(c.select->range),
-            [range = place(c.select->range), when, notes = context_notes(relevant)](Diagnostics& diags) {
+            [range = place(c.select->range), when, notes = context_notes(relevant, uncovered)](Diagnostics& diags) {
                 auto report = diags.report(diag::UncoveredIf, range, when);
                 for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
             });
@@ -121,21 +128,44 @@ void StageProofs::no_wrap(int obligation, int guard) {
     const IntRange bounds = type_range(n.operand->type);
     const isl::set wraps = n.value.gt_set(isl_.constant(static_cast<long>(bounds.hi)))
                                .unite(n.value.lt_set(isl_.constant(static_cast<long>(bounds.lo))));
-    const isl::set violation = wraps.intersect(points(guard)).intersect(sizes_.bounded);
+    const isl::set violation = admitted(sizes_, wraps.intersect(points(guard)));
     if (violation.is_empty()) return;
     const std::vector<Name> relevant = names_in(n.value);
     const std::string message = fmt::format("`{}` overflows {} when {}", ir::to_string(pipeline_, n.operand),
                                             ir::name(n.operand->type), example(violation, relevant));
-    const auto remedy = weakest_remedy(isl_, sizes_, violation);
+    const auto remedy = isl_.attempt([&] { return weakest_remedy(isl_, sizes_, violation); }).value_or(std::nullopt);
     const std::string advice = remedy ? fmt::format("it does not when `{}`; add that to `where` if it is meant",
                                                     ir::to_string(pipeline_, *remedy))
                                       : "";
-    add(place(n.operand->range),
-        [range = place(n.operand->range), message, advice, notes = context_notes(relevant)](Diagnostics& diags) {
-            auto report = diags.report(diag::IndexOverflow, range, message);
-            for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
-            if (!advice.empty()) report.note(advice);
-        });
+    add(place(n.operand->range), [range = place(n.operand->range), message, advice,
+                                  notes = context_notes(relevant, violation)](Diagnostics& diags) {
+        auto report = diags.report(diag::IndexOverflow, range, message);
+        for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
+        if (!advice.empty()) report.note(advice);
+    });
+}
+
+/// How the access would be in bounds.
+std::string StageProofs::advice(const Access& access, std::size_t dim, const Bounds& bounds,
+                                const isl::set& violation) const {
+    std::vector<Name> opaques = names_in(access.values[dim]);
+    std::erase_if(opaques, [](Name n) { return n.kind != Name::Kind::Opaque; });
+    if (opaques.empty()) {
+        const auto remedy =
+            isl_.attempt([&] { return weakest_remedy(isl_, sizes_, violation); }).value_or(std::nullopt);
+        if (!remedy) return "";
+        return fmt::format("it is in bounds when `{}`; add that to `where` if it is meant",
+                           ir::to_string(pipeline_, *remedy));
+    }
+    const bool of_parameters = std::all_of(opaques.begin(), opaques.end(), [&](Name n) {
+        return ir::as<ir::ParamRef>(affine_.opaque(n.index)) != nullptr;
+    });
+    const std::string clamped = fmt::format("clamp({}, {}, {})", ir::to_string(pipeline_, access.indices[dim]),
+                                            ir::to_string(pipeline_, bounds.lo_expr),
+                                            ir::to_string(pipeline_, to_expr(bounds.hi.add_constant(-1))));
+    if (!of_parameters) return fmt::format("the index depends on data: `{}` would be in bounds", clamped);
+    return fmt::format("the index depends on a parameter: bound `{}` in `where`, or write `{}`",
+                       ir::to_string(pipeline_, affine_.opaque(opaques.front().index)), clamped);
 }
 
 void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds) {
@@ -146,12 +176,10 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
 
     const isl::pw_aff& value = access.values[dim];
     const isl::set outside = value.lt_set(bounds.lo).unite(value.ge_set(bounds.hi));
-    const isl::set violation = affine_.with_opaque_bounds(outside).intersect(points(access.guard));
+    const isl::set violation = admitted(sizes_, affine_.with_opaque_bounds(outside).intersect(points(access.guard)));
     if (violation.is_empty()) return;
 
     std::vector<Name> relevant = names_in(value);
-    const bool depends_on_data =
-        std::any_of(relevant.begin(), relevant.end(), [](Name n) { return n.kind == Name::Kind::Opaque; });
     std::vector<Name> shown = relevant;
     merge(shown, names_in(bounds.lo));
     merge(shown, names_in(bounds.hi));
@@ -190,18 +218,9 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
     const SourceRange declared = is_input ? pipeline_.inputs[source].range : pipeline_.stages[source].range;
     notes.push_back(
         {declared, fmt::format("`{}` has {} in dimension {}", name, size_bounds(pipeline_, "index", bounds), dim)});
-    for (DiagnosticNote& note : context_notes(relevant)) notes.push_back(std::move(note));
-    if (depends_on_data) {
-        notes.push_back({{},
-                         fmt::format("the index depends on data: `clamp({}, {}, {})` would be in bounds", index_text,
-                                     ir::to_string(pipeline_, bounds.lo_expr),
-                                     ir::to_string(pipeline_, ir::binary(ir::BinaryOp::Sub, bounds.hi_expr,
-                                                                         ir::int_constant(ir::Type::Int32, 1))))});
-    } else if (const auto remedy = weakest_remedy(isl_, sizes_, violation)) {
-        notes.push_back({{},
-                         fmt::format("it is in bounds when `{}`; add that to `where` if it is meant",
-                                     ir::to_string(pipeline_, *remedy))});
-    }
+    for (DiagnosticNote& note : context_notes(relevant, violation)) notes.push_back(std::move(note));
+    const std::string how = advice(access, dim, bounds, violation);
+    if (!how.empty()) notes.push_back({{}, how});
     add(place(access.range), [range = place(access.range), message, notes](Diagnostics& diags) {
         auto report = diags.report(diag::OutOfBounds, range, message);
         for (const DiagnosticNote& note : notes) report.note(note.range, note.message);

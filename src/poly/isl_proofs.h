@@ -26,12 +26,16 @@ struct StageDomain {
     bool is_box = true;
 };
 
+/// The reads, one from another, that ask for the points of a stage that are in `points` (a set over the stage's
+/// dimensions, sizes and other values), by what they ask for in dimension `dim`; nearest first.
+using NeededBy = std::function<std::vector<DiagnosticNote>(std::size_t dim, const isl::set& points)>;
+
 /// Proofs for one stage. Every function appends to `findings`; a place in the source is reported once.
 class StageProofs {
 public:
     StageProofs(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, int stage,
                 const StageDomain& domain, const StageAccesses& accesses, const AffineTranslator& affine,
-                std::vector<Finding>& findings)
+                NeededBy needed_by, std::vector<Finding>& findings)
         : isl_(isl),
           pipeline_(pipeline),
           sizes_(sizes),
@@ -39,6 +43,7 @@ public:
           domain_(domain),
           accesses_(accesses),
           affine_(affine),
+          needed_by_(std::move(needed_by)),
           findings_(findings) {}
 
     /// Every `if` without `else` is covered.
@@ -53,7 +58,8 @@ private:
     void no_wrap(int obligation, int guard);
     void add(SourceRange range, std::function<void(Diagnostics&)> report);
     std::string example(const isl::set& violation, std::vector<Name> relevant) const;
-    std::vector<DiagnosticNote> context_notes(const std::vector<Name>& relevant) const;
+    std::vector<DiagnosticNote> context_notes(const std::vector<Name>& relevant, const isl::set& violation) const;
+    std::string advice(const Access& access, std::size_t dim, const Bounds& bounds, const isl::set& violation) const;
     SourceRange place(SourceRange range) const;
     const ir::Stage& stage() const { return pipeline_.stages[static_cast<std::size_t>(stage_)]; }
 
@@ -64,6 +70,7 @@ private:
     const StageDomain& domain_;
     const StageAccesses& accesses_;
     const AffineTranslator& affine_;
+    NeededBy needed_by_;
     std::vector<Finding>& findings_;
 };
 

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "ir/build.h"
@@ -17,6 +19,10 @@ namespace pipec::poly {
 namespace {
 
 constexpr long kLimit = 1L << 30;
+/// Bounds of parameters that are farther away are those of their types.
+constexpr long kFar = 1L << 62;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr FloatRange kEveryNumber{-kInfinity, kInfinity, false};
 
 std::vector<Name> all_sizes(const ir::Pipeline& pipeline) {
     std::vector<Name> result;
@@ -33,8 +39,14 @@ public:
           pipeline_(pipeline),
           diags_(diags),
           ranges_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kLimit, kLimit})),
-          affine_(isl, ranges_) {
+          affine_(isl, ranges_, Integers::Exact),
+          conditions_(isl.everything()) {
         context_.assumed = context_.bounded = isl.everything();
+        for (const Name name : all_sizes(pipeline)) {
+            const isl::pw_aff size = isl.value(name);
+            context_.bounded = context_.bounded.intersect(size.gt_set(isl.constant(-kLimit)))
+                                   .intersect(size.lt_set(isl.constant(kLimit)));
+        }
     }
 
     std::optional<SizeContext> build() {
@@ -69,56 +81,109 @@ private:
             const ir::Expr& e = buffer.extents[d];
             const auto value = affine(e, fmt::format("extent {} of `{}`", d, buffer.name));
             if (!value) continue;
-            const isl::set before = context_.assumed;
+            const isl::set before = context_.assumed, before_bounded = context_.bounded;
             context_.assumed = before.intersect(value->ge_set(isl_.constant(1))).coalesce();
-            context_.bounded = context_.bounded.intersect(value->lt_set(isl_.constant(kLimit)));
-            if (context_.assumed.is_empty() && !before.is_empty()) {
+            context_.bounded =
+                before_bounded.intersect(context_.assumed).intersect(value->lt_set(isl_.constant(kLimit)));
+            if (context_.bounded.is_empty() && !before_bounded.is_empty()) {
+                const bool never_positive = context_.assumed.is_empty();
                 diags_.report(diag::UnsatisfiableWhere, e->range,
-                              fmt::format("extent {} of `{}`, `{}`, is never at least 1", d, buffer.name,
-                                          ir::to_string(pipeline_, e)));
+                              fmt::format("extent {} of `{}`, `{}`, is never {}", d, buffer.name,
+                                          ir::to_string(pipeline_, e), never_positive ? "at least 1" : "below 2^30"));
             }
             result.push_back({isl_.constant(0), *value, ir::int_constant(ir::Type::Int32, 0), e});
         }
         return result;
     }
 
-    /// A condition counts as far as it is affine in the sizes: what it says about other values is projected out.
+    /// A condition counts as far as it is affine in the sizes and parameters: what it says about other values is
+    /// projected out.
     void assume(const ir::Expr& condition) {
+        narrow_floats(condition);
         isl::set set = affine_.with_opaque_bounds(affine_.condition(condition).value);
-        std::vector<Name> others;
+        std::vector<Name> params, others;
         for (const Name name : names_in(set)) {
-            if (name.kind != Name::Kind::Size) others.push_back(name);
+            if (name.kind == Name::Kind::Size) continue;
+            const bool is_param = ir::as<ir::ParamRef>(affine_.opaque(name.index)) != nullptr;
+            (is_param ? params : others).push_back(name);
         }
         set = project_out(isl_, set, others);
+        conditions_ = conditions_.intersect(set);
         const std::string text = ir::to_string(pipeline_, condition);
-        if (others.empty() && set.complement().is_empty()) {
+        if (others.empty() && params.empty() && set.complement().is_empty()) {
             diags_.report(diag::RedundantWhere, condition->range, text);
         }
-        const isl::set before = context_.assumed;
-        context_.assumed = before.intersect(set).coalesce();
-        if (!context_.assumed.is_empty() || before.is_empty()) return;
+        const isl::set before = context_.bounded;
+        context_.assumed = context_.assumed.intersect(project_out(isl_, set, params)).coalesce();
+        context_.bounded = before.intersect(context_.assumed);
+        const bool alone = set.is_empty();
+        if (before.is_empty() || !(context_.bounded.is_empty() || conditions_.intersect(before).is_empty())) return;
         diags_.report(diag::UnsatisfiableWhere, condition->range,
-                      set.is_empty()
-                          ? fmt::format("`{}` is never true", text)
-                          : fmt::format("`{}` contradicts the conditions before it or an extent of at least 1", text));
+                      alone ? fmt::format("`{}` is never true", text)
+                      : context_.assumed.is_empty() || !context_.bounded.is_empty()
+                          ? fmt::format("`{}` contradicts the conditions before it or an extent of at least 1", text)
+                          : fmt::format("`{}` asks for a size or an extent of 2^30 or more", text));
+    }
+
+    /// Comparisons of float parameters with constants. One that holds is not of a NaN.
+    void narrow_floats(const ir::Expr& condition) {
+        const auto* n = ir::as<ir::Binary>(condition);
+        if (n == nullptr) return;
+        if (n->op == ir::BinaryOp::And) {
+            narrow_floats(n->a);
+            narrow_floats(n->b);
+            return;
+        }
+        const bool swapped = ir::as<ir::FloatConstant>(n->a) != nullptr;
+        const auto* param = ir::as<ir::ParamRef>(swapped ? n->b : n->a);
+        const auto* limit = ir::as<ir::FloatConstant>(swapped ? n->a : n->b);
+        if (param == nullptr || limit == nullptr || !ir::is_comparison(n->op) || n->op == ir::BinaryOp::Ne) return;
+        const bool less = n->op == ir::BinaryOp::Lt || n->op == ir::BinaryOp::Le;
+        const bool strict = n->op == ir::BinaryOp::Lt || n->op == ir::BinaryOp::Gt;
+        const auto bound = [&](double side) {
+            return strict ? neighbour(n->a->type, limit->value, side) : limit->value;
+        };
+        FloatRange& range = float_params_.try_emplace(param->index, kEveryNumber).first->second;
+        if (n->op == ir::BinaryOp::Eq || less != swapped) range.hi = std::min(range.hi, bound(-kInfinity));
+        if (n->op == ir::BinaryOp::Eq || less == swapped) range.lo = std::max(range.lo, bound(kInfinity));
+    }
+
+    /// The next value of a float type towards `side`; float16's are taken as they are.
+    static double neighbour(ir::Type type, double value, double side) {
+        if (type == ir::Type::Float64) return std::nextafter(value, side);
+        if (type != ir::Type::Float32) return value;
+        return static_cast<double>(std::nextafter(static_cast<float>(value), static_cast<float>(side)));
     }
 
     void find_ranges() {
-        context_.bounded = context_.bounded.intersect(context_.assumed);
-        for (const Name name : all_sizes(pipeline_)) {
-            const isl::pw_aff size = isl_.value(name);
-            context_.bounded = context_.bounded.intersect(size.ge_set(isl_.constant(-kLimit)))
-                                   .intersect(size.lt_set(isl_.constant(kLimit)));
-        }
         const isl::set tuple = as_tuple(isl_, context_.bounded, all_sizes(pipeline_));
+        const bool none = context_.bounded.is_empty();
         for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
-            if (context_.bounded.is_empty()) {
+            if (none) {
                 context_.ranges.push_back({-kLimit, kLimit});
                 continue;
             }
             const isl::val least = tuple.dim_min_val(static_cast<int>(i));
             const isl::val greatest = tuple.dim_max_val(static_cast<int>(i));
             context_.ranges.push_back({to_long(least), to_long(greatest)});
+        }
+        for (std::size_t i = 0; i < pipeline_.params.size(); ++i) {
+            const auto known = float_params_.find(static_cast<int>(i));
+            const bool usable = known != float_params_.end() && known->second.lo <= known->second.hi;
+            context_.params.push_back(usable ? known->second : type_range_of(pipeline_.params[i].type));
+        }
+        const isl::set known = conditions_.intersect(context_.bounded);
+        for (const Name name : names_in(conditions_)) {
+            if (name.kind != Name::Kind::Opaque || none) continue;
+            const auto* param = ir::as<ir::ParamRef>(affine_.opaque(name.index));
+            std::vector<Name> others = names_in(known);
+            std::erase(others, name);
+            const isl::set values = as_tuple(isl_, project_out(isl_, known, others), {name});
+            if (values.is_empty()) continue;
+            const isl::val least = values.dim_min_val(0), greatest = values.dim_max_val(0);
+            IntRange& range = std::get<IntRange>(context_.params.at(static_cast<std::size_t>(param->index)));
+            if (least.is_int() && least.abs().lt(isl::val(isl_.ctx(), kFar))) range.lo = to_long(least);
+            if (greatest.is_int() && greatest.abs().lt(isl::val(isl_.ctx(), kFar))) range.hi = to_long(greatest);
         }
     }
 
@@ -133,7 +198,7 @@ private:
             const auto hi = affine(dim.hi, what);
             if (!lo || !hi) continue;
             result.back() = Bounds{*lo, *hi, to_expr(*lo), to_expr(*hi)};  // `C - 1 + 1` becomes `C`
-            const isl::set empty = context_.assumed.intersect(lo->ge_set(*hi));
+            const isl::set empty = admitted(context_, lo->ge_set(*hi));
             if (empty.is_empty()) continue;
             const std::string sizes = example_sizes(isl_, pipeline_, empty);
             auto report = diags_.report(diag::EmptyRange, dim.range, var, stage.name,
@@ -151,6 +216,8 @@ private:
     Diagnostics& diags_;
     ValueRanges ranges_;
     AffineTranslator affine_;
+    isl::set conditions_;  ///< what `where` says of sizes and parameters
+    std::map<int, FloatRange> float_params_;
     SizeContext context_;
 };
 
@@ -182,6 +249,16 @@ std::optional<Candidate> candidate(const IslContext& isl, const isl::pw_aff& ext
 
 std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags) {
     return ContextBuilder(isl, pipeline, diags).build();
+}
+
+ProgramValues::ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes)
+    : ranges(pipeline, sizes.ranges, sizes.params), affine(isl, ranges) {
+    for (const ir::Expr& condition : pipeline.where) affine.assume(condition);
+}
+
+isl::set admitted(const SizeContext& sizes, const isl::set& violation) {
+    const isl::set possible = violation.intersect(sizes.assumed);
+    return possible.is_empty() ? possible : possible.intersect(sizes.bounded);
 }
 
 std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslContext& isl) {
@@ -233,7 +310,7 @@ std::optional<ir::Expr> weakest_remedy(const IslContext& isl, const SizeContext&
     }
     const isl::set bad = project_out(isl, violation, others);
     const isl::set good = sizes.assumed.subtract(bad).coalesce();
-    if (good.is_empty()) return std::nullopt;
+    if (good.intersect(sizes.bounded).is_empty()) return std::nullopt;
     const isl::set remedy = good.gist(sizes.assumed).coalesce();
     if (remedy.n_basic_set() != 1) return std::nullopt;
     const ir::Expr e = to_condition(remedy);

@@ -26,9 +26,11 @@ using ExplicitBounds = std::vector<std::optional<Bounds>>;
 struct SizeContext {
     /// Every extent is at least 1 and the affine part of `where` holds: the context of every question.
     isl::set assumed;
-    /// The same with every extent and size below 2^30 in magnitude, for questions about overflow.
+    /// The same with every extent and size below 2^30 in magnitude. Questions that this decides are asked again with
+    /// it: isl's numbers stay small without.
     isl::set bounded;
     std::vector<IntRange> ranges;             ///< numeric, one for each size
+    std::vector<ValueRange> params;           ///< one for each parameter, as its type and `where` bound it
     std::vector<std::vector<Bounds>> inputs;  ///< 0 <= index < extent
     std::vector<ExplicitBounds> stages;
 };
@@ -36,6 +38,19 @@ struct SizeContext {
 /// Translates extents, explicit ranges and `where`; reports those that are not affine, empty ranges, conditions that
 /// cannot hold or always do. None after an error.
 std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags);
+
+/// Ranges and affine forms of the program's expressions, wherever its `where` holds.
+struct ProgramValues {
+    ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes);
+    ProgramValues(const ProgramValues&) = delete;
+    ProgramValues& operator=(const ProgramValues&) = delete;
+
+    ValueRanges ranges;
+    AffineTranslator affine;
+};
+
+/// The points of `violation` that a launch can have; isl's numbers stay small where there are none at all.
+isl::set admitted(const SizeContext& sizes, const isl::set& violation);
 
 /// Which extent gives which size: inputs before outputs, coefficient 1 before others.
 std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslContext& isl);

@@ -59,11 +59,6 @@ IntRange over_corners(const IntRange& a, const IntRange& b, F f) {
             *std::max_element(std::begin(corners), std::end(corners))};
 }
 
-ValueRange any_value(Type type) {
-    if (ir::is_float(type)) return kAnyFloat;
-    return type_range(type);
-}
-
 /// The least 2^k - 1 that is not below `value`.
 Wide mask_above(Wide value) {
     Wide mask = 0;
@@ -212,13 +207,18 @@ IntRange type_range(Type type) {
     return {ir::int_min(type), static_cast<Wide>(ir::int_max(type))};
 }
 
+ValueRange type_range_of(Type type) {
+    if (ir::is_float(type)) return kAnyFloat;
+    return type_range(type);
+}
+
 bool fits(const IntRange& range, Type type) {
     const IntRange bounds = type_range(type);
     return range.lo >= bounds.lo && range.hi <= bounds.hi;
 }
 
-ValueRanges::ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes)
-    : pipeline_(pipeline), sizes_(std::move(sizes)) {}
+ValueRanges::ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes, std::vector<ValueRange> params)
+    : pipeline_(pipeline), sizes_(std::move(sizes)), params_(std::move(params)) {}
 
 void ValueRanges::bind(ir::VarId var, ValueRange range) {
     variables_.insert_or_assign(var, range);
@@ -288,9 +288,11 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         return std::isnan(n.value) ? kAnyFloat : FloatRange{n.value, n.value, false};
     } else if constexpr (std::is_same_v<T, ir::Variable>) {
         const auto found = variables_.find(n.id);
-        return found == variables_.end() ? any_value(type) : found->second;
+        return found == variables_.end() ? type_range_of(type) : found->second;
     } else if constexpr (std::is_same_v<T, ir::SizeRef>) {
         return sizes_.at(static_cast<std::size_t>(n.index));
+    } else if constexpr (std::is_same_v<T, ir::ParamRef>) {
+        return params_.empty() ? type_range_of(type) : params_.at(static_cast<std::size_t>(n.index));
     } else if constexpr (std::is_same_v<T, ir::Unary>) {
         if (ir::is_float(type)) {
             const FloatRange a = real(n.a);
@@ -344,7 +346,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         bind(n.var, n.value);
         return of(n.body);
     } else {
-        return any_value(type);  // ParamRef, Read, Reduce
+        return type_range_of(type);  // Read, Reduce
     }
 }
 

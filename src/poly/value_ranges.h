@@ -28,13 +28,16 @@ struct FloatRange {
 using ValueRange = std::variant<IntRange, FloatRange>;
 
 IntRange type_range(ir::Type integer_or_bool);
+/// All values of a type.
+ValueRange type_range_of(ir::Type type);
 bool fits(const IntRange& range, ir::Type type);
 
 /// Ranges of expressions, given those of the sizes and of the variables bound so far. Results are remembered by node:
 /// bind a variable before asking about an expression with it.
 class ValueRanges {
 public:
-    ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes);
+    /// `params`: what `where` says of the parameters; without it they have the ranges of their types.
+    ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes, std::vector<ValueRange> params = {});
 
     void bind(ir::VarId var, ValueRange range);
     /// A let: the variable's range is that of its value.
@@ -55,6 +58,7 @@ private:
 
     const ir::Pipeline& pipeline_;
     std::vector<IntRange> sizes_;
+    std::vector<ValueRange> params_;
     std::unordered_map<ir::VarId, ValueRange> variables_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     std::unordered_map<const ir::Node*, ValueRange> known_;

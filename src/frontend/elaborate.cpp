@@ -170,13 +170,14 @@ void Elaborator::collect_sizes(const ast::Expr& e) {
 ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* what) {
     const Value value = eval_operand(e, env);
     if (value.is<Poison>()) return nullptr;
-    const ir::Expr result = convert(value, ir::Type::Int32, e->range, what);
+    ir::Expr result = convert(value, ir::Type::Int32, e->range, what);
     if (!result) return nullptr;
-    if (has_reads(result)) {
+    result = close_over_lets(result);
+    if (contents_.of(result).reads) {
         report(diag::NotOverSizes, e->range, what).note("the value of an image is not known when a launch is prepared");
         return nullptr;
     }
-    if (has_params(result) || !free_variables(result).empty()) {
+    if (contents_.of(result).params || !free_variables(result).empty()) {
         report(diag::NotOverSizes, e->range, what);
         return nullptr;
     }
@@ -216,7 +217,7 @@ void Elaborator::where(const ast::Pipeline& source) {
     for (const ast::Expr& e : source.where) {
         const ir::Expr cond = condition(e, Env{body_});
         if (!cond) continue;
-        if (has_reads(cond)) {
+        if (contents_.of(cond).reads) {
             report(diag::NotOverSizes, e->range, "a `where` condition");
             continue;
         }

@@ -45,8 +45,8 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     }
     ir::Stage stage;
     const bool dims_ok = dimensions(a.dims, nullptr, symbol, env, stage.dims);
-    const ir::Expr init = convert(eval_operand(a.init, env.wanting(a.type)), a.type, a.init->range,
-                                  fmt::format("stage `{}`", symbol.name));
+    ir::Expr init = convert(eval_operand(a.init, env.wanting(a.type)), a.type, a.init->range,
+                            fmt::format("stage `{}`", symbol.name));
     UpdateWalk walk{symbol, a.type, a.dims.size(), {}, {}};
     const bool was_failed = std::exchange(failed_, false);
     walk_updates(a.body, walk);
@@ -56,6 +56,7 @@ void Elaborator::define_accumulate(Symbol& symbol) {
         failed_ = true;
         return;
     }
+    init = close_over_lets(init);
     stage.name = symbol.full_name;
     stage.type = a.type;
     stage.range = a.left_range;

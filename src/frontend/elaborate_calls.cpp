@@ -9,6 +9,27 @@
 
 namespace pipec::elab {
 
+namespace {
+
+/// The point of a whole-image expression that stands in the one over `outer`, if there is one.
+Point inside(const Point* outer) {
+    Point point;
+    point.outer = outer;
+    return point;
+}
+
+/// Forgets the bounds that `others` does not share.
+void keep_common(Bounds& bounds, const Bounds& others) {
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+        auto& [lo, hi] = bounds[i];
+        const bool same = lo && others[i].first && ir::structurally_equal(lo, others[i].first) &&
+                          ir::structurally_equal(hi, others[i].second);
+        if (!same) lo = hi = nullptr;
+    }
+}
+
+}  // namespace
+
 Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env& outer) {
     const Env env = outer.wanting(std::nullopt);
     const auto* name = std::get_if<ast::NameRef>(&call.callee->value);
@@ -16,7 +37,8 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
         std::ranges::find(builtin_names(), name->name) != builtin_names().end()) {
         return call_builtin(e, name->name, call, name->name == "select" ? outer : env);
     }
-    const Value callee = eval(call.callee, env);
+    const bool named = name != nullptr || std::holds_alternative<ast::Index>(call.callee->value);
+    const Value callee = named ? eval(call.callee, env) : whole_image(call.callee, env);
     if (callee.is<Poison>()) {
         for (const ast::Expr& arg : call.args) {
             // The arguments' own mistakes are worth a report in the same run.
@@ -26,17 +48,10 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
     }
     if (const auto* image = callee.as<Image>()) return read_image(e, *image, call, env);
     if (const auto* function = callee.as<Function>()) return call_function(e, *function, call, outer);
-    if (const auto* s = callee.as<Scalar>(); s != nullptr && env.point != nullptr && env.point->rank) {
+    if (const auto* s = callee.as<Scalar>(); s != nullptr && is_over_points(s->expr, env.point)) {
         // In a whole-image expression a scalar over the point is an image that has no stage yet.
-        const ir::Expr whole = close_over_lets(s->expr);
-        const auto free = free_variables(whole);
-        const bool over_point = !free.empty() && std::ranges::all_of(free, [&](ir::VarId v) {
-            return std::ranges::find(env.point->vars, v) != env.point->vars.end();
-        });
-        if (over_point) {
-            const Value image = generate_stage(whole, *env.point, *env.owner + ".arg", call.callee->range);
-            return image.is<Image>() ? read_image(e, *image.as<Image>(), call, env) : poison();
-        }
+        const Value image = image_of(s->expr, inside(env.point), *env.owner + ".arg", call.callee->range);
+        return image.is<Image>() ? read_image(e, *image.as<Image>(), call, env) : poison();
     }
     Report r = report(diag::NotCallable, call.callee->range, text(call.callee->range), describe(callee));
     if (name != nullptr) {
@@ -105,12 +120,7 @@ Value Elaborator::read_at_point(const Image& image, SourceRange range, Point& po
     }
     Bounds bounds = bounds_of(image);
     if (point.bounds) {
-        for (std::size_t i = 0; i < bounds.size(); ++i) {
-            auto& [lo, hi] = (*point.bounds)[i];
-            const bool same = lo && bounds[i].first && ir::structurally_equal(lo, bounds[i].first) &&
-                              ir::structurally_equal(hi, bounds[i].second);
-            if (!same) lo = hi = nullptr;
-        }
+        keep_common(*point.bounds, bounds);
     } else {
         point.bounds = std::move(bounds);
     }
@@ -177,44 +187,80 @@ Value Elaborator::call_expression_function(const ast::Expr& e, const Function& f
 }
 
 Value Elaborator::stage_argument(const ast::Expr& arg, const std::string& name, const Env& env) {
-    Point point;
+    Point point = inside(env.point);
     Env inner = env;
     inner.point = &point;
     Value value = eval(arg, inner);
     const auto* s = value.as<Scalar>();
-    if (s == nullptr) return value;
-    ir::Expr whole = close_over_lets(s->expr);
+    return s == nullptr ? value : image_of(s->expr, std::move(point), *env.owner + "." + name, arg->range);
+}
+
+Value Elaborator::whole_image(const ast::Expr& e, const Env& env) {
+    Point point = inside(env.point);
+    Env inner = env;
+    inner.point = &point;
+    Value value = eval(e, inner);
+    const auto* s = value.as<Scalar>();
+    if (s == nullptr || !is_over_points(s->expr, &point)) return value;
+    static const std::string kNowhere = "stage";
+    return image_of(s->expr, std::move(point), (env.owner == nullptr ? kNowhere : *env.owner) + ".arg", e->range);
+}
+
+bool Elaborator::is_over_points(const ir::Expr& value, const Point* innermost) {
+    const std::vector<ir::VarId> free = free_variables(close_over_lets(value));
+    return !free.empty() && std::ranges::all_of(free, [&](ir::VarId v) {
+        for (const Point* point = innermost; point != nullptr; point = point->outer) {
+            if (std::ranges::find(point->vars, v) != point->vars.end()) return true;
+        }
+        return false;
+    });
+}
+
+Value Elaborator::image_of(const ir::Expr& value, Point point, const std::string& name, SourceRange range) {
+    const auto* let = ir::as<ir::Variable>(value);
+    if (let != nullptr) {
+        if (const auto made = let_images_.find(let->id); made != let_images_.end()) return {made->second};
+    }
+    ir::Expr whole = close_over_lets(value);
     std::vector<ir::VarId> free = free_variables(whole);
     if (free.empty()) return {Scalar{whole}};
-    // Names bound in an enclosing whole-image expression stand for its point.
     const auto in = [](const std::vector<ir::VarId>& vars, ir::VarId v) {
         return std::ranges::find(vars, v) != vars.end();
     };
-    if (env.point != nullptr && std::ranges::any_of(free, [&](ir::VarId v) { return in(env.point->vars, v); })) {
+    // Names bound in an enclosing whole-image expression stand for its point, which moves to this one.
+    std::map<ir::VarId, ir::Expr> moved;
+    for (const Point* outer = point.outer; outer != nullptr; outer = outer->outer) {
+        if (std::ranges::none_of(free, [&](ir::VarId v) { return in(outer->vars, v); })) continue;
         if (!point.rank) {
-            point.first = arg->range;
-            set_rank(point, *env.point->rank, nullptr);
-            point.bounds = env.point->bounds;
-        } else if (*point.rank != *env.point->rank) {
-            report(diag::RankMismatch, arg->range, *point.rank, *env.point->rank);
+            point.first = range;
+            set_rank(point, *outer->rank, nullptr);
+            point.bounds = outer->bounds;
+        } else if (*point.rank != *outer->rank) {
+            report(diag::RankMismatch, range, *point.rank, *outer->rank)
+                .note(outer->first, fmt::format("this is of rank {}", *outer->rank));
             return poison();
+        } else if (point.bounds && outer->bounds) {
+            keep_common(*point.bounds, *outer->bounds);
         }
-        std::map<ir::VarId, ir::Expr> moved;
         for (std::size_t i = 0; i < *point.rank; ++i) {
-            moved[env.point->vars[i]] = ir::variable(point.vars[i], ir::Type::Int32);
+            moved[outer->vars[i]] = ir::variable(point.vars[i], ir::Type::Int32);
         }
+    }
+    if (!moved.empty()) {
         whole = ir::substitute(whole, moved);
         free = free_variables(whole);
     }
     for (const ir::VarId v : free) {
         if (in(point.vars, v)) continue;
         const ir::VariableInfo& info = p_.variables[static_cast<std::size_t>(v)];
-        report(diag::IndexInStageArgument, arg->range, info.name)
+        report(diag::IndexInStageArgument, range, info.name)
             .note(info.range, "the variable is bound here")
             .note("a call of a stage function makes whole stages, the same for every point");
         return poison();
     }
-    return generate_stage(whole, point, *env.owner + "." + name, arg->range);
+    Value image = generate_stage(whole, point, name, range);
+    if (let != nullptr && image.is<Image>()) let_images_.emplace(let->id, *image.as<Image>());
+    return image;
 }
 
 Value Elaborator::call_stage_function(const ast::Expr& e, const Function& function, const ast::Block& body,

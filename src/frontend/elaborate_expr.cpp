@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "frontend/elaborator.h"
 #include "ir/build.h"
@@ -12,6 +13,7 @@ namespace pipec::elab {
 using ir::overloaded;
 
 Value Elaborator::eval(const ast::Expr& e, const Env& env) {
+    exhausted_ = exhausted_ || diags_.too_many();
     if (exhausted_ || e == nullptr) {
         failed_ = true;
         return poison();
@@ -82,8 +84,9 @@ Value Elaborator::use(Symbol* symbol, SourceRange range) {
     Value value = demand(symbol, range);
     const auto* scalar = value.as<Scalar>();
     if (scalar == nullptr) return value;
+    // A variable has one binder, so a value with binders of its own is bound once, not copied to each use.
+    if (symbol->let < 0 && contents_.of(scalar->expr).binders) bind_once(*symbol);
     if (symbol->let >= 0) return {Scalar{ir::variable(symbol->let, scalar->expr->type, range)}};
-    if (has_binders(scalar->expr)) return {Scalar{rename_binders(p_, scalar->expr)}};
     // What is printed about a use points at the use: a leaf takes its place.
     return {
         Scalar{std::visit(overloaded{
@@ -195,6 +198,10 @@ Value Elaborator::array_element(Array array, std::int64_t index, SourceRange ran
     if (elements.empty()) return poison();
     if (array.indices.size() < elements.begin()->first.size()) return {array};
     if (const auto found = elements.find(array.indices); found != elements.end()) return use(found->second, range);
+    if (files_.reported.contains(place_of(diag::UndefinedElement, range))) {
+        failed_ = true;
+        return poison();
+    }
     const auto label = [&](const std::vector<std::int64_t>& indices) {
         std::string result = array.array->name;
         for (const std::int64_t i : indices) result += fmt::format("[{}]", i);
@@ -344,47 +351,63 @@ Value Elaborator::wrap_lets(Value body, const std::vector<Symbol*>& symbols) {
     const bool any = std::ranges::any_of(symbols, [](const Symbol* s) { return s->let >= 0; });
     if (!any) return body;
     ir::Expr result = scalar->expr;
-    std::vector<ir::VarId> free = free_variables(result);
+    const std::vector<ir::VarId> in_body = free_variables(result);
+    std::set<ir::VarId> free(in_body.begin(), in_body.end());
     for (auto it = symbols.rbegin(); it != symbols.rend(); ++it) {
         const ir::VarId var = (*it)->let;
-        if (var < 0 || !std::ranges::binary_search(free, var)) continue;
-        result = ir::let(var, let_values_.at(var), result, result->range);
-        free = free_variables(result);
+        if (var < 0 || free.erase(var) == 0) continue;
+        const ir::Expr& value = let_values_.at(var);
+        result = ir::let(var, value, result, result->range);
+        for (const ir::VarId used : free_variables(value)) free.insert(used);
     }
     return {Scalar{result}};
 }
 
-namespace {
-
-/// How often `e` uses a variable; a use inside of a loop counts as many.
-int uses(const ir::Expr& e, ir::VarId var) {
-    int count = 0;
-    ir::for_each_node(e, [&](const ir::Expr& node) {
-        const auto* v = ir::as<ir::Variable>(node);
-        if (v != nullptr && v->id == var) ++count;
-        if (ir::as<ir::Reduce>(node)) count += 2;
-    });
-    return count;
-}
-
-}  // namespace
-
 ir::Expr Elaborator::close_over_lets(ir::Expr e) {
-    // Variables have ascending ids, and a let's value uses only earlier ones: the greatest goes innermost.
-    for (;;) {
-        const std::vector<ir::VarId> free = free_variables(e);
-        const auto last =
-            std::find_if(free.rbegin(), free.rend(), [&](ir::VarId v) { return let_values_.contains(v); });
-        if (last == free.rend()) return e;
-        const ir::Expr value = rename_binders(p_, let_values_.at(*last));
-        if (uses(e, *last) == 1) {
-            e = ir::substitute(e, {{*last, value}});
-            continue;
+    struct Bound {
+        ir::VarId var, fresh;
+        ir::Expr value;
+        bool once;
+    };
+    std::set<ir::VarId> needed;  // lets that are used and not bound yet
+    std::unordered_map<ir::VarId, int> uses;
+    std::unordered_set<const ir::Node*> seen;
+    bool loops = false;
+    const auto count = [&](const ir::Expr& part) {
+        for (const ir::VarId v : free_variables(part)) {
+            if (let_values_.contains(v)) needed.insert(v);
         }
-        const ir::VariableInfo info = p_.variables[static_cast<std::size_t>(*last)];
-        const ir::VarId fresh = ir::new_variable(p_, info.name, info.type, info.range);
-        e = ir::let(fresh, value, ir::substitute(e, {{*last, ir::variable(fresh, info.type, info.range)}}), e->range);
+        if (needed.empty()) return;
+        ir::for_each_node(part, [&](const ir::Expr& node) {
+            if (!seen.insert(node.get()).second) return;
+            if (const auto* v = ir::as<ir::Variable>(node)) ++uses[v->id];
+            loops = loops || ir::as<ir::Reduce>(node) != nullptr;
+        });
+    };
+    count(e);
+    // Variables have ascending ids, and a let's value uses only earlier ones: the greatest goes innermost.
+    std::vector<Bound> bound;
+    while (!needed.empty()) {
+        const ir::VarId var = *needed.rbegin();
+        needed.erase(var);
+        const ir::Expr value = rename_binders(p_, let_values_.at(var));
+        const bool once = uses[var] == 1 && !loops;  // in a loop it would be computed in each iteration
+        const ir::VariableInfo info = p_.variables[static_cast<std::size_t>(var)];
+        const ir::VarId fresh = once ? var : ir::new_variable(p_, info.name, info.type, info.range);
+        bound.push_back({var, fresh, value, once});
+        count(value);
     }
+    std::map<ir::VarId, ir::Expr> replaced;
+    for (auto it = bound.rbegin(); it != bound.rend(); ++it) {
+        it->value = ir::substitute(it->value, replaced);
+        const ir::VariableInfo& info = p_.variables[static_cast<std::size_t>(it->fresh)];
+        replaced[it->var] = it->once ? it->value : ir::variable(it->fresh, info.type, info.range);
+    }
+    if (!bound.empty()) e = ir::substitute(e, replaced);
+    for (const Bound& b : bound) {
+        if (!b.once) e = ir::let(b.fresh, b.value, e, e->range);
+    }
+    return e;
 }
 
 }  // namespace pipec::elab

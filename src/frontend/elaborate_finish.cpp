@@ -67,7 +67,7 @@ void Elaborator::fold_generated() {
             return result;
         };
         const ir::Expr folded = go(pure->value);
-        if (depth(folded) <= kMaxExpressionDepth) pure->value = folded;
+        if (contents_.of(folded).depth <= kMaxExpressionDepth) pure->value = folded;
     }
 }
 

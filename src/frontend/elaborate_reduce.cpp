@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "frontend/elaborate_fold.h"
 #include "frontend/elaborate_syntax.h"
@@ -13,16 +14,17 @@ namespace pipec::elab {
 
 namespace {
 
-/// A term that is 0 because of a constant factor 0.
-bool is_zero_term(const ir::Expr& e) {
+/// A term that is 0 because of a constant factor 0. `seen` are factors that are not 0: a factor may stand in many.
+bool is_zero_term(const ir::Expr& e, std::unordered_set<const ir::Node*>& seen) {
     if (const auto i = ir::as_int(e)) return *i == 0;
     if (const auto* f = ir::as<ir::FloatConstant>(e)) return f->value == 0;
-    if (const auto* c = ir::as<ir::Cast>(e)) return is_zero_term(c->a);
-    if (const auto* u = ir::as<ir::Unary>(e)) return u->op == ir::UnaryOp::Neg && is_zero_term(u->a);
-    if (const auto* l = ir::as<ir::Let>(e)) return is_zero_term(l->body);
+    if (!seen.insert(e.get()).second) return false;
+    if (const auto* c = ir::as<ir::Cast>(e)) return is_zero_term(c->a, seen);
+    if (const auto* u = ir::as<ir::Unary>(e)) return u->op == ir::UnaryOp::Neg && is_zero_term(u->a, seen);
+    if (const auto* l = ir::as<ir::Let>(e)) return is_zero_term(l->body, seen);
     if (const auto* b = ir::as<ir::Binary>(e)) {
-        if (b->op == ir::BinaryOp::Mul) return is_zero_term(b->a) || is_zero_term(b->b);
-        if (b->op == ir::BinaryOp::Div) return is_zero_term(b->a);
+        if (b->op == ir::BinaryOp::Mul) return is_zero_term(b->a, seen) || is_zero_term(b->b, seen);
+        if (b->op == ir::BinaryOp::Div) return is_zero_term(b->a, seen);
     }
     return false;
 }
@@ -52,7 +54,8 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
     if (!points && !too_many) return reduce_loop(e, reduce, env);
     std::set<std::string> names;
     for (const ast::IndexRange& r : reduce.ranges) names.insert(r.name.text);
-    const bool needed = indexes_with(reduce.body, names, env.scope, 0);
+    std::set<std::pair<const ast::ExprNode*, std::set<std::string>>> bodies;
+    const bool needed = indexes_with(reduce.body, names, env.scope, bodies);
     if (too_many && needed) {
         report(diag::ReductionTooLarge, join(reduce.ranges.front().range.range, reduce.ranges.back().range.range),
                kUnrollMost)
@@ -103,18 +106,18 @@ Env Elaborator::with_constant(const Env& env, const ast::Name& name, std::int64_
     return inner;
 }
 
-bool Elaborator::indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope, int depth) {
-    if (depth > 8) return true;
+bool Elaborator::indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope,
+                              std::set<std::pair<const ast::ExprNode*, std::set<std::string>>>& bodies) {
     if (const auto* index = std::get_if<ast::Index>(&e->value); index != nullptr && mentions(index->index, names)) {
         return true;
     }
     if (const auto* let = std::get_if<ast::Let>(&e->value)) {
         std::set<std::string> inner = names;
         for (const ast::LetBinding& b : let->bindings) {
-            if (indexes_with(b.value, inner, scope, depth)) return true;
+            if (indexes_with(b.value, inner, scope, bodies)) return true;
             if (mentions(b.value, inner)) inner.insert(b.name.text);
         }
-        return indexes_with(let->body, inner, scope, depth);
+        return indexes_with(let->body, inner, scope, bodies);
     }
     if (const auto* call = std::get_if<ast::Call>(&e->value)) {
         const auto* ref = std::get_if<ast::NameRef>(&call->callee->value);
@@ -129,11 +132,14 @@ bool Elaborator::indexes_with(const ast::Expr& e, const std::set<std::string>& n
             }
             if (params.empty()) return false;
             // A stage function's arguments must not depend on index variables, so they must become constants.
-            if (body == nullptr || indexes_with(*body, params, function.home, depth + 1)) return true;
+            if (body == nullptr) return true;
+            const bool first = bodies.emplace(body->get(), params).second;
+            if (first && indexes_with(*body, params, function.home, bodies)) return true;
         }
     }
     const std::vector<ast::Expr> operands = children(e);
-    return std::ranges::any_of(operands, [&](const ast::Expr& x) { return x && indexes_with(x, names, scope, depth); });
+    return std::ranges::any_of(operands,
+                               [&](const ast::Expr& x) { return x && indexes_with(x, names, scope, bodies); });
 }
 
 std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& env) {
@@ -143,7 +149,7 @@ std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& e
     lo = close_over_lets(lo);
     hi = close_over_lets(hi);
     for (const auto& [bound, at] : {std::pair{&lo, r.range.lo}, std::pair{&hi, r.range.hi}}) {
-        if (!has_reads(*bound) && !has_params(*bound)) continue;
+        if (!contents_.of(*bound).reads && !contents_.of(*bound).params) continue;
         report(diag::LoopBound, at->range).note("a bound can use sizes, index variables and constants");
         return std::nullopt;
     }
@@ -236,10 +242,11 @@ Value Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
         }
     }
     const ir::Type type = so_far->as<Scalar>()->expr->type;
+    std::unordered_set<const ir::Node*> not_zero;
     for (const Value& value : values) {
         const ir::Expr term = convert(value, type, at, "a term");
         if (!term) return poison();
-        if (op == ir::BinaryOp::Add && is_zero_term(term)) continue;
+        if (op == ir::BinaryOp::Add && is_zero_term(term, not_zero)) continue;
         terms.push_back(term);
     }
     if (terms.empty()) return {Scalar{ir::constant(type, 0, e->range)}};

@@ -146,6 +146,10 @@ Symbol* Elaborator::find(const Scope* scope, const std::string& name, SourceRang
 }
 
 void Elaborator::unknown_name(const Scope* scope, const std::string& name, SourceRange range) {
+    // In a loop or a function the same place is met many times; what was meant is looked for once.
+    const bool known = files_.reported.contains(place_of(diag::UnknownName, range));
+    Report r = report(diag::UnknownName, range, name);
+    if (known) return;
     std::vector<std::string> candidates;
     for (const Scope* s = scope; s != nullptr; s = s->parent) {
         for (const auto& [candidate, symbol] : s->names) candidates.push_back(candidate);
@@ -155,48 +159,40 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
         }
     }
     for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
-    const auto library = library_file_with(name);
-    Report r = report(diag::UnknownName, range, name);
-    if (library) {
-        r.note("the standard library has `" + name + "`: add import \"" + *library + "\"");
+    const auto& library = files_.library();
+    const auto in_library = std::ranges::find_if(
+        library, [&](const auto& file) { return std::ranges::find(file.second, name) != file.second.end(); });
+    if (in_library != library.end()) {
+        r.note("the standard library has `" + name + "`: add import \"" + in_library->first + "\"");
     } else if (const auto type = foreign_type(name)) {
         r.suggest(range, std::string(ir::name(*type)));
     } else if (const auto close = closest_name(name, candidates)) {
         r.suggest(range, *close);
         if (const Symbol* meant = find(scope, *close, range)) r.note(meant->range, "`" + *close + "` is defined here");
     } else {
-        for (const std::string_view file : stdlib_names()) {
-            const auto names = library_names(std::string(file));
-            if (const auto library_name = closest_name(name, names)) {
-                r.note("did you mean the standard library's `" + *library_name + "`? add import \"" +
-                       std::string(file) + "\"");
-                break;
-            }
+        for (const auto& [file, names] : library) {
+            const auto library_name = closest_name(name, names);
+            if (!library_name) continue;
+            r.note("did you mean the standard library's `" + *library_name + "`? add import \"" + file + "\"");
+            break;
         }
     }
 }
 
-std::vector<std::string> Elaborator::library_names(const std::string& file) {
-    const auto library_text = stdlib_file(file);
-    if (!library_text) return {};
-    SourceManager library_sources;
-    Diagnostics ignored;
-    const FileId id = library_sources.add(file, std::string(*library_text));
-    const ast::File parsed = parse(library_sources, id, ignored);
-    std::vector<std::string> names;
-    for (const ast::Item& item : parsed.items) {
-        if (const auto* fn = std::get_if<ast::Fn>(&item.value)) names.push_back(fn->name.text);
-        if (const auto* constant = std::get_if<ast::Const>(&item.value)) names.push_back(constant->name.text);
-    }
-    return names;
-}
-
-std::optional<std::string> Elaborator::library_file_with(const std::string& name) {
+const std::vector<std::pair<std::string, std::vector<std::string>>>& Files::library() {
+    if (!library_.empty()) return library_;
     for (const std::string_view file : stdlib_names()) {
-        const auto names = library_names(std::string(file));
-        if (std::ranges::find(names, name) != names.end()) return std::string(file);
+        SourceManager library_sources;
+        Diagnostics ignored;
+        const FileId id = library_sources.add(std::string(file), std::string(*stdlib_file(std::string(file))));
+        std::vector<std::string> names;
+        for (const ast::Item& item : parse(library_sources, id, ignored).items) {
+            if (const auto* fn = std::get_if<ast::Fn>(&item.value)) names.push_back(fn->name.text);
+            if (const auto* constant = std::get_if<ast::Const>(&item.value)) names.push_back(constant->name.text);
+        }
+        library_.emplace_back(file, std::move(names));
     }
-    return std::nullopt;
+    return library_;
 }
 
 }  // namespace pipec::elab

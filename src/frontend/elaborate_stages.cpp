@@ -61,7 +61,7 @@ void Elaborator::define_const(Symbol& symbol) {
     symbol.value = eval(*symbol.expr, Env{symbol.scope});
     if (symbol.value.is<Poison>() || is_constant(symbol.value)) return;
     Report r = report(diag::NotConstant, (*symbol.expr)->range, fmt::format("the value of const `{}`", symbol.name));
-    if (const auto* s = symbol.value.as<Scalar>(); s != nullptr && !has_reads(s->expr)) {
+    if (const auto* s = symbol.value.as<Scalar>(); s != nullptr && !contents_.of(s->expr).reads) {
         r.note("it depends on what is known at launch; `let " + symbol.name + " = ...` names such a value");
     }
     symbol.value = poison();
@@ -75,7 +75,7 @@ void Elaborator::define_let(Symbol& symbol) {
     if (image) {
         report(diag::LetOfImage, range, symbol.name)
             .note(fmt::format("a stage is named without `let`: {} = {}", symbol.name, text(range)));
-    } else if (s != nullptr && has_reads(s->expr)) {
+    } else if (s != nullptr && contents_.of(s->expr).reads) {
         report(diag::LetOfImage, range, symbol.name)
             .note(fmt::format("a value of an image can be a stage without dimensions: {}() = ...", symbol.name));
     } else if (symbol.value.is<Function>()) {
@@ -227,8 +227,9 @@ void Elaborator::store_stage(Symbol& symbol, ir::Stage stage, const Value& value
     std::optional<ir::Type> type = d.type;
     if (symbol.output >= 0) type = symbol.port->type;
     const std::string what = fmt::format("{} `{}`", symbol.output >= 0 ? "output" : "stage", symbol.name);
-    const ir::Expr result = type ? convert(value, *type, d.value->range, what) : typed(value, d.value->range);
+    ir::Expr result = type ? convert(value, *type, d.value->range, what) : typed(value, d.value->range);
     if (!result || !ok) return;
+    result = close_over_lets(result);
     stage.name = symbol.full_name;
     stage.type = result->type;
     stage.definition = ir::Pure{result};
@@ -371,7 +372,7 @@ Value Elaborator::add_stage(ir::Stage stage) {
         return poison();
     }
     for (const ir::Expr& e : ir::expressions(stage)) {
-        if (e && depth(e) > kMaxExpressionDepth) {
+        if (e && contents_.of(e).depth > kMaxExpressionDepth) {
             report(diag::TooDeep, stage.range, "the expression that this expands to");
             return poison();
         }

@@ -142,25 +142,20 @@ std::vector<ir::VarId> free_variables(const ir::Expr& e) {
     return result;
 }
 
-namespace {
-
-template <class... Kinds>
-bool contains(const ir::Expr& e) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) { found = found || ((ir::as<Kinds>(node) != nullptr) || ...); });
-    return found;
-}
-
-}  // namespace
-
-bool has_reads(const ir::Expr& e) {
-    return contains<ir::Read>(e);
-}
-bool has_params(const ir::Expr& e) {
-    return contains<ir::ParamRef>(e);
-}
-bool has_binders(const ir::Expr& e) {
-    return contains<ir::Let, ir::Reduce>(e);
+const Contents& ContentsOfNodes::of(const ir::Expr& e) {
+    if (const auto found = known_.find(e.get()); found != known_.end()) return found->second.contents;
+    Contents contents;
+    contents.reads = ir::as<ir::Read>(e) != nullptr;
+    contents.params = ir::as<ir::ParamRef>(e) != nullptr;
+    contents.binders = ir::as<ir::Let>(e) != nullptr || ir::as<ir::Reduce>(e) != nullptr;
+    ir::for_each_child(*e, [&](const ir::Expr& child) {
+        const Contents& inner = of(child);
+        contents.reads = contents.reads || inner.reads;
+        contents.params = contents.params || inner.params;
+        contents.binders = contents.binders || inner.binders;
+        contents.depth = std::max(contents.depth, inner.depth + 1);
+    });
+    return known_.emplace(e.get(), Known{e, contents}).first->second.contents;
 }
 
 namespace {
@@ -198,7 +193,6 @@ bool is_trivial(const ir::Expr& e) {
 }
 
 ir::Expr rename_binders(ir::Pipeline& pipeline, const ir::Expr& e) {
-    if (!has_binders(e)) return e;
     std::map<ir::VarId, ir::Expr> renamed;
     std::map<ir::VarId, ir::VarId> ids;
     ir::for_each_node(e, [&](const ir::Expr& node) {
@@ -214,6 +208,7 @@ ir::Expr rename_binders(ir::Pipeline& pipeline, const ir::Expr& e) {
             for (const ir::Range& range : r->ranges) rename(range.var);
         }
     });
+    if (ids.empty()) return e;
     std::unordered_map<const ir::Node*, ir::Expr> done;
     const std::function<ir::Expr(const ir::Expr&)> go = [&](const ir::Expr& node) -> ir::Expr {
         if (const auto found = done.find(node.get()); found != done.end()) return found->second;
@@ -229,18 +224,6 @@ ir::Expr rename_binders(ir::Pipeline& pipeline, const ir::Expr& e) {
         return result;
     };
     return ir::substitute(go(e), renamed);
-}
-
-std::size_t depth(const ir::Expr& e) {
-    std::unordered_map<const ir::Node*, std::size_t> done;
-    const std::function<std::size_t(const ir::Expr&)> go = [&](const ir::Expr& node) -> std::size_t {
-        if (const auto found = done.find(node.get()); found != done.end()) return found->second;
-        std::size_t deepest = 0;
-        for (const ir::Expr& child : ir::children(node)) deepest = std::max(deepest, go(child));
-        done.emplace(node.get(), deepest + 1);
-        return deepest + 1;
-    };
-    return go(e);
 }
 
 }  // namespace pipec::elab

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -99,16 +100,29 @@ std::optional<std::string> fingerprint(const Value& value);
 // ---------------------------------------------------------------------------------------- properties of expressions
 /// The variables that `e` uses and does not bind, in ascending order.
 std::vector<ir::VarId> free_variables(const ir::Expr& e);
-/// True when `e` reads an image; uses a scalar parameter; contains a Let or Reduce.
-bool has_reads(const ir::Expr& e);
-bool has_params(const ir::Expr& e);
-bool has_binders(const ir::Expr& e);
+/// What stands somewhere in an expression.
+struct Contents {
+    bool reads = false;     ///< of images
+    bool params = false;    ///< scalar parameters
+    bool binders = false;   ///< a Let or Reduce
+    std::size_t depth = 1;  ///< nodes on the longest path to a leaf
+};
+/// The contents of expressions, found once for each node: values that are built on one another are asked at each step.
+class ContentsOfNodes {
+public:
+    const Contents& of(const ir::Expr& e);
+
+private:
+    struct Known {
+        ir::Expr node;  ///< keeps the address from being used again
+        Contents contents;
+    };
+    std::unordered_map<const ir::Node*, Known> known_;
+};
 /// Cheap enough to be evaluated at each use: constants, variables, sizes, parameters, casts of those, and short index
 /// arithmetic (which must stay visible to the polyhedral analysis).
 bool is_trivial(const ir::Expr& e);
 /// A copy whose Let and Reduce bind variables of their own, so that it can stand beside the original.
 ir::Expr rename_binders(ir::Pipeline& pipeline, const ir::Expr& e);
-/// Nodes on the longest path from `e` to a leaf.
-std::size_t depth(const ir::Expr& e);
 
 }  // namespace pipec::elab

@@ -90,6 +90,8 @@ struct Point {
     std::optional<std::size_t> rank;
     SourceRange first;             ///< the image that set the rank
     std::optional<Bounds> bounds;  ///< common to all images that are read
+    /// Of the expression around this one: a name that is bound out there stands for its whole image in here.
+    const Point* outer = nullptr;
 };
 
 /// Where an expression stands.
@@ -119,9 +121,12 @@ public:
     Scope* new_scope(Scope::Kind kind, Scope* parent);
     Symbol* new_symbol(std::string name, SourceRange range, Symbol::Kind kind);
     [[nodiscard]] bool is_standard_library(FileId file) const;
+    /// The files of the standard library with the names that each defines; parsed when first asked for.
+    const std::vector<std::pair<std::string, std::vector<std::string>>>& library();
 
     /// (id, place) of every report, so that what many instances have in common is said once.
-    std::set<std::tuple<std::string_view, FileId, std::uint32_t, std::uint32_t>> reported;
+    using Place = std::tuple<std::string_view, FileId, std::uint32_t, std::uint32_t>;
+    std::set<Place> reported;
     const Program& program;
     const SourceManager& sources;
 
@@ -130,6 +135,7 @@ private:
     std::map<FileId, Scope*> scopes_;
     std::deque<Scope> scope_storage_;
     std::deque<Symbol> symbol_storage_;
+    std::vector<std::pair<std::string, std::vector<std::string>>> library_;
 };
 
 class Elaborator {
@@ -170,9 +176,13 @@ private:
     };
 
     template <class... Args>
+    static Files::Place place_of(const DiagnosticKind<Args...>& kind, SourceRange range) {
+        return {kind.info.id, range.file, range.begin, range.end};
+    }
+    template <class... Args>
     Report report(const DiagnosticKind<Args...>& kind, SourceRange range, const std::type_identity_t<Args>&... args) {
         if (kind.info.severity == Severity::Error) failed_ = true;
-        if (!files_.reported.insert({kind.info.id, range.file, range.begin, range.end}).second) {
+        if (!files_.reported.insert(place_of(kind, range)).second) {
             return {Diagnostics::Builder(nullptr), nullptr};
         }
         return {diags_.report(kind, range, args...), instance_};
@@ -194,9 +204,6 @@ private:
     Symbol* find(const Scope* scope, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
     Symbol* bind(Scope* scope, const ast::Name& name, Value value);
-    /// The names that a file of the standard library defines; which of its files defines `name`.
-    static std::vector<std::string> library_names(const std::string& file);
-    static std::optional<std::string> library_file_with(const std::string& name);
 
     // ---------------------------------------------------------------------------------------------- blocks
     void declare_block(const ast::Block& block, Scope* scope);
@@ -277,8 +284,10 @@ private:
     std::optional<ir::Range> loop_range(const ast::IndexRange& r, Env& env);
     /// The body of `any` and `all`.
     ir::Expr truth(const Value& value, SourceRange range);
-    /// True when the body takes elements of tables or stage arrays by these variables, also inside of functions.
-    bool indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope, int depth);
+    /// True when the body takes elements of tables or stage arrays by these variables, also inside of functions;
+    /// `bodies` are those of the functions that were looked into, each with the parameters that depend on them.
+    bool indexes_with(const ast::Expr& e, const std::set<std::string>& names, const Scope* scope,
+                      std::set<std::pair<const ast::ExprNode*, std::set<std::string>>>& bodies);
 
     // ---------------------------------------------------------------------------------------------- calls
     Value eval_call(const ast::Expr& e, const ast::Call& call, const Env& env);
@@ -293,6 +302,12 @@ private:
     Value call_stage_function(const ast::Expr& e, const Function& function, const ast::Block& body,
                               const ast::Call& call, const Env& env);
     Value stage_argument(const ast::Expr& arg, const std::string& name, const Env& env);
+    /// What is called or asked for its rank: as a stage function's argument, but a scalar of no image stays as it is.
+    Value whole_image(const ast::Expr& e, const Env& env);
+    /// True for a scalar that varies with the point `innermost`, or with those around it, and with nothing else.
+    bool is_over_points(const ir::Expr& value, const Point* innermost);
+    /// The stage of a scalar over the points `point` and those around it; poison after an error.
+    Value image_of(const ir::Expr& value, Point point, const std::string& name, SourceRange range);
     /// Expands the lets that `e` uses but does not contain, so that it can stand anywhere.
     ir::Expr close_over_lets(ir::Expr e);
     /// `body` with the arguments and lets that it uses bound around it.
@@ -359,7 +374,9 @@ private:
     std::deque<Instance> instances_;
     std::vector<Symbol*> local_symbols_;  ///< declared in bodies of this pipeline, for the warnings
     std::vector<Symbol*> in_progress_;
+    ContentsOfNodes contents_;
     std::map<ir::VarId, ir::Expr> let_values_;
+    std::map<ir::VarId, Image> let_images_;  ///< stages made of lets: one for each, however often it is used whole
     std::map<ir::VarId, SourceRange> index_variables_;
     std::set<std::string> stage_names_;
     std::map<std::string, Image> instantiated_;  ///< calls of stage functions, by function and arguments

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <unordered_map>
+#include <utility>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -44,6 +47,49 @@ std::string float_text(Type type, double value) {
     return text;
 }
 
+/// Numbers for the operators that an expression shares, where it would be long with all of them written out: its first
+/// place reads `{1: a * a}`, the others `{1}`.
+class Sharing {
+public:
+    /// Forgets what was numbered before; nothing is numbered in an expression of up to kMost nodes.
+    void start(const Expr& root) {
+        sizes_.clear();
+        numbers_.clear();
+        count_ = 0;
+        if (size(root) <= kMost) return;
+        std::unordered_map<const Node*, int> users;
+        for_each_node(root,
+                      [&](const Expr& e) { for_each_child(*e, [&](const Expr& child) { ++users[child.get()]; }); });
+        for (const auto& [node, uses] : users) {
+            if (uses > 1 && sizes_.at(node) > 1) numbers_.emplace(node, 0);
+        }
+    }
+
+    /// 0 where `e` has no number; negative where it was printed before.
+    int number(const Expr& e) {
+        const auto found = numbers_.find(e.get());
+        if (found == numbers_.end()) return 0;
+        if (found->second != 0) return -found->second;
+        return found->second = ++count_;
+    }
+
+private:
+    static constexpr std::size_t kMost = 1000;
+
+    /// Nodes of the tree, or kMost + 1 where there are more.
+    std::size_t size(const Expr& e) {
+        if (const auto found = sizes_.find(e.get()); found != sizes_.end()) return found->second;
+        std::size_t result = 1;
+        for_each_child(*e, [&](const Expr& child) { result = std::min(result + size(child), kMost + 1); });
+        sizes_.emplace(e.get(), result);
+        return result;
+    }
+
+    std::unordered_map<const Node*, std::size_t> sizes_;
+    std::unordered_map<const Node*, int> numbers_;
+    int count_ = 0;
+};
+
 class Printer {
 public:
     explicit Printer(const Pipeline& pipeline, const std::vector<std::string>& locals = {})
@@ -51,7 +97,13 @@ public:
 
     /// The text of `e`, in parentheses if it binds looser than `needed`.
     std::string print(const Expr& e, int needed = kOpen) const {
+        const bool root = !std::exchange(inside_, true);
+        if (root) sharing_.start(e);
+        const int number = sharing_.number(e);
+        if (number < 0) return fmt::format("{{{}}}", -number);
         auto [text, own] = std::visit([&](const auto& n) { return node(*e, n); }, e->value);
+        if (root) inside_ = false;
+        if (number > 0) return fmt::format("{{{}: {}}}", number, text);
         return own < needed ? "(" + text + ")" : text;
     }
 
@@ -64,8 +116,8 @@ public:
     std::string ranges(const std::vector<Range>& ranges) const {
         std::string result;
         for (const Range& r : ranges) {
-            result += fmt::format("{}{} in {}..{}", result.empty() ? "" : ", ", variable(r.var), print(r.lo, kAdd),
-                                  print(r.hi, kAdd));
+            const std::string lo = print(r.lo, kAdd);
+            result += fmt::format("{}{} in {}..{}", result.empty() ? "" : ", ", variable(r.var), lo, print(r.hi, kAdd));
         }
         return result;
     }
@@ -100,12 +152,13 @@ private:
     }
     Text node(const Node&, const Binary& n) const {
         if (n.op == BinaryOp::Min || n.op == BinaryOp::Max) {
-            return {fmt::format("{}({}, {})", name(n.op), print(n.a), print(n.b)), kAtom};
+            return {fmt::format("{}({})", name(n.op), list({n.a, n.b})), kAtom};
         }
         const Level own = level(n.op);
         // Left-associative; comparisons chain, so an operand that is one needs parentheses on either side.
         const int left = own == kCompare ? own + 1 : own;
-        return {fmt::format("{} {} {}", print(n.a, left), name(n.op), print(n.b, own + 1)), own};
+        const std::string a = print(n.a, left);  // first: what both share is written out here
+        return {fmt::format("{} {} {}", a, name(n.op), print(n.b, own + 1)), own};
     }
     Text node(const Node& e, const Cast& n) const {
         const std::string to = n.saturate ? fmt::format("saturate<{}>", name(e.type)) : std::string(name(e.type));
@@ -113,23 +166,23 @@ private:
     }
     Text node(const Node&, const Call& n) const { return {fmt::format("{}({})", name(n.fn), list(n.args)), kAtom}; }
     Text node(const Node&, const Select& n) const {
-        std::string text = fmt::format("if {} then {}", print(n.cond), print(n.then));
         // An `if` without else inside `then` would take this else.
-        if (n.otherwise) {
-            const bool open = as<Select>(n.then) != nullptr || as<Let>(n.then) != nullptr;
-            if (open) text = fmt::format("if {} then ({})", print(n.cond), print(n.then));
-            text += " else " + print(n.otherwise);
-        }
+        const bool open = n.otherwise && (as<Select>(n.then) != nullptr || as<Let>(n.then) != nullptr);
+        std::string text = "if " + print(n.cond);
+        text += " then " + print(n.then, open ? kOpen + 1 : kOpen);
+        if (n.otherwise) text += " else " + print(n.otherwise);
         return {text, kOpen};
     }
     Text node(const Node&, const Read& n) const {
         return {fmt::format("{}({})", source(n.source), list(n.indices)), kAtom};
     }
     Text node(const Node&, const Let& n) const {
-        return {fmt::format("let {} = {} in {}", variable(n.var), print(n.value), print(n.body)), kOpen};
+        const std::string value = print(n.value);
+        return {fmt::format("let {} = {} in {}", variable(n.var), value, print(n.body)), kOpen};
     }
     Text node(const Node&, const Reduce& n) const {
-        return {fmt::format("{}({}) {}", name(n.op), ranges(n.ranges), print(n.body, kMul)), kReduce};
+        const std::string over = ranges(n.ranges);
+        return {fmt::format("{}({}) {}", name(n.op), over, print(n.body, kMul)), kReduce};
     }
 
     [[nodiscard]] const std::string& source(Source source) const {
@@ -141,6 +194,8 @@ private:
 
     const Pipeline& pipeline_;
     std::vector<std::string> locals_;
+    mutable Sharing sharing_;      ///< of the expression being printed
+    mutable bool inside_ = false;  ///< of it
 };
 
 std::string buffer_text(const Printer& printer, const Buffer& b) {

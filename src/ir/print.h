@@ -9,7 +9,8 @@
 namespace pipec::ir {
 
 /// One expression in the language's own syntax, with the user's names and as few parentheses as precedence allows;
-/// casts print as `float32(x)`.
+/// casts print as `float32(x)`. Where that would take more than 1000 operators because some are shared, a shared one is
+/// written where it is met first, as `{1: a * a}`, and then stands as `{1}`.
 std::string to_string(const Pipeline& pipeline, const Expr& e);
 
 /// The same for an expression of a kernel; `locals` are the names of its arrays.

@@ -60,6 +60,68 @@ TEST(Functions, AnArgumentOfAWholeImageExpressionIsBothScalarAndImage) {
               "out(i in 0..R, j in 0..C): float32 = let f = img(i, j) * 2.0 in f - out.s(i, j)\n");
 }
 
+constexpr const char* kRowSums =
+    "fn up(f) { u(x, y) = f(x - 1, y) + f(x, y)\n return u }\n"
+    "fn left(f) { l(x, y) = f(x, y - 1) + f(x, y)\n return l }\n"
+    "fn both(f) = left(up(f))\n"
+    "fn twice(f) { return both(both(f) * 2) }\n"
+    "fn square(a) = a * a\n"
+    "fn at(f, x, y) = f(x, y)\n";
+
+TEST(Functions, AWholeImageExpressionReachesStageFunctionsThroughOthers) {
+    EXPECT_EQ(in_gray("g = both(img * img)\n out(x, y) = g(x + 1, y + 1)", kRowSums),
+              "g.f(i, j): float32 = img(i, j) * img(i, j)\n"
+              "g.u(x, y): float32 = g.f(x - 1, y) + g.f(x, y)\n"
+              "g(x, y): float32 = g.u(x, y - 1) + g.u(x, y)\n"
+              "out(x in 0..R, y in 0..C): float32 = g(x + 1, y + 1)\n");
+    EXPECT_EQ(in_gray("g = twice(square(img) + img)\n out(x, y) = g(x, y)", kRowSums),
+              "g.f(i, j): float32 = img(i, j) * img(i, j) + img(i, j)\n"
+              "g.u(x, y): float32 = g.f(x - 1, y) + g.f(x, y)\n"
+              "g.l(x, y): float32 = g.u(x, y - 1) + g.u(x, y)\n"
+              "g.f.2(i, j): float32 = g.l(i, j) * 2.0\n"
+              "g.u.2(x, y): float32 = g.f.2(x - 1, y) + g.f.2(x, y)\n"
+              "g(x, y): float32 = g.u.2(x, y - 1) + g.u.2(x, y)\n"
+              "out(x in 0..R, y in 0..C): float32 = g(x, y)\n");
+}
+
+TEST(Functions, ALetThatIsUsedWholeTwiceIsOneStage) {
+    EXPECT_EQ(in_gray("out = let s = img * 2 in up(s) + left(s)", kRowSums),
+              "out.f(i, j): float32 = img(i, j) * 2.0\n"
+              "out.u(x, y): float32 = out.f(x - 1, y) + out.f(x, y)\n"
+              "out.l(x, y): float32 = out.f(x, y - 1) + out.f(x, y)\n"
+              "out(i in 0..R, j in 0..C): float32 = out.u(i, j) + out.l(i, j)\n");
+}
+
+TEST(Functions, WhatIsCalledMayBeAWholeImageExpression) {
+    EXPECT_EQ(in_gray("out(x, y) = both(img * img)(x + 1, y) + at(both(img), x, y)", kRowSums),
+              "out.f(i, j): float32 = img(i, j) * img(i, j)\n"
+              "out.u(x, y): float32 = out.f(x - 1, y) + out.f(x, y)\n"
+              "out.l(x, y): float32 = out.u(x, y - 1) + out.u(x, y)\n"
+              "out.u.2(x, y): float32 = img(x - 1, y) + img(x, y)\n"
+              "out.l.2(x, y): float32 = out.u.2(x, y - 1) + out.u.2(x, y)\n"
+              "out(x in 0..R, y in 0..C): float32 = out.l(x + 1, y) + out.l.2(x, y)\n");
+    // The image that is read at fixed points has a rank of its own.
+    EXPECT_EQ(stages(std::string(kRowSums) + "pipeline p(line: float32[R], img: float32[R, C]) -> out: float32[R] {\n"
+                                             "out = line + both(img * 2)(1, 1)\n}"),
+              "out.f(i, j): float32 = img(i, j) * 2.0\n"
+              "out.u(x, y): float32 = out.f(x - 1, y) + out.f(x, y)\n"
+              "out.l(x, y): float32 = out.u(x, y - 1) + out.u(x, y)\n"
+              "out(i in 0..R): float32 = line(i) + out.l(1, 1)\n");
+    EXPECT_EQ(in_gray("out(x, y) = both(img * x)(x, y)", kRowSums),
+              "an argument of a stage function cannot depend on `x`\n");
+}
+
+TEST(Functions, ChoicesOfImagesAreWholeImageExpressions) {
+    EXPECT_EQ(
+        in_gray("a[0] = img\n for l in 1..3 { a[l] = up(if l > 1 then a[l - 1] else select(img > 0, img, -img)) }\n"
+                "out = a[2]",
+                kRowSums),
+        "a[1].f(i, j): float32 = if img(i, j) > 0.0 then img(i, j) else -img(i, j)\n"
+        "a[1](x, y): float32 = a[1].f(x - 1, y) + a[1].f(x, y)\n"
+        "a[2](x, y): float32 = a[1](x - 1, y) + a[1](x, y)\n"
+        "out(x in 0..R, y in 0..C): float32 = a[2](x, y)\n");
+}
+
 TEST(Functions, MadeByNamesTheCallsInnermostFirst) {
     const Elaborated e(
         "fn inner(f) { a(x) = f(x - 1)\n return a }\nfn outer(f) { b = inner(f)\n return b }\n"

@@ -121,6 +121,21 @@ TEST_F(Print, CallsCastsAndReads) {
     EXPECT_EQ(text(call(Builtin::IsNan, {f})), "isnan(f)");
 }
 
+TEST_F(Print, WhatIsSharedIsWrittenOnceWhereAllOfItWouldBeLong) {
+    using enum BinaryOp;
+    const auto squared = [&](int times) {
+        Expr e = op(Add, a, b);
+        for (int i = 0; i < times; ++i) e = op(Mul, e, e);
+        return text(e);
+    };
+    EXPECT_EQ(squared(2), "(a + b) * (a + b) * ((a + b) * (a + b))");
+    EXPECT_EQ(
+        squared(10),
+        "{1: {2: {3: {4: {5: {6: {7: {8: {9: {10: a + b} * {10}} * {9}} * {8}} * {7}} * {6}} * {5}} * {4}} * {3}} * "
+        "{2}} * {1}");
+    EXPECT_LT(squared(1000).size(), 20'000);
+}
+
 TEST_F(Print, WholePipeline) {
     using enum BinaryOp;
     p.name = "demo";

@@ -55,9 +55,8 @@ std::optional<int> mask_bits(const IntRange& mask) {
 /// Looks an expression up or translates it, collecting the obligations that arise on the way. The tables' elements stay
 /// where they are when others are added.
 template <class T, class F>
-const T& AffineTranslator::remembered(std::unordered_map<const ir::Node*, Translated<T>>& known, const ir::Expr& e,
-                                      F f) {
-    auto found = known.find(e.get());
+const T& AffineTranslator::remembered(std::unordered_map<ir::Expr, Translated<T>>& known, const ir::Expr& e, F f) {
+    auto found = known.find(e);
     if (found == known.end()) {
         std::vector<int> outer = std::exchange(open_obligations_, {});
         T result = f();
@@ -65,7 +64,7 @@ const T& AffineTranslator::remembered(std::unordered_map<const ir::Node*, Transl
         open_obligations_.erase(std::unique(open_obligations_.begin(), open_obligations_.end()),
                                 open_obligations_.end());
         Translated<T> translated{std::move(result), std::exchange(open_obligations_, std::move(outer))};
-        found = known.emplace(e.get(), std::move(translated)).first;
+        found = known.emplace(e, std::move(translated)).first;
     }
     open_obligations_.insert(open_obligations_.end(), found->second.no_wrap.begin(), found->second.no_wrap.end());
     return found->second.value;
@@ -233,15 +232,21 @@ isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
 }
 
 isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary& n) {
-    const IntRange b = ranges_.unwrapped(n.b);
+    // A divisor, mask or count matters by its value, which may have wrapped.
+    const IntRange b = ranges_.integer(n.b);
     const bool constant_b = b.lo == b.hi;
     switch (n.op) {
         case BinaryOp::Add: return value(n.a).add(value(n.b));
         case BinaryOp::Sub: return value(n.a).sub(value(n.b));
         case BinaryOp::Mul: {
-            const IntRange a = ranges_.unwrapped(n.a);
-            if (constant_b && fits(b, ir::Type::Int64)) return value(n.a).scale(val(b.lo));
-            if (a.lo == a.hi && fits(a, ir::Type::Int64)) return value(n.b).scale(val(a.lo));
+            // A factor matters modulo 2^n only.
+            const auto factor = [&](const ir::Expr& operand) -> std::optional<isl::val> {
+                const IntRange range = ranges_.unwrapped(operand);
+                if (range.lo != range.hi || !fits(range, ir::Type::Int64)) return std::nullopt;
+                return val(range.lo);
+            };
+            if (const auto times = factor(n.b)) return value(n.a).scale(*times);
+            if (const auto times = factor(n.a)) return value(n.b).scale(*times);
             return make_opaque(e);
         }
         case BinaryOp::Div:
@@ -259,7 +264,7 @@ isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary
         case BinaryOp::BitAnd: {
             // a & (2^k - 1) = a mod 2^k, in two's complement also for a < 0.
             if (const auto k = mask_bits(b)) return operand(n.a).mod(val(static_cast<Wide>(1) << *k));
-            if (const auto k = mask_bits(ranges_.unwrapped(n.a))) {
+            if (const auto k = mask_bits(ranges_.integer(n.a))) {
                 return operand(n.b).mod(val(static_cast<Wide>(1) << *k));
             }
             return make_opaque(e);

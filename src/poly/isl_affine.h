@@ -86,7 +86,7 @@ private:
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
     template <class T, class F>
-    const T& remembered(std::unordered_map<const ir::Node*, Translated<T>>& known, const ir::Expr& e, F f);
+    const T& remembered(std::unordered_map<ir::Expr, Translated<T>>& known, const ir::Expr& e, F f);
 
     /// Something that holds for every launch, and the opaque values that it is about.
     struct Fact {
@@ -97,8 +97,9 @@ private:
     const IslContext& isl_;
     ValueRanges& ranges_;
     Integers integers_;
-    std::unordered_map<const ir::Node*, Translated<isl::pw_aff>> values_;
-    std::unordered_map<const ir::Node*, Translated<Truth>> conditions_;
+    // By nodes that stay alive here, so that no other node can get the address of one.
+    std::unordered_map<ir::Expr, Translated<isl::pw_aff>> values_;
+    std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::vector<Fact> facts_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     std::vector<ir::Expr> opaques_;

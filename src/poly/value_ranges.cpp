@@ -21,16 +21,21 @@ using ir::UnaryOp;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr FloatRange kAnyFloat{-kInfinity, kInfinity, true};
 
-Wide saturated(Wide value) {
-    constexpr Wide kLimit = static_cast<Wide>(1) << 100;
-    return std::clamp(value, -kLimit, kLimit);
+/// Ranges of unbounded integers end here. One that would reach further is `kAnyInteger`, at both ends: an end that was
+/// merely cut off could come back below the limit and pass for the truth.
+constexpr Wide kFarEnd = static_cast<Wide>(1) << 100;
+constexpr IntRange kAnyInteger{-kFarEnd, kFarEnd};
+
+IntRange unbounded_where_far(const IntRange& range) {
+    return range.lo < -kFarEnd || range.hi > kFarEnd ? kAnyInteger : range;
 }
 
+/// Of two numbers within the far ends; beyond them where the true product is.
 Wide product(Wide a, Wide b) {
     const long double estimate = static_cast<long double>(a) * static_cast<long double>(b);
-    constexpr long double kLimit = 0x1p100L;
-    if (estimate > kLimit) return static_cast<Wide>(1) << 100;
-    if (estimate < -kLimit) return -(static_cast<Wide>(1) << 100);
+    constexpr auto kLimit = static_cast<long double>(kFarEnd);
+    if (estimate > kLimit) return kFarEnd + 1;
+    if (estimate < -kLimit) return -kFarEnd - 1;
     return a * b;
 }
 
@@ -57,6 +62,19 @@ IntRange over_corners(const IntRange& a, const IntRange& b, F f) {
     const Wide corners[] = {f(a.lo, b.lo), f(a.lo, b.hi), f(a.hi, b.lo), f(a.hi, b.hi)};
     return {*std::min_element(std::begin(corners), std::end(corners)),
             *std::max_element(std::begin(corners), std::end(corners))};
+}
+
+/// + - * and negation in unbounded integers.
+IntRange exact_sum(const IntRange& a, const IntRange& b) {
+    return unbounded_where_far({a.lo + b.lo, a.hi + b.hi});
+}
+
+IntRange exact_negation(const IntRange& a) {
+    return {-a.hi, -a.lo};
+}
+
+IntRange exact_product(const IntRange& a, const IntRange& b) {
+    return unbounded_where_far(over_corners(a, b, product));
 }
 
 /// The least 2^k - 1 that is not below `value`.
@@ -86,6 +104,14 @@ IntRange modulo(const IntRange& a, const IntRange& b) {
     return {std::min<Wide>(b.lo < 0 ? b.lo + 1 : 0, 0), std::max<Wide>(b.hi > 0 ? b.hi - 1 : 0, 0)};
 }
 
+bool has_zero(const FloatRange& a) {
+    return a.lo <= 0 && a.hi >= 0;
+}
+
+bool has_infinity(const FloatRange& a) {
+    return std::isinf(a.lo) || std::isinf(a.hi);
+}
+
 FloatRange float_binary(BinaryOp op, Type type, const FloatRange& a, const FloatRange& b) {
     const auto apply = [&](double x, double y) {
         switch (op) {
@@ -105,11 +131,16 @@ FloatRange float_binary(BinaryOp op, Type type, const FloatRange& a, const Float
             return {a.nan ? (b.nan ? std::min(a.lo, b.lo) : b.lo) : (b.nan ? a.lo : std::max(a.lo, b.lo)),
                     std::max(a.hi, b.hi), a.nan && b.nan};
         case BinaryOp::Div:
-            if (b.lo <= 0 && b.hi >= 0) return kAnyFloat;
+        case BinaryOp::Mul:
+            if (op == BinaryOp::Div && has_zero(b)) return kAnyFloat;
+            // 0 * infinity is NaN, also where the 0 is no end of its range.
+            if (op == BinaryOp::Mul && ((has_zero(a) && has_infinity(b)) || (has_infinity(a) && has_zero(b)))) {
+                return kAnyFloat;
+            }
             [[fallthrough]];
         case BinaryOp::Add:
-        case BinaryOp::Sub:
-        case BinaryOp::Mul: {
+        case BinaryOp::Sub: {
+            // infinity - infinity and infinity / infinity are NaN: infinities are ends, so these are corners.
             const double corners[] = {apply(a.lo, b.lo), apply(a.lo, b.hi), apply(a.hi, b.lo), apply(a.hi, b.hi)};
             FloatRange result{kInfinity, -kInfinity, a.nan || b.nan};
             for (const double c : corners) {
@@ -180,6 +211,12 @@ IntRange cast_to_int(Type to, const FloatRange& a) {
     return a.nan ? hull(result, {0, 0}) : result;
 }
 
+/// Rounded once, as the program does: by way of double, an int64 would be rounded twice.
+double to_float(Type to, Wide value) {
+    return to == Type::Float32 ? static_cast<double>(static_cast<float>(value))
+                               : ir::round_to(to, static_cast<double>(value));
+}
+
 FloatRange float_call(Builtin fn, Type type, const FloatRange& a) {
     const auto monotone = [&](auto f) {
         return FloatRange{ir::round_to(type, f(a.lo)), ir::round_to(type, f(a.hi)), a.nan};
@@ -221,12 +258,16 @@ ValueRanges::ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> siz
     : pipeline_(pipeline), sizes_(std::move(sizes)), params_(std::move(params)) {}
 
 void ValueRanges::bind(ir::VarId var, ValueRange range) {
-    variables_.insert_or_assign(var, range);
+    const auto [bound, is_new] = variables_.try_emplace(var, range);
+    if (is_new || bound->second == range) return;
+    bound->second = range;
+    known_.clear();
+    known_unwrapped_.clear();
 }
 
 void ValueRanges::bind(ir::VarId var, const ir::Expr& value) {
     lets_.insert_or_assign(var, value);
-    variables_.insert_or_assign(var, of(value));
+    bind(var, of(value));
 }
 
 IntRange ValueRanges::integer(const ir::Expr& e) {
@@ -238,18 +279,17 @@ FloatRange ValueRanges::real(const ir::Expr& e) {
 }
 
 ValueRange ValueRanges::of(const ir::Expr& e) {
-    if (const auto found = known_.find(e.get()); found != known_.end()) return found->second;
+    if (const auto found = known_.find(e); found != known_.end()) return found->second;
     const ValueRange result = std::visit([&](const auto& n) { return node(*e, n); }, e->value);
-    known_.insert_or_assign(e.get(), result);
+    known_.insert_or_assign(e, result);
     return result;
 }
 
 IntRange ValueRanges::unwrapped(const ir::Expr& e) {
-    if (const auto found = known_unwrapped_.find(e.get()); found != known_unwrapped_.end()) return found->second;
+    if (const auto found = known_unwrapped_.find(e); found != known_unwrapped_.end()) return found->second;
     const IntRange result = [&]() -> IntRange {
         if (const auto* n = ir::as<ir::Unary>(e); n && n->op == UnaryOp::Neg) {
-            const IntRange a = unwrapped(n->a);
-            return {-a.hi, -a.lo};
+            return exact_negation(unwrapped(n->a));
         }
         if (const auto* n = ir::as<ir::Variable>(e)) {
             const auto let = lets_.find(n->id);
@@ -263,17 +303,16 @@ IntRange ValueRanges::unwrapped(const ir::Expr& e) {
             return n->otherwise ? hull(unwrapped(n->then), unwrapped(n->otherwise)) : unwrapped(n->then);
         }
         if (const auto* n = ir::as<ir::Binary>(e)) {
-            const auto combine = [&](auto f) { return over_corners(unwrapped(n->a), unwrapped(n->b), f); };
             switch (n->op) {
-                case BinaryOp::Add: return combine([](Wide a, Wide b) { return saturated(a + b); });
-                case BinaryOp::Sub: return combine([](Wide a, Wide b) { return saturated(a - b); });
-                case BinaryOp::Mul: return combine(product);
+                case BinaryOp::Add: return exact_sum(unwrapped(n->a), unwrapped(n->b));
+                case BinaryOp::Sub: return exact_sum(unwrapped(n->a), exact_negation(unwrapped(n->b)));
+                case BinaryOp::Mul: return exact_product(unwrapped(n->a), unwrapped(n->b));
                 default: break;
             }
         }
         return integer(e);
     }();
-    known_unwrapped_.insert_or_assign(e.get(), result);
+    known_unwrapped_.insert_or_assign(e, result);
     return result;
 }
 
@@ -312,9 +351,9 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub || n.op == BinaryOp::Mul) {
             // Wrapping is consistent modulo 2^n: only the last result must fit.
             const IntRange a = unwrapped(n.a), b = unwrapped(n.b);
-            const IntRange result = n.op == BinaryOp::Mul   ? over_corners(a, b, product)
-                                    : n.op == BinaryOp::Add ? IntRange{saturated(a.lo + b.lo), saturated(a.hi + b.hi)}
-                                                            : IntRange{saturated(a.lo - b.hi), saturated(a.hi - b.lo)};
+            const IntRange result = n.op == BinaryOp::Mul   ? exact_product(a, b)
+                                    : n.op == BinaryOp::Add ? exact_sum(a, b)
+                                                            : exact_sum(a, exact_negation(b));
             return fits(result, type) ? result : type_range(type);
         }
         const IntRange result = int_binary(n.op, integer(n.a), integer(n.b), type);
@@ -327,8 +366,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         }
         const IntRange a = integer(n.a);
         if (ir::is_float(type)) {
-            return FloatRange{ir::round_to(type, static_cast<double>(a.lo)),
-                              ir::round_to(type, static_cast<double>(a.hi)), false};
+            return FloatRange{to_float(type, a.lo), to_float(type, a.hi), false};
         }
         const IntRange bounds = type_range(type);
         if (n.saturate) return IntRange{std::clamp(a.lo, bounds.lo, bounds.hi), std::clamp(a.hi, bounds.lo, bounds.hi)};

@@ -10,7 +10,7 @@
 
 namespace pipec::poly {
 
-/// Wide enough for sums and products of 64-bit values; results saturate far outside of every type's range.
+/// Wide enough for sums and products of 64-bit values.
 __extension__ typedef __int128 Wide;
 
 /// lo <= value <= hi.
@@ -19,10 +19,11 @@ struct IntRange {
     friend bool operator==(const IntRange&, const IntRange&) = default;
 };
 
-/// lo <= value <= hi, or, with `nan`, possibly NaN.
+/// lo <= value <= hi, or, with `nan`, possibly NaN. The ends may be infinite: then the value may be.
 struct FloatRange {
     double lo, hi;
     bool nan;
+    friend bool operator==(const FloatRange&, const FloatRange&) = default;
 };
 
 using ValueRange = std::variant<IntRange, FloatRange>;
@@ -32,8 +33,8 @@ IntRange type_range(ir::Type integer_or_bool);
 ValueRange type_range_of(ir::Type type);
 bool fits(const IntRange& range, ir::Type type);
 
-/// Ranges of expressions, given those of the sizes and of the variables bound so far. Results are remembered by node:
-/// bind a variable before asking about an expression with it.
+/// Ranges of expressions, given those of the sizes and of the variables bound so far; a variable that is not bound can
+/// have any value of its type. Results are remembered by node, and forgotten where a variable gets another range.
 class ValueRanges {
 public:
     /// `params`: what `where` says of the parameters; without it they have the ranges of their types.
@@ -48,7 +49,8 @@ public:
     /// The same of an integer or Bool expression.
     IntRange integer(const ir::Expr& e);
     /// The range that + - * and negation (through lets and branches) give in unbounded integers: where it fits the
-    /// type, nothing wraps.
+    /// type, nothing wraps. Where it does not, the value is only congruent, modulo 2^n, to something in it: a single
+    /// number there is no constant.
     IntRange unwrapped(const ir::Expr& e);
 
 private:
@@ -61,8 +63,9 @@ private:
     std::vector<ValueRange> params_;
     std::unordered_map<ir::VarId, ValueRange> variables_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
-    std::unordered_map<const ir::Node*, ValueRange> known_;
-    std::unordered_map<const ir::Node*, IntRange> known_unwrapped_;
+    // By nodes that stay alive here, so that no other node can get the address of one.
+    std::unordered_map<ir::Expr, ValueRange> known_;
+    std::unordered_map<ir::Expr, IntRange> known_unwrapped_;
 };
 
 }  // namespace pipec::poly

@@ -1,0 +1,343 @@
+// Ranges of values against the values themselves: every operator on all 8-bit numbers and on floats that are hard, and
+// random expressions. PIPEC_AUDIT=100 makes the random part a hundred times as long, PIPEC_AUDIT_SEED=7 another one.
+#include "poly/value_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "ir/build.h"
+#include "ir/print.h"
+#include "oracle.h"
+#include "random_expr.h"
+
+namespace pipec::test {
+namespace {
+
+using ir::BinaryOp;
+using ir::Builtin;
+using ir::Type;
+using ir::UnaryOp;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// An operator as the compiler's node and as a function of values.
+struct Operator {
+    std::string name;
+    std::function<ir::Expr(const ir::Expr&, const ir::Expr&)> node;
+    std::function<Value(const Value&, const Value&)> apply;
+};
+
+Operator binary(BinaryOp op) {
+    return {std::string(ir::name(op)), [=](const ir::Expr& a, const ir::Expr& b) { return ir::binary(op, a, b); },
+            [=](const Value& a, const Value& b) { return reference::evaluate(op, a, b); }};
+}
+
+/// Of the first operand alone.
+Operator unary(UnaryOp op) {
+    return {std::string(ir::name(op)), [=](const ir::Expr& a, const ir::Expr&) { return ir::unary(op, a); },
+            [=](const Value& a, const Value&) { return reference::evaluate(op, a); }};
+}
+
+Operator call(Builtin fn) {
+    return {std::string(ir::name(fn)), [=](const ir::Expr& a, const ir::Expr&) { return ir::call(fn, {a}); },
+            [=](const Value& a, const Value&) {
+                return reference::evaluate(fn, {&a, 1});
+            }};
+}
+
+Operator cast(Type to, bool saturate) {
+    return {(saturate ? "saturate to " : "cast to ") + std::string(ir::name(to)),
+            [=](const ir::Expr& a, const ir::Expr&) { return ir::cast(to, a, {}, saturate); },
+            [=](const Value& a, const Value&) { return reference::cast(to, a, saturate); }};
+}
+
+/// The hull of the values that have been added.
+struct Hull {
+    Wide lo = 0, hi = 0;
+    double least = 0, greatest = 0;
+    bool any = false, number = false, nan = false;
+
+    void add(const Value& v) {
+        any = true;
+        if (ir::is_float(v.type)) {
+            if (std::isnan(v.f)) {
+                nan = true;
+                return;
+            }
+            least = number ? std::min(least, v.f) : v.f;
+            greatest = number ? std::max(greatest, v.f) : v.f;
+        } else {
+            lo = number ? std::min(lo, wide(v)) : wide(v);
+            hi = number ? std::max(hi, wide(v)) : wide(v);
+        }
+        number = true;
+    }
+    void add(const Hull& other) {
+        if (other.number && !number) {
+            const bool had_nan = nan;
+            *this = other;
+            nan = nan || had_nan;
+            return;
+        }
+        any = any || other.any;
+        nan = nan || other.nan;
+        if (!other.number) return;
+        lo = std::min(lo, other.lo);
+        hi = std::max(hi, other.hi);
+        least = std::min(least, other.least);
+        greatest = std::max(greatest, other.greatest);
+    }
+    [[nodiscard]] bool is_in(const ValueRange& range) const {
+        if (const auto* i = std::get_if<IntRange>(&range)) return !number || (i->lo <= lo && hi <= i->hi);
+        const auto& f = std::get<FloatRange>(range);
+        return (f.nan || !nan) && (!number || (f.lo <= least && greatest <= f.hi));
+    }
+    [[nodiscard]] std::string text(bool is_float) const {
+        return is_float ? test::text(FloatRange{least, greatest, nan}) : test::text(IntRange{lo, hi});
+    }
+};
+
+/// Pairs of ranges with ends among `ends` (places in `values`, which are in order), with and without NaN for floats.
+/// The range of every result must hold the hull of the results; `tight` counts those that are equal to it.
+void check_pairs(const Operator& op, Type type, const std::vector<Value>& values, const std::vector<std::size_t>& ends,
+                 bool second_matters) {
+    ir::Pipeline pipeline;
+    const ir::VarId va = ir::new_variable(pipeline, "a", type), vb = ir::new_variable(pipeline, "b", type);
+    const ir::Expr e = op.node(ir::variable(va, type), ir::variable(vb, type));
+    const bool floats = ir::is_float(type);
+    const Value nan = floats ? reference::real(type, kNan) : Value{};
+    const std::size_t count = values.size();
+    // hulls[b] of one range of a, for each b; the last one is of b = NaN.
+    std::vector<Hull> hulls(count + 1);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        for (std::size_t j = i; j < ends.size(); ++j) {
+            for (const bool a_nan : {false, true}) {
+                if (a_nan && !floats) continue;
+                for (std::size_t b = 0; b <= count; ++b) {
+                    if (b == count && !floats) continue;
+                    if (!second_matters && b > 0) break;
+                    const Value& second = b == count ? nan : values[b];
+                    hulls[b] = {};
+                    for (std::size_t a = ends[i]; a <= ends[j]; ++a) hulls[b].add(op.apply(values[a], second));
+                    if (a_nan) hulls[b].add(op.apply(nan, second));
+                }
+                for (std::size_t k = 0; k < (second_matters ? ends.size() : 1); ++k) {
+                    for (std::size_t l = k; l < (second_matters ? ends.size() : 1); ++l) {
+                        for (const bool b_nan : {false, true}) {
+                            if (b_nan && (!floats || !second_matters)) continue;
+                            Hull hull;
+                            if (second_matters) {
+                                for (std::size_t b = ends[k]; b <= ends[l]; ++b) hull.add(hulls[b]);
+                                if (b_nan) hull.add(hulls[count]);
+                            } else {
+                                hull = hulls[0];
+                            }
+                            const auto range = [&](std::size_t lo, std::size_t hi, bool with_nan) -> ValueRange {
+                                if (floats) return FloatRange{values[lo].f, values[hi].f, with_nan};
+                                return IntRange{wide(values[lo]), wide(values[hi])};
+                            };
+                            poly::ValueRanges ranges(pipeline, {});
+                            const ValueRange a = range(ends[i], ends[j], a_nan), b = range(ends[k], ends[l], b_nan);
+                            ranges.bind(va, a);
+                            ranges.bind(vb, b);
+                            const ValueRange result = ranges.of(e);
+                            ASSERT_TRUE(hull.is_in(result))
+                                << op.name << " of " << ir::name(type) << ": a in " << text(a) << ", b in " << text(b)
+                                << " gives " << hull.text(ir::is_float(e->type)) << ", not " << text(result);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Places of the values near the ends, near 0 and at powers of two.
+std::vector<std::size_t> places(const std::vector<Value>& values, const std::vector<int>& wanted) {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto v = static_cast<int>(values[i].i);
+        if (std::find(wanted.begin(), wanted.end(), v) != wanted.end()) result.push_back(i);
+    }
+    return result;
+}
+
+class Of8Bits : public ::testing::TestWithParam<Type> {
+protected:
+    Of8Bits() {
+        for (Wide v = poly::type_range(GetParam()).lo; v <= poly::type_range(GetParam()).hi; ++v) {
+            values_.push_back(number(GetParam(), v));
+        }
+        std::vector<int> wanted{-128, -127, -65, -64, -9, -8, -3,  -2,  -1,  0,   1,   2,
+                                3,    7,    8,   9,   63, 64, 126, 127, 128, 129, 254, 255};
+        if (audit_factor() > 1) {
+            for (int v = -128; v < 256; v += 5) wanted.push_back(v);
+            for (int v = -17; v < 18; ++v) wanted.push_back(v);
+        }
+        ends_ = places(values_, wanted);
+    }
+    void check(const Operator& op, bool second_matters) { check_pairs(op, GetParam(), values_, ends_, second_matters); }
+    std::vector<Value> values_;
+    std::vector<std::size_t> ends_;
+};
+
+TEST_P(Of8Bits, BinaryOperators) {
+    for (int op = 0; op < static_cast<int>(BinaryOp::And); ++op) check(binary(static_cast<BinaryOp>(op)), true);
+}
+
+TEST_P(Of8Bits, UnaryOperatorsAndCasts) {
+    check(unary(UnaryOp::Neg), false);
+    check(unary(UnaryOp::BitNot), false);
+    if (ir::is_signed_int(GetParam())) check(call(Builtin::Abs), false);
+    for (const Type to : kIntegerTypes) {
+        if (to == GetParam()) continue;
+        check(cast(to, false), false);
+        check(cast(to, true), false);
+    }
+    for (const Type to : kFloatTypes) check(cast(to, false), false);
+}
+
+INSTANTIATE_TEST_SUITE_P(ValueRanges, Of8Bits, ::testing::Values(Type::Int8, Type::UInt8),
+                         [](const auto& tested) { return std::string(ir::name(tested.param)); });
+
+class OfFloats : public ::testing::TestWithParam<Type> {
+protected:
+    OfFloats() {
+        for (const double v : float_edges(GetParam())) values_.push_back(reference::real(GetParam(), v));
+        // A dozen ends, spread over all values: with infinities and 0, neighbours of what rounds.
+        const std::size_t step = std::max<std::size_t>(1, values_.size() / (audit_factor() > 1 ? 20 : 10));
+        for (std::size_t i = 0; i < values_.size(); ++i) {
+            const double v = values_[i].f;
+            if (i % step == 0 || v == 0 || std::isinf(v)) ends_.push_back(i);
+        }
+    }
+    void check(const Operator& op, bool second_matters) { check_pairs(op, GetParam(), values_, ends_, second_matters); }
+    std::vector<Value> values_;
+    std::vector<std::size_t> ends_;
+};
+
+TEST_P(OfFloats, BinaryOperators) {
+    for (const BinaryOp op : {BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Min, BinaryOp::Max,
+                              BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne}) {
+        check(binary(op), true);
+    }
+}
+
+TEST_P(OfFloats, FunctionsAndCasts) {
+    ends_.resize(values_.size());
+    for (std::size_t i = 0; i < ends_.size(); ++i) ends_[i] = i;
+    check(unary(UnaryOp::Neg), false);
+    for (int fn = 0; fn <= static_cast<int>(Builtin::IsNan); ++fn) {
+        if (ir::arity(static_cast<Builtin>(fn)) == 1) check(call(static_cast<Builtin>(fn)), false);
+    }
+    for (const Type to : kIntegerTypes) check(cast(to, false), false);
+    for (const Type to : kFloatTypes) {
+        if (to != GetParam()) check(cast(to, false), false);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(ValueRanges, OfFloats, ::testing::ValuesIn(kFloatTypes),
+                         [](const auto& tested) { return std::string(ir::name(tested.param)); });
+
+class OfIntegers : public ::testing::TestWithParam<Type> {};
+
+/// To floats above all: there 64 bits are rounded, once.
+TEST_P(OfIntegers, CastsOfEdges) {
+    const Type from = GetParam();
+    std::vector<Value> values;
+    for (const Wide v : edges(from)) values.push_back(number(from, v));
+    std::vector<std::size_t> ends(values.size());
+    for (std::size_t i = 0; i < ends.size(); ++i) ends[i] = i;
+    for (const Type to : kFloatTypes) check_pairs(cast(to, false), from, values, ends, false);
+    for (const Type to : kIntegerTypes) {
+        if (to == from) continue;
+        check_pairs(cast(to, false), from, values, ends, false);
+        check_pairs(cast(to, true), from, values, ends, false);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(ValueRanges, OfIntegers, ::testing::ValuesIn(kIntegerTypes),
+                         [](const auto& tested) { return std::string(ir::name(tested.param)); });
+
+/// 2^54 + 2^30 + 1 lies above the middle of two floats; as a double it lies on it.
+TEST(ValueRanges, OfAnInt64AsAFloatIsRoundedOnce) {
+    ir::Pipeline pipeline;
+    const ir::VarId v = ir::new_variable(pipeline, "v", Type::Int64);
+    poly::ValueRanges ranges(pipeline, {});
+    const Wide least = (Wide{1} << 54) + (Wide{1} << 30) + 1;
+    ranges.bind(v, IntRange{least, least});
+    const auto range = std::get<FloatRange>(ranges.of(ir::cast(Type::Float32, ir::variable(v, Type::Int64))));
+    EXPECT_EQ(range, (FloatRange{0x1p54 + 0x1p31, 0x1p54 + 0x1p31, false}));
+}
+
+/// Both are far beyond what is counted; their difference is anything.
+TEST(ValueRanges, NumbersTooLargeToCountDoNotCancel) {
+    ir::Pipeline pipeline;
+    const ir::Expr x = ir::variable(ir::new_variable(pipeline, "x"), Type::Int32);
+    poly::ValueRanges ranges(pipeline, {});
+    ranges.bind(0, IntRange{99999, 99999});
+    ir::Expr power = x;
+    for (int i = 0; i < 7; ++i) power = ir::binary(BinaryOp::Mul, power, x);
+    const ir::Expr more = ir::binary(BinaryOp::Mul, power, x);
+    EXPECT_EQ(ranges.integer(ir::binary(BinaryOp::Sub, more, power)), poly::type_range(Type::Int32));
+    EXPECT_EQ(ranges.integer(ir::binary(BinaryOp::Add, more, ir::unary(UnaryOp::Neg, power))),
+              poly::type_range(Type::Int32));
+}
+
+/// What was found out with a variable's range is forgotten with it.
+TEST(ValueRanges, FollowAVariableThatIsBoundAgain) {
+    ir::Pipeline pipeline;
+    const ir::VarId v = ir::new_variable(pipeline, "v");
+    const ir::Expr e = ir::binary(BinaryOp::Add, ir::variable(v, Type::Int32), ir::int_constant(Type::Int32, 1));
+    poly::ValueRanges ranges(pipeline, {});
+    ranges.bind(v, IntRange{0, 5});
+    EXPECT_EQ(ranges.integer(e), (IntRange{1, 6}));
+    ranges.bind(v, IntRange{-7, 7});
+    EXPECT_EQ(ranges.integer(e), (IntRange{-6, 8}));
+    EXPECT_EQ(ranges.unwrapped(e), (IntRange{-6, 8}));
+}
+
+TEST(ValueRanges, HoldTheValuesOfRandomExpressions) {
+    const int count = 3000 * audit_factor();
+    for (int i = 0; i < count; ++i) {
+        const unsigned seed = audit_seed() * 1'000'003u + static_cast<unsigned>(i);
+        RandomExpr make(seed, {.floats = true, .constants = 30, .variables = 2, .sizes = 2});
+        std::vector<IntRange> sizes;
+        for (std::size_t s = 0; s < make.pipeline.sizes.size(); ++s) {
+            const auto range = std::get<IntRange>(make.any_range(Type::Int32));
+            constexpr Wide kLimit = Wide{1} << 30;
+            sizes.push_back({std::clamp(range.lo, -kLimit, kLimit), std::clamp(range.hi, -kLimit, kLimit)});
+        }
+        std::vector<ValueRange> variables;
+        for (std::size_t v = 0; v < make.index_variables.size(); ++v) variables.push_back(make.any_range(Type::Int32));
+        const int kind = make.pick(0, 9);
+        const int depth = make.pick(1, 5);
+        const ir::Expr e = kind == 0   ? make.boolean(depth)
+                           : kind <= 4 ? make.real(make.one_of(kFloatTypes), depth)
+                                       : make.integer(make.one_of(kIntegerTypes), depth);
+        poly::ValueRanges ranges(make.pipeline, sizes);
+        for (std::size_t v = 0; v < variables.size(); ++v) ranges.bind(make.index_variables[v], variables[v]);
+        const ValueRange range = ranges.of(e);
+        const bool is_integer = ir::is_int(e->type);
+        const IntRange unwrapped = is_integer ? ranges.unwrapped(e) : IntRange{};
+        for (int trial = 0; trial < 12; ++trial) {
+            Oracle oracle;
+            for (const IntRange& size : sizes) oracle.sizes.push_back(make.inside(Type::Int32, size));
+            for (const auto& param : make.pipeline.params) oracle.params.push_back(make.any(param.type));
+            for (std::size_t v = 0; v < variables.size(); ++v) {
+                oracle.variables[make.index_variables[v]] = make.inside(Type::Int32, variables[v]);
+            }
+            const Value value = oracle(e);
+            ASSERT_TRUE(is_in(range, value)) << "seed " << seed << ": " << ir::to_string(make.pipeline, e) << " is "
+                                             << text(value) << ", not in " << text(range);
+            if (is_integer && poly::fits(unwrapped, e->type)) {
+                ASSERT_TRUE(is_in(unwrapped, value)) << "seed " << seed << ": " << ir::to_string(make.pipeline, e)
+                                                     << " is " << text(value) << ", not in " << text(unwrapped);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace pipec::test

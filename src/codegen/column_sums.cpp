@@ -56,6 +56,11 @@ ir::Expr ColumnSums::rewrite(const ir::Expr& e, const ir::Expr& unit, Memo& memo
 /// Replaces terms by column sums where their factors allow that.
 std::vector<FloatTerm> ColumnSums::by_columns(std::vector<FloatTerm> terms, const ir::Expr& unit) {
     const ir::VarId unit_var = ir::as<ir::Variable>(unit)->id;
+    // Not by their addresses: the sums come in the order of the keys.
+    std::unordered_map<const ir::Node*, std::int64_t> first_seen;
+    const auto number_of = [&](const ir::Expr& e) {
+        return first_seen.emplace(e.get(), static_cast<std::int64_t>(first_seen.size())).first->second;
+    };
     const auto place_of = [&](const ir::Expr& e) -> std::optional<Place> {
         const auto* read = ir::as<ir::Read>(e);
         if (read == nullptr) return std::nullopt;
@@ -75,7 +80,7 @@ std::vector<FloatTerm> ColumnSums::by_columns(std::vector<FloatTerm> terms, cons
             }
             place.row.push_back(sum->constant);
             sum->constant = 0;
-            place.key.push_back(static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(rewriter_.expr(*sum).get())));
+            place.key.push_back(number_of(rewriter_.expr(*sum)));
         }
         return place.columns > 0 ? std::optional(place) : std::nullopt;
     };

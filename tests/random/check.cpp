@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <ctime>
 #include <fstream>
 
 #include "support/render.h"
@@ -97,7 +97,9 @@ std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string
     subject->text = text;
     std::ofstream(PIPEC_BINARY_DIR "/random-current.pipe") << text;  // for whoever looks into a crash
     try {
+        const std::clock_t begin = std::clock();
         subject->compiled = compile_text(sources, name + ".pipe", text);
+        subject->compile_seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         const Compiled& compiled = subject->compiled;
         render_text(compiled.diags, sources);
         if (compiled.ok() && compiled.pipelines.size() != compiled.models.size()) {
@@ -141,11 +143,9 @@ void check_batch(const std::vector<Subject*>& subjects, const Make& make) {
 
 }  // namespace
 
-void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources) {
+void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources, const std::string& flags) {
     check_batch(subjects, [&](const std::vector<Subject*>& batch) {
-        // For instance -fsanitize=undefined.
-        const char* flags = std::getenv("PIPEC_RANDOM_FLAGS");
-        return std::make_unique<HostLibrary>(units_of(batch), sources, flags == nullptr ? "" : flags);
+        return std::make_unique<HostLibrary>(units_of(batch), sources, flags);
     });
 }
 

@@ -25,6 +25,7 @@ struct Subject {
         std::map<std::string, reference::Array> expected;
     };
     std::vector<Run> runs;
+    double compile_seconds = 0;  ///< of CPU time, up to the analysis
     /// What is wrong; empty where nothing is.
     std::string failure;
     [[nodiscard]] bool accepted() const { return compiled.ok() && !compiled.pipelines.empty() && failure.empty(); }
@@ -36,8 +37,9 @@ struct Subject {
 std::unique_ptr<Subject> check_program(SourceManager& sources, const std::string& name, const std::string& text,
                                        const std::vector<int>& largest = {9, 24});
 
-/// Compiles the accepted ones together for the host and runs them; sets `failure` where results differ.
-void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources);
+/// Compiles the accepted ones together for the host, with these flags besides the usual ones, and runs them; sets
+/// `failure` where results differ.
+void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources, const std::string& flags = "");
 
 /// The same for the CUDA target, in the SIMT emulator.
 void check_on_device(const std::vector<Subject*>& subjects, const SourceManager& sources);

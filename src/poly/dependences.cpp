@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "ir/visit.h"
 #include "poly/isl_accesses.h"
 #include "poly/isl_sizes.h"
 
@@ -65,11 +66,25 @@ public:
     std::vector<Dependence> find(const std::vector<bool>& asked) {
         Diagnostics none;
         isl_.begin_question(pipeline_.range, "the sizes");
-        const auto sizes = size_context(isl_, pipeline_, none);
-        if (!sizes) return {};
-        ProgramValues values(isl_, pipeline_, *sizes);
+        std::optional<SizeContext> sizes;
+        std::optional<ProgramValues> values;
+        try {
+            sizes = size_context(isl_, pipeline_, none);
+            if (sizes) values.emplace(isl_, pipeline_, *sizes);
+        } catch (const isl::exception&) {  // too expensive, or numbers too large
+            values.reset();
+        }
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
-            if (asked.at(s)) stage(s, *sizes, values.ranges, values.affine);
+            if (!asked.at(s)) continue;
+            const auto first = static_cast<std::ptrdiff_t>(result_.size());
+            bool related = values.has_value();
+            try {
+                if (related) stage(s, *sizes, values->ranges, values->affine);
+            } catch (const isl::exception&) {
+                result_.erase(result_.begin() + first, result_.end());
+                related = false;
+            }
+            if (!related) unrelated(s);
         }
         return std::move(result_);
     }
@@ -107,6 +122,21 @@ private:
             if (std::none_of(result_.begin() + static_cast<std::ptrdiff_t>(first), result_.end(), same)) {
                 result_.push_back(std::move(dependence));
             }
+        }
+    }
+
+    /// All that a stage reads, without relations.
+    void unrelated(std::size_t index) {
+        const ir::Stage& stage = pipeline_.stages[index];
+        const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
+        std::set<ir::Source> known;
+        for (const ir::Expr& e : ir::expressions(stage)) {
+            ir::for_each_node(e, [&](const ir::Expr& node) {
+                const auto* read = ir::as<ir::Read>(node);
+                if (read == nullptr || !known.insert(read->source).second) return;
+                const std::vector<std::optional<IndexRelation>> none(read->indices.size());
+                result_.push_back({static_cast<int>(index), read->source, none, node->range, !pure});
+            });
         }
     }
 

@@ -2,6 +2,7 @@
 #include "poly/isl_accesses.h"
 
 #include "ir/visit.h"
+#include "poly/places.h"
 
 namespace pipec::poly {
 
@@ -16,34 +17,26 @@ public:
         isl_ = &isl;
     }
 
-    void visit(ir::Expr e, int guard) {
-        // A shared node under one guard is looked at once; a sum's left spine is followed without recursion.
-        while (e && seen_.insert({e.get(), guard}).second) {
-            const auto* binary = ir::as<ir::Binary>(e);
-            if (!binary || ir::is_logical(binary->op)) {
-                std::visit([&](const auto& n) { node(e, n, guard); }, e->value);
-                return;
-            }
-            visit(binary->b, guard);
-            e = binary->a;
-        }
+    /// An expression that is evaluated under a guard.
+    void visit(const ir::Expr& e, int guard) {
+        Places places(e);
+        Places* const outer_places = std::exchange(places_, &places);
+        std::vector<int> outer_guards = std::exchange(guards_, {guard});
+        walk(e, 0);
+        places_ = outer_places;
+        guards_ = std::move(outer_guards);
     }
 
-    /// The guard inside loops over `ranges`, whose bounds are visited.
-    int enter(const std::vector<ir::Range>& ranges, int guard) {
-        for (const ir::Range& r : ranges) {
-            visit(r.lo, guard);
-            visit(r.hi, guard);
-            ranges_.bind(r.var, IntRange{ranges_.integer(r.lo).lo,
-                                         std::max(ranges_.integer(r.lo).lo, ranges_.integer(r.hi).hi - 1)});
-            const auto lo = affine_.exact_integer(r.lo);
-            const auto hi = affine_.exact_integer(r.hi);
-            oblige(lo.no_wrap, guard);
-            oblige(hi.no_wrap, guard);
-            const isl::pw_aff var = isl_->value({Name::Kind::Variable, r.var});
-            guard = add_guard(guard, var.ge_set(lo.value).intersect(var.lt_set(hi.value)));
-        }
-        return guard;
+    /// The guard inside of a loop under `guard`, whose bounds were visited.
+    int enter(const ir::Range& r, int guard) {
+        ranges_.bind(r.var, IntRange{ranges_.integer(r.lo).lo,
+                                     std::max(ranges_.integer(r.lo).lo, ranges_.integer(r.hi).hi - 1)});
+        const auto lo = affine_.exact_integer(r.lo);
+        const auto hi = affine_.exact_integer(r.hi);
+        oblige(lo.no_wrap, guard);
+        oblige(hi.no_wrap, guard);
+        const isl::pw_aff var = isl_->value({Name::Kind::Variable, r.var});
+        return add_guard(guard, var.ge_set(lo.value).intersect(var.lt_set(hi.value)));
     }
 
     int enter(const ir::Expr& cond, bool truth, int guard) {
@@ -57,7 +50,12 @@ public:
     }
 
     void update(int stage, const ir::Update& update) {
-        int guard = enter(update.domain, 0);
+        int guard = 0;
+        for (const ir::Range& loop : update.domain) {
+            visit(loop.lo, guard);
+            visit(loop.hi, guard);
+            guard = enter(loop, guard);
+        }
         if (update.guard) {
             visit(update.guard, guard);
             guard = enter(update.guard, true, guard);
@@ -89,39 +87,75 @@ private:
         for (const int o : obligations) result_.no_wrap.push_back({o, guard});
     }
 
-    void node(const ir::Expr& e, const ir::Read& n, int guard) {
-        for (const ir::Expr& index : n.indices) visit(index, guard);
-        access({n.source, e, false, e->range, n.indices, {}, {}, guard});
+    void walk(ir::Expr e, int place) {
+        // A shared node under one guard is looked at once; a sum's left spine is followed without recursion.
+        while (e) {
+            place = places_->of(e, place);
+            if (!seen_.insert({e.get(), guard(place)}).second) return;
+            const auto* binary = ir::as<ir::Binary>(e);
+            if (!binary || ir::is_logical(binary->op)) {
+                std::visit([&](const auto& n) { node(e, n, place); }, e->value);
+                return;
+            }
+            walk(binary->b, place);
+            e = binary->a;
+        }
     }
-    void node(const ir::Expr&, const ir::Binary& n, int guard) {  // and, or
-        visit(n.a, guard);
-        visit(n.b, enter(n.a, n.op == BinaryOp::And, guard));
+
+    [[nodiscard]] int guard(int place) const { return guards_[static_cast<std::size_t>(place)]; }
+
+    /// A place inside of another one, and its guard.
+    int at(int place, int guard) {
+        if (guards_.size() <= static_cast<std::size_t>(place)) guards_.resize(static_cast<std::size_t>(place) + 1, -1);
+        guards_[static_cast<std::size_t>(place)] = guard;
+        return place;
     }
-    void node(const ir::Expr& e, const ir::Select& n, int guard) {
-        visit(n.cond, guard);
-        visit(n.then, enter(n.cond, true, guard));
+    int inside(const ir::Expr& cond, bool truth, int place) {
+        return at(places_->inside(cond, truth, place), enter(cond, truth, guard(place)));
+    }
+
+    void node(const ir::Expr& e, const ir::Read& n, int place) {
+        for (const ir::Expr& index : n.indices) walk(index, place);
+        access({n.source, e, false, e->range, n.indices, {}, {}, guard(place)});
+    }
+    void node(const ir::Expr&, const ir::Binary& n, int place) {  // and, or
+        walk(n.a, place);
+        walk(n.b, inside(n.a, n.op == BinaryOp::And, place));
+    }
+    void node(const ir::Expr& e, const ir::Select& n, int place) {
+        walk(n.cond, place);
+        walk(n.then, inside(n.cond, true, place));
         if (n.otherwise) {
-            visit(n.otherwise, enter(n.cond, false, guard));
+            walk(n.otherwise, inside(n.cond, false, place));
             return;
         }
         const auto uncovered = affine_.condition(n.cond, false);
-        result_.cases.push_back({e, affine_.with_opaque_bounds(uncovered.value), guard});
+        result_.cases.push_back({e, affine_.with_opaque_bounds(uncovered.value), guard(place)});
     }
-    void node(const ir::Expr&, const ir::Let& n, int guard) {
-        visit(n.value, guard);
+    void node(const ir::Expr&, const ir::Let& n, int place) {
+        walk(n.value, place);
         affine_.bind(n.var, n.value);
-        visit(n.body, guard);
+        walk(n.body, place);
     }
-    void node(const ir::Expr&, const ir::Reduce& n, int guard) { visit(n.body, enter(n.ranges, guard)); }
+    void node(const ir::Expr&, const ir::Reduce& n, int place) {
+        for (const ir::Range& loop : n.ranges) {
+            walk(loop.lo, place);
+            walk(loop.hi, place);
+            place = at(places_->inside(loop, place), enter(loop, guard(place)));
+        }
+        walk(n.body, place);
+    }
     template <class Other>
-    void node(const ir::Expr& e, const Other&, int guard) {
-        for (const ir::Expr& child : ir::children(e)) visit(child, guard);
+    void node(const ir::Expr& e, const Other&, int place) {
+        for (const ir::Expr& child : ir::children(e)) walk(child, place);
     }
 
     const IslContext* isl_;
     AffineTranslator& affine_;
     ValueRanges& ranges_;
     StageAccesses result_;
+    Places* places_ = nullptr;  ///< of the expression that is walked
+    std::vector<int> guards_;   ///< of its places
     std::set<std::pair<const ir::Node*, int>> seen_;
     std::map<std::pair<std::pair<const ir::Node*, bool>, int>, int> entered_;
 };

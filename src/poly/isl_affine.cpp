@@ -169,11 +169,15 @@ isl::pw_aff AffineTranslator::constant(Wide v) const {
     return isl_.everything().pw_aff_on_domain(val(v));
 }
 
+int Opaques::number(const ir::Expr& e) {
+    const auto [known, is_new] = numbers_.try_emplace(unique_.get(e).get(), static_cast<int>(expressions_.size()));
+    if (is_new) expressions_.push_back(e);
+    return known->second;
+}
+
 /// The parameter that stands for `e`, the same for structurally equal expressions.
 isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
-    const auto [number, is_new] = opaque_numbers_.try_emplace(unique_.get(e).get(), static_cast<int>(opaques_.size()));
-    if (is_new) opaques_.push_back(e);
-    return isl_.value({Name::Kind::Opaque, number->second});
+    return isl_.value({Name::Kind::Opaque, opaques_.number(e)});
 }
 
 isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {

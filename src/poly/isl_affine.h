@@ -46,6 +46,18 @@ struct Truth {
 /// Whether integers are those of the program, which wrap, or unbounded ones: `where` and extents are computed exactly.
 enum class Integers { Wrapping, Exact };
 
+/// The expressions behind opaque parameters, which structurally equal ones share.
+class Opaques {
+public:
+    int number(const ir::Expr& e);
+    [[nodiscard]] const ir::Expr& at(std::size_t number) const { return expressions_.at(number); }
+
+private:
+    std::vector<ir::Expr> expressions_;
+    ir::UniqueExpressions unique_;
+    std::unordered_map<const ir::Node*, int> numbers_;  ///< by their unique nodes
+};
+
 class AffineTranslator {
 public:
     AffineTranslator(const IslContext& isl, ValueRanges& ranges, Integers integers = Integers::Wrapping)
@@ -102,9 +114,7 @@ private:
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::vector<Fact> facts_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
-    std::vector<ir::Expr> opaques_;
-    ir::UniqueExpressions unique_;
-    std::unordered_map<const ir::Node*, int> opaque_numbers_;  ///< by their unique nodes
+    Opaques opaques_;
     std::vector<NoWrap> obligations_;
     std::vector<int> open_obligations_;  ///< of the expression being translated
 };

@@ -315,6 +315,33 @@ TEST_F(GroupTest, AMemberThatOthersReadIsLive) {
     EXPECT_EQ(g.live_outs, stages({"a", "b"}));
 }
 
+TEST_F(GroupTest, WithoutABudgetReadsHaveNoRelations) {
+    compile(
+        "pipeline p(img: uint8[R + 8, C]) -> out: uint8[R, C] {\n"
+        "    a(x, y) = if x / 2 < y then img(x, y) else img(x % 7, y)\n"
+        "    out(x, y) = min(a(x, y), a(y % 7, y))\n}");
+    for (const unsigned long budget : {1UL, 1000UL, 2000UL, 4000UL, 8000UL, 16000UL}) {
+        std::set<std::pair<int, ir::Source>> reads, all;
+        for (const Dependence& d : find_dependences(pipeline(), model(), {.max_operations = budget})) {
+            reads.emplace(d.reader, d.source);
+            EXPECT_EQ(d.indices.size(), 2u);
+            EXPECT_FALSE(budget == 1 && (d.indices[0] || d.indices[1]));
+        }
+        for (const Dependence& d : dependences_) all.emplace(d.reader, d.source);
+        EXPECT_EQ(reads, all) << budget;
+    }
+}
+
+TEST_F(GroupTest, SharedBranchesAreReadOnce) {
+    std::string nested = "img(x)";
+    for (int i = 0; i < 60; ++i) nested = "f(" + nested + ")";  // 2^60 ways through the branches
+    compile(
+        "fn f(v) = if v > 0.5 then v * 0.5 else v + 1\n"
+        "pipeline p(img: float32[N]) -> out: float32[N] {\n    out(x) = " +
+        nested + "\n}");
+    EXPECT_EQ(dependences_.size(), 1u);
+}
+
 TEST_F(GroupTest, LoopsOfConstantLengthAreStencils) {
     compile(R"(pipeline p(img: float32[C + 8]) -> out: float32[C] {
         a(x) = img(x) + 1

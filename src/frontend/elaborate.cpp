@@ -142,8 +142,13 @@ void Elaborator::scalar_parameter(const ast::Port& port) {
         if (!value.is<Poison>() && !is_constant(value)) {
             report(diag::NotConstant, port.default_value->range, "the default of a parameter");
         } else if (!value.is<Poison>()) {
-            param.default_value =
-                convert(value, port.type, port.default_value->range, "parameter `" + port.name.text + "`");
+            const SourceRange range = port.default_value->range;
+            param.default_value = convert(value, port.type, range, "parameter `" + port.name.text + "`");
+            const bool literal = ir::as_int(param.default_value) || ir::as<ir::FloatConstant>(param.default_value);
+            if (param.default_value && !literal) {
+                report(diag::NotConstant, range, "the default of a parameter")
+                    .note("a reduction is evaluated at compile time where it has at most 64 points");
+            }
         }
     }
     if (symbol == nullptr) return;
@@ -181,7 +186,7 @@ ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* w
         report(diag::NotOverSizes, e->range, what);
         return nullptr;
     }
-    return result;
+    return bound(result, e->range, what);
 }
 
 std::vector<int> Elaborator::memory_order(const ast::Port& port) {

@@ -2,6 +2,7 @@
 // that were already evaluated, are shared between the pipelines of a program.
 //
 //   elaborate.cpp              entry; ports, sizes, where
+//   elaborate_bounds.cpp       extents and explicit ranges
 //   elaborate_scopes.cpp       files, scopes, look-up, misspelt names
 //   elaborate_blocks.cpp       statements of a block: declarations, compile-time for and if
 //   elaborate_stages.cpp       definitions: stages, generated stages, `..k`, lets and consts
@@ -154,6 +155,7 @@ public:
     static constexpr int kMaxIterations = 100'000;  ///< of compile-time loops, in all
     static constexpr std::size_t kMaxStages = 10'000;
     static constexpr std::size_t kMaxExpressionDepth = 2600;
+    static constexpr std::size_t kMaxBoundSize = 1000;  ///< operators of an extent or explicit range
     static constexpr int kUnrollAlways = 64;
     static constexpr int kUnrollMost = 4096;
 
@@ -193,6 +195,8 @@ private:
     void declare_ports(const ast::Pipeline& source);
     void collect_sizes(const ast::Expr& e);
     ir::Expr size_expr(const ast::Expr& e, const Env& env, const char* what);
+    /// An expression over sizes as an extent or explicit range; null after an error.
+    ir::Expr bound(const ir::Expr& e, SourceRange range, const char* what);
     std::vector<int> memory_order(const ast::Port& port);
     void scalar_parameter(const ast::Port& port);
     void where(const ast::Pipeline& source);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir/build.h"
+#include "ir/tree_size.h"
 #include "ir/visit.h"
 
 namespace pipec::ir {
@@ -53,16 +54,15 @@ class Sharing {
 public:
     /// Forgets what was numbered before; nothing is numbered in an expression of up to kMost nodes.
     void start(const Expr& root) {
-        sizes_.clear();
         numbers_.clear();
         count_ = 0;
-        if (size(root) <= kMost) return;
+        if (tree_size(root, kMost + 1) <= kMost) return;
         std::unordered_map<const Node*, int> users;
         for_each_node(root,
                       [&](const Expr& e) { for_each_child(*e, [&](const Expr& child) { ++users[child.get()]; }); });
-        for (const auto& [node, uses] : users) {
-            if (uses > 1 && sizes_.at(node) > 1) numbers_.emplace(node, 0);
-        }
+        for_each_node(root, [&](const Expr& e) {
+            if (users[e.get()] > 1 && !children(e).empty()) numbers_.emplace(e.get(), 0);
+        });
     }
 
     /// 0 where `e` has no number; negative where it was printed before.
@@ -76,16 +76,6 @@ public:
 private:
     static constexpr std::size_t kMost = 1000;
 
-    /// Nodes of the tree, or kMost + 1 where there are more.
-    std::size_t size(const Expr& e) {
-        if (const auto found = sizes_.find(e.get()); found != sizes_.end()) return found->second;
-        std::size_t result = 1;
-        for_each_child(*e, [&](const Expr& child) { result = std::min(result + size(child), kMost + 1); });
-        sizes_.emplace(e.get(), result);
-        return result;
-    }
-
-    std::unordered_map<const Node*, std::size_t> sizes_;
     std::unordered_map<const Node*, int> numbers_;
     int count_ = 0;
 };

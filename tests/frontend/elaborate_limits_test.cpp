@@ -126,5 +126,14 @@ TEST(ElaborateLimits, ChainsOfStages) {
               Ids{});
 }
 
+TEST(ElaborateLimits, AnExtentThatDoubles) {
+    const std::string extent = "let a0 = R * 2 + 1" +
+                               repeated(40, [](int i) { return fmt::format(", a{0} = a{1} + a{1}", i, i - 1); }) +
+                               " in a39";
+    EXPECT_EQ(ids_in_time("pipeline p(img: float32[R]) -> out: float32[R] { f(x in 0.." + extent +
+                          ") = 1\n out = img + f(0) }"),
+              (Ids{"too-deep"}));
+}
+
 }  // namespace
 }  // namespace pipec

@@ -132,5 +132,44 @@ TEST(Accumulates, SplitByUpdate) {
               "}\n");
 }
 
+/// What an extent is written as.
+std::string extent(const std::string& text) {
+    const Elaborated e("pipeline p(a: uint8[R], b: uint8[C]) -> out: uint8[" + text + "] { out(x) = 1 }");
+    if (e.pipelines.empty()) return e.messages();
+    return ir::to_string(e.pipelines[0], e.pipelines[0].outputs[0].buffer.extents[0]);
+}
+
+TEST(Bounds, AreWrittenInTheOperatorsOfTheAnalysis) {
+    EXPECT_EQ(extent("R >> 1"), "R / 2");
+    EXPECT_EQ(extent("R >> 33"), "R / 2");  // counts modulo the width
+    EXPECT_EQ(extent("R << 3"), "R * 8");
+    EXPECT_EQ(extent("R & 7"), "R % 8");
+    EXPECT_EQ(extent("7 & R"), "R % 8");
+    EXPECT_EQ(extent("R + 15 & ~15"), "(R + 15) / 16 * 16");
+    EXPECT_EQ(extent("~R + 100"), "-1 - R + 100");
+    EXPECT_EQ(extent("abs(R - 5)"), "max(R - 5, -(R - 5))");
+    EXPECT_EQ(extent("clamp(R, 1, C)"), "min(max(R, 1), C)");
+    EXPECT_EQ(extent("int32(R > 3) + 1"), "(if R > 3 then 1 else 0) + 1");
+    EXPECT_EQ(extent("int32(int64(R) * 3 / 2)"), "R * 3 / 2");
+    EXPECT_EQ(extent("uint8(R)"), "R % 256");
+    EXPECT_EQ(extent("int8(R)"), "(R + 128) % 256 - 128");
+    EXPECT_EQ(extent("saturate<uint8>(R)"), "min(max(R, 0), 255)");
+    EXPECT_EQ(extent("let s = R / 2 + C / 3 * 4 - R / 5 + 6 * C - 7 in s / 2"),
+              "(R / 2 + C / 3 * 4 - R / 5 + 6 * C - 7) / 2");
+}
+
+TEST(Bounds, OtherOperatorsAreRefused) {
+    EXPECT_EQ(extent("R ^ 1"), "an extent cannot use `^`\n");
+    EXPECT_EQ(extent("R & 6"), "an extent cannot use this mask\n");
+    EXPECT_EQ(extent("R & C"), "an extent cannot use `&` of two sizes\n");
+    EXPECT_EQ(extent("1 << R"), "an extent cannot use a shift by what is not constant\n");
+    EXPECT_EQ(extent("R << 31"), "an extent cannot use a shift by 31\n");
+    EXPECT_EQ(extent("int32(R * 0.5)"), "an extent cannot use floats\n");
+    EXPECT_EQ(extent("int32(uint32(R) >> 1)"), "an extent cannot use uint32\n");
+    EXPECT_EQ(extent("if R > 1.5 then 1 else 2"), "an extent cannot use floats\n");
+    EXPECT_EQ(extent("sum(i in 0..100) R"), "an extent cannot use a reduction that is a loop\n");
+    EXPECT_EQ(extent("if R > 3 then R"), "an extent cannot use an `if` without `else`\n");
+}
+
 }  // namespace
 }  // namespace pipec

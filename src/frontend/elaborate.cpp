@@ -62,14 +62,21 @@ std::optional<ir::Pipeline> Elaborator::run(const ast::Pipeline& source) {
 
 namespace {
 
-/// The names in `e` that do not stand where a function is called.
-void value_names(const ast::Expr& e, std::vector<const ast::ExprNode*>& names) {
-    if (std::holds_alternative<ast::NameRef>(e->value)) names.push_back(e.get());
+/// The names in `e` that do not stand where a function is called; `bound` in it are those of lets and reductions.
+void value_names(const ast::Expr& e, std::set<std::string> bound, std::vector<const ast::ExprNode*>& names) {
+    const auto* name = std::get_if<ast::NameRef>(&e->value);
+    if (name != nullptr && !bound.contains(name->name)) names.push_back(e.get());
+    if (const auto* let = std::get_if<ast::Let>(&e->value)) {
+        for (const ast::LetBinding& b : let->bindings) bound.insert(b.name.text);
+    }
+    if (const auto* reduce = std::get_if<ast::Reduce>(&e->value)) {
+        for (const ast::IndexRange& r : reduce->ranges) bound.insert(r.name.text);
+    }
     const auto* call = std::get_if<ast::Call>(&e->value);
     for (const ast::Expr& child : children(e)) {
         const bool function =
             call != nullptr && child == call->callee && std::holds_alternative<ast::NameRef>(child->value);
-        if (child && !function) value_names(child, names);
+        if (child && !function) value_names(child, bound, names);
     }
 }
 
@@ -159,7 +166,7 @@ void Elaborator::scalar_parameter(const ast::Port& port) {
 
 void Elaborator::collect_sizes(const ast::Expr& e) {
     std::vector<const ast::ExprNode*> names;
-    value_names(e, names);
+    value_names(e, {}, names);
     for (const ast::ExprNode* node : names) {
         const std::string& name = std::get<ast::NameRef>(node->value).name;
         const auto found = body_->names.find(name);

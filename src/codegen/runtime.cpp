@@ -221,11 +221,23 @@ constexpr int64_t line_bytes = 128;
     return row / bytes;
 }
 
+// Indices must be less than index_limit in magnitude.
+[[maybe_unused]] pipe_status check_box(Report& report, const char* stage, int rank, const int64_t (*box)[2]) {
+    for (int d = 0; d < rank; ++d) {
+        const int64_t lo = box[d][0], hi = std::max(box[d][0], box[d][1]);
+        if (lo > -index_limit && hi < index_limit) continue;
+        return report.fail(PIPE_ERROR_SIZE, -1, -1, "the sizes are too large: `", stage,
+                           "` is computed from ", lo, " to ", hi - 1, " in dimension ", d);
+    }
+    return PIPE_OK;
+}
+
 // Lays out a stage over lo <= index < hi, and makes its region large enough: dense, but for the padding
 // of the first row from inside that has 512 bytes. The region begins so that the element with all
 // indices 0 is, or would be, on a line's start: what is aligned depends on indices alone.
 [[maybe_unused]] pipe_status place(Report& report, const char* stage, int rank, int64_t bytes,
                                    const int64_t (*box)[2], Space& space, size_t& region) {
+    if (const pipe_status status = check_box(report, stage, rank, box)) return status;
     const int64_t limit = PTRDIFF_MAX / 8 / bytes;
     const int64_t line = line_bytes / bytes;
     bool padded = false;
@@ -234,10 +246,6 @@ constexpr int64_t line_bytes = 128;
     space.first = 0;
     for (int d = rank - 1; d >= 0; --d) {
         const int64_t lo = box[d][0], hi = std::max(box[d][0], box[d][1]);
-        if (lo <= -index_limit || hi >= index_limit) {
-            return report.fail(PIPE_ERROR_SIZE, -1, -1, "the sizes are too large: `", stage,
-                               "` is computed from ", lo, " to ", hi - 1, " in dimension ", d);
-        }
         space.lo[d] = static_cast<int32_t>(lo);
         space.hi[d] = static_cast<int32_t>(hi);
         space.stride[d] = elements;

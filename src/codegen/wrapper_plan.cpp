@@ -208,16 +208,13 @@ void PlanWriter::place_stages() {
         "// Where each stage is computed, and its part of the workspace. Stages that are never alive together share "
         "one.");
     out_.open("[[maybe_unused]] pipe_status place_stages([[maybe_unused]] Report& report, Plan& plan)");
-    if (regions_.count == 0) {
-        out_.line("plan.workspace = 0;");
-        out_.line("return PIPE_OK;");
-        out_.close();
-        out_.blank();
-        return;
-    }
+    // Stages that only tiles hold have no place, but the limit of all indices.
+    const auto is_checked = [&](std::size_t i) {
+        return regions_.of_stage[i] >= 0 || unit_.model->domains.at(i).may_be_too_large;
+    };
     std::set<int> sizes;
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
-        if (regions_.of_stage[i] < 0) continue;
+        if (!is_checked(i)) continue;
         for (const poly::Interval& interval : unit_.model->domains.at(i).box) {
             sizes.merge(sizes_in(interval.lo));
             sizes.merge(sizes_in(interval.hi));
@@ -226,19 +223,28 @@ void PlanWriter::place_stages() {
     declare_sizes(sizes, "int64_t");
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
         const ir::Stage& stage = pipeline_.stages[i];
-        if (regions_.of_stage[i] < 0) continue;
+        if (!is_checked(i)) continue;
         std::vector<std::string> box;
         for (const poly::Interval& interval : unit_.model->domains[i].box) {
             box.push_back(fmt::format("{{{}, {}}}", wide(interval.lo), wide(interval.hi)));
         }
+        const char* const name = box.empty() ? "nullptr" : "box";
         out_.open("");
         if (!box.empty()) out_.line("const int64_t box[][2] = {{{}}};", fmt::join(box, ", "));
-        check(fmt::format("place(report, {}, {}, sizeof({}), {}, plan.{}, plan.regions[{}])", c_string(stage.name),
-                          box.size(), storage_type(stage.type), box.empty() ? "nullptr" : "box", names_.stages[i],
-                          regions_.of_stage[i]));
+        if (regions_.of_stage[i] < 0) {
+            check(fmt::format("check_box(report, {}, {}, {})", c_string(stage.name), box.size(), name));
+        } else {
+            check(fmt::format("place(report, {}, {}, sizeof({}), {}, plan.{}, plan.regions[{}])", c_string(stage.name),
+                              box.size(), storage_type(stage.type), name, names_.stages[i], regions_.of_stage[i]));
+        }
         out_.close();
     }
-    out_.line("return stack_regions(report, plan.regions, {}, plan.workspace);", regions_.count);
+    if (regions_.count == 0) {
+        out_.line("plan.workspace = 0;");
+        out_.line("return PIPE_OK;");
+    } else {
+        out_.line("return stack_regions(report, plan.regions, {}, plan.workspace);", regions_.count);
+    }
     out_.close();
     out_.blank();
 }

@@ -12,32 +12,59 @@ namespace {
 
 constexpr std::size_t kMaxFindings = 20;
 
-void report_failure(const IslContext& isl, const isl::exception& failure, const Options& options, Diagnostics& diags) {
-    const bool budget = dynamic_cast<const isl::exception_quota*>(&failure) != nullptr;
-    diags.report(
-        diag::AnalysisBudget, isl.question_range(), isl.question(),
-        budget ? fmt::format("more than {} steps; simpler indices or explicit ranges may help", options.max_operations)
+/// A question that was given up.
+struct GivenUp {
+    SourceRange range;
+    std::string question, reason;
+
+    void report(Diagnostics& diags) const { diags.report(diag::AnalysisBudget, range, question, reason); }
+};
+
+GivenUp given_up(const IslContext& isl, const isl::exception& failure, const Options& options) {
+    const std::string reason =
+        isl.is_budget(failure)
+            ? fmt::format("more than {} steps; simpler indices or explicit ranges may help", options.max_operations)
         : dynamic_cast<const NumberTooLarge*>(&failure) != nullptr ? failure.what()
-                                                                   : std::string("isl says: ") + failure.what());
+                                                                   : std::string("isl says: ") + failure.what();
+    return {isl.question_range(), isl.question(), reason};
 }
 
-/// Boxes first: they are what code likes best. Exact sets only when something could not be proved with boxes.
+/// The operands that may wrap, by what was found.
+void add_wrapping(const std::vector<Finding>& findings, std::set<const ir::Node*>& wrapping) {
+    for (const Finding& finding : findings) {
+        if (finding.wraps != nullptr) wrapping.insert(finding.wraps);
+    }
+}
+
+/// Boxes first: they are what code likes best. Exact sets only when something could not be proved with boxes. An
+/// operand that may wrap is a mistake as a rule; a program that is right all the same is accepted.
 std::optional<Inference> infer_domains(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,
                                        const Options& options, Diagnostics& diags) {
-    Inference boxes = infer(isl, pipeline, sizes, DomainMode::Box);
-    if (boxes.findings.empty()) return boxes;
-    std::vector<Finding> findings = std::move(boxes.findings);
-    std::optional<isl::exception_quota> failure;
-    try {
-        Inference exact = infer(isl, pipeline, sizes, DomainMode::Exact);
-        if (exact.findings.empty()) return exact;
-        findings = std::move(exact.findings);
-    } catch (const isl::exception_quota& exceeded) {
-        failure = exceeded;  // what the boxes could not prove remains unproved
+    constexpr int kMostRounds = 4;  // of finding operands that may wrap
+    std::set<const ir::Node*> wrapping;
+    std::vector<Finding> findings;
+    std::optional<GivenUp> too_expensive;
+    for (int round = 0; round < kMostRounds; ++round) {
+        std::set<const ir::Node*> next = wrapping;
+        Inference boxes = infer(isl, pipeline, sizes, DomainMode::Box, wrapping);
+        if (boxes.findings.empty()) return boxes;
+        add_wrapping(boxes.findings, next);
+        if (round == 0) findings = std::move(boxes.findings);
+        try {
+            Inference exact = infer(isl, pipeline, sizes, DomainMode::Exact, wrapping);
+            if (exact.findings.empty()) return exact;
+            add_wrapping(exact.findings, next);
+            if (round == 0) findings = std::move(exact.findings);
+        } catch (const isl::exception& failure) {
+            if (!isl.is_budget(failure)) throw;
+            if (round == 0) too_expensive = given_up(isl, failure, options);  // what boxes could not prove is left
+        }
+        if (next.size() == wrapping.size()) break;
+        wrapping = std::move(next);
     }
     if (findings.size() > kMaxFindings) findings.resize(kMaxFindings);
     for (const Finding& finding : findings) finding.report(diags);
-    if (failure) report_failure(isl, *failure, options, diags);
+    if (too_expensive) too_expensive->report(diags);
     return std::nullopt;
 }
 
@@ -58,7 +85,7 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         model.footprints = std::move(inference->footprints);
         return model;
     } catch (const isl::exception& failure) {
-        report_failure(isl, failure, options, diags);
+        given_up(isl, failure, options).report(diags);
         return std::nullopt;
     }
 }

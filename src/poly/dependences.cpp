@@ -99,8 +99,7 @@ private:
             const isl::pw_aff var = isl_.value({Name::Kind::Variable, stage.dims[d].var});
             points = points.intersect(var.ge_set(affine.integer(domain.box[d].lo).value))
                          .intersect(var.lt_set(affine.integer(domain.box[d].hi).value));
-            const IntRange lo = ranges.integer(domain.box[d].lo), hi = ranges.integer(domain.box[d].hi);
-            ranges.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
+            ranges.bind_index(stage.dims[d].var, domain.box[d].lo, domain.box[d].hi);
         }
         const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
         const std::size_t first = result_.size();

@@ -67,8 +67,7 @@ private:
         for (std::size_t d = 0; d < stage(position).dims.size(); ++d) {
             points = points.intersect(dimension(position, d).ge_set(affine.integer(domain.box[d].lo).value))
                          .intersect(dimension(position, d).lt_set(affine.integer(domain.box[d].hi).value));
-            const IntRange lo = ranges.integer(domain.box[d].lo), hi = ranges.integer(domain.box[d].hi);
-            ranges.bind(stage(position).dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
+            ranges.bind_index(stage(position).dims[d].var, domain.box[d].lo, domain.box[d].hi);
         }
         return domain.guard ? points.intersect(affine.condition(domain.guard).value) : points;
     }

@@ -184,7 +184,7 @@ isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {
     const std::size_t before = open_obligations_.size();
     const isl::pw_aff result = value(e);
     if (integers_ == Integers::Exact || fits(ranges_.unwrapped(e), e->type)) return result;
-    if (has_opaque(result)) {
+    if (may_wrap_.contains(e.get()) || has_opaque(result)) {
         open_obligations_.resize(before);
         return make_opaque(e);
     }

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,9 @@ public:
     /// wherever that occurs.
     void assume(const ir::Expr& condition);
 
+    /// Of an operand: that it does not wrap is not to be relied upon.
+    void may_wrap(const ir::Node* operand) { may_wrap_.insert(operand); }
+
     /// The value in unbounded integers, modulo 2^n of the type the program's value.
     Translated<isl::pw_aff> integer(const ir::Expr& e);
     /// The value itself: as `integer`, with the obligation that it did not wrap.
@@ -113,6 +117,7 @@ private:
     std::unordered_map<ir::Expr, Translated<isl::pw_aff>> values_;
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::vector<Fact> facts_;
+    std::unordered_set<const ir::Node*> may_wrap_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     Opaques opaques_;
     std::vector<NoWrap> obligations_;

@@ -31,6 +31,11 @@ void IslContext::renew_budget() const {
     isl_ctx_reset_error(ctx_);
 }
 
+bool IslContext::is_budget(const isl::exception& failure) const {
+    return dynamic_cast<const isl::exception_quota*>(&failure) != nullptr ||
+           isl_ctx_last_error(ctx_) == isl_error_quota;
+}
+
 namespace {
 
 std::string text(Name name) {

@@ -48,11 +48,14 @@ public:
     auto attempt(F f) const -> std::optional<decltype(f())> {
         try {
             return f();
-        } catch (const isl::exception_quota&) {
+        } catch (const isl::exception& failure) {
+            if (!is_budget(failure)) throw;
             renew_budget();
             return std::nullopt;
         }
     }
+    /// Whether a failure is that of a question's budget; isl's C functions say so by a null pointer.
+    [[nodiscard]] bool is_budget(const isl::exception& failure) const;
     [[nodiscard]] const std::string& question() const { return question_; }
     [[nodiscard]] SourceRange question_range() const { return question_range_; }
 

@@ -15,8 +15,14 @@ namespace pipec::poly {
 
 namespace {
 
-/// Launches refuse domains that reach farther.
-constexpr long kIndexLimit = 1L << 30;
+/// Pieces of a bound that is still worth computing.
+constexpr int kMostPieces = 6;
+/// Bounds of which a launch computes the maximum.
+constexpr std::size_t kFewBounds = 4;
+
+int pieces(const isl::pw_aff& value) {
+    return isl_pw_aff_n_piece(value.get());
+}
 
 /// The index of one dimension of a source, in sets of one dimension.
 constexpr Name kIndex{Name::Kind::Variable, -1};
@@ -111,7 +117,8 @@ bool has_kind(const std::vector<Name>& names, Name::Kind kind) {
 
 class Inferer {
 public:
-    Inferer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode)
+    Inferer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
+            const std::set<const ir::Node*>& wrapping)
         : isl_(isl),
           pipeline_(pipeline),
           sizes_(sizes),
@@ -119,6 +126,7 @@ public:
           values_(isl, pipeline, sizes),
           stage_needs_(pipeline.stages.size()),
           input_needs_(pipeline.inputs.size()) {
+        for (const ir::Node* operand : wrapping) values_.affine.may_wrap(operand);
         for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
             stage_needs_[s].dims.assign(pipeline.stages[s].dims.size(), isl.nothing());
         }
@@ -133,10 +141,13 @@ public:
 
     Inference run() {
         for (std::size_t s = pipeline_.stages.size(); s-- > 0;) stage(s);
-        for (const Need& need : input_needs_) {
+        for (std::size_t i = 0; i < input_needs_.size(); ++i) {
+            isl_.begin_question(pipeline_.inputs[i].range,
+                                fmt::format("what is read of `{}`", pipeline_.inputs[i].name));
             InputFootprint footprint;
-            for (const isl::set& dim : need.dims) {
-                const Bounds b = hull(dim);
+            for (std::size_t d = 0; d < input_needs_[i].dims.size(); ++d) {
+                const auto tight = tight_hull(input_needs_[i].dims[d]);
+                const Bounds& b = tight && tight->lo_expr ? *tight : sizes_.inputs[i][d];
                 footprint.box.push_back({b.lo_expr, b.hi_expr});
             }
             result_.footprints.push_back(std::move(footprint));
@@ -154,9 +165,7 @@ private:
         const auto domain = domain_of(index);
         if (!domain) return;
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-            const IntRange lo = values_.ranges.integer(domain->box[d].lo_expr);
-            const IntRange hi = values_.ranges.integer(domain->box[d].hi_expr);
-            values_.ranges.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
+            values_.ranges.bind_index(stage.dims[d].var, domain->box[d].lo_expr, domain->box[d].hi_expr);
         }
         const LookedAt& looked = looked_at_[index].emplace(
             LookedAt{*domain, find_accesses(isl_, pipeline_, static_cast<int>(index), values_.affine, values_.ranges)});
@@ -209,18 +218,36 @@ private:
     }
 
     /// The hull of { [index] : need }. For sizes where nothing is needed it is empty in exact mode; in box mode it may
-    /// be anything, for the sake of simple bounds.
+    /// be anything, for the sake of simple bounds. Without expressions where a number in it is too large.
     Bounds hull(const isl::set& need) {
-        isl::pw_aff lo = isl_.constant(0), hi = isl_.constant(0);
-        if (!need.is_disjoint(sizes_.assumed)) {
-            lo = extremum(need, false, std::nullopt);
-            const auto empty = mode_ == DomainMode::Exact ? std::optional(lo.add_constant(-1)) : std::nullopt;
-            hi = extremum(need, true, empty).add_constant(1);
-        }
-        if (!fits_int32(lo) || !fits_int32(hi)) return {lo, hi, nullptr, nullptr};
+        if (const auto tight = tight_hull(need)) return *tight;
+        return bounds(loose_extremum(need, false), loose_extremum(need, true).add_constant(1));
+    }
+
+    /// None where that is too expensive to find, or to compute for a launch.
+    std::optional<Bounds> tight_hull(const isl::set& need) {
+        return isl_
+            .attempt([&]() -> std::optional<Bounds> {
+                isl::pw_aff lo = isl_.constant(0), hi = isl_.constant(0);
+                if (!need.is_disjoint(sizes_.assumed)) {
+                    lo = extremum(need, false, std::nullopt);
+                    const auto empty = mode_ == DomainMode::Exact ? std::optional(lo.add_constant(-1)) : std::nullopt;
+                    hi = extremum(need, true, empty).add_constant(1);
+                }
+                if (pieces(lo) > kMostPieces || pieces(hi) > kMostPieces) return std::nullopt;
+                return bounds(lo, hi);
+            })
+            .value_or(std::nullopt);
+    }
+
+    Bounds bounds(const isl::pw_aff& lo, const isl::pw_aff& hi) {
         // Back through ir, which writes nested divisions as one.
-        const ir::Expr lo_expr = keep(to_expr(lo)), hi_expr = keep(to_expr(hi));
-        return {values_.affine.integer(lo_expr).value, values_.affine.integer(hi_expr).value, lo_expr, hi_expr};
+        try {
+            const ir::Expr lo_expr = keep(to_expr(lo)), hi_expr = keep(to_expr(hi));
+            return {values_.affine.integer(lo_expr).value, values_.affine.integer(hi_expr).value, lo_expr, hi_expr};
+        } catch (const NumberTooLarge&) {
+            return {lo, hi, nullptr, nullptr};
+        }
     }
 
     isl::pw_aff extremum(const isl::set& need, bool greatest, const std::optional<isl::pw_aff>& outside) {
@@ -234,10 +261,22 @@ private:
         return simplify(isl_, value, sizes_.bounded, outside);
     }
 
-    /// Bounds and loop variables are 32-bit integers in the program.
-    [[nodiscard]] bool fits_int32(const isl::pw_aff& value) const {
-        const isl::set outside = value.lt_set(isl_.constant(INT32_MIN)).unite(value.gt_set(isl_.constant(INT32_MAX)));
-        return outside.intersect(sizes_.bounded).is_empty();
+    /// A bound that no index in `need` is beyond: the outermost one of its convex parts, each of which gives any of its
+    /// own. Of many, a function that is farther out than all.
+    isl::pw_aff loose_extremum(const isl::set& need, bool greatest) {
+        const auto parts = bounds_of_parts(isl_, need.intersect(sizes_.bounded), kIndex, greatest);
+        const auto of_positive_sizes = [&](const isl::pw_aff& bound) {
+            const std::vector<Name> names = names_in(bound);
+            return std::all_of(names.begin(), names.end(), [&](Name n) {
+                return n.kind == Name::Kind::Size && sizes_.ranges[static_cast<std::size_t>(n.index)].lo >= 0;
+            });
+        };
+        if (parts.size() > kFewBounds && std::all_of(parts.begin(), parts.end(), of_positive_sizes)) {
+            return beyond_all(isl_, parts, greatest);
+        }
+        isl::pw_aff result = parts.empty() ? isl_.constant(0) : parts.front();
+        for (const isl::pw_aff& one : parts) result = greatest ? result.max(one) : result.min(one);
+        return result;
     }
 
     /// Expressions that are remembered by their address must stay alive.
@@ -272,12 +311,18 @@ private:
                     return std::nullopt;
                 }
             }
+            isl_.begin_question(stage.range, fmt::format("the domain of `{}`", stage.name));  // one for each dimension
             domain.points = domain.points.intersect(interval(stage.dims[d], domain.box[d]));
         }
         Domain& out = result_.domains[index];
         for (const Bounds& b : domain.box) out.box.push_back({b.lo_expr, b.hi_expr});
         if (!needed) return std::nullopt;
-        if (never_fits(stage, domain, index)) return std::nullopt;
+        const isl::set fits = launchable(domain);
+        if (fits.is_disjoint(sizes_.bounded)) {
+            never_fits(stage, domain, index);
+            return std::nullopt;
+        }
+        out.may_be_too_large = !sizes_.bounded.is_subset(fits);
         if (mode_ == DomainMode::Exact && inferred && need.points) {
             const isl::set wanted = project_out(isl_, *need.points, explicit_dims).coalesce();
             const isl::set box = domain.points.intersect(sizes_.assumed);
@@ -290,22 +335,30 @@ private:
         return domain;
     }
 
-    /// No launch can compute the stage: for all sizes an index is not below 2^30 in magnitude.
-    bool never_fits(const ir::Stage& stage, const StageDomain& domain, std::size_t index) {
-        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-            const Bounds& b = domain.box[d];
-            const isl::set fits =
-                b.lo.gt_set(isl_.constant(-kIndexLimit)).intersect(b.hi.lt_set(isl_.constant(kIndexLimit)));
-            if (!fits.is_disjoint(sizes_.bounded)) continue;
-            const ir::Dimension& dim = stage.dims[d];
-            too_large(stage, dim, index,
-                      fmt::format("`{}` is too large for every size: `{}` runs from `{}` to `{}`, and an index must be "
-                                  "below 2^30 in magnitude",
-                                  stage.name, pipeline_.variables[static_cast<std::size_t>(dim.var)].name,
-                                  ir::to_string(pipeline_, b.lo_expr), ir::to_string(pipeline_, last(b.hi_expr))));
-            return true;
-        }
-        return false;
+    /// The sizes for which a launch takes the domain.
+    isl::set launchable(const StageDomain& domain) const {
+        isl::set fits = isl_.everything();
+        for (const Bounds& b : domain.box) fits = fits.intersect(launchable(b));
+        return fits;
+    }
+    isl::set launchable(const Bounds& b) const {
+        return b.lo.gt_set(isl_.constant(-kIndexLimit)).intersect(b.hi.lt_set(isl_.constant(kIndexLimit)));
+    }
+
+    /// The finding that no launch can compute the stage.
+    void never_fits(const ir::Stage& stage, const StageDomain& domain, std::size_t index) {
+        const auto reason = std::find_if(domain.box.begin(), domain.box.end(),
+                                         [&](const Bounds& b) { return launchable(b).is_disjoint(sizes_.bounded); });
+        const auto d =
+            static_cast<std::size_t>((reason == domain.box.end() ? domain.box.begin() : reason) - domain.box.begin());
+        const ir::Dimension& dim = stage.dims[d];
+        too_large(
+            stage, dim, index,
+            fmt::format("`{}` is too large for every size: `{}` runs from `{}` to `{}`, and an index must be below "
+                        "2^30 in magnitude",
+                        stage.name, pipeline_.variables[static_cast<std::size_t>(dim.var)].name,
+                        ir::to_string(pipeline_, domain.box[d].lo_expr),
+                        ir::to_string(pipeline_, last(domain.box[d].hi_expr))));
     }
 
     /// The last index before an end.
@@ -316,7 +369,7 @@ private:
     /// The finding that a range does not fit int32.
     void unbounded(const ir::Stage& stage, const ir::Dimension& dim, std::size_t index) {
         too_large(stage, dim, index,
-                  fmt::format("the range of `{}` in `{}` may not fit 32-bit integers",
+                  fmt::format("the range of `{}` in `{}` does not fit 32-bit integers",
                               pipeline_.variables[static_cast<std::size_t>(dim.var)].name, stage.name));
     }
 
@@ -325,7 +378,7 @@ private:
         std::vector<SourceRange> readers = readers_[index];
         const bool stated = dim.is_explicit();
         result_.findings.push_back(
-            {range, static_cast<int>(index), [message, range, readers, stated](Diagnostics& diags) {
+            {range, static_cast<int>(index), nullptr, [message, range, readers, stated](Diagnostics& diags) {
                  auto report = diags.report(diag::UnboundedDomain, range, message);
                  if (stated) return;
                  for (const SourceRange reader : readers) report.note(reader, "it is read here");
@@ -466,8 +519,9 @@ private:
 
 }  // namespace
 
-Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode) {
-    return Inferer(isl, pipeline, sizes, mode).run();
+Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
+                const std::set<const ir::Node*>& wrapping) {
+    return Inferer(isl, pipeline, sizes, mode, wrapping).run();
 }
 
 }  // namespace pipec::poly

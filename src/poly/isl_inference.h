@@ -9,6 +9,7 @@
 // is proved.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,9 @@ struct Inference {
     std::vector<Finding> findings;
 };
 
-/// Infers and proves; what could not be proved is in `findings`, in the order of the stages.
-Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode);
+/// Infers and proves; what could not be proved is in `findings`, in the order of the stages. The operands in `wrapping`
+/// are values of their type of which nothing else is known; of others it is proved that they do not wrap.
+Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
+                const std::set<const ir::Node*>& wrapping);
 
 }  // namespace pipec::poly

@@ -37,15 +37,27 @@ isl::set StageProofs::points(int guard) const {
     return domain_.points.intersect(accesses_.guards[static_cast<std::size_t>(guard)]);
 }
 
+/// The points of a violation that a launch can have: it refuses sizes for which an index reaches 2^30.
+isl::set StageProofs::possible(const isl::set& violation) const {
+    isl::set result = admitted(sizes_, violation);
+    if (result.is_empty()) return result;
+    for (const ir::Dimension& dim : stage().dims) {
+        const isl::pw_aff var = isl_.value({Name::Kind::Variable, dim.var});
+        result =
+            result.intersect(var.gt_set(isl_.constant(-kIndexLimit))).intersect(var.lt_set(isl_.constant(kIndexLimit)));
+    }
+    return result;
+}
+
 SourceRange StageProofs::place(SourceRange range) const {
     return range.valid() ? range : stage().range;
 }
 
-void StageProofs::add(SourceRange range, std::function<void(Diagnostics&)> report) {
+void StageProofs::add(SourceRange range, std::function<void(Diagnostics&)> report, const ir::Node* wraps) {
     const bool known = std::any_of(findings_.begin(), findings_.end(), [&](const Finding& f) {
         return f.range == range && (range.valid() || f.stage == stage_);
     });
-    if (!known) findings_.push_back({range, stage_, std::move(report)});
+    if (!known) findings_.push_back({range, stage_, wraps, std::move(report)});
 }
 
 /// The values of the relevant names in a small point of the violation: "x = 0, `v` = 256, R = 3".
@@ -101,7 +113,7 @@ std::vector<DiagnosticNote> StageProofs::context_notes(const std::vector<Name>& 
 void StageProofs::prove_cases() {
     for (const Case& c : accesses_.cases) {
         isl_.begin_question(place(c.select->range), fmt::format("this `if` in `{}`", stage().name));
-        const isl::set uncovered = admitted(sizes_, points(c.guard).intersect(c.uncovered));
+        const isl::set uncovered = possible(points(c.guard).intersect(c.uncovered));
         if (uncovered.is_empty()) continue;
         std::vector<Name> relevant = names_in(c.uncovered);
         merge(relevant, names_in(accesses_.guards[static_cast<std::size_t>(c.guard)]));
@@ -128,7 +140,7 @@ void StageProofs::no_wrap(int obligation, int guard) {
     const IntRange bounds = type_range(n.operand->type);
     const isl::set wraps = n.value.gt_set(isl_.constant(static_cast<long>(bounds.hi)))
                                .unite(n.value.lt_set(isl_.constant(static_cast<long>(bounds.lo))));
-    const isl::set violation = admitted(sizes_, wraps.intersect(points(guard)));
+    const isl::set violation = possible(wraps.intersect(points(guard)));
     if (violation.is_empty()) return;
     const std::vector<Name> relevant = names_in(n.value);
     const std::string message = fmt::format("`{}` overflows {} when {}", ir::to_string(pipeline_, n.operand),
@@ -137,12 +149,15 @@ void StageProofs::no_wrap(int obligation, int guard) {
     const std::string advice = remedy ? fmt::format("it does not when `{}`; add that to `where` if it is meant",
                                                     ir::to_string(pipeline_, *remedy))
                                       : "";
-    add(place(n.operand->range), [range = place(n.operand->range), message, advice,
-                                  notes = context_notes(relevant, violation)](Diagnostics& diags) {
-        auto report = diags.report(diag::IndexOverflow, range, message);
-        for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
-        if (!advice.empty()) report.note(advice);
-    });
+    add(
+        place(n.operand->range),
+        [range = place(n.operand->range), message, advice,
+         notes = context_notes(relevant, violation)](Diagnostics& diags) {
+            auto report = diags.report(diag::IndexOverflow, range, message);
+            for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
+            if (!advice.empty()) report.note(advice);
+        },
+        n.operand.get());
 }
 
 /// How the access would be in bounds.
@@ -176,7 +191,7 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
 
     const isl::pw_aff& value = access.values[dim];
     const isl::set outside = value.lt_set(bounds.lo).unite(value.ge_set(bounds.hi));
-    const isl::set violation = admitted(sizes_, affine_.with_opaque_bounds(outside).intersect(points(access.guard)));
+    const isl::set violation = possible(affine_.with_opaque_bounds(outside).intersect(points(access.guard)));
     if (violation.is_empty()) return;
 
     std::vector<Name> relevant = names_in(value);

@@ -16,6 +16,7 @@ namespace pipec::poly {
 struct Finding {
     SourceRange range;
     int stage;
+    const ir::Node* wraps;  ///< the operand that may wrap, where it is about that
     std::function<void(Diagnostics&)> report;
 };
 
@@ -55,8 +56,9 @@ public:
 
 private:
     isl::set points(int guard) const;
+    isl::set possible(const isl::set& violation) const;
     void no_wrap(int obligation, int guard);
-    void add(SourceRange range, std::function<void(Diagnostics&)> report);
+    void add(SourceRange range, std::function<void(Diagnostics&)> report, const ir::Node* wraps = nullptr);
     std::string example(const isl::set& violation, std::vector<Name> relevant) const;
     std::vector<DiagnosticNote> context_notes(const std::vector<Name>& relevant, const isl::set& violation) const;
     std::string advice(const Access& access, std::size_t dim, const Bounds& bounds, const isl::set& violation) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <vector>
 
 #include "ir/build.h"
@@ -108,7 +109,10 @@ public:
     [[nodiscard]] long constant() const { return constant_; }
 
 private:
-    static Expr integer(long value) { return ir::int_constant(Type::Int32, value); }
+    static Expr integer(long value) {
+        if (value < INT32_MIN || value > INT32_MAX) throw NumberTooLarge();
+        return ir::int_constant(Type::Int32, value);
+    }
     static bool is_positive(const std::pair<long, Expr>& term) { return term.first > 0; }
 
     std::vector<std::pair<long, Expr>> terms_;
@@ -329,6 +333,88 @@ std::optional<isl::pw_aff> affine_extremum(const IslContext& isl, const isl::set
         return candidate;
     }
     return std::nullopt;
+}
+
+std::vector<isl::pw_aff> bounds_of_parts(const IslContext& isl, const isl::set& set, Name index, bool greatest) {
+    std::vector<isl::pw_aff> result;
+    const isl::pw_aff value = isl.value(index);
+    const auto add = [&](const isl::pw_aff& bound) {
+        const auto same = [&](const isl::pw_aff& other) { return other.plain_is_equal(bound); };
+        if (std::none_of(result.begin(), result.end(), same)) result.push_back(bound);
+    };
+    as_tuple(isl, set, {index}).foreach_basic_set([&](const isl::basic_set& part) {
+        const isl::set convex(part);
+        const isl::set values = convex.bind(isl.tuple({index}));
+        const isl::pw_aff bound =
+            isl::manage(greatest ? isl_set_dim_max(convex.copy(), 0) : isl_set_dim_min(convex.copy(), 0));
+        const auto parts = pieces(bound);
+        const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& piece) {
+            const isl::pw_aff candidate(piece.second);
+            return values.is_disjoint(greatest ? value.gt_set(candidate) : value.lt_set(candidate));
+        });
+        if (found != parts.end()) {
+            add(found->second);
+            return;
+        }
+        for (const auto& [where, aff] : parts) add(aff);
+    });
+    return result;
+}
+
+namespace {
+
+/// A function without its floors: |aff - (sum of slopes * sizes + constant)| <= slack.
+struct Slopes {
+    std::map<int, isl::val> sizes;
+    isl::val constant, slack;
+};
+
+Slopes slopes(const isl::aff& aff) {
+    Slopes result{{}, aff.constant_val(), isl::val(aff.ctx(), 0L)};
+    const auto add = [&](int size, const isl::val& slope) {
+        const auto [at, is_new] = result.sizes.try_emplace(size, slope);
+        if (!is_new) at->second = at->second.add(slope);
+    };
+    for (const Name name : names_in(isl::pw_aff(aff))) {
+        const isl::val slope = coefficient(aff, name);
+        if (!slope.is_zero()) add(name.index, slope);
+    }
+    for (int k = 0; k < isl_aff_dim(aff.get(), isl_dim_div); ++k) {
+        const isl::val factor = isl::manage(isl_aff_get_coefficient_val(aff.get(), isl_dim_div, k));
+        if (factor.is_zero()) continue;
+        const Slopes inner = slopes(isl::manage(isl_aff_get_div(aff.get(), k)));
+        for (const auto& [size, slope] : inner.sizes) add(size, slope.mul(factor));
+        result.constant = result.constant.add(inner.constant.mul(factor));
+        result.slack = result.slack.add(factor.abs().mul(inner.slack.add(isl::val(aff.ctx(), 1L))));
+    }
+    return result;
+}
+
+}  // namespace
+
+isl::pw_aff beyond_all(const IslContext& isl, const std::vector<isl::pw_aff>& bounds, bool greatest) {
+    // Of lower bounds, the greatest of what is negated.
+    const auto outward = [&](const isl::val& v) { return greatest ? v : v.neg(); };
+    std::map<int, isl::val> steepest;
+    std::optional<isl::val> farthest;
+    std::vector<Slopes> all;
+    for (const isl::pw_aff& bound : bounds) {
+        for (const auto& [where, aff] : pieces(bound)) all.push_back(slopes(aff));
+    }
+    for (const Slopes& one : all) {
+        const isl::val constant = outward(one.constant).add(one.slack).ceil();
+        farthest = farthest ? farthest->max(constant) : constant;
+        for (const auto& [size, slope] : one.sizes) {
+            const isl::val up = outward(slope).ceil().max(isl::val(isl.ctx(), 0L));
+            const auto [at, is_new] = steepest.try_emplace(size, up);
+            if (!is_new) at->second = at->second.max(up);
+        }
+    }
+    isl::pw_aff result = isl.constant(0);
+    for (const auto& [size, slope] : steepest) {
+        result = result.add(isl.value({Name::Kind::Size, size}).scale(outward(slope)));
+    }
+    return farthest ? result.add_constant(outward(*farthest)) : result;
 }
 
 }  // namespace pipec::poly

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "ir/pipeline.h"
 #include "poly/isl_context.h"
@@ -26,5 +27,13 @@ isl::pw_aff simplify(const IslContext& isl, const isl::pw_aff& value, const isl:
 /// `outside` (if given) for all other sizes. Much cheaper than isl's parametric maximum of a union.
 std::optional<isl::pw_aff> affine_extremum(const IslContext& isl, const isl::set& set, Name index, bool greatest,
                                            const isl::set& context, const std::optional<isl::pw_aff>& outside);
+
+/// Affine functions of the sizes such that each convex part of `set` has one that no value of `index` in it exceeds
+/// (or, not `greatest`, is less than).
+std::vector<isl::pw_aff> bounds_of_parts(const IslContext& isl, const isl::set& set, Name index, bool greatest);
+
+/// One affine function that is at least (at most) each of `bounds`, wherever all sizes are at least 0: coefficient by
+/// coefficient.
+isl::pw_aff beyond_all(const IslContext& isl, const std::vector<isl::pw_aff>& bounds, bool greatest);
 
 }  // namespace pipec::poly

@@ -24,6 +24,8 @@ struct Interval {
 struct Domain {
     std::vector<Interval> box;
     ir::Expr guard;
+    /// For some sizes that the program admits an index reaches 2^30 in magnitude: a launch must refuse those.
+    bool may_be_too_large = false;
 };
 
 /// How a launch learns a size: `numerator = extent - constant` of one buffer's dimension, which must be divisible by
@@ -39,8 +41,8 @@ struct SizeSolution {
     ir::Expr rest;
 };
 
-/// For one dimension of an input: how far outside of [0, extent of the output's dimension] reads go is a question with
-/// an answer only per pipeline; what is stored is the exact interval that is read (the hull), over the sizes.
+/// The interval of each dimension of an input that is read (the hull), over the sizes; all of a dimension where the
+/// hull is too expensive to find.
 struct InputFootprint {
     std::vector<Interval> box;
 };

@@ -265,6 +265,12 @@ void ValueRanges::bind(ir::VarId var, ValueRange range) {
     known_unwrapped_.clear();
 }
 
+void ValueRanges::bind_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi) {
+    constexpr Wide kFirst = 1 - kIndexLimit, kLast = kIndexLimit - 1;
+    const Wide first = std::clamp(integer(lo).lo, kFirst, kLast);
+    bind(var, IntRange{first, std::clamp(integer(hi).hi - 1, first, kLast)});
+}
+
 void ValueRanges::bind(ir::VarId var, const ir::Expr& value) {
     lets_.insert_or_assign(var, value);
     bind(var, of(value));

@@ -33,6 +33,9 @@ IntRange type_range(ir::Type integer_or_bool);
 ValueRange type_range_of(ir::Type type);
 bool fits(const IntRange& range, ir::Type type);
 
+/// Indices of domains are below it in magnitude: launches refuse sizes for which they are not.
+constexpr long kIndexLimit = 1L << 30;
+
 /// Ranges of expressions, given those of the sizes and of the variables bound so far; a variable that is not bound can
 /// have any value of its type. Results are remembered by node, and forgotten where a variable gets another range.
 class ValueRanges {
@@ -41,6 +44,8 @@ public:
     ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes, std::vector<ValueRange> params = {});
 
     void bind(ir::VarId var, ValueRange range);
+    /// The index of a domain, lo <= var < hi: launches refuse domains that reach 2^30 or beyond in magnitude.
+    void bind_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi);
     /// A let: the variable's range is that of its value.
     void bind(ir::VarId var, const ir::Expr& value);
 

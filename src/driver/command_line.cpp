@@ -87,9 +87,13 @@ Arguments rewrite_classic(const std::vector<std::string>& arguments) {
             std::find_if(kClassic.begin(), kClassic.end(), [&](const Classic& c) { return matches(c, argument); });
         if (classic != kClassic.end()) {
             std::string value = argument.substr(classic->classic.size());
-            if (classic->value == Value::Equals && !value.empty()) value.erase(0, 1);
-            if (classic->value == Value::Separate && i + 1 < arguments.size()) value = arguments[++i];
-            result.options.push_back(std::string(classic->cli) + (value.empty() ? "" : "=" + value));
+            bool given = !value.empty();
+            if (classic->value == Value::Equals && given) value.erase(0, 1);
+            if (classic->value == Value::Separate && i + 1 < arguments.size()) {
+                value = arguments[++i];
+                given = true;
+            }
+            result.options.push_back(std::string(classic->cli) + (given ? "=" + value : ""));
         } else if (argument.starts_with("-W") && argument.size() > 2) {
             result.options.push_back("--warning=" + argument.substr(2));
         } else {

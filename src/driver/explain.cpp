@@ -20,6 +20,7 @@
 #include "driver/response_files.h"
 #include "driver/run_steps.h"
 #include "driver/schedule.h"
+#include "runner/options.h"
 #include "support/render.h"
 #include "support/unicode.h"
 
@@ -98,9 +99,8 @@ Parsed parse_explain_options(int argc, char** argv) {
     // Behind `--` stand files, whatever they look like.
     if (!arguments.files.empty()) arguments.options.emplace_back("--");
     arguments.options.insert(arguments.options.end(), arguments.files.begin(), arguments.files.end());
-    std::reverse(arguments.options.begin(), arguments.options.end());  // CLI11 takes them from the back
     try {
-        app.parse(std::move(arguments.options));
+        runner::parse(app, arguments.options);
         refuse_extras(app, "one file is explained at a time");
         if (const auto message = wrong(options)) throw CLI::ParseError(*message, kExitUsage);
     } catch (const CLI::CallForHelp&) {

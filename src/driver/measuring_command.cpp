@@ -15,6 +15,7 @@
 #include "driver/files.h"
 #include "driver/nvcc.h"
 #include "driver/options.h"
+#include "runner/options.h"
 #include "support/render.h"
 #include "support/unicode.h"
 
@@ -73,7 +74,7 @@ std::optional<int> parse_command(CLI::App& app, const std::string& command, int 
     app.get_formatter()->column_width(34);
     app.allow_extras();
     try {
-        app.parse(argc, argv);
+        runner::parse(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is measured at a time");
         if (check) check();
     } catch (const CLI::CallForHelp&) {

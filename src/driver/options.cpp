@@ -15,6 +15,7 @@
 #include "driver/command_line.h"
 #include "driver/response_files.h"
 #include "driver/warnings.h"
+#include "runner/options.h"
 #include "support/diagnostic_registry.h"
 #include "support/unicode.h"
 
@@ -348,9 +349,8 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         ->group(dependency_group);
 
     Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
-    std::reverse(arguments.options.begin(), arguments.options.end());  // CLI11 takes them from the back
     try {
-        app.parse(std::move(arguments.options));
+        runner::parse(app, arguments.options);
     } catch (const CLI::CallForHelp&) {
         return Finished{kExitSuccess, app.help()};
     } catch (const CLI::ParseError& e) {

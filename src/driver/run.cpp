@@ -110,7 +110,7 @@ Parsed parse_run_options(int argc, char** argv) {
     runner::add_options(app, options.run);
     app.allow_extras();
     try {
-        app.parse(argc, argv);
+        runner::parse(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is run at a time");
         if (const auto wrong = inconsistency(options.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
     } catch (const CLI::CallForHelp&) {

@@ -98,7 +98,8 @@ void Elaborator::declare_ports(const ast::Pipeline& source) {
     for (const ast::Port& port : source.outputs) {
         if (!port.extents) {
             report(diag::ScalarOutput, port.range.valid() ? port.range : port.name.range, port.name.text)
-                .note("a result of one element is " + port.name.text + ": " + std::string(ir::name(port.type)) + "[1]");
+                .note(fmt::format("a single value is `{0}: {1}[]`, defined by `{0}() = ...`", port.name.text,
+                                  ir::name(port.type)));
             continue;
         }
         Symbol* symbol = declare(body_, port.name, Symbol::Kind::Stage);

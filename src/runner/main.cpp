@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
     pipec::runner::add_options(app, options);
     pipec::runner::add_measuring_options(app, options);
     try {
-        app.parse(argc, argv);
+        pipec::runner::parse(app, {argv + 1, argv + argc});
         const pipec::runner::Library library(object, pipeline);
         const pipec::runner::Report report = pipec::runner::execute(library, options);
         const std::string text = options.json    ? pipec::runner::json(report)

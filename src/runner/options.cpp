@@ -3,6 +3,7 @@
 #include "runner/options.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 namespace pipec::runner {
 
@@ -38,6 +39,24 @@ void add_names(CLI::App& app, const char* flag, const char* help, std::vector<st
 }
 
 }  // namespace
+
+void parse(CLI::App& app, const std::vector<std::string>& arguments) {
+    std::vector<std::string> given;
+    bool options = true;  // up to `--`
+    for (const std::string& argument : arguments) {
+        options = options && argument != "--";
+        const bool empty = options && argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+        const std::string name = argument.substr(0, argument.size() - (empty ? 1 : 0));
+        const CLI::Option* option = empty ? app.get_option_no_throw(name) : nullptr;
+        if (option != nullptr && option->get_type_size_max() > 0) {
+            given.insert(given.end(), {name, ""});
+        } else {
+            given.push_back(argument);
+        }
+    }
+    std::reverse(given.begin(), given.end());  // CLI11 takes them from the back
+    app.parse(std::move(given));
+}
 
 void add_input_options(CLI::App& app, Options& options) {
     add_named(app, "--in", "FILE", "Read an input from an image or .npy file", options.inputs);

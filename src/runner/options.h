@@ -10,6 +10,10 @@ class App;
 
 namespace pipec::runner {
 
+/// app.parse, where `--name=` gives an option an empty value (CLI11 alone would take the next argument for it). The
+/// arguments are those after the program's name.
+void parse(CLI::App& app, const std::vector<std::string>& arguments);
+
 /// NAME=VALUE as written.
 struct NamedValue {
     std::string name;

@@ -72,4 +72,15 @@ check "no line of the help is wider than 100 columns" [ "$(awk 'length > 100' .o
 run -h; exits 0
 run --version; exits 0; check "a version" grep -qxE 'pipec [0-9]+\.[0-9]+\.[0-9]+' .out
 run --list-diagnostics; exits 0; prints "syntax-error"
+
+# An empty value is a value: it takes no other argument.
+good_program
+for option in --gpu= --strategy= --color=; do
+    run "$option" good.pipe; exits 2; says "\`\`"
+done
+run --cxx= --nvcc= --arch= -arch= --emit= -fsyntax-only good.pipe; exits 0
+run --target host --cxx= -Xcxx "" -c good.pipe -o good.o
+check "not the file as a flag" [ "$status" -ne 2 ]
+run explain --gpu= good.pipe; exits 2; says "\`\`"
+run tune --schedule= good.pipe; check "the file is not the value" [ "$status" -ne 4 ]
 finish

@@ -8,6 +8,7 @@
 #include "frontend/elaborate_fold.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
+#include "ir/print.h"
 
 namespace pipec::elab {
 
@@ -231,10 +232,34 @@ Value Elaborator::call_length(const ast::Call& call, const Env& env) {
     return poison();
 }
 
+std::string Elaborator::stated_range(const ir::Stage& stage) const {
+    std::vector<std::string> names;
+    for (const ir::Dimension& dim : stage.dims) {
+        names.push_back(p_.variables[static_cast<std::size_t>(dim.var)].name);
+    }
+    // The shape of an input is the likeliest one.
+    const auto like =
+        std::ranges::find_if(p_.inputs, [&](const ir::Buffer& b) { return b.extents.size() == names.size(); });
+    std::vector<std::string> dims = names;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+        const bool known = like != p_.inputs.end() && like->extents[i];
+        dims[i] += " in 0.." + (known ? ir::to_string(p_, like->extents[i]) : std::string("N"));
+    }
+    // Whole-image definitions have no dimensions that could have a range, those of functions serve many images.
+    const bool has_dimensions = !stage.generated && stage.made_by.empty() && text(stage.range).ends_with(')');
+    if (has_dimensions) return fmt::format("give it a range, such as {}({})", stage.name, fmt::join(dims, ", "));
+    // A name with a dot is the compiler's own.
+    const std::string source = stage.name.find('.') == std::string::npos ? stage.name : "f";
+    const std::string copy = source.substr(0, source.find('[')) + "_copy";
+    return fmt::format("copy it to a stage with a range, such as {}({}) = {}({}), and use that", copy,
+                       fmt::join(dims, ", "), source, fmt::join(names, ", "));
+}
+
 Value Elaborator::call_bounds(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env) {
     const ast::Expr& arg = call.args[0];
     Bounds bounds;
     std::optional<SourceRange> defined;
+    std::string remedy;
     if (const Symbol* output = output_symbol(arg, env)) {
         std::vector<ir::Dimension> dims(output->port->extents->size());
         shape_output(output->output, dims);
@@ -243,7 +268,10 @@ Value Elaborator::call_bounds(const ast::Expr& e, const std::string& name, const
         const Value value = image_argument(arg, env);
         if (value.is<Poison>()) return poison();
         bounds = bounds_of(*value.as<Image>());
-        if (value.as<Image>()->source.kind == ir::Source::Kind::Stage) defined = stage_of(*value.as<Image>()).range;
+        if (value.as<Image>()->source.kind == ir::Source::Kind::Stage) {
+            defined = stage_of(*value.as<Image>()).range;
+            remedy = stated_range(stage_of(*value.as<Image>()));
+        }
     }
     const Value which = eval_operand(call.args[1], env);
     if (which.is<Poison>()) return poison();
@@ -266,9 +294,7 @@ Value Elaborator::call_bounds(const ast::Expr& e, const std::string& name, const
             return poison();
         }
         Report r = report(diag::UnknownBounds, arg->range, text(arg->range));
-        if (defined)
-            r.note(*defined,
-                   "its domain is inferred from its readers; give it a range, such as f(x in 0..R, y in 0..C)");
+        if (defined) r.note(*defined, "its domain is inferred from its readers; " + remedy);
         return poison();
     }
     if (name == "lower") return {Scalar{lo}};

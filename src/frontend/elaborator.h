@@ -329,6 +329,8 @@ private:
     Value call_fract(const ast::Expr& e, const ast::Call& call, const Env& env);
     Value call_abs(const ast::Expr& e, const ast::Call& call, const Env& env);
     Value call_bounds(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
+    /// How `stage` gets a border that is known, for a message.
+    std::string stated_range(const ir::Stage& stage) const;
     Value call_rank(const ast::Call& call, const Env& env);
     Value call_length(const ast::Call& call, const Env& env);
     Value image_argument(const ast::Expr& arg, const Env& env);

@@ -178,13 +178,17 @@ ir::Expr Finder::choose(const ir::Expr& e) {
 }
 
 Interior Finder::find(const ir::Expr& value, const ir::Expr& guard) {
-    const Rewriter::Hook hook = [this](const ir::Expr& e) { return choose(e); };
+    // Loops get variables of their own in each instance, so that one is another node says nothing.
+    bool decided = false;
+    const Rewriter::Hook hook = [&](const ir::Expr& e) {
+        ir::Expr side = choose(e);
+        decided = decided || side != e;
+        return side;
+    };
     Interior result;
     result.value = rewriter_.instance(value, {}, hook);
-    result.simpler = result.value != value;
     if (guard) {
         result.guard = rewriter_.instance(guard, {}, hook);
-        result.simpler = result.simpler || result.guard != guard;
         if (ir::as_int(result.guard).value_or(0) != 0) result.guard = nullptr;
     }
     for (std::size_t d = 0; d < limits_.size(); ++d) {
@@ -193,6 +197,7 @@ Interior Finder::find(const ir::Expr& value, const ir::Expr& guard) {
         merge(limits_[d].hi, hi, false);
         result.box.push_back({lo, hi});
     }
+    result.simpler = decided;
     return result;
 }
 

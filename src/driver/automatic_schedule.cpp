@@ -20,14 +20,18 @@ using fusion::ScheduleError;
 
 std::vector<std::int64_t> sizes_of(const AutomaticOptions& options, const ir::Pipeline& pipeline,
                                    std::set<std::string>& unused) {
-    std::vector<std::int64_t> sizes = fusion::usual_sizes(pipeline);
+    std::vector<std::optional<std::int64_t>> sizes(pipeline.sizes.size());
     for (std::size_t i = 0; i < sizes.size(); ++i) {
         const auto given = options.sizes.find(pipeline.sizes[i].name);
         if (given == options.sizes.end()) continue;
         sizes[i] = given->second;
         unused.erase(given->first);
     }
-    return sizes;
+    try {
+        return fusion::usual_sizes(pipeline, sizes);
+    } catch (const ScheduleError& error) {
+        throw ScheduleError(fmt::format("`--tune-for`: {}", error.what()));
+    }
 }
 
 /// Whether code can be generated for a group.

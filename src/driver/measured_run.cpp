@@ -13,6 +13,7 @@
 #include "driver/run_process.h"
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
+#include "fusion/schedule.h"
 #include "support/diagnostics.h"
 
 namespace pipec::driver {
@@ -115,7 +116,7 @@ Gpu gpu_to_measure_on(const std::string& wish, const std::string& runner, const 
 }
 
 std::vector<std::int64_t> chosen_sizes(const ir::Pipeline& pipeline, const std::vector<runner::NamedValue>& given) {
-    std::vector<std::int64_t> sizes = fusion::usual_sizes(pipeline);
+    std::vector<std::optional<std::int64_t>> sizes(pipeline.sizes.size());
     std::vector<std::string> names;
     for (const ir::SizeParameter& size : pipeline.sizes) names.push_back(size.name);
     for (const auto& [name, text] : given) {
@@ -135,7 +136,11 @@ std::vector<std::int64_t> chosen_sizes(const ir::Pipeline& pipeline, const std::
         }
         sizes[static_cast<std::size_t>(found - names.begin())] = value;
     }
-    return sizes;
+    try {
+        return fusion::usual_sizes(pipeline, sizes);
+    } catch (const fusion::ScheduleError& error) {
+        throw RunError(kExitUsage, fmt::format("`--size`: {}", error.what()));
+    }
 }
 
 }  // namespace pipec::driver

@@ -12,8 +12,12 @@ std::optional<std::int64_t> evaluate(const ir::Expr& e, const std::vector<std::i
         if (!cond) return std::nullopt;
         return evaluate(*cond != 0 || !select->otherwise ? select->then : select->otherwise, sizes);
     }
+    if (const auto* unary = ir::as<ir::Unary>(e); unary != nullptr && !ir::is_float(e->type)) {
+        const auto a = evaluate(unary->a, sizes);
+        return a ? ir::as_int(ir::unary(unary->op, ir::constant(e->type, *a))) : std::nullopt;
+    }
     const auto* binary = ir::as<ir::Binary>(e);
-    if (binary == nullptr || !ir::is_int(binary->a->type)) return std::nullopt;
+    if (binary == nullptr || ir::is_float(binary->a->type)) return std::nullopt;
     const auto a = evaluate(binary->a, sizes), b = evaluate(binary->b, sizes);
     if (!a || !b) return std::nullopt;
     // The IR's own folding knows what each operator means.

@@ -63,8 +63,17 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                                     const std::vector<poly::Dependence>& dependences,
                                     const std::vector<std::int64_t>& sizes);
 
-/// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have.
+/// A size that nothing else is known of.
+constexpr std::int64_t kUsualSize = 3584;
+
+/// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have, or the
+/// nearest that the program's `where` and extents admit.
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
+
+/// The same with some sizes given (by index): the others fit them. Throws ScheduleError, which says what forbids it,
+/// where the program does not admit those that are given.
+std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
+                                      const std::vector<std::optional<std::int64_t>>& given);
 
 struct GroupFacts {
     poly::Group group;

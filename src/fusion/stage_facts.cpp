@@ -17,7 +17,6 @@ namespace pipec::fusion {
 
 namespace {
 
-constexpr std::int64_t kUsualSize = 3584;
 /// Rounds of a loop whose bounds are not known.
 constexpr double kUnknownRounds = 16;
 /// Of an update, beside what it computes: the element's place, to load and store it, and the operation.
@@ -405,10 +404,6 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
     const double bytes = pipeline_bytes(pipeline, result);
     for (StageFacts& facts : result) facts.pipeline_bytes = bytes;
     return result;
-}
-
-std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
-    return std::vector<std::int64_t>(pipeline.sizes.size(), kUsualSize);
 }
 
 }  // namespace pipec::fusion

@@ -81,5 +81,16 @@ refused 2 "the cost model \`paper\` knows nothing of \`otptb\`" --cost-model pap
 refused 2 "the cost model \`time\` knows nothing of \`stream\`" --cost-model time --strategy stream
 refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --cost-model time --strategy otpw --frac-reg 0.5
 refused 2 "\`--cost-model\` and \`--schedule\` exclude each other" --cost-model paper --schedule v100.json
+
+# Costs are counted with sizes that the program admits.
+cat >where.pipe <<'EOF'
+pipeline f(img: float32[N, R, C], small: float32[R - 5000]) -> out: float32[N, R, C] where N <= 4, C % 1000 == 7 {
+    out(n, x, y) = img(n, x, y) + small(0)
+}
+EOF
+run explain --gpu h200 where.pipe; exits 0; prints "N = 4, R = 5001, C = 3007"
+run explain --gpu h200 --tune-for N=2,R=6000 where.pipe; exits 0; prints "N = 2, R = 6000, C = 3007"
+run --gpu h200 --tune-for N=5 where.pipe; exits 1; says "\`--tune-for\`: \`f\` does not admit these sizes: where N <= 4"
+run explain --gpu h200 --tune-for C=1000 where.pipe; exits 1; says "where C % 1000 == 7"
 run --cost-model paper --target host blur.pipe; exits 2; says "\`--cost-model\`"; absent blur.cpp
 finish

@@ -103,4 +103,10 @@ run -- -dash.pipe; exits 0; exists ./-dash.cu
 run plain; exits 0; exists plain.cu plain.h
 good_program "$(printf 'a\nb\xff.pipe')"
 run "$(printf 'a\nb\xff.pipe')"; exits 0
+# Where no condition is decided in the interior, there is one version of the code.
+cat >once.pipe <<'EOF'
+pipeline f(img: float32[R, C]) -> out: float32[R, C] { out(x, y) = sum(c in 0..128) img(x, y) * c }
+EOF
+run --cost-model none --emit cuda once.pipe; exits 0
+check "the sum is stored in one place" [ "$(grep -c 'out(x, y) = sum;' .out)" -eq 1 ]
 finish

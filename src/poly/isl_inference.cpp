@@ -15,8 +15,8 @@ namespace pipec::poly {
 
 namespace {
 
-/// Pieces of a bound that is still worth computing.
-constexpr int kMostPieces = 6;
+/// Pieces of a bound, and of all bounds of a stage together, that are still worth computing.
+constexpr int kMostPieces = 6, kMostPiecesOfBox = 64;
 /// Bounds of which a launch computes the maximum.
 constexpr std::size_t kFewBounds = 4;
 
@@ -221,7 +221,12 @@ private:
     /// be anything, for the sake of simple bounds. Without expressions where a number in it is too large.
     Bounds hull(const isl::set& need) {
         if (const auto tight = tight_hull(need)) return *tight;
-        return bounds(loose_extremum(need, false), loose_extremum(need, true).add_constant(1));
+        return loose_hull(need, kFewBounds);
+    }
+
+    /// The maximum of at most `few` bounds.
+    Bounds loose_hull(const isl::set& need, std::size_t few) {
+        return bounds(loose_extremum(need, false, few), loose_extremum(need, true, few).add_constant(1));
     }
 
     /// None where that is too expensive to find, or to compute for a launch.
@@ -263,7 +268,7 @@ private:
 
     /// A bound that no index in `need` is beyond: the outermost one of its convex parts, each of which gives any of its
     /// own. Of many, a function that is farther out than all.
-    isl::pw_aff loose_extremum(const isl::set& need, bool greatest) {
+    isl::pw_aff loose_extremum(const isl::set& need, bool greatest, std::size_t few) {
         const auto parts = bounds_of_parts(isl_, need.intersect(sizes_.bounded), kIndex, greatest);
         const auto of_positive_sizes = [&](const isl::pw_aff& bound) {
             const std::vector<Name> names = names_in(bound);
@@ -271,7 +276,7 @@ private:
                 return n.kind == Name::Kind::Size && sizes_.ranges[static_cast<std::size_t>(n.index)].lo >= 0;
             });
         };
-        if (parts.size() > kFewBounds && std::all_of(parts.begin(), parts.end(), of_positive_sizes)) {
+        if (parts.size() > few && std::all_of(parts.begin(), parts.end(), of_positive_sizes)) {
             return beyond_all(isl_, parts, greatest);
         }
         isl::pw_aff result = parts.empty() ? isl_.constant(0) : parts.front();
@@ -288,6 +293,16 @@ private:
     isl::set interval(const ir::Dimension& dim, const Bounds& b) const {
         const isl::pw_aff var = isl_.value({Name::Kind::Variable, dim.var});
         return var.ge_set(b.lo).intersect(var.lt_set(b.hi));
+    }
+
+    /// Pieces of bounds multiply: where that makes too many, inferred dimensions get bounds of one.
+    void simplify_box(std::vector<Bounds>& box, const ExplicitBounds& given, const Need& need) {
+        int all = 1;
+        for (const Bounds& b : box) all = std::min(all * pieces(b.lo) * pieces(b.hi), kMostPiecesOfBox + 1);
+        if (all <= kMostPiecesOfBox) return;
+        for (std::size_t d = 0; d < box.size(); ++d) {
+            if (!given[d] && pieces(box[d].lo) * pieces(box[d].hi) > 1) box[d] = loose_hull(need.dims[d], 1);
+        }
     }
 
     /// Fills in the stage's Domain. None when no point of the stage is needed.
@@ -311,6 +326,9 @@ private:
                     return std::nullopt;
                 }
             }
+        }
+        simplify_box(domain.box, given, need);
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
             isl_.begin_question(stage.range, fmt::format("the domain of `{}`", stage.name));  // one for each dimension
             domain.points = domain.points.intersect(interval(stage.dims[d], domain.box[d]));
         }

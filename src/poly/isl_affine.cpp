@@ -117,14 +117,23 @@ Translated<isl::set> AffineTranslator::condition(const ir::Expr& e, bool truth_v
     return {truth_value ? sets.holds : sets.fails, std::exchange(open_obligations_, {})};
 }
 
+isl::set AffineTranslator::launch_condition(const ir::Expr& condition) {
+    isl::set set = truth(condition).holds;
+    std::vector<Name> others = names_in(set);
+    std::erase_if(others, [&](Name n) {
+        return n.kind != Name::Kind::Opaque || ir::as<ir::ParamRef>(opaque(n.index)) != nullptr;
+    });
+    return project_out(isl_, std::move(set), others);
+}
+
 void AffineTranslator::assume(const ir::Expr& condition) {
     AffineTranslator exact(isl_, ranges_, Integers::Exact);
     exact.opaques_ = opaques_;
-    isl::set set = exact.truth(condition).holds;
+    isl::set set = exact.launch_condition(condition);
     opaques_ = exact.opaques_;
-    std::vector<Name> opaques = names_in(set);
-    std::erase_if(opaques, [](Name n) { return n.kind != Name::Kind::Opaque; });
-    if (!opaques.empty()) facts_.push_back({std::move(set), std::move(opaques)});
+    std::vector<Name> params = names_in(set);
+    std::erase_if(params, [](Name n) { return n.kind != Name::Kind::Opaque; });
+    if (!params.empty()) facts_.push_back({std::move(set), std::move(params)});
 }
 
 void AffineTranslator::bind(ir::VarId var, const ir::Expr& value) {
@@ -177,7 +186,31 @@ int Opaques::number(const ir::Expr& e) {
 
 /// The parameter that stands for `e`, the same for structurally equal expressions.
 isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
-    return isl_.value({Name::Kind::Opaque, opaques_.number(e)});
+    const Name name{Name::Kind::Opaque, opaques_.number(e)};
+    if (described_.insert(name.index).second) describe(e, name);
+    return isl_.value(name);
+}
+
+/// What operators on integers say of their result beyond its interval: a % b < b for all b > 0, also where b is a size.
+void AffineTranslator::describe(const ir::Expr& e, Name name) {
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr || !ir::is_int(e->type) || integers_ == Integers::Exact) return;
+    const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
+    const isl::pw_aff value = isl_.value(name);
+    // Only of operands whose value needs no proof.
+    const auto bound = [&](const ir::Expr& operand_expr, bool strict) {
+        if (!fits(ranges_.unwrapped(operand_expr), e->type)) return;
+        std::vector<int> outer = std::exchange(open_obligations_, {});
+        const isl::pw_aff limit = this->value(operand_expr);
+        if (std::exchange(open_obligations_, std::move(outer)).empty() && !has_opaque(limit)) {
+            facts_.push_back({strict ? value.lt_set(limit) : value.le_set(limit), {name}});
+        }
+    };
+    if (n->op == BinaryOp::Mod && positive_b) bound(n->b, true);
+    if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) bound(n->b, false);
+    if (n->op == BinaryOp::BitAnd && natural_a) bound(n->a, false);
+    if ((n->op == BinaryOp::Div && natural_a && positive_b) || (n->op == BinaryOp::Shr && natural_a))
+        bound(n->a, false);
 }
 
 isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {

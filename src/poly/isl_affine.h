@@ -68,6 +68,10 @@ public:
     /// wherever that occurs.
     void assume(const ir::Expr& condition);
 
+    /// Where a condition of `where` holds: a set over sizes and parameters (as opaque values), with nothing said of
+    /// others. Only of exact integers.
+    isl::set launch_condition(const ir::Expr& condition);
+
     /// Of an operand: that it does not wrap is not to be relied upon.
     void may_wrap(const ir::Node* operand) { may_wrap_.insert(operand); }
 
@@ -99,12 +103,13 @@ private:
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
     Truth compute_truth(const ir::Expr& e);
     isl::pw_aff make_opaque(const ir::Expr& e);
+    void describe(const ir::Expr& e, Name name);
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
     template <class T, class F>
     const T& remembered(std::unordered_map<ir::Expr, Translated<T>>& known, const ir::Expr& e, F f);
 
-    /// Something that holds for every launch, and the opaque values that it is about.
+    /// Something that always holds, and the opaque values with which it has to be said.
     struct Fact {
         isl::set set;
         std::vector<Name> opaques;
@@ -117,6 +122,7 @@ private:
     std::unordered_map<ir::Expr, Translated<isl::pw_aff>> values_;
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::vector<Fact> facts_;
+    std::unordered_set<int> described_;  ///< opaque values of which it is known what their operators say
     std::unordered_set<const ir::Node*> may_wrap_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     Opaques opaques_;

@@ -100,17 +100,15 @@ private:
     /// projected out.
     void assume(const ir::Expr& condition) {
         narrow_floats(condition);
-        isl::set set = affine_.with_opaque_bounds(affine_.condition(condition).value);
-        std::vector<Name> params, others;
-        for (const Name name : names_in(set)) {
-            if (name.kind == Name::Kind::Size) continue;
-            const bool is_param = ir::as<ir::ParamRef>(affine_.opaque(name.index)) != nullptr;
-            (is_param ? params : others).push_back(name);
-        }
-        set = project_out(isl_, set, others);
+        const isl::set set = affine_.with_opaque_bounds(affine_.launch_condition(condition));
+        std::vector<Name> params = names_in(set);
+        std::erase_if(params, [](Name n) { return n.kind == Name::Kind::Size; });
         conditions_ = conditions_.intersect(set);
         const std::string text = ir::to_string(pipeline_, condition);
-        if (others.empty() && params.empty() && set.complement().is_empty()) {
+        const std::vector<Name> mentioned = names_in(affine_.condition(condition).value);
+        const bool is_affine =
+            std::all_of(mentioned.begin(), mentioned.end(), [](Name n) { return n.kind == Name::Kind::Size; });
+        if (is_affine && set.complement().is_empty()) {
             diags_.report(diag::RedundantWhere, condition->range, text);
         }
         const isl::set before = context_.bounded;

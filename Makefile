@@ -5,6 +5,8 @@ BUILD  ?= build/release
 PREFIX ?= /usr/local
 WERROR ?= OFF
 DEMO   := build/demo
+TIME   ?= 60
+FUZZERS ?= parser frontend schedule profile gpu npy pnm
 
 sources := $(shell git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.h' 'examples/*.cpp' \
                                 'bench/*.h' 'bench/*.cpp' 2>/dev/null)
@@ -42,6 +44,12 @@ static: deps ## build build/static/pipec and pipec-run, for machines without the
 bench: build ## how long, and with how much memory, the examples compile
 	$(BUILD)/compile_bench $(BUILD)/pipec examples/*.pipe
 
+# tests/fuzz/run.sh has the flags; docs/fuzzing.md says more.
+fuzz: deps ## run each fuzzer for TIME seconds (default 60)
+	@cmake --preset fuzz -Wno-dev > /dev/null
+	cmake --build build/fuzz --target $(FUZZERS:%=fuzz_%)
+	tests/fuzz/run.sh build/fuzz $(TIME) $(FUZZERS)
+
 format: ## format the sources with clang-format
 	clang-format -i $(sources)
 
@@ -55,4 +63,4 @@ lint: configure ## run clang-tidy
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: help deps configure build test demo install static bench format check-format lint clean
+.PHONY: help deps configure build test demo install static bench fuzz format check-format lint clean

@@ -144,6 +144,12 @@ int main(const std::vector<std::string>& arguments) {
         std::cerr << "pipec-fuzz: error: " << error.what() << "\n";
         return 2;
     }
+    if (options.print) {
+        for (std::size_t i = 0; i < options.programs; ++i) {
+            fmt::print("{}", cases_of(options.first + i, options).front().text(fmt::format("p{}", options.first + i)));
+        }
+        return 0;
+    }
     const auto begin = Clock::now();
     const Counts counts = run_jobs(options);
     print(counts, std::chrono::duration<double>(Clock::now() - begin).count(), options);

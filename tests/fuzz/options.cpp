@@ -20,13 +20,14 @@ constexpr const char* kHelp =
   --generator NAME  expressions, images, indices, or all in turn (default all)
   --schedules N     random schedules for each program, on the device (default 0: the default schedule)
   --target NAME     host, device, both, or none: the front end and the interpreter alone (default both)
-  --flags FLAGS     for the compiler of the generated host code (default: -fsanitize=undefined, which aborts)
+  --flags FLAGS     for the compiler of the generated host code (default: -O0 and -fsanitize=undefined, which aborts)
   --batch N         programs in one run of the system's compiler (default 64)
   --jobs N          processes at a time (default 1)
   --seconds N       stop after this time
   --refused         report programs that are refused, although no small size shows anything wrong with them
   --slow SECONDS    report programs whose analysis takes longer
   --keep DIR        write each finding to DIR
+  --print           print the programs and run nothing
   --no-reduce       report programs as they are; --reductions N: attempts to make one smaller (default 300)
 
 Exit status: 0 where nothing was found, 1 where something was, 2 for a wrong command line.
@@ -45,7 +46,7 @@ double number(const std::string& option, const std::string& text) {
 
 FuzzOptions parse_fuzz_options(const std::vector<std::string>& arguments) {
     FuzzOptions options;
-    options.flags = "-fsanitize=undefined -fno-sanitize-recover=all";
+    options.flags = "-O0 -fsanitize=undefined -fno-sanitize-recover=all";
     const auto count = [](auto& field) {
         return [&field](const std::string& option, const std::string& text) {
             field = static_cast<std::remove_reference_t<decltype(field)>>(number(option, text));
@@ -82,6 +83,8 @@ FuzzOptions parse_fuzz_options(const std::vector<std::string>& arguments) {
         }
         if (argument == "--refused") {
             options.refused = true;
+        } else if (argument == "--print") {
+            options.print = true;
         } else if (argument == "--no-reduce") {
             options.reduce = false;
         } else if (const auto found = with_value.find(argument); found == with_value.end()) {

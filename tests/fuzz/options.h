@@ -23,6 +23,7 @@ struct FuzzOptions {
     bool refused = false;  ///< whether refusals of programs that seem legal are findings
     std::string only_id;   ///< of reductions: refusals for other reasons are of no interest
     double slow = 0;       ///< whether a compilation of so many seconds is one; 0: it is not
+    bool print = false;    ///< show the programs, and do nothing else
     double seconds = 0;    ///< stop after so many; 0: never
 };
 

@@ -5,6 +5,7 @@
 #include <ctime>
 #include <fstream>
 
+#include "random/arguments.h"
 #include "support/render.h"
 #include "support_lib/device.h"
 #include "support_lib/host.h"
@@ -30,6 +31,7 @@ std::vector<std::map<std::string, std::int64_t>> legal_sizes(const ir::Pipeline&
 std::string describe(const reference::Arguments& arguments) {
     std::string text;
     for (const auto& [name, value] : arguments.sizes) text += fmt::format(" {}={}", name, value);
+    for (const auto& [name, value] : arguments.params) text += fmt::format(" {}={}", name, to_text(value));
     return text;
 }
 
@@ -38,7 +40,9 @@ void interpret(Subject& subject, const std::vector<int>& largest) {
     std::mt19937_64 rng(subject.text.size());
     Fill fill = Fill::Smooth;
     for (const auto& sizes : legal_sizes(pipeline, largest, rng)) {
-        reference::Arguments arguments = random_arguments(pipeline, sizes, fill, rng);
+        const std::optional<reference::Arguments> legal = legal_arguments(pipeline, sizes, fill, rng);
+        if (!legal) continue;
+        const reference::Arguments& arguments = *legal;
         try {
             subject.runs.push_back({arguments, reference::run(pipeline, arguments)});
         } catch (const reference::Error& error) {

@@ -71,7 +71,8 @@ Image make_image(const pipe_buffer_info& info, const std::vector<std::int64_t>& 
     Image image{&info, extents, strides_of(info, extents, layout), nullptr};
     std::int64_t last = 0;
     for (std::size_t d = 0; d < extents.size(); ++d) last += (extents[d] - 1) * image.strides[d];
-    image.memory = std::make_unique<Guarded>((static_cast<std::size_t>(last) + 1) * image.element_bytes());
+    image.memory =
+        std::make_unique<Guarded>((static_cast<std::size_t>(last) + 1) * image.element_bytes(), image.element_bytes());
     return image;
 }
 
@@ -133,7 +134,8 @@ std::map<std::string, Array> run_library(const pipe_info& info, const reference:
                         image.element_bytes());
         });
         put(image);
-        inputs_before.push_back(image.memory->everything());
+        const auto everything = image.memory->everything();
+        inputs_before.emplace_back(everything.begin(), everything.end());
     }
     const std::size_t input_count = images.size();
 
@@ -163,7 +165,7 @@ std::map<std::string, Array> run_library(const pipe_info& info, const reference:
         Image& image = images[i];
         memory.fetch(image.memory->data(), image.placed, image.memory->bytes());
         if (i < input_count) {
-            if (image.memory->everything() != inputs_before[i]) {
+            if (!std::ranges::equal(image.memory->everything(), inputs_before[i])) {
                 throw std::runtime_error(fmt::format("launch changed input `{}`", image.info->name));
             }
             continue;
@@ -174,7 +176,7 @@ std::map<std::string, Array> run_library(const pipe_info& info, const reference:
             std::memcpy(array.data.data() + linear * image.element_bytes(), element, image.element_bytes());
             std::fill_n(element, image.element_bytes(), kGuard);  // what remains must be as it was
         });
-        const auto& all = image.memory->everything();
+        const auto all = image.memory->everything();
         if (!std::all_of(all.begin(), all.end(), [](std::byte b) { return b == kGuard; })) {
             throw std::runtime_error(
                 fmt::format("launch wrote between or around the elements of `{}`", image.info->name));

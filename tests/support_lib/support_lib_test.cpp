@@ -8,6 +8,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
+#include "support_lib/guarded.h"
 #include "support_lib/host.h"
 
 namespace pipec::testing {
@@ -45,6 +46,20 @@ TEST(SupportLib, RandomValuesCoverTheirTypes) {
         infinite = infinite || std::isinf(floats.get(i).f);
     }
     EXPECT_TRUE(nan && infinite);
+}
+
+TEST(SupportLibDeathTest, GuardsEndWhatTouchesThem) {
+    Guarded first(100, 4), second(100, 4);
+    // One of them begins at a guard, the other one ends there.
+    Guarded& begins = first.data() == first.everything().data() ? first : second;
+    Guarded& ends = &begins == &first ? second : first;
+    volatile std::byte* const after = ends.data() + ends.bytes();
+    volatile std::byte* const before = begins.data() - 1;
+    EXPECT_DEATH(static_cast<void>(*after), "");
+    EXPECT_DEATH(static_cast<void>(*before), "");
+    EXPECT_TRUE(begins.intact());
+    begins.data()[begins.bytes()] = std::byte{1};
+    EXPECT_FALSE(begins.intact());
 }
 
 /// Two pipelines that differ in one function: the harness must tell them apart.

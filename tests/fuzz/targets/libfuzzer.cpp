@@ -1,0 +1,29 @@
+// The entry of libFuzzer for one target, PIPEC_FUZZ_TARGET, and the coverage that it steers by: g++ calls
+// __sanitizer_cov_trace_pc in every basic block, which libFuzzer leaves to others; its "extra counters" take what is
+// counted here.
+#include <cstddef>
+#include <cstdint>
+
+#include "fuzz/targets/targets.h"
+
+namespace {
+constexpr std::size_t kCounters = std::size_t{1} << 16;
+__attribute__((section("__libfuzzer_extra_counters"))) std::uint8_t counters[kCounters];
+}  // namespace
+
+extern "C" {
+
+__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_pc() {
+    const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
+    std::uint8_t& counter = counters[(pc ^ pc >> 16) % kCounters];
+    counter = static_cast<std::uint8_t>(counter + (counter < 255 ? 1 : 0));
+}
+// Comparisons of floats, which libFuzzer does not learn from.
+__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_cmpf(float, float) {}
+__attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_cmpd(double, double) {}
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    pipec::fuzz::PIPEC_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
+    return 0;
+}
+}

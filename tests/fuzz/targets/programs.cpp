@@ -1,0 +1,50 @@
+// Programs: the parser, and everything up to the analysis.
+#include <stdexcept>
+
+#include "codegen/host.h"
+#include "driver/compile.h"
+#include "fuzz/targets/targets.h"
+#include "ir/print.h"
+#include "support/big_stack.h"
+#include "support/render.h"
+
+namespace pipec::fuzz {
+
+namespace {
+
+/// As much as the driver has.
+constexpr std::size_t kStackBytes = std::size_t{256} << 20;
+constexpr unsigned long kOperations = 20'000;
+
+void compile(std::string_view input, driver::Phase last) {
+    SourceManager sources;
+    Diagnostics diags;
+    driver::CompileOptions options;
+    options.last = last;
+    options.analysis.max_operations = kOperations;
+    const driver::Compilation result =
+        driver::compile(sources, sources.add("input.pipe", std::string(input)), options, diags);
+    render_text(diags, sources);
+    render_json(diags, sources);
+    if (last != driver::Phase::Analyze || diags.has_errors()) return;
+    if (result.models.size() != result.pipelines.size()) throw std::logic_error("neither refused nor accepted");
+    std::vector<codegen::Unit> units;
+    for (std::size_t i = 0; i < result.pipelines.size(); ++i) {
+        units.push_back({&result.pipelines[i], &result.models[i]});
+        poly::to_string(result.pipelines[i], result.models[i]);
+    }
+    codegen::header("input.pipe", "input", units);
+    codegen::host_source("input.pipe", "input.h", units, sources);
+}
+
+}  // namespace
+
+void parser(std::string_view input) {
+    run_on_big_stack(kStackBytes, [&] { compile(input, driver::Phase::Parse); });
+}
+
+void frontend(std::string_view input) {
+    run_on_big_stack(kStackBytes, [&] { compile(input, driver::Phase::Analyze); });
+}
+
+}  // namespace pipec::fuzz

@@ -12,9 +12,11 @@
 #include "driver/diagnostics.h"
 #include "driver/narrow_types.h"
 #include "driver/schedule.h"
+#include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/inline.h"
 #include "ir/build.h"
+#include "ir/visit.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
 
@@ -28,6 +30,10 @@ using fusion::Strategy;
 constexpr double kLineBytes = 128;
 /// Arrays up to about this size stay in the first cache, and any order will do.
 constexpr double kCachedBytes = 32 * 1024;
+/// Fewer threads than this leave most of a GPU idle: a warp for each of 16 multiprocessors.
+constexpr std::int64_t kBusyThreads = 512;
+/// Terms of a reduction that take a thread longer than a launch does.
+constexpr double kLongReduction = 4096;
 /// Constant innermost dimensions of the `stage` strategy that belong to one thread (codegen/stage_kernel.cpp).
 constexpr std::int64_t kInnerPoints = 4;
 
@@ -37,6 +43,7 @@ public:
     PerformanceCheck(const fusion::Inlined& program, const fusion::Schedule& schedule,
                      const std::vector<std::int64_t>& sizes, Diagnostics& diags)
         : program_(program),
+          sizes_(sizes),
           diags_(diags),
           dependences_(poly::find_dependences(program.pipeline, program.model)),
           facts_(fusion::stage_facts(program.pipeline, program.model, dependences_, sizes)),
@@ -61,6 +68,7 @@ public:
         warn_of_fusion();
         warn_of_coalescing();
         warn_of_types();
+        warn_of_serial_reductions();
         diags_.sort_from(first);
     }
 
@@ -89,8 +97,10 @@ private:
     [[nodiscard]] int lane_dimension(int stage) const;
     [[nodiscard]] std::optional<double> step_of_lanes(const poly::Dependence& read) const;
     void warn_of_types();
+    void warn_of_serial_reductions();
 
     const fusion::Inlined& program_;
+    const std::vector<std::int64_t>& sizes_;
     Diagnostics& diags_;
     std::vector<poly::Dependence> dependences_;
     std::vector<fusion::StageFacts> facts_;
@@ -214,6 +224,41 @@ void PerformanceCheck::warn_of_types() {
         if (kept.output >= 0 || !narrow || !reported.insert(d.source.index).second) continue;
         diags_.report(diag::PerfType, kept.range, std::string(ir::name(kept.type)), kept.name,
                       std::string(ir::name(*narrow)), ir::bits(kept.type) / ir::bits(*narrow));
+    }
+}
+
+// ------------------------------------------------------------------------------------------------- serial reductions
+
+/// A thread computes a reduction from its first term to its last, so a stage of few points keeps few threads busy.
+void PerformanceCheck::warn_of_serial_reductions() {
+    for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
+        const ir::Stage& reader = program_.pipeline.stages[s];
+        const auto* pure = std::get_if<ir::Pure>(&reader.definition);
+        const std::int64_t points = facts_.at(s).points;
+        if (pure == nullptr || points >= kBusyThreads) continue;
+        bool found = false;
+        SourceRange place;
+        double most = kLongReduction;
+        ir::for_each_node(pure->value, [&](const ir::Expr& e) {
+            const auto* reduce = ir::as<ir::Reduce>(e);
+            if (reduce == nullptr) return;
+            double terms = 1;
+            for (const ir::Range& range : reduce->ranges) {
+                const auto lo = fusion::evaluate(range.lo, sizes_), hi = fusion::evaluate(range.hi, sizes_);
+                terms *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
+            }
+            if (terms < most) return;
+            most = terms;
+            found = true;
+            place = e->range;
+        });
+        if (!found) continue;
+        diags_
+            .report(diag::PerfSerial, place.valid() ? place : reader.range, reader.name, points, points == 1 ? "" : "s",
+                    most)
+            .note(
+                "threads share out points, not the terms of a reduction; they do share out the loop of an "
+                "`accumulate`");
     }
 }
 

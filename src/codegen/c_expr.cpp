@@ -22,8 +22,6 @@ using ir::UnaryOp;
 
 namespace {
 
-constexpr poly::IntRange kSizeRange{-kIndexLimit + 1, kIndexLimit - 1};
-
 /// A sum or product of more terms than this is written in several statements.
 constexpr std::size_t kTermsPerStatement = 16;
 
@@ -209,6 +207,13 @@ Text ExpressionWriter::helper(std::string_view name, const std::vector<Text>& ar
     return call_text(helpers_.use(name), args);
 }
 
+/// wrap_add and its like, or exact_add where overflow is detected.
+Text ExpressionWriter::wrapping(std::string_view operation, std::vector<Text> args) {
+    if (detected_.empty()) return helper(fmt::format("wrap_{}", operation), args);
+    args.push_back({detected_});
+    return helper(fmt::format("exact_{}", operation), args);
+}
+
 /// Types below int promote to it: back to the type.
 Text ExpressionWriter::narrowed(Type type, Text text) {
     if (ir::is_int(type) && ir::bits(type) < 32) return call_text(value_type(type), {std::move(text)});
@@ -229,7 +234,7 @@ Text ExpressionWriter::unary(const ir::Expr& e, const ir::Unary& n) {
     if (n.op == UnaryOp::Not) return prefix("!", a);
     if (n.op == UnaryOp::BitNot) return narrowed(e->type, prefix("~", a));
     if (ir::is_float(e->type) || fits(e)) return narrowed(e->type, prefix("-", a));
-    return helper("wrap_neg", {a});
+    return wrapping("neg", {a});
 }
 
 /// Operators but And and Or on texts; `fits`: the result is known not to wrap.
@@ -246,8 +251,9 @@ Text ExpressionWriter::arithmetic(BinaryOp op, Type type, const Text& a, const T
     if (type == Type::Float16) return helper("round_half", {plain});
     if (ir::is_float(type)) return plain;
     const bool can_wrap = op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul;
-    if (fits || !can_wrap || type == Type::UInt32 || type == Type::UInt64) return narrowed(type, plain);
-    return helper(op == BinaryOp::Add ? "wrap_add" : op == BinaryOp::Sub ? "wrap_sub" : "wrap_mul", {a, b});
+    const bool wraps_by_itself = type == Type::UInt32 || type == Type::UInt64;
+    if (fits || !can_wrap || (wraps_by_itself && detected_.empty())) return narrowed(type, plain);
+    return wrapping(op == BinaryOp::Add ? "add" : op == BinaryOp::Sub ? "sub" : "mul", {a, b});
 }
 
 Text ExpressionWriter::binary(const ir::Expr& e, const ir::Binary& n) {
@@ -320,6 +326,7 @@ Text ExpressionWriter::divide(const ir::Expr& e, const ir::Binary& n) {
     }
     if (ranges_.integer(n.a).lo >= 0 && ranges_.integer(n.b).lo > 0)
         return arithmetic(n.op, e->type, a, value(n.b), true);
+    if (is_div && !detected_.empty()) return wrapping("div", {a, value(n.b)});
     return helper(is_div ? "floor_div" : "floor_mod", {a, value(n.b)});
 }
 
@@ -329,9 +336,10 @@ Text ExpressionWriter::shift(const ir::Expr& e, const ir::Binary& n) {
     const poly::IntRange count = ranges_.integer(n.b);
     const bool in_width = count.lo >= 0 && count.hi < ir::bits(e->type);
     // Shifting a signed number to the left is shifting its bits.
-    if (in_width && (!left || (ir::is_unsigned_int(e->type) && ir::bits(e->type) >= 32))) {
+    if (in_width && (!left || (ir::is_unsigned_int(e->type) && ir::bits(e->type) >= 32 && detected_.empty()))) {
         return arithmetic(n.op, e->type, a, value(n.b), true);
     }
+    if (left && !detected_.empty()) return wrapping("shift_left", {a, value(n.b)});
     return helper(left ? "shift_left" : "shift_right", {a, value(n.b)});
 }
 
@@ -368,7 +376,7 @@ Text ExpressionWriter::call(const ir::Expr& e, const ir::Call& n) {
     std::vector<Text> args;
     for (const ir::Expr& arg : n.args) args.push_back(value(arg));
     const Type type = n.args.front()->type;
-    if (!ir::is_float(type)) return helper("wrap_abs", args);
+    if (!ir::is_float(type)) return wrapping("abs", args);
     Text result;
     if (n.fn == Builtin::Rsqrt) {
         const char* one = e->type == Type::Float64 ? "1.0" : "1.0f";

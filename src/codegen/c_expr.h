@@ -27,6 +27,7 @@ namespace pipec::codegen {
 /// Sizes, extents and both ends of every domain are less than this in magnitude; wrappers check it before any code
 /// runs.
 inline constexpr std::int64_t kIndexLimit = std::int64_t{1} << 30;
+inline constexpr poly::IntRange kSizeRange{-kIndexLimit + 1, kIndexLimit - 1};
 
 /// How the leaves of an expression are written. Sizes and parameters are primary expressions of the leaf's value type;
 /// `read` gives the element in memory (of its storage type).
@@ -53,6 +54,9 @@ public:
     void define(ir::VarId var, const ir::Expr& e, std::string_view wanted, std::optional<std::int64_t> index = {});
     /// Forgets the names of all nodes that evaluate one for which `changed` is true.
     void forget(const std::function<bool(const ir::Expr&)>& changed);
+
+    /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
+    void detect_overflow(std::string exact) { detected_ = std::move(exact); }
 
     /// Writes the statements that `e` needs and returns the expression, of value_type(e->type).
     Text value(const ir::Expr& e);
@@ -103,6 +107,7 @@ private:
 
     Text arithmetic(ir::BinaryOp op, ir::Type type, const Text& a, const Text& b, bool fits);
     Text helper(std::string_view name, const std::vector<Text>& args);
+    Text wrapping(std::string_view operation, std::vector<Text> args);
     Text narrowed(ir::Type type, Text text);
     bool fits(const ir::Expr& e);
     bool all_fit(const ir::Expr& e);
@@ -125,7 +130,8 @@ private:
     Helpers& helpers_;
     Writer* out_;
     poly::ValueRanges ranges_;
-    bool exact_ = false;  ///< in the definition of an index variable, where no integer wraps
+    bool exact_ = false;    ///< in the definition of an index variable, where no integer wraps
+    std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;
     /// Names of shared nodes, by the block that they stand in.

@@ -115,6 +115,80 @@ constexpr T shift_right(T a, T count) {
     return static_cast<T>(a >> (static_cast<std::make_unsigned_t<T>>(count) % (sizeof(T) * 8)));
 }
 )"},
+    {"exact_add",
+     {"wrap_add"},
+     R"(// a + b; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_add(T a, T b, bool& exact) {
+    const T sum = wrap_add(a, b);
+    if ((b > 0) != (sum > a)) exact = false;
+    return sum;
+}
+)"},
+    {"exact_sub",
+     {"wrap_sub"},
+     R"(// a - b; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_sub(T a, T b, bool& exact) {
+    const T difference = wrap_sub(a, b);
+    if ((b > 0) != (difference < a)) exact = false;
+    return difference;
+}
+)"},
+    {"exact_neg",
+     {"wrap_neg"},
+     R"(// -a; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_neg(T a, bool& exact) {
+    const T negative = wrap_neg(a);
+    if (a != 0 && (std::is_unsigned_v<T> || negative == a)) exact = false;
+    return negative;
+}
+)"},
+    {"exact_mul",
+     {"wrap_mul", "exact_neg"},
+     R"(// a * b; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_mul(T a, T b, bool& exact) {
+    if constexpr (std::is_signed_v<T>) {
+        if (a == -1) return exact_neg(b, exact);  // the least number / -1 traps
+    }
+    const T product = wrap_mul(a, b);
+    if (a != 0 && product / a != b) exact = false;
+    return product;
+}
+)"},
+    {"exact_abs",
+     {"wrap_abs"},
+     R"(// |a|; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_abs(T a, bool& exact) {
+    const T magnitude = wrap_abs(a);
+    if (magnitude < 0) exact = false;
+    return magnitude;
+}
+)"},
+    {"exact_div",
+     {"floor_div", "exact_neg"},
+     R"(// Floor division; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_div(T a, T b, bool& exact) {
+    if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return exact_neg(a, exact);
+    }
+    return floor_div(a, b);
+}
+)"},
+    {"exact_shift_left",
+     {"shift_left", "shift_right"},
+     R"(// a << count; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_shift_left(T a, T count, bool& exact) {
+    const T shifted = shift_left(a, count);
+    if (shift_right(shifted, count) != a) exact = false;
+    return shifted;
+}
+)"},
     {"min_number",
      {},
      R"(// The smaller one; of a number and a NaN the number.

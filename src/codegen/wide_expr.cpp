@@ -84,6 +84,24 @@ Text wide_text(const ir::Expr& e, const WideLeaf& leaf, Helpers& helpers) {
     throw std::logic_error("a bound that is not over sizes");
 }
 
+bool is_wide(const ir::Expr& e) {
+    bool result = true;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        result = result &&
+                 std::visit(ir::overloaded{
+                                [](const ir::IntConstant&) { return true; },
+                                [](const ir::Variable&) { return true; },
+                                [](const ir::SizeRef&) { return true; },
+                                [](const ir::Unary& n) { return n.op != ir::UnaryOp::BitNot; },
+                                [](const ir::Binary& n) { return n.op < BinaryOp::BitAnd || n.op > BinaryOp::Shr; },
+                                [](const ir::Select&) { return true; },
+                                [](const auto&) { return false; },
+                            },
+                            node->value);
+    });
+    return result;
+}
+
 bool is_quasi_affine(const ir::Expr& e, const std::function<bool(ir::VarId)>& is_index_variable) {
     if (const auto* n = ir::as<ir::Variable>(e)) return is_index_variable(n->id);
     if (ir::as<ir::SizeRef>(e) != nullptr || ir::as_int(e)) return true;

@@ -6,10 +6,12 @@
 
 #include "codegen/c_expr.h"
 #include "codegen/c_types.h"
+#include "codegen/exact_expr.h"
 #include "codegen/wide_expr.h"
 #include "codegen/wrapper.h"
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/widen.h"
 
 namespace pipec::codegen {
 
@@ -42,6 +44,9 @@ private:
         };
         return wide_text(e, leaf, helpers_).text;
     }
+    std::string integer(const ir::Expr& e, const std::string& failure);
+    /// `report.fail(...)` for an extent that cannot be computed.
+    std::string extent_failure(std::size_t buffer, std::size_t dim);
     void declare_sizes(const std::set<int>& sizes, std::string_view type);
     std::string size_fact(int size);
     std::string size_facts(const std::set<int>& sizes);
@@ -57,7 +62,42 @@ private:
     const CodeNames& names_;
     const Regions& regions_;
     Helpers& helpers_;
+    Names locals_;  ///< of the function that is being written
 };
+
+/// An integer over sizes as an expression of type int64_t. Where it may leave 64 bits it is computed before, and
+/// `failure` returned; then it is also far enough within them for what solving for a size does with it.
+std::string PlanWriter::integer(const ir::Expr& e, const std::string& failure) {
+    const ir::Expr value = ir::widened(e);
+    const ir::Expr from_extent = ir::binary(ir::BinaryOp::Sub, ir::int_constant(ir::Type::Int64, kIndexLimit), value);
+    const bool may_leave = may_overflow(pipeline_, from_extent);
+    if (!may_leave && is_wide(e)) return wide(e);
+    Uses uses;
+    uses.add(value);
+    Naming naming;
+    naming.size = [&](int size) { return names_.sizes[static_cast<std::size_t>(size)]; };
+    ExpressionWriter writer(pipeline_, uses, naming, locals_, helpers_, out_);
+    const std::string exact = may_leave ? locals_.add("exact") : "";
+    if (may_leave) {
+        out_.line("bool {} = true;", exact);
+        writer.detect_overflow(exact);
+    }
+    const Text text = writer.value(value);
+    const std::string name = locals_.add("value");
+    out_.line("const int64_t {} = {};", name, text.text);
+    if (may_leave) {
+        out_.line("if (!{0} || {1} < -(INT64_C(1) << 62) || {1} > (INT64_C(1) << 62)) return {2};", exact, name,
+                  failure);
+    }
+    return name;
+}
+
+std::string PlanWriter::extent_failure(std::size_t buffer, std::size_t dim) {
+    const ir::Expr& extent = buffer_at(pipeline_, buffer).extents[dim];
+    const std::string sentence = fmt::format("`{}`: a number in extent {}, {}, does not fit 64 bits",
+                                             buffer_at(pipeline_, buffer).name, dim, ir::to_string(pipeline_, extent));
+    return fmt::format("report.fail(PIPE_ERROR_EXTENT, {}, {}, {})", buffer, dim, c_string(sentence));
+}
 
 std::string PlanWriter::size_fact(int size) {
     const auto index = static_cast<std::size_t>(size);
@@ -105,15 +145,18 @@ void PlanWriter::settle_size(const poly::SizeSolution& solution) {
         check(fmt::format("take_size(report, args.{}, {}, {}, plan.{})", names_.fields.sizes[size], text, size, name));
     } else {
         const std::size_t number = buffer_number(pipeline_, solution);
+        const std::string rest =
+            solution.rest ? integer(solution.rest, extent_failure(number, static_cast<std::size_t>(solution.dim)))
+                          : "0";
         check(fmt::format("solve_size(report, buffers, {}, {}, plan.{}, {}, {}, {}, {}, {}, plan.{})", number,
-                          solution.dim, names_.buffers[number], solution.divisor,
-                          solution.rest ? wide(solution.rest) : "0", text, size, size_facts(sizes_in(solution.rest)),
-                          name));
+                          solution.dim, names_.buffers[number], solution.divisor, rest, text, size,
+                          size_facts(sizes_in(solution.rest)), name));
     }
     out_.line("[[maybe_unused]] const int64_t {0} = plan.{0};", name);
 }
 
 void PlanWriter::resolve_shapes() {
+    locals_ = names_.taken;
     out_.add("// Sizes, extents and strides.");
     out_.open(fmt::format(
         "[[maybe_unused]] pipe_status resolve_shapes(const {}_args& args, Report& report, Plan& plan)", names_.prefix));
@@ -126,7 +169,8 @@ void PlanWriter::resolve_shapes() {
     for (std::size_t i = 0; i < names_.buffers.size(); ++i) {
         const ir::Buffer& buffer = buffer_at(pipeline_, i);
         for (std::size_t d = 0; d < buffer.rank(); ++d) {
-            check(fmt::format("settle_extent(report, buffers, {}, {}, {}, {}, plan.{})", i, d, wide(buffer.extents[d]),
+            const std::string extent = integer(buffer.extents[d], extent_failure(i, d));
+            check(fmt::format("settle_extent(report, buffers, {}, {}, {}, {}, plan.{})", i, d, extent,
                               size_facts(sizes_in(buffer.extents[d])), names_.buffers[i]));
         }
     }
@@ -162,8 +206,9 @@ void PlanWriter::check_conditions() {
     check_parameters();
     for (std::size_t i = 0; i < unit_.model->checks.size(); ++i) {
         const ir::Expr& condition = unit_.model->checks[i];
+        const ExactExpr form = exact_expr(pipeline_, condition);
         Uses uses;
-        uses.add(condition);
+        uses.add(form.e);
         Names locals = names_.taken;
         Naming naming;
         naming.size = [&](int size) { return names_.sizes[static_cast<std::size_t>(size)]; };
@@ -179,7 +224,13 @@ void PlanWriter::check_conditions() {
         out_.open("");
         declare_sizes(uses.sizes(), "int32_t");
         ExpressionWriter writer(pipeline_, uses, naming, locals, helpers_, out_);
-        const Text text = writer.value(condition);
+        std::string exact;
+        if (form.may_overflow) {
+            exact = locals.add("exact");
+            out_.line("bool {} = true;", exact);
+            writer.detect_overflow(exact);
+        }
+        Text text = writer.value(form.e);
         std::vector<std::string> facts;
         for (const int size : uses.sizes()) facts.push_back(size_fact(size));
         for (const int param : uses.params()) {
@@ -189,13 +240,22 @@ void PlanWriter::check_conditions() {
                                         : ir::is_float(info.type)      ? 7
                                                                        : 15));
         }
-        out_.open(fmt::format("if ({})", prefix("!", text).text));
-        const std::string sentence =
-            fmt::format("the pipeline needs {}, which does not hold", ir::to_string(pipeline_, condition));
         const std::string list =
             facts.empty() ? "" : fmt::format(", std::initializer_list<Fact>{{{}}}", fmt::join(facts, ", "));
-        out_.line("return report.fail(PIPE_ERROR_WHERE, {}, -1, {}{});", i, c_string(sentence), list);
-        out_.close();
+        const auto refuse = [&](const std::string& when, std::string_view why) {
+            out_.open(fmt::format("if ({})", when));
+            const std::string sentence =
+                fmt::format("the pipeline needs {}, {}", ir::to_string(pipeline_, condition), why);
+            out_.line("return report.fail(PIPE_ERROR_WHERE, {}, -1, {}{});", i, c_string(sentence), list);
+            out_.close();
+        };
+        if (form.may_overflow) {
+            const std::string holds = locals.add("holds");
+            out_.line("const bool {} = {};", holds, text.text);
+            refuse("!" + exact, "in which a number does not fit 64 bits");
+            text = {holds};
+        }
+        refuse(prefix("!", text).text, "which does not hold");
         out_.close();
     }
     out_.line("return PIPE_OK;");
@@ -224,12 +284,17 @@ void PlanWriter::place_stages() {
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
         const ir::Stage& stage = pipeline_.stages[i];
         if (!is_checked(i)) continue;
+        out_.open("");
+        locals_ = names_.taken;
+        const std::string failure = fmt::format(
+            "report.fail(PIPE_ERROR_SIZE, -1, -1, {})",
+            c_string(fmt::format("the sizes are too large: the range of `{}` does not fit 64 bits", stage.name)));
         std::vector<std::string> box;
         for (const poly::Interval& interval : unit_.model->domains[i].box) {
-            box.push_back(fmt::format("{{{}, {}}}", wide(interval.lo), wide(interval.hi)));
+            const std::string lo = integer(interval.lo, failure), hi = integer(interval.hi, failure);
+            box.push_back(fmt::format("{{{}, {}}}", lo, hi));
         }
         const char* const name = box.empty() ? "nullptr" : "box";
-        out_.open("");
         if (!box.empty()) out_.line("const int64_t box[][2] = {{{}}};", fmt::join(box, ", "));
         if (regions_.of_stage[i] < 0) {
             check(fmt::format("check_box(report, {}, {}, {})", c_string(stage.name), box.size(), name));

@@ -226,12 +226,24 @@ std::vector<int> Elaborator::memory_order(const ast::Port& port) {
     return stated;
 }
 
+/// A reduction that is not written out.
+static bool has_loop(const ir::Expr& e) {
+    bool result = false;
+    ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Reduce>(node) != nullptr; });
+    return result;
+}
+
 void Elaborator::where(const ast::Pipeline& source) {
     for (const ast::Expr& e : source.where) {
         const ir::Expr cond = condition(e, Env{body_});
         if (!cond) continue;
         if (contents_.of(cond).reads) {
             report(diag::NotOverSizes, e->range, "a `where` condition");
+            continue;
+        }
+        if (has_loop(cond)) {
+            report(diag::BoundOperator, e->range, "a `where` condition", "a reduction that is a loop")
+                .note("one of up to 64 constant points is written out");
             continue;
         }
         if (ir::as_int(cond) == 0) {

@@ -5,6 +5,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "ir/widen.h"
 
 namespace pipec::poly {
 
@@ -118,7 +119,7 @@ Translated<isl::set> AffineTranslator::condition(const ir::Expr& e, bool truth_v
 }
 
 isl::set AffineTranslator::launch_condition(const ir::Expr& condition) {
-    isl::set set = truth(condition).holds;
+    isl::set set = truth(ir::widened(condition)).holds;
     std::vector<Name> others = names_in(set);
     std::erase_if(others, [&](Name n) {
         return n.kind != Name::Kind::Opaque || ir::as<ir::ParamRef>(opaque(n.index)) != nullptr;

@@ -91,6 +91,7 @@ isl::set as_tuple(const IslContext& isl, const isl::set& set, const std::vector<
 /// Thrown where a number of an answer is too large to be written down; isl's own are of any size.
 struct NumberTooLarge : isl::exception {
     NumberTooLarge() : isl::exception("a number in it does not fit 64 bits") {}
+    using isl::exception::exception;
 };
 
 /// The numerator. Throws NumberTooLarge where it is beyond 2^62, so that sums of two do not overflow.

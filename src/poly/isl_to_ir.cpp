@@ -29,6 +29,12 @@ long number(isl_val* value) {
     return to_long(isl::manage(value));
 }
 
+/// A constant of an expression. Expressions are Int32: one that is cut to it would be another number.
+Expr integer(long value) {
+    if (value < INT32_MIN || value > INT32_MAX) throw NumberTooLarge("a number in it does not fit 32 bits");
+    return ir::int_constant(Type::Int32, value);
+}
+
 Linear linear(const isl::aff& aff) {
     const isl::val denominator = isl::manage(isl_aff_get_denominator_val(aff.get()));
     const auto scaled = [&](isl_val* v) { return number(isl_val_mul(v, denominator.copy())); };
@@ -109,10 +115,6 @@ public:
     [[nodiscard]] long constant() const { return constant_; }
 
 private:
-    static Expr integer(long value) {
-        if (value < INT32_MIN || value > INT32_MAX) throw NumberTooLarge();
-        return ir::int_constant(Type::Int32, value);
-    }
     static bool is_positive(const std::pair<long, Expr>& term) { return term.first > 0; }
 
     std::vector<std::pair<long, Expr>> terms_;
@@ -162,7 +164,7 @@ private:
     /// floor((floor(a / m) + b) / n) = floor((a + m b) / (m n)) for integers a and b.
     [[nodiscard]] Linear flattened(Linear div) const {
         for (std::size_t j = 0; j < divs_.size(); ++j) {
-            if (div.divs[j] != 1 || divs_[j].denominator > (1L << 31) / div.denominator) continue;
+            if (div.divs[j] != 1 || divs_[j].denominator > INT32_MAX / div.denominator) continue;
             div.divs[j] = 0;
             const Linear& inner = divs_[j];
             const long m = inner.denominator;
@@ -176,7 +178,7 @@ private:
     }
 
     [[nodiscard]] Expr quotient(BinaryOp op, const Linear& div) const {
-        return ir::binary(op, sum(div).build(), ir::int_constant(Type::Int32, div.denominator));
+        return ir::binary(op, sum(div).build(), integer(div.denominator));
     }
 
     isl::aff aff_;
@@ -189,7 +191,7 @@ Expr to_expr(const isl::aff& aff) {
     const Linear l = reader.value();
     const Expr numerator = reader.sum(l).build();
     if (l.denominator == 1) return numerator;
-    return ir::binary(BinaryOp::Div, numerator, ir::int_constant(Type::Int32, l.denominator));
+    return ir::binary(BinaryOp::Div, numerator, integer(l.denominator));
 }
 
 /// aff >= 0 or aff = 0, with every term on the side where it is positive.

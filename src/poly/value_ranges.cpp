@@ -8,6 +8,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "ir/widen.h"
 
 namespace pipec::poly {
 
@@ -267,8 +268,8 @@ void ValueRanges::bind(ir::VarId var, ValueRange range) {
 
 void ValueRanges::bind_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi) {
     constexpr Wide kFirst = 1 - kIndexLimit, kLast = kIndexLimit - 1;
-    const Wide first = std::clamp(integer(lo).lo, kFirst, kLast);
-    bind(var, IntRange{first, std::clamp(integer(hi).hi - 1, first, kLast)});
+    const Wide first = std::clamp(integer(ir::widened(lo)).lo, kFirst, kLast);
+    bind(var, IntRange{first, std::clamp(integer(ir::widened(hi)).hi - 1, first, kLast)});
 }
 
 void ValueRanges::bind(ir::VarId var, const ir::Expr& value) {

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "ir/visit.h"
+#include "reference/exact.h"
 #include "reference/numeric.h"
 #include "support/big_stack.h"
 
@@ -73,6 +74,8 @@ public:
 
     std::map<std::string, Array> run();
     Value eval(const ir::Expr& e);
+    /// Of a condition of `where`, an extent or an explicit range.
+    std::int64_t eval_exactly(const ir::Expr& e) const;
 
 private:
     Value eval_node(const ir::Node& node);
@@ -125,7 +128,7 @@ Interpreter::Interpreter(const ir::Pipeline& pipeline, const Arguments& argument
         const Array& array = found->second;
         if (array.type != input.type) throw Error(fmt::format("input `{}` has another type", input.name));
         Point extents;
-        for (const ir::Expr& extent : input.extents) extents.push_back(eval_index(extent));
+        for (const ir::Expr& extent : input.extents) extents.push_back(eval_exactly(extent));
         if (array.extents != extents) {
             throw Error(fmt::format("input `{}` has extents [{}], not [{}]", input.name, fmt::join(array.extents, ", "),
                                     fmt::join(extents, ", ")));
@@ -136,7 +139,7 @@ Interpreter::Interpreter(const ir::Pipeline& pipeline, const Arguments& argument
         StageState& state = stages_.emplace_back();
         for (const ir::Dimension& dim : stage.dims) {
             auto& range = state.ranges.emplace_back();
-            if (dim.is_explicit()) range.emplace(eval_index(dim.lo), eval_index(dim.hi));
+            if (dim.is_explicit()) range.emplace(eval_exactly(dim.lo), eval_exactly(dim.hi));
         }
     }
 }
@@ -145,14 +148,15 @@ std::map<std::string, Array> Interpreter::run() {
     const char here = 0;
     stack_base_ = &here;
     for (std::size_t i = 0; i < pipeline_->where.size(); ++i) {
-        if (eval(pipeline_->where[i]).i == 0) throw Error(fmt::format("condition {} of `where` does not hold", i + 1));
+        if (eval_exactly(pipeline_->where[i]) == 0)
+            throw Error(fmt::format("condition {} of `where` does not hold", i + 1));
     }
     std::map<std::string, Array> results;
     for (const ir::Output& output : pipeline_->outputs) {
         Box box;
         for (const ir::Expr& extent : output.buffer.extents) {
             box.lo.push_back(0);
-            box.hi.push_back(eval_index(extent));
+            box.hi.push_back(eval_exactly(extent));
             if (box.hi.back() < 1) throw Error(fmt::format("output `{}` has an empty dimension", output.buffer.name));
         }
         Array array(output.buffer.type, box.hi);
@@ -170,6 +174,16 @@ Value Interpreter::eval(const ir::Expr& e) {
     Value value = eval_node(*e);
     if (value.type != e->type) throw std::logic_error("an expression's value has not the expression's type");
     return value;
+}
+
+std::int64_t Interpreter::eval_exactly(const ir::Expr& e) const {
+    const auto leaf = [&](const ir::Expr& n) {
+        if (const auto* size = ir::as<ir::SizeRef>(n)) {
+            return Value{ir::Type::Int64, sizes_.at(static_cast<std::size_t>(size->index)), 0};
+        }
+        return params_.at(static_cast<std::size_t>(std::get<ir::ParamRef>(n->value).index));
+    };
+    return evaluate_exactly(e, leaf).i;
 }
 
 Value Interpreter::eval_node(const ir::Node& node) {
@@ -316,7 +330,7 @@ void Interpreter::update(const ir::Stage& stage, StageState& state, const ir::Up
 }  // namespace
 
 std::int64_t evaluate_size_expr(const ir::Expr& e, const std::vector<std::int64_t>& sizes) {
-    return Interpreter(sizes).eval(e).i;
+    return Interpreter(sizes).eval_exactly(e);
 }
 
 std::map<std::string, Array> run(const ir::Pipeline& pipeline, const Arguments& arguments) {

@@ -47,7 +47,7 @@ struct Error : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Evaluates one expression over sizes alone.
+/// Evaluates a condition or an extent over sizes alone, in exact integers.
 std::int64_t evaluate_size_expr(const ir::Expr& e, const std::vector<std::int64_t>& sizes);
 
 /// Runs the pipeline. Returns each output by name.

@@ -70,6 +70,21 @@ TEST_F(Clients, ThreadsLaunchAtTheSameTime) {
                    "threads.cpp -o $D/client && $D/client");
 }
 
+/// `where` means exact integers in proofs, so it must in launches: a size for which 4 * R wraps below 100 reads far out
+/// of bounds.
+TEST_F(Clients, SizesNearTheLimitAreRefused) {
+    const GeneratedText text = generate("limits_of_sizes", R"(
+        pipeline limits(img: uint8[25], k: int64) -> out: uint8[1] where R >= 0, 4 * R < 100, k * k < 100 { out(x) = img(R) }
+    )");
+    directory_.write("limits_of_sizes.h", text.header);
+    directory_.write("limits.cpp", text.source);
+    expect_success(PIPEC_HOST_CC " -std=c99 -pedantic -Wall -Wextra -Werror -I$D -c " + kClients +
+                   "limits.c -o $D/c.o && " +
+                   PIPEC_HOST_CXX
+                   " -std=c++17 -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all "
+                   "$D/limits.cpp $D/c.o -o $D/client && $D/client");
+}
+
 /// The CUDA code, with calls in C99 and C++.
 class DeviceClients : public ::testing::Test {
 protected:

@@ -9,9 +9,11 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/widen.h"
 #include "oracle.h"
 #include "poly/isl_affine.h"
 #include "random_expr.h"
+#include "reference/exact.h"
 
 namespace pipec::poly {
 namespace {
@@ -188,6 +190,50 @@ void check(unsigned seed, Counts& counts) {
     } catch (const isl::exception_quota&) {
         ++counts.abandoned;  // too much for isl, which refuses the program then
     }
+}
+
+/// A condition of `where` in exact integers, by its widened form.
+void check_exact(unsigned seed, int& conditions) {
+    RandomExpr make(seed, {.floats = seed % 4 == 0, .constants = 75, .variables = 0, .sizes = 2});
+    IslContext isl(200'000);
+    ValueRanges ranges(make.pipeline, std::vector<IntRange>(2, IntRange{-kSizeLimit, kSizeLimit}));
+    AffineTranslator affine(isl, ranges, Integers::Exact);
+    const ir::Expr e = make.boolean(make.pick(1, 4));
+    const ir::Expr wide = ir::widened(e);
+    try {
+        const isl::set holds = affine.condition(wide).value, fails = affine.condition(wide, false).value;
+        for (int trial = 0; trial < 6; ++trial) {
+            Oracle oracle;
+            oracle.know_lets_of(wide);
+            for (int s = 0; s < 2; ++s) {
+                oracle.sizes.push_back(make.inside(Type::Int32, IntRange{1 - kSizeLimit, kSizeLimit - 1}));
+            }
+            for (const auto& param : make.pipeline.params) oracle.params.push_back(make.any(param.type));
+            const auto leaf = [&](const ir::Expr& n) { return oracle(n); };
+            bool expected = false;
+            try {
+                expected = reference::evaluate_exactly(e, leaf).i != 0;
+            } catch (const reference::Error&) {
+                continue;  // such a launch is refused
+            }
+            check_opaque_values(oracle, affine, ranges, names_in(holds));
+            Point point(isl, oracle, affine);
+            ++conditions;
+            const std::string what = "seed " + std::to_string(seed) + ": " + ir::to_string(make.pipeline, e);
+            ASSERT_EQ(point.is_in(holds), expected) << what;
+            ASSERT_EQ(point.is_in(fails), !expected) << what;
+        }
+    } catch (const isl::exception_quota&) {
+    }
+}
+
+TEST(AffineForms, OfConditionsInExactIntegers) {
+    int conditions = 0;
+    const int count = 500 * test::audit_factor();
+    for (int i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
+        check_exact(test::audit_seed() * 1'000'003u + static_cast<unsigned>(i), conditions);
+    }
+    EXPECT_GT(conditions, count);
 }
 
 TEST(AffineForms, AreTheValuesOfRandomExpressions) {

@@ -133,8 +133,13 @@ fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std
         const auto& [pipeline, model] = pipelines[i];
         automatic.options.sizes = sizes[i];
         fusion::Schedule& schedule = result[pipeline.name];
-        schedule = fusion::fuse(pipeline, model, automatic.cost, automatic.legal, automatic.options).schedule;
+        fusion::FusionResult found = fusion::fuse(pipeline, model, automatic.cost, automatic.legal, automatic.options);
+        schedule = std::move(found.schedule);
         schedule.origin = automatic.origin;
+        if (found.is_spent) {
+            schedule.origin += fmt::format("{}the best that the search found within its budget of {} steps",
+                                           schedule.origin.empty() ? "" : ", ", automatic.options.steps);
+        }
     }
     return result;
 }

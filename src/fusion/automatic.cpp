@@ -8,6 +8,7 @@
 #include "fusion/cost_paper.h"
 #include "fusion/cost_time.h"
 #include "fusion/inline.h"
+#include "fusion/search_budget.h"
 #include "fusion/variant.h"
 
 namespace pipec::fusion {
@@ -23,6 +24,8 @@ constexpr std::size_t kMostMoved = 300, kMostJoined = 60;
 /// Stages whose storage is changed, in one round, and rounds.
 constexpr std::size_t kMostMoves = 12;
 constexpr int kMostMoveRounds = 2;
+/// Percent of the budget that the first search with some storage may take, and that changing one stage's storage may.
+constexpr std::size_t kSearchPart = 35, kMovePart = 5;
 /// What changing a stage's storage must gain at least.
 constexpr double kLeastGain = 0.005;
 /// A stage inside of its reader that takes values of so many arrays may be better off in memory: its reader then reads
@@ -62,11 +65,25 @@ private:
     }
 
     /// The best grouping of a variant.
-    Plan searched(Variant& variant) { return found(variant, options_.search, {}); }
+    Plan searched(Variant& variant) {
+        SearchOptions search = options_.search;
+        search.most_work = budget_.part(kSearchPart);
+        return found(variant, search, {});
+    }
+
+    /// The best grouping near one that is known.
+    Plan near(Variant& variant, const std::vector<std::vector<int>>& start) {
+        SearchOptions search = options_.search;
+        search.most_groups = kMostMoved;
+        search.most_work = budget_.part(kMovePart);
+        return found(variant, search, start);
+    }
 
     Plan found(Variant& variant, const SearchOptions& search, const std::vector<std::vector<int>>& start) {
         const GroupCost cost = [&](const std::vector<int>& stages) { return variant.cost(stages); };
-        return joined({&variant, find_grouping(variant.graph(), cost, search, start)});
+        Plan plan{&variant, find_grouping(variant.graph(), cost, search, start)};
+        budget_.spend(plan.grouping.work);
+        return joined(std::move(plan));
     }
 
     /// The model that looks at more judges what was found, and what could be joined of it.
@@ -78,9 +95,12 @@ private:
         };
         SearchOptions search = options_.search;
         search.most_groups = kMostJoined;
+        search.most_work = budget_.part(kMovePart) / SearchBudget::kAllTiles;
         Grouping next = find_grouping(plan.variant->graph(), cost, search, plan.grouping.groups);
+        budget_.spend(next.work * SearchBudget::kAllTiles);
         next.exact = false;
         next.asked += plan.grouping.asked;
+        next.work += plan.grouping.work;
         next.passes += plan.grouping.passes;
         plan.grouping = std::move(next);
         return plan;
@@ -90,12 +110,11 @@ private:
     bool move_stages(Plan& best) {
         bool any = false;
         for (const std::string& stage : movable(best)) {
+            if (budget_.is_spent()) break;
             std::set<std::string> inside = best.variant->inside();
             if (inside.erase(stage) == 0) inside.insert(stage);
             Variant& other = variant(inside);
-            SearchOptions search = options_.search;
-            search.most_groups = kMostMoved;
-            Plan plan = found(other, search, around(best, other, stage));
+            Plan plan = near(other, around(best, other, stage));
             plan.grouping.asked += best.grouping.asked;
             if (plan.grouping.cost >= best.grouping.cost * (1 - kLeastGain)) continue;
             best = std::move(plan);
@@ -196,12 +215,15 @@ private:
             plan = again(plan);
         }
         result.grouping = plan.grouping;
+        result.is_spent = budget_.is_spent();
         return result;
     }
 
-    /// What was chosen may cost more now, or be impossible.
+    /// What was chosen may cost more now, or be impossible. Where another search would take too long, only the groups
+    /// that are impossible come apart.
     Plan again(const Plan& plan) {
-        Plan anew = searched(*plan.variant);
+        const bool from_scratch = budget_.has(kSearchPart);
+        Plan anew = from_scratch ? searched(*plan.variant) : near(*plan.variant, plan.grouping.groups);
         double cost = 0;
         for (const std::vector<int>& stages : plan.grouping.groups) {
             const auto one = plan.variant->cost(stages);
@@ -218,6 +240,7 @@ private:
     const poly::Model& model_;
     const CostModel& cost_;
     const FusionOptions& options_;
+    SearchBudget budget_{options_.steps};
     poly::Dependences dependences_;
     std::map<std::set<std::string>, std::unique_ptr<Variant>> variants_;
 };
@@ -275,7 +298,9 @@ FusionOptions time_fusion_options(const Gpu& gpu) {
     FusionOptions options;
     options.strategies = {Strategy::RegisterTile, Strategy::Stage, Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid};
     options.chooses_storage = true;
+    options.steps = SearchBudget::kSteps;
     options.search.most_groups = 1500;
+    options.search.most_joined = 150;
     options.search.most_states = 100;
     options.refined = time_cost_model(gpu, Effort::All);
     return options;

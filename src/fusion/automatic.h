@@ -10,6 +10,7 @@
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
 #include "fusion/search.h"
+#include "fusion/search_budget.h"
 #include "ir/pipeline.h"
 #include "poly/dependences.h"
 #include "poly/model.h"
@@ -40,13 +41,15 @@ struct FusionOptions {
     /// of groups. Without it cheap stages are, and accumulates run by themselves.
     bool chooses_storage = false;
     SearchOptions search{.impossible_stays_so = true};
+    std::size_t steps = SearchBudget::kPaperSteps;  ///< that all searches may take together
     /// Judges the groups that the search has found once more, where the model that it asked looks at less.
     CostModel refined;
 };
 
 struct FusionResult {
     Schedule schedule;
-    Grouping grouping;  ///< of the pipeline that inlining left
+    Grouping grouping;      ///< of the pipeline that inlining left
+    bool is_spent = false;  ///< the budget of the search: more of it could have found a better schedule
 };
 
 /// Computes some stages inside of their readers, and groups the others. Stages that can be grouped with no other run by

@@ -72,10 +72,31 @@ struct Candidate {
     double cost = 0;
 };
 
+/// Asks for the cost of each group once, and counts.
+class Costs {
+public:
+    explicit Costs(const GroupCost& cost) : cost_(cost) {}
+    std::optional<double> of(const std::vector<int>& stages) {
+        const auto [place, is_new] = known_.try_emplace(stages);
+        if (is_new) {
+            place->second = cost_(stages);
+            work_ += stages.size();
+        }
+        return place->second;
+    }
+    [[nodiscard]] std::size_t asked() const { return known_.size(); }
+    [[nodiscard]] std::size_t work() const { return work_; }
+
+private:
+    const GroupCost& cost_;
+    std::map<std::vector<int>, std::optional<double>> known_;
+    std::size_t work_ = 0;
+};
+
 class Pass {
 public:
-    Pass(const Nodes& nodes, const GroupCost& cost, const SearchOptions& options)
-        : nodes_(nodes), cost_(cost), options_(options), starting_at_(nodes.stages.size()) {}
+    Pass(const Nodes& nodes, Costs& costs, const SearchOptions& options)
+        : nodes_(nodes), costs_(costs), options_(options), starting_at_(nodes.stages.size()) {}
 
     Grouping run() {
         find_candidates();
@@ -104,7 +125,7 @@ private:
         for (std::size_t size = 1; size <= n; ++size) {
             for (std::size_t k = 0; k < by_size[size].size(); ++k) {
                 const Set group = by_size[size][k];
-                if (size > 1 && ++tried > options_.most_groups) {
+                if (size > 1 && (++tried > options_.most_groups || costs_.work() >= options_.most_work)) {
                     result_.exact = false;
                     return;
                 }
@@ -137,7 +158,7 @@ private:
     }
 
     bool add_candidate(const Set& group) {
-        const std::optional<double> cost = cost_(nodes_.stages_of(group));
+        const std::optional<double> cost = costs_.of(nodes_.stages_of(group));
         if (!cost) {
             if (group.count() == 1) throw std::logic_error("a stage by itself has no cost");
             return false;
@@ -197,22 +218,30 @@ private:
     }
 
     const Nodes& nodes_;
-    const GroupCost& cost_;
+    Costs& costs_;
     const SearchOptions& options_;
     std::vector<std::vector<Candidate>> starting_at_;  ///< by the first node
     Grouping result_;
 };
 
-/// One pass over nodes that are groups.
-Grouping search_pieces(const StageGraph& graph, const std::vector<std::vector<int>>& groups, const GroupCost& cost,
+/// One pass over nodes that are groups. It takes at most half of the work that is left, so that others can join what it
+/// finds; pieces share that by their nodes.
+Grouping search_pieces(const StageGraph& graph, const std::vector<std::vector<int>>& groups, Costs& costs,
                        const SearchOptions& options) {
     Grouping result;
     result.exact = groups.size() <= kMostNodes;
+    const std::size_t left = options.most_work - std::min(options.most_work, costs.work());
+    const std::size_t end = left < SIZE_MAX ? costs.work() + (left + 1) / 2 : SIZE_MAX;
     for (std::size_t begin = 0; begin < groups.size(); begin += kMostNodes) {
+        const std::size_t count = std::min(kMostNodes, groups.size() - begin);
         const auto first = groups.begin() + static_cast<std::ptrdiff_t>(begin);
-        const auto last = first + static_cast<std::ptrdiff_t>(std::min(kMostNodes, groups.size() - begin));
-        const Nodes nodes(graph, {first, last});
-        const Grouping piece = Pass(nodes, cost, options).run();
+        const Nodes nodes(graph, {first, first + static_cast<std::ptrdiff_t>(count)});
+        SearchOptions bounds = options;
+        if (end < SIZE_MAX) {
+            const std::size_t rest = end - std::min(end, costs.work());
+            bounds.most_work = costs.work() + rest * count / (groups.size() - begin);
+        }
+        const Grouping piece = Pass(nodes, costs, bounds).run();
         result.groups.insert(result.groups.end(), piece.groups.begin(), piece.groups.end());
         result.cost += piece.cost;
         result.exact = result.exact && piece.exact;
@@ -227,10 +256,10 @@ std::vector<std::vector<int>> single_stages(const StageGraph& graph) {
 }
 
 /// The groups; those that cannot be one, as single stages.
-std::vector<std::vector<int>> possible_parts(const std::vector<std::vector<int>>& groups, const GroupCost& cost) {
+std::vector<std::vector<int>> possible_parts(const std::vector<std::vector<int>>& groups, Costs& costs) {
     std::vector<std::vector<int>> result;
     for (const std::vector<int>& group : groups) {
-        if (cost(group)) {
+        if (costs.of(group)) {
             result.push_back(group);
         } else {
             for (const int stage : group) result.push_back({stage});
@@ -277,17 +306,14 @@ std::vector<std::vector<int>> in_order(const StageGraph& graph, const std::vecto
 
 Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const SearchOptions& options,
                        const std::vector<std::vector<int>>& start) {
-    std::map<std::vector<int>, std::optional<double>> known;
-    const GroupCost ask_once = [&](const std::vector<int>& stages) {
-        const auto [place, is_new] = known.try_emplace(stages);
-        if (is_new) place->second = cost(stages);
-        return place->second;
-    };
+    Costs costs(cost);
     Grouping result;  // of what was done so far
-    result.groups = start.empty() ? single_stages(graph) : in_order(graph, possible_parts(start, ask_once));
-    for (const std::vector<int>& group : result.groups) result.cost += ask_once(group).value();
+    result.groups = start.empty() ? single_stages(graph) : in_order(graph, possible_parts(start, costs));
+    for (const std::vector<int>& group : result.groups) result.cost += costs.of(group).value();
     for (bool again = true; again; ++result.passes) {
-        Grouping next = search_pieces(graph, result.groups, ask_once, options);
+        SearchOptions bounds = options;
+        if (result.passes > 0) bounds.most_groups = std::min(options.most_groups, options.most_joined);
+        Grouping next = search_pieces(graph, result.groups, costs, bounds);
         const bool better = next.cost < result.cost;
         // A graph whose nodes are groups says nothing about groupings of what is in them.
         result.exact = result.passes == 0 && start.empty() && next.exact;
@@ -296,7 +322,8 @@ Grouping find_grouping(const StageGraph& graph, const GroupCost& cost, const Sea
         result.groups = std::move(next.groups);
         result.cost = next.cost;
     }
-    result.asked = known.size();
+    result.asked = costs.asked();
+    result.work = costs.work();
     return result;
 }
 

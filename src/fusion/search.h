@@ -10,11 +10,12 @@
 //
 // and states are visited by the number of their stages. Both kinds of numbers can be exponential in the width of the
 // graph. Groups are enumerated by their size, up to a number of them; of the states of one size only the cheapest are
-// kept. Where one of the two bounds was met, the groups found become the nodes of a smaller graph, which is searched
+// kept. Where one of the bounds was met, the groups found become the nodes of a smaller graph, which is searched
 // again, as long as that helps: each pass can only improve on what it starts from.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -30,7 +31,10 @@ using GroupCost = std::function<std::optional<double>(const std::vector<int>& st
 
 struct SearchOptions {
     std::size_t most_groups = 20'000;  ///< whose cost is asked for in one pass
+    /// The same in passes after the first. Several that join a few groups each find more than one that tries many.
+    std::size_t most_joined = 20'000;
     std::size_t most_states = 1'000;   ///< with the same number of stages done
+    std::size_t most_work = SIZE_MAX;  ///< Grouping::work, about: no group is tried after that
     /// Where some stages cannot be a group, no more of them can: growing stops there.
     bool impossible_stays_so = false;
 };
@@ -40,6 +44,7 @@ struct Grouping {
     double cost = 0;
     bool exact = true;      ///< no bound was met: no grouping costs less
     std::size_t asked = 0;  ///< groups whose cost was asked for
+    std::size_t work = 0;   ///< the numbers of their stages, added up: what judging them takes
     std::size_t passes = 0;
 };
 

@@ -160,6 +160,26 @@ TEST(Search, StartsFromGroups) {
     EXPECT_FALSE(found.exact);
 }
 
+TEST(Search, ABudgetBoundsAllPassesTogether) {
+    for (const std::size_t most : {std::size_t{1}, std::size_t{900}, std::size_t{3000}, std::size_t{100'000}}) {
+        SCOPED_TRACE(most);
+        const StageGraph graph = pyramid(600);
+        const GroupCost cost = best_with(20);
+        std::size_t work = 0, largest = 0;
+        const GroupCost counted = [&](const std::vector<int>& stages) {
+            work += stages.size();
+            largest = std::max(largest, stages.size());
+            return cost(stages);
+        };
+        const Grouping found = find_grouping(graph, counted, {.most_work = most, .impossible_stays_so = true});
+        expect_valid(graph, cost, found);
+        EXPECT_EQ(found.work, work);
+        EXPECT_LE(found.work, std::max(most, graph.size()) + largest);  // each stage by itself is always judged
+        EXPECT_FALSE(found.exact);
+        EXPECT_LT(found.groups.size(), most > graph.size() ? graph.size() : graph.size() + 1);
+    }
+}
+
 TEST(Search, WhatCannotBeAGroupComesApart) {
     const StageGraph chain{{}, {0}, {1}, {2}};
     const GroupCost cost = [](const std::vector<int>& stages) {

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Families of programs, to see how compiling grows with their size.
+
+    families.py --list                       the families, and what their size counts
+    families.py FAMILY SIZE                  prints a program
+    families.py --measure PIPEC [options]    a table of time and memory against size
+
+A table's line is a whole compilation: analysis, the search for a schedule, code generation, one file written. Times are
+those of the process and of one run; the machine should be quiet.
+"""
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+FAMILIES = {}
+
+
+def family(counts, small, sizes):
+    """`small`: sizes for tests. `sizes`: those of the table, the last one the largest that has to be good."""
+    def add(function):
+        FAMILIES[function.__name__] = (function, counts, small, sizes)
+        return function
+    return add
+
+
+def program(statements, imports=(), inputs="img: float32[R, C]", outputs="out: float32[R, C]"):
+    lines = [f'import "{name}"' for name in imports]
+    lines += [f"pipeline p({inputs}) -> {outputs} {{"]
+    lines += ["    " + line for line in statements]
+    return "\n".join(lines + ["}", ""])
+
+
+@family("stages", (3, 12), (10, 50, 100, 200, 400))
+def stencils(n):
+    """A chain of sums of three neighbours, in x and in y by turns."""
+    body = ["a[0] = img"]
+    for i in range(1, n + 1):
+        # Centres move along, so that the image needs no points before its first.
+        taps = [f"a[{i - 1}](x + {k}, y)" if i % 2 else f"a[{i - 1}](x, y + {k})" for k in range(3)]
+        body.append(f"a[{i}](x, y) = 0.25 * {taps[0]} + 0.5 * {taps[1]} + 0.25 * {taps[2]}")
+    return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {n + 1}, C + {n}]")
+
+
+@family("stages", (3, 16), (10, 50, 100, 200, 400))
+def pointwise(n):
+    """A chain in which each stage reads its predecessor twice, at the same point."""
+    body = ["a[0] = img"]
+    body += [f"a[{i}](x, y) = a[{i - 1}](x, y) * (1 - a[{i - 1}](x, y))" for i in range(1, n + 1)]
+    return program(body + [f"out = a[{n}]"])
+
+
+@family("values in the window", (9, 25), (9, 25, 49))
+def median(n):
+    """The median of a square window by exchanges (25: 338 stages; 49: 1,350)."""
+    side = round(n ** 0.5)
+    first = n // 2 + 2
+    body = [f"for k in 0..{n} {{ v[k](x, y) = img(x + (k - k % {side}) / {side}, y + k % {side}) }}",
+            f"for k in 0..{first} {{ a[0][k] = v[k] }}",
+            f"for r in 0..{first - 2} {{",
+            f"    const n = {first} - r",
+            "    lo[r][0] = a[r][0]",
+            "    for k in 1..n {",
+            "        lo[r][k] = min(lo[r][k - 1], a[r][k])",
+            "        up[r][k] = max(lo[r][k - 1], a[r][k])",
+            "    }",
+            "    hi[r][1] = up[r][1]",
+            "    for k in 2..n {",
+            "        hi[r][k] = max(hi[r][k - 1], up[r][k])",
+            "        a[r + 1][k - 2] = min(hi[r][k - 1], up[r][k])",
+            "    }",
+            f"    if r < {first - 3} {{ a[r + 1][n - 2] = v[{first} + r] }}",
+            "}",
+            f"out = a[{first - 2}][0]"]
+    return program(body, inputs=f"img: float32[R + {side}, C + {side}]")
+
+
+@family("wires", (4, 8), (8, 16, 32))
+def bitonic(n):
+    """A bitonic sorter of n values, n a power of two, and a sum with weights of what comes out."""
+    body = [f"s[0][{k}](x, y) = img(x, y + {k})" for k in range(n)]
+    step, size = 0, 2
+    while size <= n:
+        distance = size // 2
+        while distance > 0:
+            for k in range(n):
+                other = k ^ distance
+                least = (k < other) == (k & size == 0)
+                body.append(f"s[{step + 1}][{k}] = {'min' if least else 'max'}(s[{step}][{min(k, other)}], "
+                            f"s[{step}][{max(k, other)}])")
+            step, distance = step + 1, distance // 2
+        size *= 2
+    total = " + ".join(f"{k + 1} * s[{step}][{k}](x, y)" for k in range(n))
+    return program(body + [f"out(x, y) = {total}"], inputs=f"img: float32[R, C + {n}]")
+
+
+@family("leaves", (4, 16), (16, 64, 128, 200))
+def min_max_tree(n):
+    """Pairs of values, the least and the greatest of both by turns."""
+    body = [f"t[0][{k}](x, y) = img(x + {k % 8}, y + {k // 8}) * {k + 1}" for k in range(n)]
+    level, left = 0, n
+    while left > 1:
+        for k in range(left // 2):
+            body.append(f"t[{level + 1}][{k}] = {'max' if level % 2 else 'min'}(t[{level}][{2 * k}], t[{level}][{2 * k + 1}])")
+        if left % 2:
+            body.append(f"t[{level + 1}][{left // 2}] = t[{level}][{left - 1}]")
+        level, left = level + 1, (left + 1) // 2
+    return program(body + [f"out = t[{level}][0]"], inputs=f"img: float32[R + 8, C + {n // 8 + 1}]")
+
+
+@family("branches", (3, 8), (8, 16, 32, 64, 128))
+def branches(n):
+    """Stereo matching with a box filter of its own for each disparity, the best one found pair by pair."""
+    body = ["l = clamp_to_edge(left)", "r = clamp_to_edge(right)"]
+    for d in range(n):
+        body += [f"ad[{d}](x, y): uint8 = uint8(abs(l(x, y) - r(x, y - {d})))", f"sad[{d}] = box(ad[{d}], 9)"]
+        body.append(f"best[{d}](x, y) = " + (f"min(best[{d - 1}](x, y), sad[{d}](x, y) * {n} + {d})" if d else
+                                             f"sad[0](x, y) * {n}"))
+    return program(body + [f"out(x, y) = uint8(best[{n - 1}](x, y) % {n})"], ("boundary", "stencil"),
+                   "left: uint8[R, C], right: uint8[R, C]", "out: uint8[R, C]")
+
+
+@family("levels", (2, 4), (4, 8, 12, 16))
+def pyramid(n):
+    """Down and up again, with all that each level lacks."""
+    body = ["g[0] = img"]
+    body += [f"g[{l}] = pyr_down_clamped(g[{l - 1}], level_size(R, {l}), level_size(C, {l}))" for l in range(1, n)]
+    body.append(f"u[{n - 1}] = g[{n - 1}]")
+    for l in reversed(range(n - 1)):
+        body.append(f"d[{l}] = g[{l}] - pyr_up_clamped(g[{l + 1}], level_size(R, {l}), level_size(C, {l}))")
+        body.append(f"u[{l}] = 1.5 * d[{l}] + pyr_up_clamped(u[{l + 1}], level_size(R, {l}), level_size(C, {l}))")
+    return program(body + ["out = u[0]"], ("pyramid",))
+
+
+@family("levels", (2, 3), (4, 8, 12, 16))
+def unclamped_pyramid(n):
+    """Halving and doubling behind a boundary condition at every level."""
+    body = ["g[0] = img"]
+    for l in range(1, n):
+        body.append(f"b[{l}](x, y) = pyr_down(clamp_to_edge(g[{l - 1}]))(x, y)")
+        body.append(f"g[{l}](x in 0..level_size(R, {l}), y in 0..level_size(C, {l})) = b[{l}](x, y)")
+    body.append(f"u[{n - 1}] = g[{n - 1}]")
+    for l in reversed(range(n - 1)):
+        body.append(f"u[{l}](x in 0..level_size(R, {l}), y in 0..level_size(C, {l})) = "
+                    f"0.5 * (g[{l}](x, y) + pyr_up(clamp_to_edge(u[{l + 1}]))(x, y))")
+    return program(body + ["out = u[0]"], ("pyramid", "boundary"))
+
+
+@family("readers", (4, 16), (10, 50, 100, 200, 400))
+def fan_out(n):
+    """One stage that many others read, each of them an output of its own."""
+    body = ["base(x, y) = sum(i in -1..=1, j in -1..=1) img(x + 1 + i, y + 1 + j)"]
+    body += [f"o{k}(x, y) = base(x, y) * {k + 1} + img(x + 1, y)" for k in range(n)]
+    return program(body, inputs="img: float32[R + 2, C + 2]", outputs=", ".join(f"o{k}: float32[R, C]" for k in range(n)))
+
+
+@family("readers", (4, 16), (10, 50, 100, 200, 400))
+def fan_out_inside(n):
+    """One stage that many stencils read, which are added up one after the other."""
+    body = ["base(x, y) = sum(i in -1..=1, j in -1..=1) img(x + i + 1, y + j + 1)"]
+    for k in range(n):
+        body.append(f"r[{k}](x, y) = {k + 1} * base(x, y) - base(x + 1, y + {k % 3})")
+        body.append(f"s[{k}](x, y) = r[{k}](x, y) + r[{k}](x, y + 1)" + (f" + s[{k - 1}](x, y)" if k else ""))
+    return program(body + [f"out = s[{n - 1}]"], inputs="img: float32[R + 3, C + 5]")
+
+
+@family("outputs", (4, 16), (10, 50, 100, 200, 400))
+def outputs(n):
+    """Outputs that have nothing to do with each other."""
+    body = [f"o{k}(x, y) = img(x, y) + {k} * img(x + 1, y + {k % 4})" for k in range(n)]
+    return program(body, inputs="img: float32[R + 1, C + 3]", outputs=", ".join(f"o{k}: float32[R, C]" for k in range(n)))
+
+
+@family("stages", (4, 16), (10, 50, 100, 200, 400))
+def fan_in(n):
+    """Many filters, all of them read by one stage."""
+    body = [f"f[{k}](x, y) = sum(i in -1..=1, j in -1..=1) (i * {k} + j) * img(x + i + 1, y + j + 1)" for k in range(n)]
+    return program(body + ["out(x, y) = " + " + ".join(f"f[{k}](x, y)" for k in range(n))],
+                   inputs="img: float32[R + 2, C + 2]")
+
+
+@family("iterations a level", (1, 2), (2, 5, 10, 16))
+def optical_flow(n):
+    """Horn and Schunck's on three levels; 9 n + 17 stages and more."""
+    levels = 3
+    body = ["ga[0] = a", "gb[0] = b"]
+    for l in range(1, levels):
+        body += [f"g{s}[{l}] = pyr_down_clamped(g{s}[{l - 1}], level_size(R, {l}), level_size(C, {l}))" for s in "ab"]
+    for l in reversed(range(levels)):
+        rows, cols = f"level_size(R, {l})", f"level_size(C, {l})"
+        dims = f"x in 0..{rows}, y in 0..{cols}"
+        if l == levels - 1:
+            body += [f"{v}[{l}][0]({dims}) = 0.0" for v in "uv"]
+        else:
+            body += [f"{v}[{l}][0] = 2 * pyr_up_clamped({v}[{l + 1}][{n}], {rows}, {cols})" for v in "uv"]
+        body.append(f"w[{l}]({dims}) = gb[{l}](clamp(x + int32(clamp(u[{l}][0](x, y), -1000, 1000)), 0, {rows} - 1), "
+                    f"clamp(y + int32(clamp(v[{l}][0](x, y), -1000, 1000)), 0, {cols} - 1))")
+        body.append(f"fx[{l}]({dims}) = 0.5 * (clamp_to_edge(w[{l}])(x + 1, y) - clamp_to_edge(w[{l}])(x - 1, y))")
+        body.append(f"fy[{l}]({dims}) = 0.5 * (clamp_to_edge(w[{l}])(x, y + 1) - clamp_to_edge(w[{l}])(x, y - 1))")
+        body.append(f"ft[{l}]({dims}) = w[{l}](x, y) - ga[{l}](x, y)")
+        for i in range(1, n + 1):
+            for v in "uv":
+                body.append(f"m{v}[{l}][{i}]({dims}) = 0.25 * (clamp_to_edge({v}[{l}][{i - 1}])(x - 1, y) + "
+                            f"clamp_to_edge({v}[{l}][{i - 1}])(x + 1, y) + clamp_to_edge({v}[{l}][{i - 1}])(x, y - 1) + "
+                            f"clamp_to_edge({v}[{l}][{i - 1}])(x, y + 1))")
+            body.append(f"t[{l}][{i}](x, y) = (fx[{l}](x, y) * mu[{l}][{i}](x, y) + fy[{l}](x, y) * mv[{l}][{i}](x, y) + "
+                        f"ft[{l}](x, y)) / (0.1 + fx[{l}](x, y) * fx[{l}](x, y) + fy[{l}](x, y) * fy[{l}](x, y))")
+            body += [f"{v}[{l}][{i}]({dims}) = m{v}[{l}][{i}](x, y) - f{d}[{l}](x, y) * t[{l}][{i}](x, y)"
+                     for v, d in (("u", "x"), ("v", "y"))]
+    return program(body + [f"du = u[0][{n}]", f"dv = v[0][{n}]"], ("pyramid", "boundary"),
+                   "a: float32[R, C], b: float32[R, C]", "du: float32[R, C], dv: float32[R, C]")
+
+
+@family("histograms", (3, 8), (10, 25, 50))
+def histograms(n):
+    """Histograms of filtered images, which are added up."""
+    body = []
+    for k in range(n):
+        body.append(f"f[{k}](x in 0..R, y in 0..C): uint8 = uint8((img(x, y) + img(x, min(y + {k % 4}, C - 1))) >> 1)")
+        body.append(f"accumulate h[{k}](b in 0..256): int32 = 0 {{ for x in 0..R, y in 0..C {{ h[{k}](int32(f[{k}](x, y))) += 1 }} }}")
+    return program(body + [f"out(b) = " + " + ".join(f"h[{k}](b)" for k in range(n))], (),
+                   "img: uint8[R, C]", "out: int32[256]")
+
+
+def compile_once(pipec, path, options, seconds):
+    """(exit code, seconds of the process, peak MB)"""
+    pid = os.fork()
+    if pid == 0:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, 2)
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        os.execv(pipec, [pipec, *options, path, "-o", path + ".out"])
+    _, status, usage = os.wait4(pid, 0)
+    return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def measure(arguments):
+    print(f"| {'family':18} | {'size':>4} | {'seconds':>7} | {'MB':>5} |")
+    print(f"| {'-' * 18} | {'-' * 4} | {'-' * 7} | {'-' * 5} |")
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (function, _, _, sizes) in FAMILIES.items():
+            if arguments.families and name not in arguments.families:
+                continue
+            for size in sizes:
+                if size > arguments.most:
+                    continue
+                path = os.path.join(folder, f"{name}_{size}.pipe")
+                with open(path, "w") as file:
+                    file.write(function(size))
+                code, seconds, megabytes = compile_once(arguments.measure, path, arguments.options.split(), arguments.seconds)
+                failed = "" if code == 0 else f" exit code {code}"
+                good = good and code == 0
+                print(f"| {name:18} | {size:4} | {seconds:7.2f} | {megabytes:5.0f} |{failed}", flush=True)
+                if code < 0:
+                    break
+    return 0 if good else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("family", nargs="?")
+    parser.add_argument("size", nargs="?", type=int)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--measure", metavar="PIPEC")
+    parser.add_argument("--options", default="--gpu h200", help="for pipec (default: %(default)s)")
+    parser.add_argument("--families", nargs="*")
+    parser.add_argument("--most", type=int, default=1000, help="no larger sizes than this")
+    parser.add_argument("--seconds", type=int, default=120, help="of a processor, that a compilation may take")
+    arguments = parser.parse_args()
+    if arguments.measure:
+        return measure(arguments)
+    if arguments.list:
+        for name, (function, counts, _, _) in FAMILIES.items():
+            print(f"{name:18} {counts}: {function.__doc__}")
+        return 0
+    if arguments.family not in FAMILIES or arguments.size is None:
+        parser.error("there must be a family of --list and a size")
+    sys.stdout.write(FAMILIES[arguments.family][0](arguments.size))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -170,6 +170,9 @@ struct Program {
     poly::Model model;      ///< of that pipeline
     std::vector<Step> steps;
     bool fast_math = false;  ///< floats may be added and multiplied as if they were real numbers
+    /// Register tiles have code for the widest accesses and for single elements, and not for all between: where there
+    /// are many.
+    bool few_widths = false;
 };
 
 /// What is wrong with a program, one sentence for each violation; none for a correct one.

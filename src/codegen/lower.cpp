@@ -69,11 +69,9 @@ void add_group(kernel::Program& program, const std::vector<int>& stages, const f
     program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
 
-}  // namespace
-
-std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
-                                                   const fusion::GroupSchedule& schedule,
-                                                   const SourceManager& sources) {
+/// Some strategies have no place for an accumulate's cells.
+std::optional<std::string> refused_accumulate(const kernel::Program& program, const poly::Group& group,
+                                              const fusion::GroupSchedule& schedule) {
     const bool in_registers =
         schedule.strategy == fusion::Strategy::Hybrid || schedule.strategy == fusion::Strategy::RegisterTile;
     const bool by_rows = schedule.strategy == fusion::Strategy::Stream;
@@ -83,6 +81,24 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
         return fmt::format("`{}` accumulates, which takes {}", member.name,
                            by_rows ? "a whole tile at once" : "shared memory");
     }
+    return std::nullopt;
+}
+
+/// Pipelines with more groups than this in register tiles have few widths of accesses each: code grows with both.
+constexpr std::ptrdiff_t kMostWithAllWidths = 12;
+
+bool has_many_register_tiles(const fusion::Schedule& schedule) {
+    return std::count_if(schedule.groups.begin(), schedule.groups.end(), [](const fusion::GroupSchedule& group) {
+               return group.strategy == fusion::Strategy::RegisterTile;
+           }) > kMostWithAllWidths;
+}
+
+}  // namespace
+
+std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
+                                                   const fusion::GroupSchedule& schedule,
+                                                   const SourceManager& sources) {
+    if (auto reason = refused_accumulate(program, group, schedule)) return *reason;
     std::variant<kernel::Step, std::string> result;
     switch (schedule.strategy) {
         case fusion::Strategy::Otptb:
@@ -103,6 +119,15 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
     return result;
 }
 
+std::optional<std::string> group_refusal(kernel::Program& program, const poly::Group& group,
+                                         const fusion::GroupSchedule& schedule, const SourceManager& sources) {
+    if (auto reason = refused_accumulate(program, group, schedule)) return reason;
+    if (schedule.strategy == fusion::Strategy::RegisterTile) return register_tile_refusal(program, group, schedule);
+    auto step = group_step(program, group, schedule, sources);
+    if (auto* reason = std::get_if<std::string>(&step)) return std::move(*reason);
+    return std::nullopt;
+}
+
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
     ir::Pipeline pipeline = *unit.pipeline;
     poly::Model model = *unit.model;
@@ -112,6 +137,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
         given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
     kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}, options.fast_math};
+    program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
     std::vector<poly::Dependence> dependences;
     if (!schedule.groups.empty()) dependences = poly::find_dependences(program.pipeline, program.model);

@@ -1,6 +1,7 @@
 // From a checked pipeline to kernel IR.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,10 @@ kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& val
 /// that is impossible. Adds variables to the program's pipeline.
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
                                                    const fusion::GroupSchedule& schedule, const SourceManager& sources);
+
+/// Why group_step would refuse; none where it would not. It makes no more of the code than that takes.
+std::optional<std::string> group_refusal(kernel::Program& program, const poly::Group& group,
+                                         const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
 /// The steps of an `accumulate`: what it starts from, then its updates; or one step, where it is gathered.
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codegen/kernel_flow.h"
@@ -76,43 +77,101 @@ std::vector<RegisterShape> variants(const kernel::Program& program, const poly::
     return result;
 }
 
-}  // namespace
+/// Code that is made to learn about it; its variables go again. (A copy of the program would have all kernels so far.)
+class Trial {
+public:
+    explicit Trial(kernel::Program& program) : variables_(program.pipeline.variables), before_(variables_.size()) {}
+    ~Trial() { variables_.erase(variables_.begin() + static_cast<std::ptrdiff_t>(before_), variables_.end()); }
+    Trial(const Trial&) = delete;
+    Trial& operator=(const Trial&) = delete;
 
-std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
-                                                           const fusion::GroupSchedule& schedule) {
-    if (auto reason = check_block(schedule.block, 3)) return *reason;
+private:
+    std::vector<ir::VariableInfo>& variables_;
+    std::size_t before_;
+};
+
+/// What a lane needs with one way to access memory, found by making the code: the shape without what does not hold, its
+/// registers, and the lanes that it asks for values. Throws a Refusal.
+struct Tried {
+    RegisterShape shape;
+    Reach reach;
+};
+Tried tried(kernel::Program& program, const poly::Group& group, RegisterShape shape) {
+    const Trial trial(program);
+    if (program.fast_math) {
+        RegisterCode sums(program, group, shape);
+        sums.build();
+        shape.fetched_sums = sums.uniform_sums();
+    }
+    auto first = std::make_unique<RegisterCode>(program, group, shape);
+    first->build();
+    if (first->registers() > kRegisters || !first->halves_hold()) {
+        // Rows far apart are there at once where they are halves of one register.
+        shape.halves = false;
+        first = std::make_unique<RegisterCode>(program, group, shape);
+        first->build();
+    }
+    if (first->registers() > kRegisters) {
+        throw Refusal(
+            fmt::format("a lane would need about {} registers at once, and has {}", first->registers(), kRegisters));
+    }
+    const Reach reach = first->reach();
+    if (reach.hi - reach.lo > kWarp / 2) {
+        throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
+    }
+    return {std::move(shape), reach};
+}
+
+/// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
+std::vector<RegisterShape> needed_variants(const kernel::Program& program, const poly::Group& group,
+                                           const RegisterShape& asked) {
+    std::vector<RegisterShape> all = variants(program, group, asked);
+    return {std::move(all.front()), std::move(all.back())};
+}
+
+std::optional<std::string> refused_block(const fusion::GroupSchedule& schedule) {
+    if (auto reason = check_block(schedule.block, 3)) return reason;
     for (const int points : schedule.tile) {
         if (points < 1) return "a tile has at least one point";
     }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> register_tile_refusal(kernel::Program& program, const poly::Group& group,
+                                                 const fusion::GroupSchedule& schedule) {
+    if (auto reason = refused_block(schedule)) return reason;
+    try {
+        const RegisterShape asked = register_shape(program, group, schedule);
+        // Lanes that serve their neighbours only make tiles smaller, which then are possible, too.
+        for (const RegisterShape& shape : needed_variants(program, group, asked)) tried(program, group, shape);
+        return std::nullopt;
+    } catch (const Refusal& refusal) {
+        return refusal;
+    }
+}
+
+std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
+                                                           const fusion::GroupSchedule& schedule) {
+    if (auto reason = refused_block(schedule)) return *reason;
     try {
         const RegisterShape asked = register_shape(program, group, schedule);
         kernel::Step step;
         std::vector<Needs> needs;
-        for (RegisterShape& shape : variants(program, group, asked)) {
+        const std::vector<RegisterShape> shapes =
+            program.few_widths ? needed_variants(program, group, asked) : variants(program, group, asked);
+        for (const RegisterShape& variant : shapes) {
             // The lanes that serve their neighbours only are counted by making the code.
-            kernel::Program trial = program;
-            if (program.fast_math) {
-                RegisterCode sums(trial, group, shape);
-                sums.build();
-                shape.fetched_sums = sums.uniform_sums();
+            std::optional<Tried> trial;
+            try {
+                trial = tried(program, group, variant);
+            } catch (const Refusal&) {
+                if (&variant == &shapes.front() || &variant == &shapes.back()) throw;
+                continue;
             }
-            auto first = std::make_unique<RegisterCode>(trial, group, shape);
-            first->build();
-            if (first->registers() > kRegisters || !first->halves_hold()) {
-                // Rows far apart are there at once where they are halves of one register.
-                shape.halves = false;
-                first = std::make_unique<RegisterCode>(trial, group, shape);
-                first->build();
-            }
-            if (first->registers() > kRegisters) {
-                return fmt::format("a lane would need about {} registers at once, and has {}", first->registers(),
-                                   kRegisters);
-            }
-            const std::int64_t left = -first->reach().lo, right = first->reach().hi;
-            if (left + right > kWarp / 2) {
-                return fmt::format("{} of 32 lanes would serve their neighbours only", left + right);
-            }
-            RegisterCode code(program, group, with_lanes(program, group, shape, left, right));
+            const auto& [shape, reach] = *trial;
+            RegisterCode code(program, group, with_lanes(program, group, shape, -reach.lo, reach.hi));
             kernel::Kernel kernel = code.build();
             // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
             // which the estimate knows nothing (nvcc spilled some).

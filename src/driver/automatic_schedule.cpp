@@ -48,8 +48,7 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
     const auto group = poly::make_group(pipeline, model, dependences, stages);
     if (!std::holds_alternative<poly::Group>(group)) return false;
     codegen::kernel::Program scratch{pipeline, model, {}, fast_math};
-    const auto step = codegen::group_step(scratch, std::get<poly::Group>(group), schedule, sources);
-    return std::holds_alternative<codegen::kernel::Step>(step);
+    return !codegen::group_refusal(scratch, std::get<poly::Group>(group), schedule, sources);
 }
 
 /// The model's choices with what `change` sets, predicted anew.

@@ -64,8 +64,7 @@ std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options,
     }
     const fusion::Inlined& program = trial.program;
     codegen::kernel::Program scratch{program.pipeline, program.model, {}, fast_math};
-    const auto step = codegen::group_step(scratch, group, proposed, sources);
-    if (const auto* reason = std::get_if<std::string>(&step)) return *reason;
+    if (auto reason = codegen::group_refusal(scratch, group, proposed, sources)) return std::move(*reason);
     return proposed;
 }
 

@@ -43,6 +43,7 @@ static: deps ## build build/static/pipec and pipec-run, for machines without the
 
 bench: build ## how long, and with how much memory, the examples compile
 	$(BUILD)/compile_bench $(BUILD)/pipec examples/*.pipe
+	bench/compile/families.py --measure $(BUILD)/pipec
 
 # tests/fuzz/run.sh has the flags; docs/fuzzing.md says more.
 fuzz: deps ## run each fuzzer for TIME seconds (default 60)

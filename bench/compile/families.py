@@ -4,6 +4,7 @@
     families.py --list                       the families, and what their size counts
     families.py FAMILY SIZE                  prints a program
     families.py --measure PIPEC [options]    a table of time and memory against size
+    families.py --check PIPEC                small sizes compile for both targets
 
 A table's line is a whole compilation: analysis, the search for a schedule, code generation, one file written. Times are
 those of the process and of one run; the machine should be quiet.
@@ -11,7 +12,6 @@ those of the process and of one run; the machine should be quiet.
 import argparse
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 
@@ -259,12 +259,30 @@ def measure(arguments):
     return 0 if good else 1
 
 
+def check(pipec):
+    """Exit code 0 and memory, but no time, of small sizes."""
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (function, _, small, _) in FAMILIES.items():
+            for size in small:
+                path = os.path.join(folder, f"{name}_{size}.pipe")
+                with open(path, "w") as file:
+                    file.write(function(size))
+                paper = [["--cost-model", "paper", "--gpu", "v100"]] if size == small[0] else []
+                for options in (["--gpu", "h200"], ["--target", "host"], *paper):
+                    code, seconds, megabytes = compile_once(pipec, path, options, 600)
+                    print(f"{name} {size} {' '.join(options)}: exit code {code}, {seconds:.2f} s, {megabytes:.0f} MB")
+                    good = good and code == 0 and megabytes < 1500
+    return 0 if good else 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("family", nargs="?")
     parser.add_argument("size", nargs="?", type=int)
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--measure", metavar="PIPEC")
+    parser.add_argument("--check", metavar="PIPEC")
     parser.add_argument("--options", default="--gpu h200", help="for pipec (default: %(default)s)")
     parser.add_argument("--families", nargs="*")
     parser.add_argument("--most", type=int, default=1000, help="no larger sizes than this")
@@ -272,6 +290,8 @@ def main():
     arguments = parser.parse_args()
     if arguments.measure:
         return measure(arguments)
+    if arguments.check:
+        return check(arguments.check)
     if arguments.list:
         for name, (function, counts, _, _) in FAMILIES.items():
             print(f"{name:18} {counts}: {function.__doc__}")

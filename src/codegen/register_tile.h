@@ -13,8 +13,8 @@ namespace pipec::codegen {
 
 /// The step that computes a group in one kernel, or why it cannot. tile[0] is the number of adjacent columns of a lane,
 /// tile[1] and tile[2] the rows and planes of a tile; block is 32 times the warps in x, and those in y and z. "Columns"
-/// run along the group's last dimension that is not short, rows along the one before. There is a kernel for each width of
-/// accesses that arrays may allow; a width that needs too many registers is left out where it is not the widest one.
+/// run along the group's last dimension that is not short, rows along the one before. There is a kernel for each width
+/// of accesses that arrays may allow; a width that needs too many registers is left out where it is not the widest one.
 std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
                                                            const fusion::GroupSchedule& schedule);
 

@@ -58,6 +58,7 @@ std::optional<Inference> infer_domains(IslContext& isl, const ir::Pipeline& pipe
         } catch (const isl::exception& failure) {
             if (!isl.is_budget(failure)) throw;
             if (round == 0) too_expensive = given_up(isl, failure, options);  // what boxes could not prove is left
+            isl.give_up();
         }
         if (next.size() == wrapping.size()) break;
         wrapping = std::move(next);

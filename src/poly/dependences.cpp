@@ -148,7 +148,8 @@ private:
         try {
             result = at_once(stage, value, place);
             if (!result) result = relate(stage, value, place.where, affine);
-        } catch (const isl::exception&) {  // too expensive, or numbers too large: no relation
+        } catch (const isl::exception& failure) {  // too expensive, or numbers too large: no relation
+            if (isl_.is_budget(failure)) isl_.give_up();
         }
         place.known.emplace_back(value, result);
         return result;

@@ -11,9 +11,9 @@
 
 namespace pipec::poly {
 
-IslContext::IslContext(unsigned long max_operations) : ctx_(isl_ctx_alloc()) {
+IslContext::IslContext(unsigned long max_operations) : ctx_(isl_ctx_alloc()), max_operations_(max_operations) {
     isl_options_set_on_error(ctx_, ISL_ON_ERROR_CONTINUE);
-    isl_ctx_set_max_operations(ctx_, max_operations);
+    renew_budget();
 }
 
 IslContext::~IslContext() {
@@ -26,7 +26,14 @@ void IslContext::begin_question(SourceRange range, std::string what) {
     renew_budget();
 }
 
+void IslContext::give_up() const {
+    ++given_up_;
+    renew_budget();
+}
+
 void IslContext::renew_budget() const {
+    constexpr unsigned kHalvings = 10;  // a question of a thousand steps is always possible
+    isl_ctx_set_max_operations(ctx_, max_operations_ >> std::min(given_up_ / 8, kHalvings));
     isl_ctx_reset_operations(ctx_);
     isl_ctx_reset_error(ctx_);
 }

@@ -39,8 +39,9 @@ public:
     IslContext& operator=(const IslContext&) = delete;
 
     [[nodiscard]] isl::ctx ctx() const { return isl::ctx(ctx_); }
-    /// Starts a new question: isl's operations are counted from here. `what` and `range` say what it is about, for the
-    /// error when it is too expensive.
+    /// Starts a new question: isl's operations are counted from here. The budget of a question halves with every eight
+    /// that were given up, so that all of these together cost at most sixteen times the first one's. `what` and `range`
+    /// say what it is about, for the error when it is too expensive.
     void begin_question(SourceRange range, std::string what);
     /// `f()`, or none where that takes more than what is left of the question's budget; the budget then starts anew,
     /// for what else is to be said about the question.
@@ -50,10 +51,12 @@ public:
             return f();
         } catch (const isl::exception& failure) {
             if (!is_budget(failure)) throw;
-            renew_budget();
+            give_up();
             return std::nullopt;
         }
     }
+    /// Counts a question that was given up; its budget starts anew.
+    void give_up() const;
     /// Whether a failure is that of a question's budget; isl's C functions say so by a null pointer.
     [[nodiscard]] bool is_budget(const isl::exception& failure) const;
     [[nodiscard]] const std::string& question() const { return question_; }
@@ -71,6 +74,8 @@ private:
     void renew_budget() const;
 
     isl_ctx* ctx_;
+    unsigned long max_operations_;
+    mutable unsigned given_up_ = 0;  ///< questions that took more than their budget
     std::string question_ = "the sizes";
     SourceRange question_range_;
 };

@@ -18,6 +18,18 @@ namespace {
 /// decide no proof. Operations on two of the first size stay far below the budget of a question.
 constexpr std::size_t kMostPieces = 32, kMostPiecesOfData = 8;
 
+/// Quotients that a piece may have. Each multiplies the cases of isl's proofs and the size of its numbers, so that the
+/// count of its operations says nothing about their time any more.
+constexpr isl_size kMostQuotients = 4;
+
+isl_size most_quotients(const isl::pw_aff& value) {
+    isl_size most = 0;
+    value.foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
+        most = std::max(most, isl_aff_dim(piece.at(0).get(), isl_dim_div));
+    });
+    return most;
+}
+
 bool has_opaque(const std::vector<Name>& names) {
     return std::any_of(names.begin(), names.end(), [](Name n) { return n.kind == Name::Kind::Opaque; });
 }
@@ -79,10 +91,11 @@ const Truth& AffineTranslator::truth(const ir::Expr& e) {
     return remembered(conditions_, e, [&] { return limited(e, compute_truth(e)); });
 }
 
-/// `result`, or the opaque value of `e` where that would be one of too many pieces.
+/// `result`, or the opaque value of `e` where that would be one of too many pieces or quotients.
 isl::pw_aff AffineTranslator::limited(const ir::Expr& e, isl::pw_aff result) {
     const auto pieces = static_cast<std::size_t>(isl_pw_aff_n_piece(result.get()));
-    if (pieces <= kMostPiecesOfData || (pieces <= kMostPieces && !has_opaque(result))) return result;
+    const bool few = pieces <= kMostPiecesOfData || (pieces <= kMostPieces && !has_opaque(result));
+    if (few && most_quotients(result) <= kMostQuotients) return result;
     open_obligations_.clear();  // nothing of what was translated counts any more
     return make_opaque(e);
 }

@@ -18,9 +18,9 @@ chain() {
     echo "    out = a[$((n - 1))]"
     echo "}"
 }
-# nested BEFORE AFTER N: that often around a read
+# nested BEFORE AFTER N CORE: that often around it
 nested() {
-    local text="img(x)" i
+    local text=$4 i
     for ((i = 0; i < $3; ++i)); do text="$1$text$2"; done
     echo "$text"
 }
@@ -48,8 +48,10 @@ program() {
             'a[k](x) = if m[k - 1](x) then a[k - 1](x) / 2 else a[k - 1](x) + 1' ;;
         loops) chain float32 "$n" 'a[k](x) = (sum(r in 0..4) a[k - 1](x) * float32(r)) + a[k - 1](x)' ;;
         named) of_one_stage "" float32 "$(named "$n")" ;;
-        calls) of_one_stage "fn f(v) = v * v + 1" float32 "$(nested 'f(' ')' "$n")" ;;
-        decisions) of_one_stage "fn f(v) = if v > 9 then v / 2 else v + 1" int32 "$(nested 'f(' ')' "$n")" ;;
+        calls) of_one_stage "fn f(v) = v * v + 1" float32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
+        decisions) of_one_stage "fn f(v) = if v > 9 then v / 2 else v + 1" int32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
+        quotients) of_one_stage "fn f(v) = v / 2 + v / 3" float32 \
+            "img(clamp($(nested 'f(' ')' "$n" x), 0, N - 1))" ;;
     esac
 }
 
@@ -68,7 +70,7 @@ linear() {
         [ $((sizes[2] - sizes[1])) -le $((5 * (sizes[1] - sizes[0]) / 2 + 4000)) ]
 }
 
-for kind in squares powers inputs moved stencils exchanges branches places masks loops named calls decisions; do
+for kind in squares powers inputs moved stencils exchanges branches places masks loops named calls decisions quotients; do
     for step in pipeline domains schedule kernel cuda; do linear $kind --emit $step; done
     linear $kind --target host --emit host
     linear $kind --emit cuda --cost-model none

@@ -17,12 +17,18 @@ namespace {
 /// Pieces that a function or a condition may have: of indices and sizes alone, and with data in it, where more of them
 /// decide no proof. Operations on two of the first size stay far below the budget of a question.
 constexpr std::size_t kMostPieces = 32, kMostPiecesOfData = 8;
+/// Terms of a condition that is looked into.
+constexpr int kMostTerms = 128;
 
-/// Quotients that a piece may have. Each multiplies the cases of isl's proofs and the size of its numbers, so that the
-/// count of its operations says nothing about their time any more.
+/// Quotients that a piece of an index may have. Each multiplies the cases of isl's proofs and the size of its numbers,
+/// so that the count of its operations says nothing about their time any more.
 constexpr isl_size kMostQuotients = 4;
 
+/// Of a function of indices: extents of deep pyramids have many that are nested, which cost little.
 isl_size most_quotients(const isl::pw_aff& value) {
+    const std::vector<Name> names = names_in(value);
+    const auto is_size = [](Name n) { return n.kind == Name::Kind::Size; };
+    if (std::all_of(names.begin(), names.end(), is_size)) return 0;
     isl_size most = 0;
     value.foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
         most = std::max(most, isl_aff_dim(piece.at(0).get(), isl_dim_div));
@@ -100,12 +106,28 @@ isl::pw_aff AffineTranslator::limited(const ir::Expr& e, isl::pw_aff result) {
     return make_opaque(e);
 }
 
+/// A side of too many pieces is said to be everywhere; with two of them nothing is left to say.
 Truth AffineTranslator::limited(const ir::Expr& e, Truth result) {
-    const auto pieces = static_cast<std::size_t>(std::max(result.holds.n_basic_set(), result.fails.n_basic_set()));
-    const auto of_data = [&] { return has_opaque(names_in(result.holds)) || has_opaque(names_in(result.fails)); };
-    if (pieces <= kMostPiecesOfData || (pieces <= kMostPieces && !of_data())) return result;
+    const auto fits = [](const isl::set& set) {
+        const auto pieces = static_cast<std::size_t>(set.n_basic_set());
+        return pieces <= kMostPiecesOfData || (pieces <= kMostPieces && !has_opaque(names_in(set)));
+    };
+    const bool holds_fits = fits(result.holds), fails_fits = fits(result.fails);
+    if (holds_fits && fails_fits) return result;
+    if (holds_fits) return {result.holds, isl_.everything(), false};
+    if (fails_fits) return {isl_.everything(), result.fails, false};
     open_obligations_.clear();
     return opaque_truth(e);
+}
+
+/// The comparisons and the like that `and` and `or` join in a condition.
+int AffineTranslator::terms(const ir::Expr& e) {
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr || !ir::is_logical(n->op)) return 1;
+    if (const auto known = terms_.find(e.get()); known != terms_.end()) return known->second;
+    const int result = std::min(terms(n->a) + terms(n->b), kMostTerms + 1);
+    terms_.emplace(e.get(), result);
+    return result;
 }
 
 Truth AffineTranslator::opaque_truth(const ir::Expr& e) {
@@ -271,6 +293,7 @@ isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
                           [&](const ir::Select& n) {
                               const Truth& cond = truth(n.cond);
                               if (!n.otherwise) return value(n.then).intersect_domain(cond.holds);
+                              if (!cond.exact) return make_opaque(e);
                               return choose(cond, value(n.then), value(n.otherwise));
                           },
                           [&](const ir::Let& n) {
@@ -338,7 +361,8 @@ isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary
 
 isl::pw_aff AffineTranslator::compute_cast(const ir::Expr& e, const ir::Cast& n) {
     if (n.a->type == ir::Type::Bool) {
-        return choose(truth(n.a), constant(1), constant(0));
+        const Truth& a = truth(n.a);
+        return a.exact ? choose(a, constant(1), constant(0)) : make_opaque(e);
     }
     if (ir::is_float(n.a->type)) return make_opaque(e);
     const isl::pw_aff a = operand(n.a);
@@ -353,52 +377,57 @@ isl::pw_aff AffineTranslator::compute_cast(const ir::Expr& e, const ir::Cast& n)
 }
 
 Truth AffineTranslator::compute_truth(const ir::Expr& e) {
-    return std::visit(ir::overloaded{
-                          [&](const ir::IntConstant& n) {
-                              return n.value != 0 ? Truth{isl_.everything(), isl_.nothing()}
-                                                  : Truth{isl_.nothing(), isl_.everything()};
-                          },
-                          [&](const ir::Variable& n) {
-                              const auto let = lets_.find(n.id);
-                              return let == lets_.end() ? opaque_truth(e) : truth(let->second);
-                          },
-                          [&](const ir::Unary& n) {
-                              const Truth& a = truth(n.a);
-                              return Truth{a.fails, a.holds};
-                          },
-                          [&](const ir::Binary& n) {
-                              if (ir::is_logical(n.op)) {
-                                  const Truth &a = truth(n.a), &b = truth(n.b);
-                                  if (n.op == BinaryOp::And)
-                                      return Truth{a.holds.intersect(b.holds), a.fails.unite(b.fails).coalesce()};
-                                  return Truth{a.holds.unite(b.holds).coalesce(), a.fails.intersect(b.fails)};
-                              }
-                              if (n.a->type == ir::Type::Bool && (n.op == BinaryOp::Eq || n.op == BinaryOp::Ne)) {
-                                  const Truth &a = truth(n.a), &b = truth(n.b);
-                                  Truth equal{a.holds.intersect(b.holds).unite(a.fails.intersect(b.fails)),
-                                              a.holds.intersect(b.fails).unite(a.fails.intersect(b.holds))};
-                                  if (n.op == BinaryOp::Ne) std::swap(equal.holds, equal.fails);
-                                  return equal;
-                              }
-                              if (!ir::is_comparison(n.op) || !ir::is_int(n.a->type)) return opaque_truth(e);
-                              return compare(n.op, operand(n.a), operand(n.b));
-                          },
-                          [&](const ir::Select& n) {
-                              const Truth &cond = truth(n.cond), &then = truth(n.then);
-                              Truth result{cond.holds.intersect(then.holds), cond.holds.intersect(then.fails)};
-                              if (!n.otherwise) return result;
-                              const Truth& otherwise = truth(n.otherwise);
-                              result.holds = result.holds.unite(cond.fails.intersect(otherwise.holds)).coalesce();
-                              result.fails = result.fails.unite(cond.fails.intersect(otherwise.fails)).coalesce();
-                              return result;
-                          },
-                          [&](const ir::Let& n) {
-                              bind(n.var, n.value);
-                              return truth(n.body);
-                          },
-                          [&](const auto&) { return opaque_truth(e); },
-                      },
-                      e->value);
+    return std::visit(
+        ir::overloaded{
+            [&](const ir::IntConstant& n) {
+                return n.value != 0 ? Truth{isl_.everything(), isl_.nothing()}
+                                    : Truth{isl_.nothing(), isl_.everything()};
+            },
+            [&](const ir::Variable& n) {
+                const auto let = lets_.find(n.id);
+                return let == lets_.end() ? opaque_truth(e) : truth(let->second);
+            },
+            [&](const ir::Unary& n) {
+                const Truth& a = truth(n.a);
+                return Truth{a.fails, a.holds, a.exact};
+            },
+            [&](const ir::Binary& n) {
+                if (ir::is_logical(n.op)) {
+                    if (terms(e) > kMostTerms) return opaque_truth(e);
+                    const Truth &a = truth(n.a), &b = truth(n.b);
+                    const bool exact = a.exact && b.exact;
+                    if (n.op == BinaryOp::And)
+                        return Truth{a.holds.intersect(b.holds), a.fails.unite(b.fails).coalesce(), exact};
+                    return Truth{a.holds.unite(b.holds).coalesce(), a.fails.intersect(b.fails), exact};
+                }
+                if (n.a->type == ir::Type::Bool && (n.op == BinaryOp::Eq || n.op == BinaryOp::Ne)) {
+                    const Truth &a = truth(n.a), &b = truth(n.b);
+                    Truth equal{a.holds.intersect(b.holds).unite(a.fails.intersect(b.fails)),
+                                a.holds.intersect(b.fails).unite(a.fails.intersect(b.holds)), a.exact && b.exact};
+                    if (n.op == BinaryOp::Ne) std::swap(equal.holds, equal.fails);
+                    return equal;
+                }
+                if (!ir::is_comparison(n.op) || !ir::is_int(n.a->type)) return opaque_truth(e);
+                return compare(n.op, operand(n.a), operand(n.b));
+            },
+            [&](const ir::Select& n) {
+                const Truth &cond = truth(n.cond), &then = truth(n.then);
+                Truth result{cond.holds.intersect(then.holds), cond.holds.intersect(then.fails),
+                             cond.exact && then.exact};
+                if (!n.otherwise) return result;
+                const Truth& otherwise = truth(n.otherwise);
+                result.exact = result.exact && otherwise.exact;
+                result.holds = result.holds.unite(cond.fails.intersect(otherwise.holds)).coalesce();
+                result.fails = result.fails.unite(cond.fails.intersect(otherwise.fails)).coalesce();
+                return result;
+            },
+            [&](const ir::Let& n) {
+                bind(n.var, n.value);
+                return truth(n.body);
+            },
+            [&](const auto&) { return opaque_truth(e); },
+        },
+        e->value);
 }
 
 }  // namespace pipec::poly

@@ -39,9 +39,11 @@ struct Translated {
     std::vector<int> no_wrap;
 };
 
-/// Where a condition holds and where it does not. Opaque values aside, the two share no point.
+/// Where a condition holds and where it does not: at least there. Where `exact`, and for one value of each opaque
+/// parameter, the two share no point.
 struct Truth {
     isl::set holds, fails;
+    bool exact = true;
 };
 
 /// Whether integers are those of the program, which wrap, or unbounded ones: `where` and extents are computed exactly.
@@ -99,6 +101,7 @@ private:
     isl::pw_aff limited(const ir::Expr& e, isl::pw_aff result);
     Truth limited(const ir::Expr& e, Truth result);
     Truth opaque_truth(const ir::Expr& e);
+    int terms(const ir::Expr& e);
     isl::pw_aff compute_binary(const ir::Expr& e, const ir::Binary& n);
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
     Truth compute_truth(const ir::Expr& e);
@@ -121,6 +124,7 @@ private:
     // By nodes that stay alive here, so that no other node can get the address of one.
     std::unordered_map<ir::Expr, Translated<isl::pw_aff>> values_;
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
+    std::unordered_map<const ir::Node*, int> terms_;  ///< of conditions
     std::vector<Fact> facts_;
     std::unordered_set<int> described_;  ///< opaque values of which it is known what their operators say
     std::unordered_set<const ir::Node*> may_wrap_;

@@ -330,7 +330,13 @@ private:
         simplify_box(domain.box, given, need);
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
             isl_.begin_question(stage.range, fmt::format("the domain of `{}`", stage.name));  // one for each dimension
-            domain.points = domain.points.intersect(interval(stage.dims[d], domain.box[d]));
+            const auto within = [&] { return domain.points.intersect(interval(stage.dims[d], domain.box[d])); };
+            auto points = isl_.attempt(within);
+            if (!points) {
+                if (!given[d]) domain.box[d] = loose_hull(need.dims[d], 1);
+                points = within();
+            }
+            domain.points = *points;
         }
         Domain& out = result_.domains[index];
         for (const Bounds& b : domain.box) out.box.push_back({b.lo_expr, b.hi_expr});

@@ -10,6 +10,9 @@ namespace {
 
 using ir::BinaryOp;
 
+/// Conditions, one inside of another, that a guard is made of, and its convex parts.
+constexpr int kMostConditions = 64, kMostParts = 32;
+
 class Walk {
 public:
     Walk(const IslContext& isl, AffineTranslator& affine, ValueRanges& ranges) : affine_(affine), ranges_(ranges) {
@@ -40,11 +43,22 @@ public:
     }
 
     int enter(const ir::Expr& cond, bool truth, int guard) {
+        // A condition that would make a guard too complex is left out: more points are looked at then.
+        const int conditions = conditions_[static_cast<std::size_t>(guard)];
+        if (conditions >= kMostConditions) return guard;
         const std::pair key{std::pair{cond.get(), truth}, guard};
         if (const auto found = entered_.find(key); found != entered_.end()) return found->second;
+        isl_->next_part();
         const auto set = affine_.condition(cond, truth);
         oblige(set.no_wrap, guard);
-        const int inner = add_guard(guard, set.value);
+        int inner = add_guard(guard, set.value);
+        conditions_.back() = conditions + 1;
+        if (result_.guards.back().n_basic_set() > kMostParts) {
+            result_.guards.pop_back();
+            conditions_.pop_back();
+            conditions_[static_cast<std::size_t>(guard)] = kMostConditions;  // nor is another one tried
+            inner = guard;
+        }
         entered_.emplace(key, inner);
         return inner;
     }
@@ -80,6 +94,7 @@ private:
     int add_guard(int outer, const isl::set& inner) {
         const isl::set& set = result_.guards[static_cast<std::size_t>(outer)];
         result_.guards.push_back(affine_.with_opaque_bounds(set.intersect(inner)).coalesce());
+        conditions_.push_back(conditions_[static_cast<std::size_t>(outer)]);
         return static_cast<int>(result_.guards.size()) - 1;
     }
 
@@ -154,8 +169,9 @@ private:
     AffineTranslator& affine_;
     ValueRanges& ranges_;
     StageAccesses result_;
-    Places* places_ = nullptr;  ///< of the expression that is walked
-    std::vector<int> guards_;   ///< of its places
+    std::vector<int> conditions_{0};  ///< that each guard is made of
+    Places* places_ = nullptr;        ///< of the expression that is walked
+    std::vector<int> guards_;         ///< of its places
     std::set<std::pair<const ir::Node*, int>> seen_;
     std::map<std::pair<std::pair<const ir::Node*, bool>, int>, int> entered_;
 };

@@ -43,6 +43,8 @@ public:
     /// that were given up, so that all of these together cost at most sixteen times the first one's. `what` and `range`
     /// say what it is about, for the error when it is too expensive.
     void begin_question(SourceRange range, std::string what);
+    /// A further part of the question, of which there may be many: the budget starts anew.
+    void next_part() const { renew_budget(); }
     /// `f()`, or none where that takes more than what is left of the question's budget; the budget then starts anew,
     /// for what else is to be said about the question.
     template <class F>

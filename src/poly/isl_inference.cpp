@@ -269,7 +269,8 @@ private:
     /// A bound that no index in `need` is beyond: the outermost one of its convex parts, each of which gives any of its
     /// own. Of many, a function that is farther out than all.
     isl::pw_aff loose_extremum(const isl::set& need, bool greatest, std::size_t few) {
-        const auto parts = bounds_of_parts(isl_, need.intersect(sizes_.bounded), kIndex, greatest);
+        isl_.next_part();
+        const auto parts = bounds_of_parts(isl_, need, kIndex, greatest);
         const auto of_positive_sizes = [&](const isl::pw_aff& bound) {
             const std::vector<Name> names = names_in(bound);
             return std::all_of(names.begin(), names.end(), [&](Name n) {

@@ -78,6 +78,7 @@ private:
     std::vector<Bounds> extents(const ir::Buffer& buffer) {
         std::vector<Bounds> result;
         for (std::size_t d = 0; d < buffer.rank(); ++d) {
+            isl_.next_part();
             const ir::Expr& e = buffer.extents[d];
             const auto value = affine(e, fmt::format("extent {} of `{}`", d, buffer.name));
             if (!value) continue;
@@ -99,6 +100,7 @@ private:
     /// A condition counts as far as it is affine in the sizes and parameters: what it says about other values is
     /// projected out.
     void assume(const ir::Expr& condition) {
+        isl_.next_part();
         narrow_floats(condition);
         const isl::set set = affine_.with_opaque_bounds(affine_.launch_condition(condition));
         std::vector<Name> params = names_in(set);
@@ -190,6 +192,7 @@ private:
         for (const ir::Dimension& dim : stage.dims) {
             result.emplace_back();
             if (!dim.is_explicit()) continue;
+            isl_.next_part();
             const std::string& var = pipeline_.variables[static_cast<std::size_t>(dim.var)].name;
             const std::string what = fmt::format("the range of `{}`", var);
             const auto lo = affine(dim.lo, what);

@@ -337,28 +337,68 @@ std::optional<isl::pw_aff> affine_extremum(const IslContext& isl, const isl::set
     return std::nullopt;
 }
 
+namespace {
+
+/// A bound of the only dimension of a convex set that one of its constraints gives, as a function of sizes.
+struct PartBound {
+    isl::pw_aff value;
+    isl::val typical;  ///< for sizes of a thousand
+};
+
+std::optional<PartBound> bound_by(const IslContext& isl, isl_constraint* constraint, bool greatest) {
+    const auto factor = isl::manage(isl_constraint_get_coefficient_val(constraint, isl_dim_set, 0));
+    const bool equality = isl_constraint_is_equality(constraint) == isl_bool_true;
+    if (factor.is_zero() || (!equality && factor.is_pos() == greatest)) return std::nullopt;
+    // factor * i + rest >= 0: i is at most rest / -factor, or at least -rest / factor.
+    isl::pw_aff rest = isl.constant(0);
+    isl::val typical = isl::manage(isl_constraint_get_constant_val(constraint));
+    rest = rest.add_constant(typical);
+    for (isl_size p = 0; p < isl_constraint_dim(constraint, isl_dim_param); ++p) {
+        const auto c = isl::manage(isl_constraint_get_coefficient_val(constraint, isl_dim_param, p));
+        if (c.is_zero()) continue;
+        const char* text = isl_constraint_get_dim_name(constraint, isl_dim_param, static_cast<unsigned>(p));
+        const Name name{static_cast<Name::Kind>(text[0]), std::atoi(text + 1)};
+        rest = rest.add(isl.value(name).scale(c));
+        typical = typical.add(c.mul(isl::val(isl.ctx(), 1000L)));
+    }
+    const isl::val divisor = factor.neg();
+    const isl::pw_aff quotient = rest.scale(divisor.inv());
+    return PartBound{greatest ? quotient.floor() : quotient.ceil(), typical.div(divisor)};
+}
+
+/// The tightest bound, for typical sizes, that a constraint without quotients gives.
+std::optional<isl::pw_aff> bound_of_part(const IslContext& isl, const isl::basic_set& part, bool greatest) {
+    std::optional<PartBound> best;
+    isl_basic_set* plain = isl_basic_set_remove_divs(part.copy());
+    isl_constraint_list* list = isl_basic_set_get_constraint_list(plain);
+    isl_basic_set_free(plain);
+    const isl_size count = isl_constraint_list_n_constraint(list);
+    for (isl_size i = 0; i < count; ++i) {
+        isl_constraint* constraint = isl_constraint_list_get_constraint(list, i);
+        const auto bound = bound_by(isl, constraint, greatest);
+        isl_constraint_free(constraint);
+        if (!bound) continue;
+        if (!best || (greatest ? bound->typical.lt(best->typical) : bound->typical.gt(best->typical))) best = bound;
+    }
+    isl_constraint_list_free(list);
+    return best ? std::optional(best->value) : std::nullopt;
+}
+
+}  // namespace
+
 std::vector<isl::pw_aff> bounds_of_parts(const IslContext& isl, const isl::set& set, Name index, bool greatest) {
     std::vector<isl::pw_aff> result;
-    const isl::pw_aff value = isl.value(index);
     const auto add = [&](const isl::pw_aff& bound) {
         const auto same = [&](const isl::pw_aff& other) { return other.plain_is_equal(bound); };
         if (std::none_of(result.begin(), result.end(), same)) result.push_back(bound);
     };
     as_tuple(isl, set, {index}).foreach_basic_set([&](const isl::basic_set& part) {
-        const isl::set convex(part);
-        const isl::set values = convex.bind(isl.tuple({index}));
-        const isl::pw_aff bound =
-            isl::manage(greatest ? isl_set_dim_max(convex.copy(), 0) : isl_set_dim_min(convex.copy(), 0));
-        const auto parts = pieces(bound);
-        const auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& piece) {
-            const isl::pw_aff candidate(piece.second);
-            return values.is_disjoint(greatest ? value.gt_set(candidate) : value.lt_set(candidate));
-        });
-        if (found != parts.end()) {
-            add(found->second);
+        if (const auto bound = bound_of_part(isl, part, greatest)) {
+            add(*bound);
             return;
         }
-        for (const auto& [where, aff] : parts) add(aff);
+        const isl::set convex(part);
+        add(isl::manage(greatest ? isl_set_dim_max(convex.copy(), 0) : isl_set_dim_min(convex.copy(), 0)));
     });
     return result;
 }

@@ -44,12 +44,68 @@ def stencils(n):
     return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {n + 1}, C + {n}]")
 
 
+@family("stages", (3, 12), (50, 100, 200, 400))
+def separable(n):
+    """Filters of five rows and of five columns by turns."""
+    body = ["a[0] = img"]
+    for i in range(1, n + 1):
+        shift = "x + k, y" if i % 2 else "x, y + k"
+        body.append(f"a[{i}](x, y) = sum(k in 0..=4) (k + 1) * a[{i - 1}]({shift})")
+    return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {2 * n + 4}, C + {2 * n + 4}]")
+
+
 @family("stages", (3, 16), (10, 50, 100, 200, 400))
 def pointwise(n):
     """A chain in which each stage reads its predecessor twice, at the same point."""
     body = ["a[0] = img"]
     body += [f"a[{i}](x, y) = a[{i - 1}](x, y) * (1 - a[{i - 1}](x, y))" for i in range(1, n + 1)]
     return program(body + [f"out = a[{n}]"])
+
+
+@family("stages", (3, 16), (50, 100, 200, 400))
+def squares(n):
+    """A chain of squares."""
+    body = ["a[0] = img"] + [f"a[{i}](x, y) = a[{i - 1}](x, y) * a[{i - 1}](x, y)" for i in range(1, n + 1)]
+    return program(body + [f"out = a[{n}]"])
+
+
+@family("stages", (3, 16), (50, 100, 200, 400))
+def weighted(n):
+    """A chain in which each stage reads its predecessor twice, and the image at a place of its own."""
+    body = ["a[0] = img"]
+    body += [f"a[{i}](x, y) = a[{i - 1}](x, y) + img(x + {i}, y) * a[{i - 1}](x, y)" for i in range(1, n + 1)]
+    return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {n}, C]")
+
+
+@family("stages", (3, 16), (50, 100, 200, 400))
+def conditions(n):
+    """A chain of decisions by the value before."""
+    body = ["a[0] = img"]
+    body += [f"a[{i}](x, y) = if a[{i - 1}](x, y) > {i} then a[{i - 1}](x, y) * 0.5 else a[{i - 1}](x, y) + 1"
+             for i in range(1, n + 1)]
+    return program(body + [f"out = a[{n}]"])
+
+
+@family("names", (4, 50), (250, 500, 1000, 2000))
+def lets(n):
+    """One stage, in which each name stands for a sum of the two before."""
+    names = ", ".join(["v0 = img(x, y)", "v1 = img(x, y) * 2"] + [f"v{i} = v{i - 1} + 0.5 * v{i - 2}" for i in range(2, n)])
+    return program([f"out(x, y) = let {names} in v{n - 1}"])
+
+
+@family("operators", (4, 50), (250, 500, 1000, 2000))
+def ors(n):
+    """One stage with a condition of many parts."""
+    parts = " or ".join(f"img(x, y) == {3 * i}" for i in range(n + 1))
+    return program([f"out(x, y) = if {parts} then 1.0 else 0.0"])
+
+
+@family("functions", (4, 50), (16, 32, 64))
+def deep_functions(n):
+    """Functions, each of which calls the one before and squares what that gives; calls nest 64 deep at most."""
+    functions = ["fn f0(v) = v + 1"]
+    functions += [f"fn f{i}(v) = let w = f{i - 1}(v) in w * w + {i}" for i in range(1, n)]
+    return "\n".join(functions) + "\n" + program([f"out(x, y) = f{n - 1}(img(x, y))"])
 
 
 @family("values in the window", (9, 25), (9, 25, 49))
@@ -285,7 +341,7 @@ def main():
     parser.add_argument("--check", metavar="PIPEC")
     parser.add_argument("--options", default="--gpu h200", help="for pipec (default: %(default)s)")
     parser.add_argument("--families", nargs="*")
-    parser.add_argument("--most", type=int, default=1000, help="no larger sizes than this")
+    parser.add_argument("--most", type=int, default=2000, help="no larger sizes than this")
     parser.add_argument("--seconds", type=int, default=120, help="of a processor, that a compilation may take")
     arguments = parser.parse_args()
     if arguments.measure:

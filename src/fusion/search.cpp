@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bitset>
+#include <limits>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -69,6 +70,7 @@ struct Nodes {
 struct Candidate {
     Set nodes;
     Set needs;  ///< nodes that must be done before
+    std::size_t size = 0;
     double cost = 0;
 };
 
@@ -163,7 +165,7 @@ private:
             if (group.count() == 1) throw std::logic_error("a stage by itself has no cost");
             return false;
         }
-        Candidate candidate{group, {}, *cost};
+        Candidate candidate{group, {}, group.count(), *cost};
         std::size_t first = nodes_.stages.size();
         for (std::size_t i = nodes_.stages.size(); i-- > 0;) {
             if (!group.test(i)) continue;
@@ -176,45 +178,69 @@ private:
         return true;
     }
 
+    /// States with the same number of nodes done. More than are kept come in, but no more than twice as many are held:
+    /// a state that costs as much as all of those that would be kept need not be looked up.
+    class Layer {
+    public:
+        std::vector<State> states;
+
+        /// False: some state is forgotten.
+        bool add(const State& next, std::size_t most) {
+            if (next.cost >= limit_) return false;
+            const auto [place, is_new] = index_.emplace(next.done, states.size());
+            if (is_new) {
+                states.push_back(next);
+            } else if (next.cost < states[place->second].cost) {
+                states[place->second] = next;
+            }
+            if (states.size() < 2 * most) return true;
+            trim(most);
+            for (std::size_t i = 0; i < states.size(); ++i) index_.emplace(states[i].done, i);
+            return false;
+        }
+
+        /// Keeps the cheapest. Each of them reaches the end: what is left can always be done stage by stage.
+        bool trim(std::size_t most) {
+            index_.clear();
+            if (states.size() <= most) return true;
+            std::stable_sort(states.begin(), states.end(),
+                             [](const State& a, const State& b) { return a.cost < b.cost; });
+            states.resize(most);
+            limit_ = states.back().cost;
+            return false;
+        }
+
+    private:
+        std::unordered_map<Set, std::size_t> index_;  ///< by what is done
+        double limit_ = std::numeric_limits<double>::infinity();
+    };
+
     void find_cheapest() {
         const std::size_t n = nodes_.stages.size();
-        std::vector<std::vector<State>> layers(n + 1);  // by the number of nodes done
-        std::vector<std::unordered_map<Set, std::size_t>> index(n + 1);
-        layers[0].push_back({});
+        const std::size_t most = std::max<std::size_t>(1, options_.most_states);
+        std::vector<Layer> layers(n + 1);  // by the number of nodes done
+        layers[0].states.push_back({});
+        bool all = true;
         for (std::size_t size = 0; size < n; ++size) {
-            trim(layers[size]);
-            index[size].clear();
-            for (const State& state : layers[size]) {
+            all = layers[size].trim(most) && all;
+            for (const State& state : layers[size].states) {
                 for (std::size_t first = 0; first < n; ++first) {
                     if (state.done.test(first) || !contains(state.done, nodes_.reads[first])) continue;
                     for (const Candidate& group : starting_at_[first]) {
                         if ((group.nodes & state.done).any() || !contains(state.done, group.needs)) continue;
-                        const Set done = state.done | group.nodes;
-                        const std::size_t count = done.count();
-                        const auto [place, is_new] = index[count].emplace(done, layers[count].size());
-                        const State next{done, state.cost + group.cost, &state, &group};
-                        if (is_new)
-                            layers[count].push_back(next);
-                        else if (next.cost < layers[count][place->second].cost)
-                            layers[count][place->second] = next;
+                        const State next{state.done | group.nodes, state.cost + group.cost, &state, &group};
+                        all = layers[size + group.size].add(next, most) && all;
                     }
                 }
             }
         }
-        const State& end = layers[n].front();
+        result_.exact = result_.exact && all;
+        const State& end = layers[n].states.front();
         result_.cost = end.cost;
         for (const State* state = &end; state->from != nullptr; state = state->from) {
             result_.groups.push_back(nodes_.stages_of(state->last->nodes));
         }
         std::reverse(result_.groups.begin(), result_.groups.end());
-    }
-
-    /// Keeps the cheapest states. Each of them reaches the end: what is left can always be done stage by stage.
-    void trim(std::vector<State>& layer) {
-        if (layer.size() <= options_.most_states) return;
-        result_.exact = false;
-        std::stable_sort(layer.begin(), layer.end(), [](const State& a, const State& b) { return a.cost < b.cost; });
-        layer.resize(options_.most_states);
     }
 
     const Nodes& nodes_;

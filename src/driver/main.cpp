@@ -1,9 +1,11 @@
 // `pipec`: the command line in, the passes in their order, files out.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <sstream>
 
 #include "codegen/lower.h"
@@ -151,10 +153,23 @@ int run_main(int argc, char** argv) {
     return run_compiler(std::get<Options>(parsed));
 }
 
+constexpr const char* kOutOfMemory = "out of memory";
+
 int fail(int exit_code, const char* what) {
     std::cerr << "pipec: error: ";
     print_lines(what);
     return exit_code;
+}
+
+/// Memory that is missing in a destructor, where nothing can be caught: ANTLR's parsers allocate in some.
+[[noreturn]] void on_terminate() {
+    try {
+        if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+    } catch (const std::bad_alloc&) {
+        std::_Exit(fail(kExitProgramError, kOutOfMemory));
+    } catch (...) {  // the message of abort
+    }
+    std::abort();
 }
 
 }  // namespace
@@ -162,6 +177,7 @@ int fail(int exit_code, const char* what) {
 
 int main(int argc, char** argv) {
     using namespace pipec::driver;
+    std::set_terminate(on_terminate);
     try {
         int exit_code = kExitInternal;
         pipec::run_on_big_stack(kStackBytes, [&] { exit_code = run_main(argc, argv); });
@@ -176,6 +192,8 @@ int main(int argc, char** argv) {
         return fail(kExitTool, e.what());
     } catch (const Interrupted& e) {
         die_of(e.signal);
+    } catch (const std::bad_alloc&) {
+        return fail(kExitProgramError, kOutOfMemory);
     } catch (const std::exception& e) {
         std::cerr << "pipec: internal error: " << e.what()
                   << "\npipec: this is a defect of the compiler; please report it with the program\n";

@@ -86,7 +86,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
 
 /// Exit codes of `pipec`.
 inline constexpr int kExitSuccess = 0;
-inline constexpr int kExitProgramError = 1;  ///< the program was refused
+inline constexpr int kExitProgramError = 1;  ///< the program was refused, or needs more memory than there is
 inline constexpr int kExitUsage = 2;         ///< the command line was refused
 inline constexpr int kExitFile = 3;          ///< a file could not be read or written
 inline constexpr int kExitInternal = 4;      ///< a defect of the compiler

@@ -3,8 +3,10 @@
 
 #include <pthread.h>
 
+#include <cerrno>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <system_error>
 
 namespace pipec {
@@ -40,6 +42,7 @@ void run_on_big_stack(std::size_t bytes, const std::function<void()>& f) {
     int error = pthread_attr_setstacksize(&attributes, bytes);
     if (error == 0) error = pthread_create(&thread, &attributes, run_task, &task);
     pthread_attr_destroy(&attributes);
+    if (error == EAGAIN) throw std::bad_alloc();  // what a stack without memory gives
     check(error, "a thread with a large stack");
     check(pthread_join(thread, nullptr), "pthread_join");
     if (task.thrown) std::rethrow_exception(task.thrown);

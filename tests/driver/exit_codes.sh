@@ -83,4 +83,20 @@ run --target host --cxx= -Xcxx "" -c good.pipe -o good.o
 check "not the file as a flag" [ "$status" -ne 2 ]
 run explain --gpu= good.pipe; exits 2; says "\`\`"
 run tune --schedule= good.pipe; check "the file is not the value" [ "$status" -ne 4 ]
+# Too little memory: for the stack, and for a long program. (Sanitizers need more address space than that for themselves.)
+within() {
+    local kilobytes=$1
+    shift
+    (ulimit -c 0; ulimit -v "$kilobytes"; exec "$pipec" "$@") >.out 2>.err
+    status=$?
+    command="ulimit -v $kilobytes; pipec $*"
+}
+for i in $(seq 60000); do echo "fn f$i(v) = v * v + $i"; done >long.pipe
+within 2000000 --version
+if [ "$status" -eq 0 ]; then
+    within 200000 -fsyntax-only good.pipe; exits 1; says "pipec: error: out of memory"
+    for kilobytes in 300000 301000 302000 303000 304000 305000; do
+        within $kilobytes -fsyntax-only long.pipe; exits 1; says "pipec: error: out of memory"
+    done
+fi
 finish

@@ -49,7 +49,7 @@ bench: build ## how long, and with how much memory, the examples compile
 fuzz: deps ## run each fuzzer for TIME seconds (default 60)
 	@cmake --preset fuzz -Wno-dev > /dev/null
 	cmake --build build/fuzz --target $(FUZZERS:%=fuzz_%)
-	tests/fuzz/run.sh build/fuzz $(TIME) $(FUZZERS)
+	tests/fuzz/run.sh build/fuzz . $(TIME) $(FUZZERS)
 
 format: ## format the sources with clang-format
 	clang-format -i $(sources)

@@ -2,7 +2,7 @@
 # Runs each target of libFuzzer for some seconds: run.sh BUILD_DIR SOURCE_DIR SECONDS [TARGET...]
 # What it learns stays in BUILD_DIR/corpus, what it finds in BUILD_DIR/found.
 set -uo pipefail
-build=$1 source=$2 seconds=$3
+build=$(realpath "$1") source=$(realpath "$2") seconds=$3
 shift 3
 targets=("$@")
 [ $# -gt 0 ] || targets=(parser frontend schedule profile gpu npy pnm)
@@ -20,10 +20,10 @@ for target in "${targets[@]}"; do
     esac
     mkdir -p "$build/corpus/$target" "$build/found/$target"
     echo "== $target, $seconds s"
-    # ASan: a header may ask for more memory than there is.
+    # libFuzzer keeps the input of what aborts.
     (cd "$build/found/$target" &&
-        ASAN_OPTIONS=allocator_may_return_null=0:detect_leaks=0 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
-            -timeout=20 -rss_limit_mb=4096 -malloc_limit_mb=100000 -max_len=8192 -print_final_stats=1 -verbosity=1 "${options[@]}" \
+        UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
+            -timeout=20 -rss_limit_mb=4096 -detect_leaks=0 -max_len=8192 -print_final_stats=1 -verbosity=1 "${options[@]}" \
             "$build/corpus/$target" "${seeds[@]}" 2>&1 | grep -E "^stat::(number|average)|ERROR|SUMMARY|Test unit written|terminate|what\(\)|runtime error|DONE|INFO: seed") || failures=$((failures + 1))
     if compgen -G "$build/found/$target/*" > /dev/null; then
         echo "FOUND: $build/found/$target"

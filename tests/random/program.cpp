@@ -266,7 +266,10 @@ std::string Generator::reduction(Type type, int depth) {
             result = fmt::format("{}(int32({}))", ir::name(type), result.substr(ir::name(type).size()));
     } else {
         const std::string op = pick<std::string>({"sum", "max", "min", "prod"});
-        result = fmt::format("({}({} in {}) {})", op, variable, range, expr(type, depth - 1));
+        const std::string body = expr(type, depth - 1);
+        // A product of constants may be no int32, which is an error.
+        const bool is_number = body.find_first_not_of("0123456789") == std::string::npos;
+        result = fmt::format("({}({} in {}) {})", is_number ? "max" : op, variable, range, body);
     }
     indices_.pop_back();
     --reductions_;
@@ -458,7 +461,8 @@ void Generator::levels() {
 void Generator::boundary() {
     std::vector<const Source*> bounded;
     for (const Source& s : sources_) {
-        if (s.extents.size() >= 2) bounded.push_back(&s);
+        // Not of a boundary: all its bounds are not known.
+        if (s.extents.size() >= 2 && s.name.front() != 'm') bounded.push_back(&s);
     }
     if (bounded.empty()) return explicit_stage();
     const Source of = *bounded[choose(bounded.size())];
@@ -532,6 +536,9 @@ std::string Generator::program() {
     for (std::size_t i = 0; i < output_count; ++i) outputs.push_back(output());
     std::string where;
     if (rarely(4)) where = pick<std::string>({" where R >= 2", " where R >= 2, C > 1", " where R % 2 == 0"});
+    // Of an image of R + 2 points R may be 0, and ranges must not be empty.
+    if (inputs.front().find("R + 2") != std::string::npos)
+        where += where.empty() ? " where R >= 1, C >= 1" : ", R >= 1, C >= 1";
     const std::string head = std::string(imports_ ? "import \"boundary\"\n\n" : "") + (functions_ ? kFunctions : "");
     return fmt::format("{}pipeline {}({})\n    -> {}{}\n{{\n{}}}\n", head, name_, fmt::join(inputs, ", "),
                        fmt::join(outputs, ", "), where, body_);

@@ -162,7 +162,9 @@ std::vector<Case> cases_of(std::size_t program, const FuzzOptions& options) {
 
 std::vector<Verdict> judge(const std::vector<Case>& cases, const FuzzOptions& options) {
     if (cases.empty()) return {};
-    const Limits limits{static_cast<unsigned>(60 + 8 * cases.size()), std::size_t{6} << 30};
+    // Of a machine that is busy with other things; the emulator's code takes long to compile.
+    const std::size_t seconds = 60 + (options.device ? 60 : 8) * cases.size();
+    const Limits limits{static_cast<unsigned>(seconds), std::size_t{6} << 30};
     const Outcome outcome = isolated(limits, [&](const Say& say) { judge_here(cases, options, say); });
     std::vector<Verdict> verdicts(cases.size());
     std::ptrdiff_t current = -1;

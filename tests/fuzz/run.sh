@@ -23,7 +23,7 @@ for target in "${targets[@]}"; do
     # libFuzzer keeps the input of what aborts.
     (cd "$build/found/$target" &&
         UBSAN_OPTIONS=abort_on_error=1:print_stacktrace=1 "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" \
-            -timeout=20 -rss_limit_mb=4096 -detect_leaks=0 -max_len=8192 -print_final_stats=1 -verbosity=1 "${options[@]}" \
+            -timeout=20 -rss_limit_mb=4096 -detect_leaks=0 -max_len=2048 -print_final_stats=1 -verbosity=1 "${options[@]}" \
             "$build/corpus/$target" "${seeds[@]}" 2>&1 | grep -E "^stat::(number|average)|ERROR|SUMMARY|Test unit written|terminate|what\(\)|runtime error|DONE|INFO: seed") || failures=$((failures + 1))
     if compgen -G "$build/found/$target/*" > /dev/null; then
         echo "FOUND: $build/found/$target"

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "fuzz/targets/targets.h"
+#include "support/big_stack.h"
 
 namespace {
 constexpr std::size_t kCounters = std::size_t{1} << 16;
@@ -36,8 +37,20 @@ __attribute__((no_sanitize_coverage)) void __wrap___sanitizer_cov_trace_pc() {
 __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_cmpf(float, float) {}
 __attribute__((no_sanitize_coverage)) void __sanitizer_cov_trace_cmpd(double, double) {}
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int LLVMFuzzerRunDriver(int* argc, char*** argv, int (*test)(const std::uint8_t* data, std::size_t size));
+}
+
+namespace {
+
+int test_one(const std::uint8_t* data, std::size_t size) {
     pipec::fuzz::PIPEC_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
     return 0;
 }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    int status = 0;
+    pipec::run_on_big_stack(pipec::fuzz::kStackBytes, [&] { status = LLVMFuzzerRunDriver(&argc, &argv, test_one); });
+    return status;
 }

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "fuzz/targets/targets.h"
+#include "support/big_stack.h"
 
 int main(int argc, char** argv) {
     const auto* target = std::find_if(std::begin(pipec::fuzz::kTargets), std::end(pipec::fuzz::kTargets),
@@ -31,7 +32,7 @@ int main(int argc, char** argv) {
         std::fflush(stdout);
         std::ifstream in(file, std::ios::binary);
         const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-        target->run(text);
+        pipec::run_on_big_stack(pipec::fuzz::kStackBytes, [&] { target->run(text); });
     }
     fmt::print("{} inputs\n", files.size());
     return files.empty() ? 1 : 0;

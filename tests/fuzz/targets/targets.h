@@ -3,6 +3,7 @@
 // signal, a sanitizer's report, no end) is a defect.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +16,10 @@ void profile(std::string_view input);   ///< what `pipec profile` writes
 void gpu(std::string_view input);       ///< the description of a GPU
 void npy(std::string_view input);       ///< an array of NumPy's
 void pnm(std::string_view input);       ///< a portable map
+
+/// The stack that they need: as much as the driver has. One thread runs all inputs, for AddressSanitizer makes new ones
+/// expensive.
+inline constexpr std::size_t kStackBytes = std::size_t{256} << 20;
 
 struct Target {
     std::string_view name;

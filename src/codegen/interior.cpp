@@ -114,6 +114,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
         rest.add(Linear{{{atom, 1}}, 0}, -times);
         Linear whole{{}, times > 0 ? 0 : *divisor - 1};
         whole.add(rest, *divisor).add(*dividend, times);
+        if (!whole.is_int32()) return false;
         return assume_not_negative(whole);
     }
     std::optional<std::size_t> dim;
@@ -121,6 +122,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
     std::int64_t factor = 0;
     for (const auto& term : sum.terms) {
         if (ir::is_uniform(term.first)) {
+            if (!rewriter_.is_exact(term.first)) return false;  // launches compute bounds in exact integers
             rest.terms.push_back(term);
             continue;
         }
@@ -138,6 +140,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
     bound.divisor = std::abs(factor);
     bound.sum.add(rest, factor > 0 ? -1 : 1);
     bound.sum.constant += factor > 0 ? factor - 1 : -factor;
+    if (!bound.sum.is_int32()) return false;
     const auto at = typical(expr(bound));
     const auto lo = typical(domain_.box[*dim].lo), hi = typical(domain_.box[*dim].hi);
     if (!at || !lo || !hi || *hi <= *lo) return false;

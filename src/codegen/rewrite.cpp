@@ -24,6 +24,9 @@ constexpr std::int64_t kUnrolledIterations = 64;
 /// And only where that makes no more than this many nodes.
 constexpr std::int64_t kUnrolledNodes = 4000;
 
+/// Lower bounds are not below it, so that they can be added and negated.
+constexpr poly::Wide kFar = poly::Wide{1} << 62;
+
 /// Products of two numbers up to it are far from the limits of what counts with them.
 constexpr std::int64_t kHalfRange = std::int64_t{1} << 30;
 
@@ -71,6 +74,8 @@ void Rewriter::index(ir::VarId var, std::int64_t multiple, std::int64_t least, s
     sums_.clear();
     folded_.clear();
     exact_.clear();
+    quotients_.clear();
+    is_exact_.clear();
     index_[var] = {multiple, std::max(least, -kernel::kVariableLimit), std::min(end, kernel::kVariableLimit)};
 }
 
@@ -79,6 +84,18 @@ void Rewriter::index(ir::VarId var, const poly::Interval& within) {
     const std::int64_t least = lo ? this->least(*lo) : -kernel::kVariableLimit;
     const std::int64_t end = hi ? -this->least(Linear{}.add(*hi, -1)) : kernel::kVariableLimit;
     index(var, 1, least, end);
+}
+
+/// The variable of a loop, lo <= var < hi as Int32: only domains are known to end below the limit.
+void Rewriter::loop_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi) {
+    std::vector<poly::IntRange> sizes;
+    for (const auto& [least, greatest] : sizes_) sizes.push_back({least, greatest});
+    poly::ValueRanges ranges(pipeline_, std::move(sizes));
+    for (const auto& [known, is] : index_) ranges.bind(known, poly::IntRange{is.least, is.end});
+    const auto least = static_cast<std::int64_t>(ranges.integer(lo).lo);
+    const auto end = static_cast<std::int64_t>(ranges.integer(hi).hi);
+    index(var);
+    index_[var] = {1, least, std::max(least, end)};
 }
 
 // --------------------------------------------------------------------------------------------------------------- sums
@@ -94,6 +111,12 @@ Linear& Linear::add(const Linear& other, std::int64_t factor) {
     }
     std::erase_if(terms, [](const auto& term) { return term.second == 0; });
     return *this;
+}
+
+bool Linear::is_int32() const {
+    const auto is_number = [](std::int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; };
+    return is_number(constant) &&
+           std::all_of(terms.begin(), terms.end(), [&](const auto& t) { return is_number(t.second); });
 }
 
 std::int64_t Linear::factor_of(ir::VarId var) const {
@@ -119,14 +142,14 @@ std::optional<Linear> Rewriter::new_sum(const ir::Expr& e) {
     if (const auto constant = ir::as_int(e)) return Linear{{}, *constant};
     if (ir::as<ir::SizeRef>(e) != nullptr) return atom();
     if (const auto* n = ir::as<ir::Variable>(e)) return index_.count(n->id) > 0 ? std::optional(atom()) : std::nullopt;
+    const auto of_int32 = [](const Linear& sum) { return sum.is_int32() ? std::optional(sum) : std::nullopt; };
     const auto sum = [&](const ir::Expr& a, const ir::Expr& b, std::int64_t factor) -> std::optional<Linear> {
         const std::optional<Linear>&x = known_sum(a), &y = known_sum(b);
-        if (!x || !y) return std::nullopt;
-        return Linear(*x).add(*y, factor);
+        return x && y ? of_int32(Linear(*x).add(*y, factor)) : std::nullopt;
     };
     const auto product = [&](const ir::Expr& a, std::int64_t factor) -> std::optional<Linear> {
         const std::optional<Linear>& x = known_sum(a);
-        return x ? std::optional(Linear{}.add(*x, factor)) : std::nullopt;
+        return x ? of_int32(Linear{}.add(*x, factor)) : std::nullopt;
     };
     if (const auto* n = ir::as<ir::Unary>(e)) return n->op == ir::UnaryOp::Neg ? product(n->a, -1) : std::nullopt;
     const auto* n = ir::as<ir::Binary>(e);
@@ -146,57 +169,64 @@ std::optional<Linear> Rewriter::new_sum(const ir::Expr& e) {
     }
 }
 
-std::pair<std::int64_t, std::int64_t> Rewriter::range_of(const ir::Expr& atom) const {
-    if (const auto* n = ir::as<ir::SizeRef>(atom)) return sizes_.at(static_cast<std::size_t>(n->index));
+/// Ends included, as of sizes; those of the others may be one too far.
+poly::IntRange Rewriter::range_of(const ir::Expr& atom) {
+    if (const auto* n = ir::as<ir::SizeRef>(atom)) {
+        const auto& [least, greatest] = sizes_.at(static_cast<std::size_t>(n->index));
+        return {least, greatest};
+    }
     if (const auto* n = ir::as<ir::Variable>(atom)) return {index_.at(n->id).least, index_.at(n->id).end};
-    if (const auto* n = ir::as<ir::Binary>(atom); n != nullptr && n->op == BinaryOp::Mod) return {0, *ir::as_int(n->b)};
-    // A quotient: of what its dividend's terms can be.
-    const auto* n = ir::as<ir::Binary>(atom);
-    const auto divisor = n != nullptr && n->op == BinaryOp::Div ? ir::as_int(n->b) : std::nullopt;
-    const auto dividend = divisor && *divisor > 0 ? range_of_sum(n->a) : std::nullopt;
-    if (!dividend) return {-kernel::kVariableLimit, kernel::kVariableLimit};
-    return {std::max(floor_quotient(dividend->first, *divisor), -kernel::kVariableLimit),
-            std::min(floor_quotient(dividend->second, *divisor) + 1, kernel::kVariableLimit)};
+    const auto& n = *ir::as<ir::Binary>(atom);
+    if (n.op == BinaryOp::Mod) return {0, *ir::as_int(n.b)};
+    const auto known = quotients_.find(atom);
+    return known != quotients_.end() ? known->second : quotients_.emplace(atom, range_of_quotient(n)).first->second;
 }
 
-/// Of sums and multiples of what ranges are known of.
-std::optional<std::pair<std::int64_t, std::int64_t>> Rewriter::range_of_sum(const ir::Expr& e) const {
-    if (const auto constant = ir::as_int(e)) return std::pair{*constant, *constant};
-    const auto* variable = ir::as<ir::Variable>(e);
-    if (ir::as<ir::SizeRef>(e) != nullptr || (variable != nullptr && index_.count(variable->id) > 0))
-        return range_of(e);
-    const auto* n = ir::as<ir::Binary>(e);
-    if (n == nullptr) return std::nullopt;
-    if (n->op == BinaryOp::Div || (n->op == BinaryOp::Mod && ir::as_int(n->b))) return range_of(e);
-    const auto a = range_of_sum(n->a), b = range_of_sum(n->b);
-    if (!a || !b) return std::nullopt;
-    if (n->op == BinaryOp::Add) return std::pair{a->first + b->first, a->second + b->second};
-    if (n->op == BinaryOp::Sub) return std::pair{a->first - b->second, a->second - b->first};
-    if (n->op == BinaryOp::Mul && b->first == b->second && std::abs(b->first) <= 64) {
-        return std::minmax({a->first * b->first, a->second * b->first});
+/// By a positive constant. A dividend that may wrap is any Int32, or the exact integer.
+poly::IntRange Rewriter::range_of_quotient(const ir::Binary& n) {
+    const std::int64_t divisor = *ir::as_int(n.b);
+    poly::IntRange dividend = range_of(*known_sum(n.a));
+    if (!poly::fits(dividend, Type::Int32)) {
+        dividend.lo = std::min<poly::Wide>(dividend.lo, INT32_MIN);
+        dividend.hi = std::max<poly::Wide>(dividend.hi, INT32_MAX);
     }
-    return std::nullopt;
+    const auto quotient = [&](poly::Wide v) { return (v - (v < 0 ? divisor - 1 : 0)) / divisor; };
+    return {quotient(dividend.lo), quotient(dividend.hi) + 1};
 }
 
-bool Rewriter::fits(const Linear& sum) const {
-    std::int64_t least = std::min<std::int64_t>(sum.constant, 0), greatest = std::max<std::int64_t>(sum.constant, 0);
+poly::IntRange Rewriter::range_of(const Linear& sum) {
+    poly::IntRange total{sum.constant, sum.constant};
     for (const auto& [atom, factor] : sum.terms) {
-        if (std::abs(factor) > 64) return false;
-        const auto [lo, hi] = range_of(atom);
-        // Each partial sum must fit, in whatever order.
-        least += std::min<std::int64_t>({0, factor * lo, factor * hi});
-        greatest += std::max<std::int64_t>({0, factor * lo, factor * hi});
-    }
-    return least >= INT32_MIN && greatest <= INT32_MAX;
-}
-
-std::int64_t Rewriter::least(const Linear& sum) const {
-    std::int64_t total = sum.constant;
-    for (const auto& [atom, factor] : sum.terms) {
-        const auto [lo, hi] = range_of(atom);
-        total += std::min(factor * lo, factor * hi);
+        const poly::IntRange range = range_of(atom);
+        total.lo += std::min(factor * range.lo, factor * range.hi);
+        total.hi += std::max(factor * range.lo, factor * range.hi);
     }
     return total;
+}
+
+bool Rewriter::fits(const Linear& sum) {
+    poly::IntRange total{std::min<std::int64_t>(sum.constant, 0), std::max<std::int64_t>(sum.constant, 0)};
+    for (const auto& [atom, factor] : sum.terms) {
+        const poly::IntRange range = range_of(atom);
+        // Each partial sum must fit, in whatever order.
+        total.lo += std::min<poly::Wide>({0, factor * range.lo, factor * range.hi});
+        total.hi += std::max<poly::Wide>({0, factor * range.lo, factor * range.hi});
+    }
+    return poly::fits(total, Type::Int32);
+}
+
+bool Rewriter::is_exact(const ir::Expr& atom) {
+    const auto* n = ir::as<ir::Binary>(atom);
+    if (n == nullptr) return true;
+    if (const auto known = is_exact_.find(atom); known != is_exact_.end()) return known->second;
+    const Linear sum = *known_sum(n->a);
+    const bool result = fits(sum) && std::all_of(sum.terms.begin(), sum.terms.end(),
+                                                 [&](const auto& term) { return is_exact(term.first); });
+    return is_exact_.emplace(atom, result).first->second;
+}
+
+std::int64_t Rewriter::least(const Linear& sum) {
+    return static_cast<std::int64_t>(std::max<poly::Wide>(range_of(sum).lo, -kFar));
 }
 
 ir::Expr Rewriter::expr(const Linear& sum) {
@@ -263,16 +293,17 @@ ir::Expr Rewriter::quotient(const ir::Expr& e, const ir::Binary& n, bool exact) 
     Linear whole, rest;
     for (const auto& term : sum.terms) {
         if (term.second % *divisor == 0) {
-            whole.terms.emplace_back(term.first, term.second / *divisor);
+            whole.add(Linear{{{term.first, term.second / *divisor}}, 0}, 1);
         } else if (is_multiple(term, *divisor) && term.second == 1) {
             const ir::Expr part = unique(ir::binary(BinaryOp::Div, term.first, n.b));
-            whole.terms.emplace_back(part, 1);
+            whole.add(Linear{{{part, 1}}, 0}, 1);
         } else {
             rest.terms.push_back(term);
         }
     }
     whole.constant = floor_quotient(sum.constant, *divisor);
     rest.constant = sum.constant - whole.constant * *divisor;
+    if (!exact && !by_bits && !fits(rest)) return e;  // its constant may be further from 0
     if (n.op == BinaryOp::Mod) {
         if (rest.terms.empty()) return expr(Linear{{}, rest.constant});
         return unique(ir::binary(BinaryOp::Mod, expr(rest), n.b));
@@ -299,7 +330,8 @@ ir::Expr Rewriter::new_exact(const ir::Expr& e) {
     if (const auto* n = ir::as<ir::Binary>(inner); n != nullptr && (n->op == BinaryOp::Div || n->op == BinaryOp::Mod)) {
         return quotient(inner, *n, true);
     }
-    return expr(*linear(inner));
+    const auto sum = linear(inner);
+    return sum ? expr(*sum) : inner;
 }
 
 // ------------------------------------------------------------------------------------------------------------ folding
@@ -369,7 +401,9 @@ ir::Expr Rewriter::fold_extremum(const ir::Expr& e, const ir::Binary& n) {
         // min(x / d, c) is min(x, c d + d - 1) / d: a division by a power of two and an addition behind it, as of a
         // table's address, are one instruction.
         const auto divisor = ir::as_int(a->b);
-        if (!divisor || *divisor < 2 || *divisor > kHalfRange || std::abs(*limit) > kHalfRange) return e;
+        if (!divisor || *divisor < 2 || *divisor > kHalfRange) return e;
+        const std::int64_t least = ir::is_unsigned_int(e->type) ? 0 : -kHalfRange;  // a large UInt64 looks negative
+        if (*limit < least || *limit > kHalfRange) return e;
         const std::int64_t cut = n.op == BinaryOp::Max ? *limit * *divisor : (*limit + 1) * *divisor - 1;
         if (!std::has_single_bit(static_cast<std::uint64_t>(*divisor)) || ir::wrap_to(e->type, cut) != cut) return e;
         const ir::Expr inner = unique(ir::binary(n.op, a->a, unique(ir::int_constant(e->type, cut))));
@@ -517,7 +551,7 @@ ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
         const ir::Expr lo = rewrite(range.lo), hi = rewrite(range.hi);
         const ir::VarId var =
             ir::new_variable(pipeline_, pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
-        index(var);
+        loop_index(var, lo, hi);
         bindings_[range.var] = ir::variable(var, Type::Int32);
         ranges.push_back({var, lo, hi});
     }

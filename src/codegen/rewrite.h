@@ -14,10 +14,12 @@
 #include "ir/pipeline.h"
 #include "ir/unique_nodes.h"
 #include "poly/model.h"
+#include "poly/value_ranges.h"
 
 namespace pipec::codegen {
 
 /// constant + sum of factor * atom. Atoms are distinct nodes of one Rewriter: variables, sizes, quotients, remainders.
+/// The factors and the constant of a Rewriter's sums are numbers of Int32, and one `add` to them is exact.
 struct Linear {
     std::vector<std::pair<ir::Expr, std::int64_t>> terms;  ///< no factor is 0
     std::int64_t constant = 0;
@@ -25,6 +27,8 @@ struct Linear {
     Linear& add(const Linear& other, std::int64_t factor);
     /// The factor of a variable; 0 where it does not occur.
     [[nodiscard]] std::int64_t factor_of(ir::VarId var) const;
+    /// All factors and the constant are numbers of Int32.
+    [[nodiscard]] bool is_int32() const;
 };
 
 class Rewriter {
@@ -46,12 +50,15 @@ public:
 
     ir::Expr instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook = {});
 
-    /// The sum that an Int32 expression over index variables and sizes is; none for other expressions. As integers mod
-    /// 2^32; `fits` tells whether no step of it can wrap.
+    /// The sum that an Int32 expression over index variables and sizes is; none for other expressions, nor where it has
+    /// numbers that are not of Int32. As integers mod 2^32; `fits` tells whether no step of it can wrap, given the
+    /// values of its atoms.
     std::optional<Linear> linear(const ir::Expr& e);
-    [[nodiscard]] bool fits(const Linear& sum) const;
-    /// A lower bound of a sum, as an integer.
-    [[nodiscard]] std::int64_t least(const Linear& sum) const;
+    [[nodiscard]] bool fits(const Linear& sum);
+    /// Nothing wraps on the way to the value of an atom, which is then the same in exact integers.
+    bool is_exact(const ir::Expr& atom);
+    /// A lower bound of a sum, as an integer, whether its quotients are of exact integers or of those that wrap.
+    [[nodiscard]] std::int64_t least(const Linear& sum);
     ir::Expr expr(const Linear& sum);
 
     /// True where factor * atom is certain to be a multiple of n.
@@ -71,6 +78,7 @@ private:
     ir::Expr rewrite(const ir::Expr& e);
     ir::Expr rewrite_node(const ir::Expr& e);
     ir::Expr reduce(const ir::Expr& e, const ir::Reduce& n);
+    void loop_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi);
     bool unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total);
     ir::Expr fold(const ir::Expr& e);
     ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
@@ -84,8 +92,9 @@ private:
     const std::optional<Linear>& known_sum(const ir::Expr& e);
     std::optional<Linear> new_sum(const ir::Expr& e);
     bool is_affine(const ir::Expr& e) { return e->type == ir::Type::Int32 && known_sum(e); }
-    [[nodiscard]] std::pair<std::int64_t, std::int64_t> range_of(const ir::Expr& atom) const;
-    [[nodiscard]] std::optional<std::pair<std::int64_t, std::int64_t>> range_of_sum(const ir::Expr& e) const;
+    poly::IntRange range_of(const ir::Expr& atom);
+    poly::IntRange range_of_quotient(const ir::Binary& n);
+    poly::IntRange range_of(const Linear& sum);
 
     ir::Pipeline& pipeline_;
     bool fast_math_;
@@ -95,6 +104,8 @@ private:
     // What was found out about nodes once; until another variable becomes an index.
     std::unordered_map<ir::Expr, std::optional<Linear>> sums_;
     std::unordered_map<ir::Expr, ir::Expr> folded_, exact_;
+    std::unordered_map<ir::Expr, poly::IntRange> quotients_;
+    std::unordered_map<ir::Expr, bool> is_exact_;
     Bindings bindings_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;

@@ -42,10 +42,8 @@ private:
         result.emplace_back();
         const auto* pure = std::get_if<ir::Pure>(&stage.definition);
         if (pure == nullptr) return;
-        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-            const IntRange lo = ranges_.integer(domain.box[d].lo), hi = ranges_.integer(domain.box[d].hi);
-            ranges_.bind(stage.dims[d].var, IntRange{lo.lo, std::max(lo.lo, hi.hi - 1)});
-        }
+        for (std::size_t d = 0; d < stage.dims.size(); ++d)
+            ranges_.bind_index(stage.dims[d].var, domain.box[d].lo, domain.box[d].hi);
         const ir::Expr value = with_stand_ins(pure->value);
         const auto narrow = narrowest(value);
         if (narrow && ir::bits(*narrow) < ir::bits(stage.type)) result.back() = narrow;

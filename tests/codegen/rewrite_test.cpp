@@ -136,6 +136,61 @@ TEST_F(Rewriting, RemaindersByPowersOfTwoDoNotCareForWrapping) {
     EXPECT_EQ(text(column(1, 0)), "99 * x % 3 + 3 + img(x)");
 }
 
+TEST_F(Rewriting, QuotientsOfWhatWrapsMayBeNegative) {
+    compile("pipeline p(img: int32[C]) -> out: int32[C] { out(x) = 8 * x / 8 + (x - 7) / 2147483646 + img(x) }");
+    EXPECT_EQ(text(column(1, 0)), "8 * x / 8 + (x - 7) / 2147483646 + img(x)");
+    const ir::Expr x = ir::variable(stage("out").dims.front().var, ir::Type::Int32);
+    const auto number = [](int value) { return ir::int_constant(ir::Type::Int32, value); };
+    rewriter_->index(ir::as<ir::Variable>(x)->id, 1, 0);
+    const ir::Expr e = ir::binary(ir::BinaryOp::Div, ir::binary(ir::BinaryOp::Mul, number(8), x), number(8));
+    const auto sum = rewriter_->linear(e);
+    ASSERT_TRUE(sum);
+    EXPECT_LE(rewriter_->least(*sum), -(1 << 28));
+    EXPECT_FALSE(rewriter_->is_exact(sum->terms.front().first));
+    rewriter_->index(ir::as<ir::Variable>(x)->id, 1, 0, 1 << 27);
+    EXPECT_EQ(text(rewriter_->instance(e, {})), "x");
+}
+
+// Only domains end below 2^30: k + 1000000000 wraps.
+TEST_F(Rewriting, LoopsMayReachAnyNumber) {
+    compile(R"(pipeline p(img: int32[C]) -> out: int32[C] {
+        out(x) = img(x) + sum(k in 2000000000..2000000100) ((k + 1000000000) / 10) +
+                 sum(k in 0..100) ((k + 1000000000) / 10)
+    })");
+    const std::string e = text(column(1, 0));
+    EXPECT_NE(e.find("(k + 1000000000) / 10"), std::string::npos) << e;
+    EXPECT_NE(e.find("/ 10 + 100000000"), std::string::npos) << e;
+}
+
+TEST_F(Rewriting, SumsWithFactorsBeyondInt32AreNone) {
+    compile("pipeline p(img: int32[C]) -> out: int32[C] { out(x) = img(x) }");
+    ir::Expr e = ir::variable(stage("out").dims.front().var, ir::Type::Int32);
+    for (int i = 0; i < 30; ++i) e = ir::binary(ir::BinaryOp::Add, e, e);
+    EXPECT_EQ(rewriter_->linear(e)->terms.front().second, 1 << 30);
+    for (int i = 0; i < 100; ++i) e = ir::binary(ir::BinaryOp::Add, e, e);
+    EXPECT_FALSE(rewriter_->linear(e));
+}
+
+// Both operands of each quotient have the one before it: ranges are found once.
+TEST_F(Rewriting, RangesOfNestedQuotientsAreFoundOnce) {
+    compile("pipeline p(img: int32[C]) -> out: int32[C] { out(x) = img(x) }");
+    ir::Expr e = ir::variable(stage("out").dims.front().var, ir::Type::Int32);
+    const auto number = [](int value) { return ir::int_constant(ir::Type::Int32, value); };
+    for (int i = 0; i < 200; ++i) {
+        e = ir::binary(ir::BinaryOp::Add, ir::binary(ir::BinaryOp::Div, e, number(3)),
+                       ir::binary(ir::BinaryOp::Div, ir::binary(ir::BinaryOp::Add, e, number(1)), number(5)));
+    }
+    const auto sum = rewriter_->linear(rewriter_->instance(e, {}));
+    ASSERT_TRUE(sum);
+    EXPECT_TRUE(rewriter_->fits(*sum));
+    for (const auto& [atom, factor] : sum->terms) EXPECT_TRUE(rewriter_->is_exact(atom));
+}
+
+TEST_F(Rewriting, NumbersOfUint64AreNotNegative) {
+    compile("pipeline p(a: uint64[C]) -> out: uint64[C] { out(x) = min(a(x) / 2, 18446744073709551606) }");
+    EXPECT_EQ(text(column(1, 0)), "min(a(x) / uint64(2), uint64(18446744073709551606))");
+}
+
 TEST_F(Rewriting, SumsOfProductsBeginWithTheRest) {
     compile(R"(pipeline p(a: int32[C], b: int32[C]) -> out: int32[C] {
         out(x) = a(x) * 3 + b(x) * 5 + a(x) * b(x) + b(x)

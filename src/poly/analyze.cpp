@@ -4,6 +4,7 @@
 #include "poly/diagnostics.h"
 #include "poly/isl_inference.h"
 #include "poly/isl_sizes.h"
+#include "poly/isl_sums.h"
 #include "poly/model.h"
 
 namespace pipec::poly {
@@ -84,6 +85,7 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         if (!inference) return std::nullopt;
         model.domains = std::move(inference->domains);
         model.footprints = std::move(inference->footprints);
+        warn_of_overflowing_sums(isl, pipeline, *sizes, model.domains, diags);
         return model;
     } catch (const isl::exception& failure) {
         given_up(isl, failure, options).report(diags);

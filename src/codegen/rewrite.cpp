@@ -114,9 +114,9 @@ Linear& Linear::add(const Linear& other, std::int64_t factor) {
 }
 
 bool Linear::is_int32() const {
-    const auto is_number = [](std::int64_t v) { return v >= INT32_MIN && v <= INT32_MAX; };
-    return is_number(constant) &&
-           std::all_of(terms.begin(), terms.end(), [&](const auto& t) { return is_number(t.second); });
+    // What has a negative factor is written as a subtraction.
+    const auto is_factor = [](const auto& term) { return std::abs(term.second) <= INT32_MAX; };
+    return constant >= INT32_MIN && constant <= INT32_MAX && std::all_of(terms.begin(), terms.end(), is_factor);
 }
 
 std::int64_t Linear::factor_of(ir::VarId var) const {

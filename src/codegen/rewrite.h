@@ -27,7 +27,7 @@ struct Linear {
     Linear& add(const Linear& other, std::int64_t factor);
     /// The factor of a variable; 0 where it does not occur.
     [[nodiscard]] std::int64_t factor_of(ir::VarId var) const;
-    /// All factors and the constant are numbers of Int32.
+    /// All factors, also negated, and the constant are numbers of Int32.
     [[nodiscard]] bool is_int32() const;
 };
 

@@ -167,6 +167,8 @@ TEST_F(Rewriting, SumsWithFactorsBeyondInt32AreNone) {
     ir::Expr e = ir::variable(stage("out").dims.front().var, ir::Type::Int32);
     for (int i = 0; i < 30; ++i) e = ir::binary(ir::BinaryOp::Add, e, e);
     EXPECT_EQ(rewriter_->linear(e)->terms.front().second, 1 << 30);
+    // -2^31 is an Int32, but what is subtracted is not.
+    EXPECT_FALSE(rewriter_->linear(ir::binary(ir::BinaryOp::Sub, ir::unary(ir::UnaryOp::Neg, e), e)));
     for (int i = 0; i < 100; ++i) e = ir::binary(ir::BinaryOp::Add, e, e);
     EXPECT_FALSE(rewriter_->linear(e));
 }

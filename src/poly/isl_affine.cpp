@@ -262,6 +262,16 @@ isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {
     return result;
 }
 
+/// An operand of a minimum: in few pieces where it depends on data, so that what bounds it is not lost with them.
+isl::pw_aff AffineTranslator::plain_operand(const ir::Expr& e) {
+    constexpr int kFewPieces = 2;
+    const std::size_t before = open_obligations_.size();
+    isl::pw_aff result = operand(e);
+    if (isl_pw_aff_n_piece(result.get()) <= kFewPieces || !has_opaque(result)) return result;
+    open_obligations_.resize(before);
+    return make_opaque(e);
+}
+
 isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
     return std::visit(ir::overloaded{
                           [&](const ir::IntConstant&) {
@@ -333,8 +343,8 @@ isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary
             if (n.op == BinaryOp::Div) return a.scale_down(d).floor();
             return b.lo > 0 ? a.mod(d) : a.mod(d).neg();
         }
-        case BinaryOp::Min: return operand(n.a).min(operand(n.b));
-        case BinaryOp::Max: return operand(n.a).max(operand(n.b));
+        case BinaryOp::Min: return plain_operand(n.a).min(plain_operand(n.b));
+        case BinaryOp::Max: return plain_operand(n.a).max(plain_operand(n.b));
         case BinaryOp::BitAnd: {
             // a & (2^k - 1) = a mod 2^k, in two's complement also for a < 0.
             if (const auto k = mask_bits(b)) return operand(n.a).mod(val(static_cast<Wide>(1) << *k));

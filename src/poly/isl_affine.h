@@ -96,6 +96,7 @@ public:
 private:
     isl::pw_aff value(const ir::Expr& e);
     isl::pw_aff operand(const ir::Expr& e);
+    isl::pw_aff plain_operand(const ir::Expr& e);
     const Truth& truth(const ir::Expr& e);
     isl::pw_aff compute(const ir::Expr& e);
     isl::pw_aff limited(const ir::Expr& e, isl::pw_aff result);

@@ -1,6 +1,8 @@
 // Counting uses, without recursion: sums of thousands of terms are deep.
 #include "codegen/uses.h"
 
+#include <map>
+
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -12,10 +14,10 @@ std::vector<ir::Expr> evaluated_operands(const ir::Expr& e) {
 
 void Uses::add(const ir::Expr& root) {
     // A let's value waits until its variable is met: one that is never used is never computed.
-    std::unordered_map<ir::VarId, ir::Expr> waiting;
-    std::vector<ir::Expr> stack{root};
+    std::map<ir::VarId, const ir::Expr*> waiting;
+    std::vector<const ir::Expr*> stack{&root};
     while (!stack.empty()) {
-        const ir::Expr e = std::move(stack.back());
+        const ir::Expr& e = *stack.back();
         stack.pop_back();
         if (++counts_[e.get()] > 1) continue;
         if (const auto* variable = ir::as<ir::Variable>(e)) {
@@ -26,16 +28,20 @@ void Uses::add(const ir::Expr& root) {
             }
         } else if (const auto* let = ir::as<ir::Let>(e)) {
             if (variables_.count(let->var) > 0)
-                stack.push_back(let->value);
+                stack.push_back(&let->value);
             else
-                waiting.emplace(let->var, let->value);
-            stack.push_back(let->body);
+                waiting.emplace(let->var, &let->value);
+            stack.push_back(&let->body);
             continue;
         }
         if (const auto* read = ir::as<ir::Read>(e)) sources_.insert(read->source);
         if (const auto* size = ir::as<ir::SizeRef>(e)) sizes_.insert(size->index);
         if (const auto* param = ir::as<ir::ParamRef>(e)) params_.insert(param->index);
-        for (ir::Expr& operand : evaluated_operands(e)) stack.push_back(std::move(operand));
+        const auto* select = ir::as<ir::Select>(e);
+        if (select != nullptr && !select->otherwise)
+            stack.push_back(&select->then);
+        else
+            ir::for_each_child(*e, [&](const ir::Expr& operand) { stack.push_back(&operand); });
     }
 }
 

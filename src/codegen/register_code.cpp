@@ -297,7 +297,10 @@ kernel::Body RegisterCode::code(bool interior) {
     ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
     const kernel::Body before = body;
     std::int64_t registers = 0;
-    for (const Way& way : ways) {
+    if (!interior) edge_way_ = std::min(shape_.edge_way, ways.size() - 1);
+    for (std::size_t number = interior ? 0 : edge_way_; number < ways.size(); ++number) {
+        const Way& way = ways[number];
+        if (!interior) edge_way_ = number;
         body = before;
         edge_loads_first_ = way.loads_first;
         slice_rows_ = way.rows;

@@ -73,6 +73,8 @@ public:
     /// False where not all points of a stage in halves have the range that the first one has: there must be none
     /// then.
     [[nodiscard]] bool halves_hold() const { return halves_hold_; }
+    /// RegisterShape::edge_way that gives the same code at once.
+    [[nodiscard]] std::size_t edge_way() const { return edge_way_; }
     /// Arrays of which the code reads one kind of column sums only.
     [[nodiscard]] std::set<ir::Source> uniform_sums() const { return sums_.uniform(); }
 
@@ -193,6 +195,7 @@ private:
     bool interior_ = false;
     Reach reach_;
     std::int64_t registers_ = 0;
+    std::size_t edge_way_ = 0;
     // Of the piece of code that is being made:
     ir::Expr unit_;                ///< shape.columns * unit: the lane's first column, in group coordinates
     ir::Expr slice_;               ///< the number of the slice of rows; null where all rows are one

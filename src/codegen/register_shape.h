@@ -25,6 +25,9 @@ struct RegisterShape {
     std::vector<TileSpace::Cut> cuts;
     std::set<ir::Source> fetched_sums;  ///< arrays whose column sums come from other lanes, not their elements
     bool halves = true;                 ///< small integers lie two in a register
+    /// The first of RegisterCode's ways to write the code at the edges that may take no more registers than the
+    /// interior does: those before it are known to take more.
+    std::size_t edge_way = 0;
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
     int prefetch = 0;  ///< rows that are copied ahead into shared memory; 0: all are loaded into registers first

@@ -119,6 +119,7 @@ Tried tried(kernel::Program& program, const poly::Group& group, RegisterShape sh
     if (reach.hi - reach.lo > kWarp / 2) {
         throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
     }
+    shape.edge_way = first->edge_way();
     return {std::move(shape), reach};
 }
 

@@ -28,8 +28,8 @@ struct Inference {
     std::vector<Finding> findings;
 };
 
-/// Infers and proves; what could not be proved is in `findings`, in the order of the stages. The operands in `wrapping`
-/// are values of their type of which nothing else is known; of others it is proved that they do not wrap.
+/// Infers and proves; what could not be proved is in `findings`, in the order of the stages. An operand in `wrapping`
+/// may have any value of its type; every other one is proved not to wrap.
 Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
                 const std::set<const ir::Node*>& wrapping);
 

@@ -189,7 +189,7 @@ TEST_F(Run, WrongProgramsAndCommandLines) {
     const Outcome flags = run("twice.pipe --cxxflags=-fno-such-flag --in img=in.pgm");
     EXPECT_EQ(flags.exit_code, 1);
     EXPECT_NE(flags.err.find("-fno-such-flag"), std::string::npos) << flags.err;
-    EXPECT_EQ(run("--cxxflags= twice.pipe --device cpu --in img=in.pgm").exit_code, 0);
+    EXPECT_EQ(run("--cxxflags= twice.pipe --in img=in.pgm").exit_code, 0);
 }
 
 }  // namespace

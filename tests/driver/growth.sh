@@ -71,7 +71,7 @@ linear() {
 }
 
 for kind in squares powers inputs moved stencils exchanges branches places masks loops named calls decisions quotients; do
-    for step in pipeline domains schedule kernel cuda; do linear $kind --emit $step; done
+    for step in pipeline domains cuda; do linear $kind --emit $step; done
     linear $kind --target host --emit host
     linear $kind --emit cuda --cost-model none
 done

@@ -148,6 +148,14 @@ private:
 }  // namespace
 
 Gpu parse_gpu(std::string_view text, const std::string& file) {
+    // TOML has no control characters, and toml++ asserts that some do not reach it.
+    const auto is_control = [](char c) {
+        return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
+    };
+    if (const auto at = std::find_if(text.begin(), text.end(), is_control); at != text.end()) {
+        const auto line = 1 + std::count(text.begin(), at, '\n');
+        throw GpuError(fmt::format("{}:{}: a control character, 0x{:02x}", file, line, static_cast<unsigned>(*at)));
+    }
     try {
         const toml::table table = toml::parse(text);
         return Reader(table, file).run();

@@ -111,6 +111,7 @@ TEST(Gpu, WrongDescriptionsAreRefusedWithTheirPlace) {
     EXPECT_EQ(refusal(description("", "[paper]\n")), "my.toml: `weights` is missing");
     EXPECT_EQ(refusal(description("", "[paper]\nweight = []\n")), "my.toml:15:1: a GPU has no `paper.weight`");
     EXPECT_EQ(refusal("sms = \n").substr(0, 11), "my.toml:1:7");
+    EXPECT_EQ(refusal(std::string("sms = 1\n[\0", 10)), "my.toml:2: a control character, 0x00");
 }
 
 }  // namespace

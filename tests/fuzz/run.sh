@@ -16,7 +16,7 @@ for target in "${targets[@]}"; do
         [ "$target" = parser ] && seeds+=("$source/examples")
         options=(-dict="$build/tests/fuzz/pipe.dict")
         ;;
-    gpu) seeds=("$source/gpus") ;;
+    gpu) seeds+=("$source/gpus") ;;
     esac
     mkdir -p "$build/corpus/$target" "$build/found/$target"
     echo "== $target, $seconds s"

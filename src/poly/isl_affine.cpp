@@ -106,7 +106,7 @@ isl::pw_aff AffineTranslator::limited(const ir::Expr& e, isl::pw_aff result) {
     return make_opaque(e);
 }
 
-/// A side of too many pieces is said to be everywhere; with two of them nothing is left to say.
+/// A side of too many pieces becomes the whole space. Where both have too many, the condition is opaque.
 Truth AffineTranslator::limited(const ir::Expr& e, Truth result) {
     const auto fits = [](const isl::set& set) {
         const auto pieces = static_cast<std::size_t>(set.n_basic_set());

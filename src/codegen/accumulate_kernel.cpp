@@ -22,9 +22,9 @@
 #include "codegen/lower.h"
 #include "codegen/rewrite.h"
 #include "codegen/update_facts.h"
-#include "fusion/lane_patches.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::codegen {
 
@@ -409,7 +409,7 @@ std::optional<kernel::Step> gather_step(kernel::Program& program, int stage, con
     group.reach.emplace_back(static_cast<std::size_t>(group.rank));
     fusion::GroupSchedule schedule;
     schedule.strategy = fusion::Strategy::Otptb;
-    schedule.block = fusion::gather_block(bytes, group.rank);
+    schedule.block = plan::gather_block(bytes, group.rank);
     auto step = group_step(program, group, schedule, sources);
     return std::get<kernel::Step>(std::move(step));
 }

@@ -35,7 +35,7 @@ constexpr std::int64_t kUnrolledTurns = 8;
 /// Loads that a thread has on their way for the next step: each takes a register.
 constexpr std::size_t kLoads = 24;
 
-std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::March& march,
+std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const plan::March& march,
                                     const std::array<int, 3>& block) {
     std::vector<TileSpace::Cut> cuts;
     for (int g = 0; g < group.rank; ++g) {
@@ -49,7 +49,7 @@ std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::Marc
 
 class StreamKernel {
 public:
-    StreamKernel(kernel::Program& program, const poly::Group& group, fusion::March march,
+    StreamKernel(kernel::Program& program, const poly::Group& group, plan::March march,
                  const std::array<int, 3>& block);
 
     /// Why the windows are impossible; none where they are possible.
@@ -80,7 +80,7 @@ private:
     ir::Expr define(kernel::Body& body, const std::string& name, const ir::Expr& value);
     void store(kernel::Body& body, const Point& point);
 
-    [[nodiscard]] const fusion::March::Member& rows(const Member& m) const {
+    [[nodiscard]] const plan::March::Member& rows(const Member& m) const {
         return march_.members[space_.group.position(m.stage)];
     }
     /// Points of a member in one dimension in a step, the threads that there are for them, and how often these must
@@ -99,7 +99,7 @@ private:
         return lanes(m, dim) == 1 ? constant(0) : space_.dims[static_cast<std::size_t>(m.alignment[dim].dim)].lane;
     }
 
-    const fusion::March march_;
+    const plan::March march_;
     TileSpace space_;
     StreamWindows windows_;
     std::vector<const Member*> marching_;  ///< the latest ones first
@@ -110,14 +110,14 @@ private:
         next_rows_;  ///< those of them that are rows: in the first steady step, and the next
 };
 
-StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, fusion::March march,
+StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, plan::March march,
                            const std::array<int, 3>& block)
     : march_(std::move(march)),
       space_(program, group, false, cuts_of(group, march_, block)),
       windows_(space_, march_),
       steady_end_(march_.steps) {
     for (const Member& m : space_.members) {
-        const fusion::March::Member& own = rows(m);
+        const plan::March::Member& own = rows(m);
         if (!own.rows) continue;
         marching_.push_back(&m);
         steady_begin_ = std::max(steady_begin_, ceil_quotient(-own.ahead, own.each));
@@ -185,7 +185,7 @@ kernel::Body& StreamKernel::deal(kernel::Body& outer, const Member& m, std::size
     }
     if (points % threads != 0)
         body = &KernelBuilder::guarded(*body, ir::binary(BinaryOp::Lt, offset, constant(points)));
-    const fusion::March::Member& own = rows(m);
+    const plan::March::Member& own = rows(m);
     if (dim != own.rows) return *body;
     const ir::Expr from_first = sum(product(step, constant(own.each)), offset);
     offset = space_.build.define(*body, name + "_i", sum(from_first, constant(own.ahead)), own.ahead);
@@ -241,7 +241,7 @@ bool StreamKernel::is_regular(const Member& m) const {
 /// that one.
 ir::Expr StreamKernel::regular(kernel::Body& before, kernel::Body& body, const Member& m, std::size_t dim,
                                std::int64_t turn, const ir::Expr& step, ir::Expr& exists) {
-    const fusion::March::Member& own = rows(m);
+    const plan::March::Member& own = rows(m);
     const std::int64_t points = count(m, dim), first = turn * lanes(m, dim);
     const ir::Expr i = sum(lane(m, dim), constant(first));
     const bool marches = dim == own.rows;
@@ -387,9 +387,9 @@ std::variant<kernel::Step, std::string> stream_step(kernel::Program& program, co
     for (const int points : schedule.tile) {
         if (points < 1) return "a tile has at least one point";
     }
-    auto march = fusion::make_march(group, schedule.block, schedule.tile);
+    auto march = plan::make_march(group, schedule.block, schedule.tile);
     if (auto* reason = std::get_if<std::string>(&march)) return *reason;
-    StreamKernel builder(program, group, std::move(std::get<fusion::March>(march)), schedule.block);
+    StreamKernel builder(program, group, std::move(std::get<plan::March>(march)), schedule.block);
     if (auto reason = builder.refusal()) return *reason;
     return kernel::Step{{builder.build()}};
 }

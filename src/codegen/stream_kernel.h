@@ -1,5 +1,5 @@
 // The strategy `stream`: a strip of the image for each block, which marches along it row by row and keeps windows of
-// rows in shared memory (fusion/march.h).
+// rows in shared memory (plan/march.h).
 #pragma once
 
 #include <string>

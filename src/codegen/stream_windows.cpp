@@ -10,12 +10,12 @@ namespace pipec::codegen {
 
 using ir::BinaryOp;
 
-StreamWindows::StreamWindows(TileSpace& space, const fusion::March& march) : space_(space), march_(march) {
+StreamWindows::StreamWindows(TileSpace& space, const plan::March& march) : space_(space), march_(march) {
     std::vector<kernel::SharedArray>& shared = space.build.kernel.shared;
     for (const TileSpace::Member& m : space.members) {
         arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
         if (!m.is_read) continue;
-        const fusion::March::Member& rows = march.members[space.group.position(m.stage)];
+        const plan::March::Member& rows = march.members[space.group.position(m.stage)];
         kernel::SharedArray& array = shared.emplace_back();
         array.name = m.definition.name + "_tile";
         array.type = m.definition.type;
@@ -54,7 +54,7 @@ ir::Expr StreamWindows::in_ring(const ir::Expr& row, std::int64_t rows) {
 }
 
 std::vector<ir::Expr> StreamWindows::indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) {
-    const fusion::March::Member& rows = march_.members[space_.group.position(m.stage)];
+    const plan::March::Member& rows = march_.members[space_.group.position(m.stage)];
     std::vector<ir::Expr> indices;
     for (const std::size_t d : order(m))
         indices.push_back(d == rows.rows ? in_ring(offset[d], rows.window) : offset[d]);

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "codegen/tile_space.h"
-#include "fusion/march.h"
+#include "plan/march.h"
 
 namespace pipec::codegen {
 
 class StreamWindows {
 public:
     /// Adds the arrays to the space's kernel.
-    StreamWindows(TileSpace& space, const fusion::March& march);
+    StreamWindows(TileSpace& space, const plan::March& march);
 
     /// The member's array, an index of Kernel::shared; -1 where nobody in the group reads it.
     [[nodiscard]] int of(const TileSpace::Member& m) const { return arrays_[space_.group.position(m.stage)]; }
@@ -26,7 +26,7 @@ private:
     ir::Expr in_ring(const ir::Expr& row, std::int64_t rows);
 
     TileSpace& space_;
-    const fusion::March& march_;
+    const plan::March& march_;
     std::vector<int> arrays_;  ///< of members
 };
 

@@ -18,9 +18,9 @@
 #include "codegen/tile_space.h"
 #include "codegen/tile_vectors.h"
 #include "fusion/gpu.h"
-#include "fusion/lane_patches.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::codegen {
 

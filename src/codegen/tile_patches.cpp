@@ -22,8 +22,8 @@ constexpr std::int64_t kAccessBytes = 16;
 bool in_registers(const std::vector<ir::Expr>& values) {
     std::set<const ir::Node*> nodes;
     for (const ir::Expr& value : values) ir::for_each_node(value, [&](const ir::Expr& e) { nodes.insert(e.get()); });
-    return certain_reads(values).size() + values.size() <= std::size_t{fusion::kPatchElements} &&
-           nodes.size() <= std::size_t{fusion::kPatchNodes};
+    return certain_reads(values).size() + values.size() <= std::size_t{plan::kPatchElements} &&
+           nodes.size() <= std::size_t{plan::kPatchNodes};
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::int64_t TilePatches::columns_of(const TileSpace::Member& m) {
         narrowest = std::min(narrowest, ir::bytes(read->type));
     if (!axes.whole) return std::min(vector_, kAccessBytes / narrowest);
     const std::int64_t count = m.extent[*axes.columns].count;
-    if (count <= fusion::kWholeColumns) {
+    if (count <= plan::kWholeColumns) {
         const std::vector<ir::Expr> one = values_of(m, m, 1, 1), all = values_of(m, m, count, 1);
         const auto alone = certain_reads(one).size() * all.size();
         if (certain_reads(all).size() * 2 <= alone && in_registers(all)) return count;
@@ -118,9 +118,9 @@ std::vector<Patches> TilePatches::of(const Members& together) {
     Patches vectors = points;
     vectors.columns = columns;
     vectors.across /= columns;
-    vectors = fusion::in_blocks(vectors, columns_of_cell(*together.front()) / columns);
+    vectors = plan::in_blocks(vectors, columns_of_cell(*together.front()) / columns);
     if (vectors.block_down > 1) return {vectors};
-    const auto ways = fusion::patches_by_cost(points, columns, lanes_, fusion::kPatchPoints / columns);
+    const auto ways = plan::patches_by_cost(points, columns, lanes_, plan::kPatchPoints / columns);
     for (const std::vector<Patches>& way : ways) {
         if (std::all_of(way.begin(), way.end(), fits)) return way;
     }
@@ -131,7 +131,7 @@ Patches TilePatches::at_edges(const TileSpace::Member& m) {
     Patches patches = points_of(m);
     if (arrays_.axes(m).columns && !m.interior.guard) patches.columns = columns_of(m);
     patches.across /= patches.columns;
-    return fusion::in_blocks(patches, columns_of_cell(m) / patches.columns);
+    return plan::in_blocks(patches, columns_of_cell(m) / patches.columns);
 }
 
 }  // namespace pipec::codegen

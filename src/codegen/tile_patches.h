@@ -6,11 +6,11 @@
 
 #include "codegen/tile_arrays.h"
 #include "codegen/tile_space.h"
-#include "fusion/lane_patches.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::codegen {
 
-using fusion::Patches;
+using plan::Patches;
 
 class TilePatches {
 public:

@@ -6,10 +6,11 @@
 #include <set>
 
 #include "codegen/lower.h"
+#include "cost/cost_models.h"
+#include "cost/time_cost.h"
 #include "driver/files.h"
 #include "driver/run_device.h"
 #include "fusion/automatic.h"
-#include "fusion/cost_time.h"
 #include "fusion/profile.h"
 
 namespace pipec::driver {
@@ -59,7 +60,7 @@ fusion::CostModel changed(const fusion::CostModel& cost, const fusion::Gpu& gpu,
         std::vector<fusion::GroupChoice> result;
         for (fusion::GroupChoice& choice : cost(pipeline, facts, allowed)) {
             change(choice.schedule);
-            const auto time = fusion::predict_time(facts, gpu, choice.schedule);
+            const auto time = cost::predict_time(facts, gpu, choice.schedule);
             if (time) result.push_back({time->seconds, std::move(choice.schedule)});
         }
         const auto faster = [](const auto& a, const auto& b) { return a.cost < b.cost; };
@@ -100,8 +101,8 @@ AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gp
         return is_possible(pipeline, model, dependences, group, sources, fast_math);
     };
     const bool paper = options.cost_model == CostModelName::Paper;
-    AutomaticModel result{paper ? fusion::paper_cost_model(gpu) : fusion::time_cost_model(gpu), legal,
-                          paper ? fusion::FusionOptions{} : fusion::time_fusion_options(gpu)};
+    AutomaticModel result{paper ? cost::paper_cost_model(gpu) : cost::time_cost_model(gpu), legal,
+                          paper ? fusion::FusionOptions{} : cost::time_fusion_options(gpu)};
     if (only) {
         result.options.strategies = {fusion::Strategy::Stage};
         if (only->strategy != fusion::Strategy::Stage) result.options.strategies.push_back(only->strategy);

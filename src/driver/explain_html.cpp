@@ -89,10 +89,10 @@ private:
     void kernel(const PipelineReport& report, std::size_t index);
     void facts(const PipelineReport& report, const GroupReport& group);
     void stages(const GroupReport& group);
-    void bars(const fusion::TimePrediction& time);
+    void bars(const cost::TimePrediction& time);
     void alternatives(const GroupReport& group);
     void alternative(const std::optional<double>& seconds, const std::optional<double>& now, const std::string& what,
-                     const std::optional<fusion::TimePrediction>& time);
+                     const std::optional<cost::TimePrediction>& time);
     void table_of_choices(const std::string& first);
     void merges(const PipelineReport& report);
 
@@ -159,7 +159,7 @@ void Page::facts(const PipelineReport& report, const GroupReport& group) {
     html_ += "</dl>\n";
 }
 
-void Page::bars(const fusion::TimePrediction& time) {
+void Page::bars(const cost::TimePrediction& time) {
     add("<h4>Time, bound by {}</h4>\n<div class=\"bars\">\n", bound(time));
     double longest = 0;
     double bounding = 0;
@@ -208,11 +208,11 @@ void Page::table_of_choices(const std::string& first) {
 
 /// The cells of a row but for the first ones, and the row's end. `what` is HTML.
 void Page::alternative(const std::optional<double>& seconds, const std::optional<double>& now, const std::string& what,
-                       const std::optional<fusion::TimePrediction>& time) {
+                       const std::optional<cost::TimePrediction>& time) {
     const bool faster = seconds && now && *seconds < *now;
     add("<td class=\"number\">{}</td><td class=\"number {}\">{}</td><td>{}</td>", seconds ? duration(*seconds) : "",
         faster ? "faster" : "slower", seconds && now ? change(*seconds, *now) : "", what);
-    for (const Term& term : terms(time.value_or(fusion::TimePrediction{}))) {
+    for (const Term& term : terms(time.value_or(cost::TimePrediction{}))) {
         if (term.is_resource) add("<td class=\"number\">{}</td>", time ? duration(term.seconds) : "");
     }
     html_ += "</tr>\n";

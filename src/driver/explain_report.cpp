@@ -30,7 +30,7 @@ class Explainer {
 public:
     explicit Explainer(const Question& question)
         : q_(question),
-          predicted_(fusion::predict(q_.prepared.pipeline, q_.prepared.model, q_.schedule, q_.gpu, q_.sizes)),
+          predicted_(cost::predict(q_.prepared.pipeline, q_.prepared.model, q_.schedule, q_.gpu, q_.sizes)),
           pipeline_(predicted_.program.pipeline),
           facts_(fusion::stage_facts(pipeline_, predicted_.program.model, predicted_.dependences, q_.sizes)) {}
 
@@ -42,7 +42,7 @@ public:
             report.sizes.emplace_back(pipeline_.sizes[i].name, q_.sizes.at(i));
         }
         const std::map<std::string, std::vector<std::string>> inlined = inlined_in();
-        for (const fusion::PredictedGroup& group : predicted_.groups) {
+        for (const cost::PredictedGroup& group : predicted_.groups) {
             report.groups.push_back(describe(group));
             for (StageReport& stage : report.groups.back().stages) {
                 if (const auto found = inlined.find(stage.name); found != inlined.end()) stage.inlined = found->second;
@@ -66,19 +66,19 @@ private:
                                                                             const GroupSchedule& schedule) const;
     [[nodiscard]] std::variant<fusion::GroupFacts, poly::Illegal> facts_of(const std::vector<int>& stages) const;
     [[nodiscard]] std::string why_unknown(const std::vector<int>& stages) const;
-    GroupReport describe(const fusion::PredictedGroup& predicted) const;
-    void describe_stages(const fusion::PredictedGroup& predicted, GroupReport& report) const;
+    GroupReport describe(const cost::PredictedGroup& predicted) const;
+    void describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const;
     /// The first stage that accumulates.
     [[nodiscard]] std::optional<std::string> impure(const std::vector<int>& stages) const;
     [[nodiscard]] Alternative best(const fusion::GroupFacts& facts, Strategy strategy) const;
-    [[nodiscard]] std::vector<Alternative> alternatives(const fusion::PredictedGroup& predicted) const;
+    [[nodiscard]] std::vector<Alternative> alternatives(const cost::PredictedGroup& predicted) const;
     [[nodiscard]] std::optional<double> apart(const std::vector<int>& stages) const;
     [[nodiscard]] std::vector<MergeReport> merges() const;
     [[nodiscard]] Alternative merged(std::size_t producer, std::size_t reader) const;
     [[nodiscard]] bool can_run(std::size_t producer, std::size_t reader) const;
 
     const Question& q_;
-    fusion::Predicted predicted_;
+    cost::Predicted predicted_;
     const ir::Pipeline& pipeline_;  ///< what inlining left
     std::vector<fusion::StageFacts> facts_;
 };
@@ -148,7 +148,7 @@ std::string Explainer::why_unknown(const std::vector<int>& stages) const {
     return "by the model's count it is beyond the limits of the GPU";
 }
 
-GroupReport Explainer::describe(const fusion::PredictedGroup& predicted) const {
+GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     GroupReport report;
     report.schedule = predicted.schedule;
     report.time = predicted.time;
@@ -168,7 +168,7 @@ GroupReport Explainer::describe(const fusion::PredictedGroup& predicted) const {
             if (g >= 0) report.dims[static_cast<std::size_t>(g)] = pipeline_.variables.at(var).name;
         }
     }
-    report.traffic = fusion::traffic(*predicted.facts);
+    report.traffic = cost::traffic(*predicted.facts);
     describe_tiles(*predicted.facts, report);
     if (!predicted.time) report.unknown = why_unknown(stages);
     report.alternatives = alternatives(predicted);
@@ -177,7 +177,7 @@ GroupReport Explainer::describe(const fusion::PredictedGroup& predicted) const {
 }
 
 /// What a kernel keeps in shared memory is what its code says.
-void Explainer::describe_stages(const fusion::PredictedGroup& predicted, GroupReport& report) const {
+void Explainer::describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const {
     std::map<std::string, std::int64_t> shared;
     const bool tiled = predicted.facts && predicted.schedule.strategy != Strategy::Stage;
     if (tiled) {
@@ -224,9 +224,9 @@ std::optional<std::string> Explainer::impure(const std::vector<int>& stages) con
 Alternative Explainer::best(const fusion::GroupFacts& facts, Strategy strategy) const {
     Alternative result;
     result.what = fusion::name(strategy);
-    std::vector<fusion::TimeChoice> choices = fusion::time_choices(facts, q_.gpu, {strategy}, kTrials);
+    std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.gpu, {strategy}, kTrials);
     if (choices.empty()) result.refusal = "no tile that is tried keeps within the GPU's limits";
-    for (fusion::TimeChoice& choice : choices) {
+    for (cost::TimeChoice& choice : choices) {
         if (strategy != Strategy::Stage) {
             auto step = generate(facts.group, choice.schedule);
             if (auto* refusal = std::get_if<std::string>(&step)) {
@@ -249,7 +249,7 @@ void sort_alternatives(std::vector<Alternative>& alternatives) {
     });
 }
 
-std::vector<Alternative> Explainer::alternatives(const fusion::PredictedGroup& predicted) const {
+std::vector<Alternative> Explainer::alternatives(const cost::PredictedGroup& predicted) const {
     std::vector<Alternative> result;
     if (impure(members(predicted.schedule))) return result;
     std::vector<Strategy> strategies(kTilings.begin(), kTilings.end());
@@ -273,7 +273,7 @@ std::optional<double> Explainer::apart(const std::vector<int>& stages) const {
         const auto facts = facts_of({s});
         const auto* alone = std::get_if<fusion::GroupFacts>(&facts);
         if (alone == nullptr) return std::nullopt;
-        const auto time = fusion::predict_time(*alone, q_.gpu, {});
+        const auto time = cost::predict_time(*alone, q_.gpu, {});
         if (!time) return std::nullopt;
         sum += time->seconds;
     }

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "cost/predict.h"
+#include "cost/tile_work.h"
 #include "fusion/inline.h"
-#include "fusion/predict.h"
 #include "fusion/schedule.h"
-#include "fusion/tile_work.h"
 #include "support/source.h"
 
 namespace pipec::driver::explain {
@@ -48,7 +48,7 @@ struct StageReport {
 struct Alternative {
     std::string what;  ///< a strategy's name
     std::optional<fusion::GroupSchedule> schedule;
-    std::optional<fusion::TimePrediction> time;
+    std::optional<cost::TimePrediction> time;
     std::string refusal;  ///< where it is impossible
     std::string place;    ///< of the access that forbids it: "blur.pipe:3"
 };
@@ -61,8 +61,8 @@ struct GroupReport {
     std::vector<std::int64_t> warp_tile;  ///< register tiles: with the lanes that only serve their neighbours
     std::int64_t shared_bytes = 0;        ///< of a block
     double redundant = 0;                 ///< of the points of a tile, those that other tiles compute too
-    std::optional<fusion::TimePrediction> time;
-    std::optional<fusion::Traffic> traffic;
+    std::optional<cost::TimePrediction> time;
+    std::optional<cost::Traffic> traffic;
     std::string unknown;  ///< why the model has no prediction
 
     std::vector<Alternative> alternatives;  ///< other strategies, the fastest first, impossible ones last

@@ -60,7 +60,7 @@ private:
     void pipeline(const PipelineReport& report);
     void group(const PipelineReport& report, std::size_t index);
     void stages(const GroupReport& group);
-    void time(const fusion::TimePrediction& time);
+    void time(const cost::TimePrediction& time);
     void choice(const std::string& label, const std::string& seconds, const std::string& difference,
                 const std::string& words);
     void alternatives(const GroupReport& group);
@@ -137,7 +137,7 @@ void TextReport::stages(const GroupReport& group) {
     }
 }
 
-void TextReport::time(const fusion::TimePrediction& time) {
+void TextReport::time(const cost::TimePrediction& time) {
     fact("time", fmt::format("{}, bound by {}", duration(time.seconds), bound(time)));
     double longest = 0;
     for (const Term& term : terms(time)) longest = std::max(longest, term.seconds);

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "fusion/march.h"
-#include "fusion/tile_cuts.h"
+#include "cost/tile_cuts.h"
+#include "plan/march.h"
 #include "support/integers.h"
 
 namespace pipec::driver::explain {
 
 namespace {
 
+using cost::kWarp;
 using fusion::GroupFacts;
 using fusion::GroupSchedule;
-using fusion::kWarp;
 using fusion::Strategy;
 
 std::int64_t round_up(std::int64_t a, std::int64_t unit) {
@@ -37,8 +37,8 @@ void cut_scratch_tile(const GroupFacts& facts, GroupReport& report) {
 }
 
 void cut_strip(const GroupFacts& facts, GroupReport& report) {
-    const auto march = fusion::make_march(facts.group, report.schedule.block, report.schedule.tile);
-    report.tile = std::get<fusion::March>(march).size;  // there is code for it
+    const auto march = plan::make_march(facts.group, report.schedule.block, report.schedule.tile);
+    report.tile = std::get<plan::March>(march).size;  // there is code for it
 }
 
 /// Points, in group coordinates, that reads of inputs and of other kernels reach beyond a tile in one dimension.
@@ -63,11 +63,11 @@ poly::Distance reach_of_reads(const GroupFacts& facts, std::size_t dim) {
 /// Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp. Code generation may
 /// leave out more of them, so that strips begin with sectors of memory.
 void cut_register_tile(const GroupFacts& facts, GroupReport& report) {
-    const auto cut = fusion::register_cuts(facts, report.schedule);
+    const auto cut = cost::register_cuts(facts, report.schedule);
     report.tile.assign(facts.extents.size(), 1);
     if (cut) {
         std::transform(cut->cuts.begin(), cut->cuts.end(), report.tile.begin(),
-                       [](const fusion::Cut& c) { return c.size; });
+                       [](const cost::Cut& c) { return c.size; });
     }
     report.warp_tile = report.tile;
     if (!cut) return;

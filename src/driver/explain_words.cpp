@@ -182,7 +182,7 @@ std::string kept(const StageReport& stage) {
     return places.empty() ? "nowhere" : fmt::format("{}", fmt::join(places, "; "));
 }
 
-std::string traffic(const fusion::Traffic& traffic) {
+std::string traffic(const cost::Traffic& traffic) {
     std::vector<std::string> reads;
     if (traffic.inputs > 0) reads.push_back(memory(traffic.inputs) + " of inputs");
     if (traffic.stages > 0) reads.push_back(memory(traffic.stages) + " of stages");
@@ -191,7 +191,7 @@ std::string traffic(const fusion::Traffic& traffic) {
 }
 
 std::string resources(const GroupReport& group, const fusion::Gpu& gpu) {
-    const fusion::TimePrediction& t = *group.time;
+    const cost::TimePrediction& t = *group.time;
     const std::string shared = group.shared_bytes > 0 ? fmt::format("{} of shared memory a block",
                                                                     memory(static_cast<double>(group.shared_bytes)))
                                                       : "no shared memory";
@@ -199,20 +199,20 @@ std::string resources(const GroupReport& group, const fusion::Gpu& gpu) {
                        std::lround(t.occupancy * gpu.warps_per_sm), gpu.warps_per_sm, percent(t.occupancy));
 }
 
-std::string grid(const fusion::TimePrediction& t) {
+std::string grid(const cost::TimePrediction& t) {
     const std::string waves = t.waves < 0.05 ? "less than 0.1 waves" : fmt::format("{:.1f} waves", t.waves);
     return fmt::format("{} block{}, {} at once on a multiprocessor, {}", count(t.blocks), t.blocks == 1 ? "" : "s",
                        t.blocks_per_sm, waves);
 }
 
-std::vector<Term> terms(const fusion::TimePrediction& t) {
+std::vector<Term> terms(const cost::TimePrediction& t) {
     return {{"global memory", t.dram, true},   {"L2 cache", t.l2, true},     {"instructions", t.issue, true},
             {"load/store units", t.lsu, true}, {"latency", t.latency, true}, {"block starts", t.start, true},
             {"begin, end", t.ends, false},     {"launch", t.launch, false}};
 }
 
-std::string bound(const fusion::TimePrediction& time) {
-    const std::string_view by = fusion::bound_by(time);
+std::string bound(const cost::TimePrediction& time) {
+    const std::string_view by = cost::bound_by(time);
     if (by == "dram") return "global memory";
     if (by == "l2") return "the L2 cache";
     if (by == "issue") return "instructions";

@@ -46,10 +46,10 @@ std::string overlap(const StageReport& stage);
 /// "in registers", "in shared memory (2.2 KB), output (50.3 MB)"
 std::string kept(const StageReport& stage);
 /// "reads 50.3 MB of inputs and 16.8 MB of stages, writes 50.3 MB"
-std::string traffic(const fusion::Traffic& traffic);
+std::string traffic(const cost::Traffic& traffic);
 /// Of a group with a prediction.
 std::string resources(const GroupReport& group, const fusion::Gpu& gpu);
-std::string grid(const fusion::TimePrediction& time);
+std::string grid(const cost::TimePrediction& time);
 
 /// The terms of a prediction with their names: the resources, of which the longest bounds the time, and what is added.
 struct Term {
@@ -57,8 +57,8 @@ struct Term {
     double seconds = 0;
     bool is_resource = true;
 };
-std::vector<Term> terms(const fusion::TimePrediction& time);
+std::vector<Term> terms(const cost::TimePrediction& time);
 /// "global memory"
-std::string bound(const fusion::TimePrediction& time);
+std::string bound(const cost::TimePrediction& time);
 
 }  // namespace pipec::driver::explain

@@ -6,11 +6,11 @@
 #include <variant>
 
 #include "codegen/lower.h"
+#include "cost/tile_work.h"
 #include "driver/automatic_schedule.h"
 #include "driver/files.h"
 #include "fusion/grow_groups.h"
 #include "fusion/inline.h"
-#include "fusion/tile_work.h"
 
 namespace pipec::driver {
 namespace {
@@ -59,7 +59,7 @@ std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options,
     GroupSchedule proposed = fusion::default_group(*options.strategy, group.rank);
     change(options, proposed);
     if (options.overlap_threshold && group.stages.size() > 1) {
-        const auto work = fusion::tile_work(fusion::group_facts(group, trial.stages), proposed);
+        const auto work = cost::tile_work(fusion::group_facts(group, trial.stages), proposed);
         if (work && work->redundant > *options.overlap_threshold) return "its tiles overlap too much";
     }
     const fusion::Inlined& program = trial.program;

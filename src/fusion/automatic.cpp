@@ -5,8 +5,6 @@
 #include <memory>
 #include <set>
 
-#include "fusion/cost_paper.h"
-#include "fusion/cost_time.h"
 #include "fusion/inline.h"
 #include "fusion/search_budget.h"
 #include "fusion/variant.h"
@@ -17,8 +15,6 @@ namespace {
 
 /// Rounds of asking code generation. Groups that are refused after the last one run stage by stage.
 constexpr int kMostRounds = 20;
-/// Of a group, that are remembered in case that code generation refuses the best of them.
-constexpr std::size_t kMostChoices = 16;
 /// Groups that are judged when a stage's storage is changed, and when groups that were found are joined.
 constexpr std::size_t kMostMoved = 300, kMostJoined = 60;
 /// Stages whose storage is changed, in one round, and rounds.
@@ -250,60 +246,6 @@ private:
 FusionResult fuse(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const IsLegal& legal,
                   const FusionOptions& options) {
     return Fusion(pipeline, model, cost, options).run(legal);
-}
-
-CostModel paper_cost_model(const Gpu& gpu) {
-    return [gpu](const ir::Pipeline& pipeline, const GroupFacts& facts,
-                 const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
-        const auto may = [&](Strategy strategy) {
-            return std::find(allowed.begin(), allowed.end(), strategy) != allowed.end();
-        };
-        if (facts.group.stages.size() == 1) {
-            // With one stage there is nothing to keep in a tile; `stage` is the same kernel with wider accesses.
-            const auto best = paper_minimum(facts, gpu, {.otpw = true, .hybrid = false, .largest_tile = 1});
-            if (!best) return {};
-            GroupSchedule by_itself;
-            by_itself.stages = paper_schedule(pipeline, facts, best->point).stages;
-            return {{best->cost.cost, by_itself}};
-        }
-        const auto best = paper_minimum(facts, gpu, {.otpw = may(Strategy::Otpw), .hybrid = may(Strategy::Hybrid)});
-        if (!best) return {};
-        return {{best->cost.cost, paper_schedule(pipeline, facts, best->point)}};
-    };
-}
-
-namespace {
-
-CostModel time_cost_model(const Gpu& gpu, Effort effort) {
-    return [gpu, effort](const ir::Pipeline& pipeline, const GroupFacts& facts,
-                         const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
-        std::vector<GroupChoice> result;
-        for (TimeChoice& choice : time_choices(facts, gpu, allowed, kMostChoices, effort)) {
-            for (const int s : facts.group.stages) {
-                choice.schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
-            }
-            result.push_back({choice.time.seconds, std::move(choice.schedule)});
-        }
-        return result;
-    };
-}
-
-}  // namespace
-
-CostModel time_cost_model(const Gpu& gpu) {
-    return time_cost_model(gpu, Effort::Few);
-}
-
-FusionOptions time_fusion_options(const Gpu& gpu) {
-    FusionOptions options;
-    options.strategies = {Strategy::RegisterTile, Strategy::Stage, Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid};
-    options.chooses_storage = true;
-    options.steps = SearchBudget::kSteps;
-    options.search.most_groups = 1500;
-    options.search.most_joined = 150;
-    options.search.most_states = 100;
-    options.refined = time_cost_model(gpu, Effort::All);
-    return options;
 }
 
 }  // namespace pipec::fusion

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "fusion/gpu.h"
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
 #include "fusion/search.h"
@@ -56,12 +55,5 @@ struct FusionResult {
 /// themselves.
 FusionResult fuse(const ir::Pipeline& pipeline, const poly::Model& model, const CostModel& cost, const IsLegal& legal,
                   const FusionOptions& options = {});
-
-/// The paper's cost function on a GPU, and the strategies it knows.
-CostModel paper_cost_model(const Gpu& gpu);
-
-/// Predicted times (cost_time.h), in seconds, of all strategies.
-CostModel time_cost_model(const Gpu& gpu);
-FusionOptions time_fusion_options(const Gpu& gpu);
 
 }  // namespace pipec::fusion

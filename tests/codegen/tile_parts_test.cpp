@@ -6,14 +6,14 @@
 
 #include "codegen/pack.h"
 #include "codegen/shared_memory.h"
-#include "fusion/lane_patches.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::codegen {
 namespace {
 
-using fusion::in_blocks;
-using fusion::Patches;
-using fusion::patches_by_cost;
+using plan::in_blocks;
+using plan::Patches;
+using plan::patches_by_cost;
 
 TEST(PlaceArrays, ThoseThatAreNeverAliveTogetherShareMemory) {
     // a -> b -> c -> d: two are alive at any time.

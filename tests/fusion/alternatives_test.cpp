@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cost/cost_models.h"
 #include "fusion/gpu.h"
 #include "fusion/inline.h"
 #include "fusion/schedule_json.h"
@@ -14,6 +15,10 @@
 
 namespace pipec::fusion {
 namespace {
+
+using cost::paper_cost_model;
+using cost::time_cost_model;
+using cost::time_fusion_options;
 
 class Alternatives : public ::testing::Test {
 protected:

@@ -13,6 +13,8 @@
 #include <set>
 #include <tuple>
 
+#include "cost/cost_models.h"
+#include "fusion/gpu.h"
 #include "fusion/inline.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
@@ -20,6 +22,9 @@
 namespace pipec::fusion {
 namespace {
 
+using cost::paper_cost_model;
+using cost::time_cost_model;
+using cost::time_fusion_options;
 std::vector<std::string> example_files() {
     std::vector<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(PIPEC_SOURCE_DIR "/examples")) {

@@ -6,13 +6,15 @@
 #include <map>
 #include <set>
 
-#include "fusion/patch_work.h"
-#include "fusion/tile_cuts.h"
+#include "cost/patch_work.h"
+#include "cost/tile_cuts.h"
+#include "cost/tile_facts.h"
 #include "programs.h"
 
 namespace pipec::fusion {
 namespace {
 
+using namespace cost;
 using testing::Grouped;
 
 constexpr const char* kBlur = R"(

@@ -8,7 +8,10 @@
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::GroupFacts;
+using fusion::GroupSchedule;
 
 class PatchCounts;
 
@@ -48,4 +51,4 @@ struct Traffic {
 };
 Traffic traffic(const GroupFacts& facts);
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

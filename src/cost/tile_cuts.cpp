@@ -1,11 +1,14 @@
-#include "fusion/tile_cuts.h"
+#include "cost/tile_cuts.h"
 
 #include <map>
 #include <numeric>
 
 #include "support/integers.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::kShortExtent;
+using fusion::StageFacts;
 
 namespace {
 
@@ -184,4 +187,4 @@ int row_alignment(const GroupFacts& facts) {
     return static_cast<int>(std::max<std::int64_t>(1, bytes));
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

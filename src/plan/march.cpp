@@ -1,4 +1,4 @@
-#include "fusion/march.h"
+#include "plan/march.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "support/integers.h"
 
-namespace pipec::fusion {
+namespace pipec::plan {
 
 namespace {
 
@@ -120,4 +120,4 @@ std::variant<March, std::string> make_march(const poly::Group& group, const std:
     return march;
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::plan

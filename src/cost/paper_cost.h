@@ -10,7 +10,11 @@
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::Gpu;
+using fusion::GroupFacts;
+using fusion::GroupSchedule;
 
 /// One of the points over which the cost is minimised.
 struct PaperPoint {
@@ -56,4 +60,4 @@ std::optional<PaperChoice> paper_minimum(const GroupFacts& facts, const Gpu& gpu
 /// A group's schedule at a point: hybrid tiling, overlapped tiles for each warp where nothing is in registers.
 GroupSchedule paper_schedule(const ir::Pipeline& pipeline, const GroupFacts& facts, const PaperPoint& point);
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -5,14 +5,19 @@
 #include <optional>
 #include <vector>
 
-#include "fusion/cost_time.h"
+#include "cost/time_cost.h"
 #include "fusion/gpu.h"
 #include "fusion/group_facts.h"
 #include "fusion/inline.h"
 #include "fusion/schedule.h"
 #include "poly/dependences.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::Gpu;
+using fusion::GroupFacts;
+using fusion::GroupSchedule;
+using fusion::Schedule;
 
 struct PredictedGroup {
     GroupSchedule schedule;
@@ -21,7 +26,7 @@ struct PredictedGroup {
 };
 
 struct Predicted {
-    Inlined program;  ///< what inlining left: the stages that groups are about
+    fusion::Inlined program;  ///< what inlining left: the stages that groups are about
     std::vector<poly::Dependence> dependences;
     std::vector<PredictedGroup> groups;  ///< in the order in which they run, stages that the schedule does not name too
     [[nodiscard]] double seconds() const;
@@ -31,4 +36,4 @@ struct Predicted {
 Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const Schedule& schedule, const Gpu& gpu,
                   const std::vector<std::int64_t>& sizes = {});
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -1,20 +1,22 @@
 // The paper's cost function: its lines against arithmetic written out, its minimisation and the search over groups
 // against all there is.
-#include "fusion/cost_paper.h"
+#include "cost/paper_cost.h"
 
 #include <gtest/gtest.h>
 
 #include <bit>
 #include <map>
 
-#include "all_groupings.h"
+#include "../fusion/all_groupings.h"
+#include "../fusion/programs.h"
+#include "cost/cost_models.h"
 #include "fusion/automatic.h"
 #include "fusion/inline.h"
-#include "programs.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
 namespace {
 
+using namespace fusion;
 using testing::Grouped;
 
 constexpr const char* kBlur = R"(
@@ -175,4 +177,4 @@ INSTANTIATE_TEST_SUITE_P(Examples, RealCosts,
                          [](const auto& param_info) { return std::string(param_info.param); });
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -4,10 +4,14 @@
 #include <map>
 #include <utility>
 
-#include "fusion/tile_cuts.h"
+#include "cost/tile_cuts.h"
 #include "support/integers.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::kShortExtent;
+using fusion::Operations;
+using fusion::StageFacts;
 
 namespace {
 
@@ -87,7 +91,7 @@ private:
             const auto lo = static_cast<double>(reach.lo), hi = static_cast<double>(reach.hi);
             left = std::max(left, -lo);
             right = std::max(right, hi);
-            for (const Load* load : global_loads(facts_, m)) {
+            for (const Load* load : fusion::global_loads(facts_, m)) {
                 for (const auto& r : load->indices) {
                     if (!r || !is_lane(m, r->dim)) continue;
                     const double to_group = scale / static_cast<double>(r->num);
@@ -286,4 +290,4 @@ std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedu
     return RegisterWork(facts, schedule, std::move(*cut)).counted();
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -1,17 +1,21 @@
-#include "fusion/tile_work.h"
+#include "cost/tile_work.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 
-#include "fusion/lane_patches.h"
-#include "fusion/march.h"
-#include "fusion/patch_work.h"
-#include "fusion/tile_cuts.h"
+#include "cost/patch_work.h"
+#include "cost/tile_cuts.h"
+#include "plan/lane_patches.h"
+#include "plan/march.h"
 #include "support/integers.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::Load;
+using fusion::StageFacts;
+using fusion::Strategy;
 
 namespace {
 
@@ -85,7 +89,7 @@ std::optional<GroupSchedule> gathering(const GroupFacts& facts) {
     }
     GroupSchedule schedule;
     schedule.strategy = Strategy::Otptb;
-    schedule.block = gather_block(bytes, facts.group.rank);
+    schedule.block = plan::gather_block(bytes, facts.group.rank);
     return schedule;
 }
 
@@ -102,11 +106,12 @@ constexpr double kCellTimes = 1.6;
 
 /// Rows of a patch that registers and the instruction cache have room for.
 std::int64_t most_rows(PatchCounts& patches, std::size_t m, const PatchAxes& axes, std::int64_t columns) {
-    std::int64_t rows = 1, beyond = axes.rows < 0 ? 2 : kPatchPoints / columns + 1;
+    std::int64_t rows = 1, beyond = axes.rows < 0 ? 2 : plan::kPatchPoints / columns + 1;
     while (beyond - rows > 1) {
         const std::int64_t middle = (rows + beyond) / 2;
         const PatchWork& patch = patches.of(m, axes, columns, middle);
-        const bool fits = patch.elements <= kPatchElements && patch.operations + patch.elements <= kPatchNodes;
+        const bool fits =
+            patch.elements <= plan::kPatchElements && patch.operations + patch.elements <= plan::kPatchNodes;
         (fits ? rows : beyond) = middle;
     }
     return rows;
@@ -128,7 +133,7 @@ double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
 class ScratchWork {
 public:
     ScratchWork(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts,
-                const std::optional<March>& march)
+                const std::optional<plan::March>& march)
         : facts_(facts),
           s_(schedule),
           counts_(counts),
@@ -192,7 +197,7 @@ private:
     /// ones too; `single`: patches of one point; `owners`: threads that own cells, which aligned dimensions tell apart.
     struct Points {
         double all = 1, turns = 1, owners = 1;
-        Patches single;
+        plan::Patches single;
     };
     [[nodiscard]] Points points_of(std::size_t m, const PatchAxes& axes) const {
         Points points;
@@ -239,11 +244,12 @@ private:
         double turns = points.turns, at_edges = turns;
         if (in_patches_) {
             columns = stage.pure ? patch_columns(facts_, cuts_, m, axes, s_.vector) : 1;
-            const Patches row = alike_patches(points.single, columns, threads_, 1);
+            const plan::Patches row = plan::alike_patches(points.single, columns, threads_, 1);
             at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
-            const bool single_rows = !stage.pure || in_blocks(row, columns_of_cell(facts_, m) / columns).block_down > 1;
+            const bool single_rows =
+                !stage.pure || plan::in_blocks(row, columns_of_cell(facts_, m) / columns).block_down > 1;
             const std::int64_t most = single_rows ? 1 : most_rows(counts_, m, axes, columns);
-            const Patches patches = alike_patches(points.single, columns, threads_, most);
+            const plan::Patches patches = plan::alike_patches(points.single, columns, threads_, most);
             rows = patches.rows;
             turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
         }
@@ -273,7 +279,7 @@ private:
         scratch_ += points * facts_.stages[m].bytes * (1 - 0.75 * registers());
     }
 
-    /// Patches below each other load what both read: too far apart in time for the L1 cache.
+    /// plan::Patches below each other load what both read: too far apart in time for the L1 cache.
     [[nodiscard]] double times_asked(std::size_t m, const Load& load) const {
         if (facts_.stages[m].serial > 1) return kCellTimes;
         if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
@@ -288,7 +294,7 @@ private:
     const GroupFacts& facts_;
     const GroupSchedule& s_;
     PatchCounts& counts_;
-    const std::optional<March>& march_;
+    const std::optional<plan::March>& march_;
     bool by_warp_, in_patches_;
     double in_registers_;
     std::array<int, 3> lanes_;  ///< threads of a team
@@ -300,11 +306,11 @@ private:
 };
 
 std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s, PatchCounts& counts) {
-    std::optional<March> march;
+    std::optional<plan::March> march;
     if (s.strategy == Strategy::Stream) {
-        auto made = make_march(facts.group, s.block, s.tile);
+        auto made = plan::make_march(facts.group, s.block, s.tile);
         if (std::holds_alternative<std::string>(made)) return std::nullopt;
-        march = std::move(std::get<March>(made));
+        march = std::move(std::get<plan::March>(made));
     }
     return ScratchWork(facts, s, counts, march).counted();
 }
@@ -361,4 +367,4 @@ Traffic traffic(const GroupFacts& facts) {
     return result;
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -1,4 +1,4 @@
-#include "fusion/cost_paper.h"
+#include "cost/paper_cost.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,14 @@
 #include <limits>
 #include <vector>
 
-namespace pipec::fusion {
+#include "cost/tile_facts.h"
+
+namespace pipec::cost {
+
+using fusion::Load;
+using fusion::LoadCache;
+using fusion::StageFacts;
+using fusion::Strategy;
 
 namespace {
 
@@ -304,4 +311,4 @@ GroupSchedule paper_schedule(const ir::Pipeline& pipeline, const GroupFacts& fac
     return schedule;
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

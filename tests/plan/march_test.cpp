@@ -1,5 +1,5 @@
 // How blocks march along their strips.
-#include "fusion/march.h"
+#include "plan/march.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "support_lib/groups.h"
 
-namespace pipec::fusion {
+namespace pipec::plan {
 namespace {
 
 poly::Group group_of(const std::string& text) {
@@ -100,4 +100,4 @@ TEST(March, NeedsTwoDimensions) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::plan

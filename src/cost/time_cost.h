@@ -12,7 +12,12 @@
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::Gpu;
+using fusion::GroupFacts;
+using fusion::GroupSchedule;
+using fusion::Strategy;
 
 /// What a kernel asks for, and the time that it is predicted to take. Times are in seconds.
 struct TimePrediction {
@@ -57,4 +62,4 @@ enum class Effort : std::uint8_t { Few, All };
 std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, const std::vector<Strategy>& allowed,
                                      std::size_t count, Effort effort = Effort::All);
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -1,14 +1,17 @@
-#include "fusion/cost_time.h"
+#include "cost/time_cost.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "fusion/patch_work.h"
-#include "fusion/tile_cuts.h"
-#include "fusion/tile_work.h"
+#include "cost/patch_work.h"
+#include "cost/tile_cuts.h"
+#include "cost/tile_work.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::Load;
+using fusion::StageFacts;
 
 namespace {
 
@@ -308,4 +311,4 @@ std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, co
     return result;
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

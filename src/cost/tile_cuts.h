@@ -8,10 +8,13 @@
 #include <optional>
 #include <vector>
 
+#include "cost/tile_work.h"
 #include "fusion/group_facts.h"
-#include "fusion/tile_work.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::GroupFacts;
+using fusion::Load;
 
 inline constexpr int kWarp = 32;
 inline constexpr int kLineBytes = 128;  ///< that the load/store units move at once
@@ -125,4 +128,4 @@ std::optional<RegisterCuts> register_cuts(const GroupFacts& facts, const GroupSc
 /// tile_work for RegisterTile, before its counts are simplified.
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule);
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

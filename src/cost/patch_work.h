@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "cost/tile_cuts.h"
 #include "fusion/group_facts.h"
-#include "fusion/tile_cuts.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::GroupFacts;
 
 /// The dimensions of a stage along which a patch has columns and rows; -1: none.
 struct PatchAxes {
@@ -51,4 +53,4 @@ private:
     std::unordered_map<std::uint64_t, PatchWork> known_;
 };
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -1,9 +1,9 @@
-#include "fusion/lane_patches.h"
+#include "plan/lane_patches.h"
 
 #include <algorithm>
 #include <bit>
 
-namespace pipec::fusion {
+namespace pipec::plan {
 
 namespace {
 
@@ -97,4 +97,4 @@ std::array<int, 3> gather_block(std::int64_t bytes, int rank) {
     return {static_cast<int>(kWarp), warps, 1};
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::plan

@@ -21,7 +21,7 @@
 
 #include "poly/group.h"
 
-namespace pipec::fusion {
+namespace pipec::plan {
 
 struct March {
     struct Member {
@@ -43,4 +43,4 @@ struct March {
 std::variant<March, std::string> make_march(const poly::Group& group, const std::array<int, 3>& block,
                                             const std::array<int, 3>& tile);
 
-}  // namespace pipec::fusion
+}  // namespace pipec::plan

@@ -1,5 +1,5 @@
 // The default cost model: what it must obey whatever its constants are, and how it ranks what was measured.
-#include "fusion/cost_time.h"
+#include "cost/time_cost.h"
 
 #include <gtest/gtest.h>
 
@@ -9,14 +9,15 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "../fusion/programs.h"
 #include "codegen/lower.h"
-#include "fusion/predict.h"
+#include "cost/predict.h"
 #include "fusion/schedule_json.h"
-#include "programs.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
 namespace {
 
+using namespace fusion;
 using testing::Grouped;
 
 constexpr const char* kBlur = R"(
@@ -161,4 +162,4 @@ TEST(CostTime, RanksWhatWasMeasured) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

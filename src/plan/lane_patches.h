@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace pipec::fusion {
+namespace pipec::plan {
 
 /// Points of a patch, and elements that it reads and computes, which all are in registers at once.
 inline constexpr std::int64_t kPatchPoints = 32, kPatchElements = 96;
@@ -48,4 +48,4 @@ Patches alike_patches(const Patches& points, std::int64_t columns, std::int64_t 
 /// take `bytes` of shared memory, and owners in `rank` dimensions.
 std::array<int, 3> gather_block(std::int64_t bytes, int rank);
 
-}  // namespace pipec::fusion
+}  // namespace pipec::plan

@@ -1,11 +1,15 @@
-#include "fusion/patch_work.h"
+#include "cost/patch_work.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "fusion/lane_patches.h"
+#include "plan/lane_patches.h"
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::Load;
+using fusion::Operations;
+using fusion::StageFacts;
 
 namespace {
 
@@ -126,9 +130,9 @@ std::int64_t patch_columns(const GroupFacts& facts, const Cuts& cuts, std::size_
     for (const Load& load : stage.loads) narrowest = std::min(narrowest, load.bytes);
     if (!axes.whole) return std::min(vector, static_cast<int>(kAccessBytes) / narrowest);
     const double count = extent(facts, cuts, m, static_cast<std::size_t>(axes.columns));
-    if (count <= static_cast<double>(kWholeColumns)) {
+    if (count <= static_cast<double>(plan::kWholeColumns)) {
         const double all = elements(stage, axes, static_cast<std::int64_t>(count));
-        if (all * 2 <= elements(stage, axes, 1) * count && all + count <= kPatchElements)
+        if (all * 2 <= elements(stage, axes, 1) * count && all + count <= plan::kPatchElements)
             return static_cast<std::int64_t>(count);
     }
     std::int64_t columns = row_alignment(facts) / narrowest;
@@ -189,4 +193,4 @@ const PatchWork& PatchCounts::of(std::size_t m, const PatchAxes& axes, std::int6
                                  : known_.emplace(key, patch_work(facts_, m, axes, columns, rows)).first->second;
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

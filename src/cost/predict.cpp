@@ -1,8 +1,10 @@
-#include "fusion/predict.h"
+#include "cost/predict.h"
 
 #include <algorithm>
 
-namespace pipec::fusion {
+namespace pipec::cost {
+
+using fusion::StageFacts;
 
 double Predicted::seconds() const {
     double sum = 0;
@@ -12,11 +14,11 @@ double Predicted::seconds() const {
 
 Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const Schedule& schedule, const Gpu& gpu,
                   const std::vector<std::int64_t>& sizes) {
-    Predicted result{inline_stages(pipeline, model, inlined_stages(pipeline, schedule)), {}, {}};
+    Predicted result{fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule)), {}, {}};
     const ir::Pipeline& inlined = result.program.pipeline;
     result.dependences = poly::find_dependences(inlined, result.program.model);
-    const std::vector<StageFacts> stages =
-        stage_facts(inlined, result.program.model, result.dependences, sizes.empty() ? usual_sizes(inlined) : sizes);
+    const std::vector<StageFacts> stages = fusion::stage_facts(inlined, result.program.model, result.dependences,
+                                                               sizes.empty() ? fusion::usual_sizes(inlined) : sizes);
     const auto add_group = [&](const std::vector<int>& members, GroupSchedule group_schedule) {
         group_schedule.stages.clear();
         for (const int s : members) group_schedule.stages.push_back(inlined.stages[static_cast<std::size_t>(s)].name);
@@ -25,10 +27,10 @@ Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const 
         auto made = poly::make_group(inlined, result.program.model, result.dependences, members);
         auto* legal = std::get_if<poly::Group>(&made);
         if (legal == nullptr) return;
-        group.facts = group_facts(std::move(*legal), stages);
+        group.facts = fusion::group_facts(std::move(*legal), stages);
         group.time = predict_time(*group.facts, gpu, group.schedule);
     };
-    const OrderedGroups ordered = order_groups(inlined, schedule);
+    const fusion::OrderedGroups ordered = fusion::order_groups(inlined, schedule);
     for (std::size_t g = 0; g < ordered.stages.size(); ++g) {
         const int number = ordered.number[g];
         if (number >= 0 && schedule.groups[static_cast<std::size_t>(number)].strategy != Strategy::Stage) {
@@ -40,4 +42,4 @@ Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const 
     return result;
 }
 
-}  // namespace pipec::fusion
+}  // namespace pipec::cost

@@ -1,0 +1,77 @@
+#include "cost/cost_models.h"
+
+#include <algorithm>
+
+#include "cost/paper_cost.h"
+#include "cost/time_cost.h"
+#include "fusion/search_budget.h"
+
+namespace pipec::cost {
+
+using fusion::CostModel;
+using fusion::FusionOptions;
+using fusion::GroupChoice;
+using fusion::SearchBudget;
+
+namespace {
+
+/// Of a group, that are remembered in case that code generation refuses the best of them.
+constexpr std::size_t kMostChoices = 16;
+
+}  // namespace
+
+CostModel paper_cost_model(const Gpu& gpu) {
+    return [gpu](const ir::Pipeline& pipeline, const GroupFacts& facts,
+                 const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
+        const auto may = [&](Strategy strategy) {
+            return std::find(allowed.begin(), allowed.end(), strategy) != allowed.end();
+        };
+        if (facts.group.stages.size() == 1) {
+            // With one stage there is nothing to keep in a tile; `stage` is the same kernel with wider accesses.
+            const auto best = paper_minimum(facts, gpu, {.otpw = true, .hybrid = false, .largest_tile = 1});
+            if (!best) return {};
+            GroupSchedule by_itself;
+            by_itself.stages = paper_schedule(pipeline, facts, best->point).stages;
+            return {{best->cost.cost, by_itself}};
+        }
+        const auto best = paper_minimum(facts, gpu, {.otpw = may(Strategy::Otpw), .hybrid = may(Strategy::Hybrid)});
+        if (!best) return {};
+        return {{best->cost.cost, paper_schedule(pipeline, facts, best->point)}};
+    };
+}
+
+namespace {
+
+CostModel time_cost_model(const Gpu& gpu, Effort effort) {
+    return [gpu, effort](const ir::Pipeline& pipeline, const GroupFacts& facts,
+                         const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
+        std::vector<GroupChoice> result;
+        for (TimeChoice& choice : time_choices(facts, gpu, allowed, kMostChoices, effort)) {
+            for (const int s : facts.group.stages) {
+                choice.schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
+            }
+            result.push_back({choice.time.seconds, std::move(choice.schedule)});
+        }
+        return result;
+    };
+}
+
+}  // namespace
+
+CostModel time_cost_model(const Gpu& gpu) {
+    return time_cost_model(gpu, Effort::Few);
+}
+
+FusionOptions time_fusion_options(const Gpu& gpu) {
+    FusionOptions options;
+    options.strategies = {Strategy::RegisterTile, Strategy::Stage, Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid};
+    options.chooses_storage = true;
+    options.steps = SearchBudget::kSteps;
+    options.search.most_groups = 1500;
+    options.search.most_joined = 150;
+    options.search.most_states = 100;
+    options.refined = time_cost_model(gpu, Effort::All);
+    return options;
+}
+
+}  // namespace pipec::cost

@@ -84,7 +84,7 @@ public:
 private:
     void access(Access access) {
         for (const ir::Expr& index : access.indices) {
-            auto value = affine_.integer(index);
+            auto value = affine_.index(index);
             access.values.push_back(std::move(value.value));
             access.no_wrap.insert(access.no_wrap.end(), value.no_wrap.begin(), value.no_wrap.end());
         }

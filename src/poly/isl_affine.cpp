@@ -141,6 +141,25 @@ Translated<isl::pw_aff> AffineTranslator::integer(const ir::Expr& e) {
     return {std::move(result), std::exchange(open_obligations_, {})};
 }
 
+Translated<isl::pw_aff> AffineTranslator::index(const ir::Expr& e) {
+    // A cast to a narrower type agrees with its operand modulo 2^n, as sums do.
+    ir::Expr sum = e;
+    for (const auto* cast = ir::as<ir::Cast>(sum); cast != nullptr && !opaques_.known(sum);
+         cast = ir::as<ir::Cast>(sum)) {
+        if (cast->saturate || !ir::is_int(cast->a->type) || ir::bits(cast->a->type) < ir::bits(sum->type)) break;
+        sum = cast->a;
+    }
+    Translated<isl::pw_aff> plain = integer(e);
+    if (!has_opaque(plain.value) || (sum == e && fits(ranges_.unwrapped(e), e->type))) return plain;
+    // What is remembered was translated without the terms; it is right, and serves everything but this index.
+    auto remembered_values = std::exchange(values_, {});
+    prefers_known_ = true;
+    Translated<isl::pw_aff> result = integer(sum);
+    prefers_known_ = false;
+    values_ = std::move(remembered_values);
+    return result;
+}
+
 Translated<isl::pw_aff> AffineTranslator::exact_integer(const ir::Expr& e) {
     open_obligations_.clear();
     isl::pw_aff result = operand(e);
@@ -215,16 +234,50 @@ isl::pw_aff AffineTranslator::constant(Wide v) const {
 }
 
 int Opaques::number(const ir::Expr& e) {
-    const auto [known, is_new] = numbers_.try_emplace(unique_.get(e).get(), static_cast<int>(expressions_.size()));
+    const ir::Node* key = unique_.get(canonical_.get(e)).get();
+    const auto [known, is_new] = numbers_.try_emplace(key, static_cast<int>(expressions_.size()));
     if (is_new) expressions_.push_back(e);
     return known->second;
 }
 
-/// The parameter that stands for `e`, the same for structurally equal expressions.
+std::optional<int> Opaques::known(const ir::Expr& e) {
+    const auto known = numbers_.find(unique_.get(canonical_.get(e)).get());
+    return known == numbers_.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// The parameter that stands for `e`, the same for equal expressions.
 isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
     const Name name{Name::Kind::Opaque, opaques_.number(e)};
     if (described_.insert(name.index).second) describe(e, name);
     return isl_.value(name);
+}
+
+/// Of a sum, product or let that is opaque already: its parameter, which is the sum itself wherever that does not wrap.
+std::optional<isl::pw_aff> AffineTranslator::known_opaque(const ir::Expr& e) {
+    const auto* n = ir::as<ir::Binary>(e);
+    const auto* var = ir::as<ir::Variable>(e);
+    const bool wraps_around =
+        n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul);
+    if (!wraps_around && (var == nullptr || !lets_.contains(var->id))) return {};
+    const std::optional<int> number = opaques_.known(e);
+    if (!number) return {};
+    const Name name{Name::Kind::Opaque, *number};
+    const isl::pw_aff opaque = isl_.value(name);
+    const auto [at, is_new] = linked_.try_emplace(*number, false);
+    bool& linked = at->second;
+    if (is_new) {
+        const std::size_t before = open_obligations_.size();
+        const isl::pw_aff sum = wraps_around ? compute_binary(e, *n) : value(lets_.at(var->id));
+        linked = open_obligations_.size() == before && isl_pw_aff_n_piece(sum.get()) == 1;
+        open_obligations_.resize(before);
+        if (linked) {
+            const IntRange type = type_range(e->type);
+            const isl::set wraps = sum.lt_set(constant(type.lo)).unite(sum.gt_set(constant(type.hi)));
+            facts_.push_back({opaque.eq_set(sum).unite(wraps), {name}});
+        }
+    }
+    if (!linked) return {};
+    return opaque;
 }
 
 /// What operators on integers say of their result beyond its interval: a % b < b for all b > 0, also where b is a size.
@@ -273,6 +326,9 @@ isl::pw_aff AffineTranslator::plain_operand(const ir::Expr& e) {
 }
 
 isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
+    if (prefers_known_) {
+        if (auto known = known_opaque(e)) return *known;
+    }
     return std::visit(ir::overloaded{
                           [&](const ir::IntConstant&) {
                               const IntRange range = ranges_.integer(e);

@@ -1,8 +1,9 @@
 // From ir expressions to isl: integer expressions as piecewise quasi-affine functions, conditions as sets.
 //
 // What is not affine (data, scalar parameters, products, floats) becomes an *opaque* parameter with a numeric interval;
-// structurally equal expressions share one. A condition on data is the set where an opaque 0/1 parameter is 1, its
-// negation the set where it is 0: both are exact in the opaque value, so no approximation needs a direction.
+// expressions that are equal up to the names of bound variables share one. A condition on data is the set where an
+// opaque 0/1 parameter is 1, its negation the set where it is 0: both are exact in the opaque value, so no
+// approximation needs a direction.
 //
 // Minima, counts of comparisons and chains of `or` make pieces that multiply. What has more of them than proofs ever
 // need (kMostPieces) becomes opaque, too: its interval is kept, and a condition made of it selects a value instead of
@@ -14,11 +15,13 @@
 // involved, treated as opaque values of their type.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "ir/canonical.h"
 #include "ir/pipeline.h"
 #include "ir/unique_nodes.h"
 #include "poly/isl_context.h"
@@ -49,14 +52,17 @@ struct Truth {
 /// Whether integers are those of the program, which wrap, or unbounded ones: `where` and extents are computed exactly.
 enum class Integers { Wrapping, Exact };
 
-/// The expressions behind opaque parameters, which structurally equal ones share.
+/// The expressions behind opaque parameters. Those that differ in the names of bound variables alone share one: a text
+/// that stands twice binds its loop's variable twice.
 class Opaques {
 public:
     int number(const ir::Expr& e);
+    std::optional<int> known(const ir::Expr& e);  ///< the number, if it has one already
     [[nodiscard]] const ir::Expr& at(std::size_t number) const { return expressions_.at(number); }
 
 private:
     std::vector<ir::Expr> expressions_;
+    ir::CanonicalVariables canonical_;
     ir::UniqueExpressions unique_;
     std::unordered_map<const ir::Node*, int> numbers_;  ///< by their unique nodes
 };
@@ -81,6 +87,9 @@ public:
     Translated<isl::pw_aff> integer(const ir::Expr& e);
     /// The value itself: as `integer`, with the obligation that it did not wrap.
     Translated<isl::pw_aff> exact_integer(const ir::Expr& e);
+    /// The value of an index, as `integer`. Where it may wrap, terms of it that have been compared before, as in
+    /// `if 0 <= a - k and a - k < n then b(a - k)`, stand for what they were there: the wrapped difference.
+    Translated<isl::pw_aff> index(const ir::Expr& e);
     /// Where a Bool expression is `truth`.
     Translated<isl::set> condition(const ir::Expr& e, bool truth = true);
 
@@ -107,6 +116,7 @@ private:
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
     Truth compute_truth(const ir::Expr& e);
     isl::pw_aff make_opaque(const ir::Expr& e);
+    std::optional<isl::pw_aff> known_opaque(const ir::Expr& e);
     void describe(const ir::Expr& e, Name name);
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
@@ -127,7 +137,9 @@ private:
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::unordered_map<const ir::Node*, int> terms_;  ///< of conditions
     std::vector<Fact> facts_;
-    std::unordered_set<int> described_;  ///< opaque values of which it is known what their operators say
+    std::unordered_set<int> described_;     ///< opaque values of which it is known what their operators say
+    std::unordered_map<int, bool> linked_;  ///< of opaque sums: whether a fact says what they are where nothing wraps
+    bool prefers_known_ = false;            ///< an index is being translated, see index()
     std::unordered_set<const ir::Node*> may_wrap_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     Opaques opaques_;

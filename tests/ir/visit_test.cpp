@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/build.h"
+#include "ir/canonical.h"
 #include "ir/print.h"
 #include "ir/unique_nodes.h"
 
@@ -116,6 +117,40 @@ TEST(Visit, SharedNodesAreComparedOnce) {
     UniqueExpressions unique;
     EXPECT_EQ(unique.get(a), unique.get(b));
     EXPECT_NE(unique.get(a), unique.get(other));
+}
+
+TEST(Visit, BoundVariablesHaveCanonicalNames) {
+    CanonicalVariables canonical;
+    const auto equal = [&](const Expr& a, const Expr& b) {
+        return structurally_equal(canonical.get(a), canonical.get(b));
+    };
+    const auto sum = [](std::vector<Range> ranges, Expr body) { return reduce(ReduceOp::Sum, ranges, body); };
+    EXPECT_TRUE(equal(sum({{1, i32(0), i32(3)}}, var(1)), sum({{2, i32(0), i32(3)}}, var(2))));
+    EXPECT_FALSE(equal(sum({{1, i32(0), i32(3)}}, var(1)), sum({{2, i32(0), i32(3)}}, var(1))));  // var(1) is free
+    EXPECT_FALSE(equal(sum({{1, i32(0), i32(3)}}, var(1)), sum({{2, i32(0), i32(4)}}, var(2))));
+    // Two in one, in both orders, and a bound that uses the first one.
+    const Expr ab = sum({{1, i32(0), i32(3)}, {2, var(1), i32(9)}}, binary(BinaryOp::Sub, var(1), var(2)));
+    const Expr cd = sum({{3, i32(0), i32(3)}, {4, var(3), i32(9)}}, binary(BinaryOp::Sub, var(3), var(4)));
+    const Expr dc = sum({{3, i32(0), i32(3)}, {4, var(3), i32(9)}}, binary(BinaryOp::Sub, var(4), var(3)));
+    EXPECT_TRUE(equal(ab, cd));
+    EXPECT_FALSE(equal(ab, dc));
+    // Within each other: the inner one is not taken for the outer one.
+    const auto nested = [&](VarId outer, VarId inner, VarId used) {
+        return sum({{outer, i32(0), i32(3)}}, add(var(outer), sum({{inner, i32(0), i32(3)}}, var(used))));
+    };
+    EXPECT_TRUE(equal(nested(1, 2, 2), nested(4, 3, 3)));
+    EXPECT_FALSE(equal(nested(1, 2, 2), nested(1, 2, 1)));
+    const auto let_in = [](VarId name, Expr body) {
+        return std::make_shared<const Node>(Node{Type::Int32, {}, Let{name, var(0), std::move(body)}});
+    };
+    EXPECT_TRUE(equal(let_in(1, add(var(1), var(0))), let_in(2, add(var(2), var(0)))));
+    EXPECT_FALSE(equal(let_in(1, add(var(1), var(0))), let_in(2, add(var(0), var(2)))));
+    const Expr free = add(var(0), var(1));
+    EXPECT_EQ(canonical.get(free), free);
+    // 2^60 paths.
+    Expr deep = sum({{1, i32(0), i32(3)}}, var(1));
+    for (int i = 0; i < 60; ++i) deep = add(deep, deep);
+    EXPECT_NE(canonical.get(deep), nullptr);
 }
 
 TEST(Visit, ParentsComeBeforeChildren) {

@@ -72,6 +72,16 @@ public:
         return !isl::manage(fixed).is_empty();
     }
 
+    /// This point's values of the names in a function.
+    isl::set mentioning(const isl::pw_aff& function) {
+        isl::set result = isl_.everything();
+        for (const Name name : names_in(function)) {
+            const isl::pw_aff value = isl_.everything().pw_aff_on_domain(to_val(isl_, value_of(name)));
+            result = result.intersect(isl_.value(name).eq_set(value));
+        }
+        return result;
+    }
+
     /// All operands are in the ranges of their types.
     bool hold(const std::vector<int>& obligations) {
         return std::all_of(obligations.begin(), obligations.end(), [&](int o) {
@@ -137,7 +147,7 @@ void check(unsigned seed, Counts& counts) {
         return "seed " + std::to_string(seed) + ": " + ir::to_string(make.pipeline, e) + " is " + test::text(value);
     };
     try {
-        std::optional<Translated<isl::pw_aff>> value, exact;
+        std::optional<Translated<isl::pw_aff>> value, exact, index;
         std::optional<Translated<isl::set>> holds, fails;
         if (condition) {
             holds = affine.condition(e, true);
@@ -145,6 +155,12 @@ void check(unsigned seed, Counts& counts) {
         } else {
             value = affine.integer(e);
             exact = affine.exact_integer(e);
+            for_each_node(e, [&](const ir::Expr& part) {  // comparisons make operands that may wrap opaque
+                if (ir::is_int(part->type) && make.pick(0, 1) == 0) {
+                    affine.condition(ir::binary(ir::BinaryOp::Lt, part, ir::int_constant(part->type, 1)));
+                }
+            });
+            index = affine.index(e);
         }
         for (int trial = 0; trial < 6; ++trial) {
             Oracle oracle;
@@ -171,8 +187,10 @@ void check(unsigned seed, Counts& counts) {
                 }
                 continue;
             }
-            for (const auto* form : {&*value, &*exact}) {
+            for (const auto* form : {&*value, &*exact, &*index}) {
                 check_opaque_values(oracle, affine, ranges, names_in(form->value));
+                ASSERT_TRUE(point.is_in(affine.with_opaque_bounds(point.mentioning(form->value))))
+                    << describe(expected);
                 if (!point.hold(form->no_wrap)) {
                     ++counts.skipped;
                     continue;

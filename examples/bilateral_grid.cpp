@@ -14,10 +14,10 @@ struct Statistics {
 /// Of the columns from..to, rows at a distance from the border.
 Statistics statistics(const example::Image<float>& image, int from, int to) {
     double sum = 0, squares = 0, n = 0;
-    for (int x = 10; x < image.rows - 10; x++)
-        for (int y = from; y < to; y++) {
-            sum += image(0, x, y);
-            squares += static_cast<double>(image(0, x, y)) * image(0, x, y);
+    for (int y = 10; y < image.rows - 10; y++)
+        for (int x = from; x < to; x++) {
+            sum += image(0, y, x);
+            squares += static_cast<double>(image(0, y, x)) * image(0, y, x);
             n++;
         }
     return {sum / n, std::sqrt(std::max(0.0, squares / n - sum / n * sum / n))};
@@ -29,7 +29,7 @@ int main() {
     using namespace example;
     const int edge = 67;
     auto img = make<float>(
-        1, 93, 131, [&](auto, auto x, auto y) { return (y < edge ? 0.2 : 0.8) + 0.08 * (noise(0, x, y) - 0.5); });
+        1, 93, 131, [&](auto, auto y, auto x) { return (x < edge ? 0.2 : 0.8) + 0.08 * (noise(0, y, x) - 0.5); });
     Image<float> out(1, 93, 131);
 
     bilateral_grid_args args;
@@ -44,6 +44,6 @@ int main() {
                 bright.deviation, dark.mean, bright.mean);
     check(dark.deviation < before.deviation / 3 && bright.deviation < before.deviation / 3, "noise is removed");
     check(std::abs(dark.mean - 0.2) < 0.01 && std::abs(bright.mean - 0.8) < 0.01, "the gray values stay");
-    for (int x = 10; x < 80; x++)
-        check(out(0, x, edge) - out(0, x, edge - 1) > 0.55f, "the step stays sharp, from one pixel to the next");
+    for (int y = 10; y < 80; y++)
+        check(out(0, y, edge) - out(0, y, edge - 1) > 0.55f, "the step stays sharp, from one pixel to the next");
 }

@@ -15,12 +15,12 @@ int main() {
     run(args, blur_check, blur_workspace_size, blur_launch);
 
     for (int c = 0; c < 3; c++)
-        for (int x = 0; x < out.rows; x++)
-            for (int y = 0; y < out.cols; y++) {
+        for (int y = 0; y < out.rows; y++)
+            for (int x = 0; x < out.cols; x++) {
                 double sum = 0;
                 for (int i = 0; i < 3; i++)
-                    for (int j = 0; j < 3; j++) sum += static_cast<double>(img(c, x + i, y + j));
-                check(std::abs(out(c, x, y) - sum / 9) < 1e-6, "each pixel is the mean of its neighbourhood");
+                    for (int j = 0; j < 3; j++) sum += static_cast<double>(img(c, y + i, x + j));
+                check(std::abs(out(c, y, x) - sum / 9) < 1e-6, "each pixel is the mean of its neighbourhood");
             }
 
     // The wrapper tells what is wrong before it touches anything.

@@ -19,9 +19,9 @@ example::Image<std::uint8_t> develop(example::Image<std::uint16_t>& raw) {
 
 /// Gray values under a light for which red, green and blue pixels see `level` times these factors.
 example::Image<std::uint16_t> scene(double red, double green, double blue, double left, double right) {
-    return example::make<std::uint16_t>(1, kRows + 48, kCols + 32, [&](auto, auto x, auto y) {
-        const double level = y < 16 + kCols / 2 ? left : right;
-        return level * (x % 2 != y % 2 ? (x % 2 == 0 ? red : blue) : green);
+    return example::make<std::uint16_t>(1, kRows + 48, kCols + 32, [&](auto, auto y, auto x) {
+        const double level = x < 16 + kCols / 2 ? left : right;
+        return level * (y % 2 != x % 2 ? (y % 2 == 0 ? red : blue) : green);
     });
 }
 
@@ -34,10 +34,10 @@ int main() {
     auto dim_raw = scene(1, 1, 1, 200, 200), bright_raw = scene(1, 1, 1, 600, 600);
     const auto dim = develop(dim_raw), bright = develop(bright_raw);
     for (int c = 0; c < 3; c++)
-        for (int x = 0; x < kRows; x++)
-            for (int y = 0; y < kCols; y++) {
-                check(dim(c, x, y) == dim(c, 0, 0), "flat stays flat");
-                check(bright(c, x, y) > dim(c, x, y), "more light, more brightness");
+        for (int y = 0; y < kRows; y++)
+            for (int x = 0; x < kCols; x++) {
+                check(dim(c, y, x) == dim(c, 0, 0), "flat stays flat");
+                check(bright(c, y, x) > dim(c, y, x), "more light, more brightness");
             }
 
     // One hot pixel leaves no trace, wherever in the cell it is.
@@ -52,9 +52,9 @@ int main() {
     auto edge_raw = scene(1, 1, 1, 200, 600);
     const auto edge = develop(edge_raw);
     for (int c = 0; c < 3; c++)
-        for (int x = 0; x < kRows; x++)
-            for (int y = 0; y < kCols; y++)
-                check(edge(c, x, y) == (y < kCols / 2 ? dim : bright)(c, x, y), "an edge stays sharp and gray");
+        for (int y = 0; y < kRows; y++)
+            for (int x = 0; x < kCols; x++)
+                check(edge(c, y, x) == (x < kCols / 2 ? dim : bright)(c, y, x), "an edge stays sharp and gray");
 
     // A red light makes a red picture.
     auto red_raw = scene(1.5, 0.5, 0.3, 400, 400);

@@ -22,8 +22,8 @@ Pixels enhance(const Pixels& photo, float boost) {
     return out;
 }
 
-std::size_t at(int x, int y, int c) {
-    return static_cast<std::size_t>((x * kCols + y) * 3 + c);
+std::size_t at(int y, int x, int c) {
+    return static_cast<std::size_t>((y * kCols + x) * 3 + c);
 }
 
 }  // namespace
@@ -33,15 +33,15 @@ int main() {
 
     // Left 60, right 180, each with stripes of +-2 gray levels across.
     Pixels photo(static_cast<std::size_t>(kRows * kCols * 3));
-    for (int x = 0; x < kRows; x++)
-        for (int y = 0; y < kCols; y++)
+    for (int y = 0; y < kRows; y++)
+        for (int x = 0; x < kCols; x++)
             for (int c = 0; c < 3; c++)
-                photo[at(x, y, c)] = static_cast<std::uint8_t>((y < kCols / 2 ? 60 : 180) + (x % 4 < 2 ? 2 : -2));
+                photo[at(y, x, c)] = static_cast<std::uint8_t>((x < kCols / 2 ? 60 : 180) + (y % 4 < 2 ? 2 : -2));
 
     check(enhance(photo, 1) == photo, "a boost of 1 changes nothing");
 
     const Pixels out = enhance(photo, 3);
-    const auto stripe = [&](const Pixels& p, int y) { return p[at(36, y, 0)] - p[at(38, y, 0)]; };
+    const auto stripe = [&](const Pixels& p, int x) { return p[at(36, x, 0)] - p[at(38, x, 0)]; };
     check(stripe(photo, 20) == 4, "the stripes before");
     check(std::abs(stripe(out, 20) - 12) <= 1 && std::abs(stripe(out, 90) - 12) <= 1,
           "the stripes are three times as strong");

@@ -20,28 +20,28 @@ struct Image {
     Image(std::int64_t planes_, std::int64_t rows_, std::int64_t cols_, T value = {})
         : planes(planes_), rows(rows_), cols(cols_), data(static_cast<std::size_t>(planes_ * rows_ * cols_), value) {}
 
-    T& operator()(std::int64_t c, std::int64_t x, std::int64_t y) { return data[at(c, x, y)]; }
-    T operator()(std::int64_t c, std::int64_t x, std::int64_t y) const { return data[at(c, x, y)]; }
+    T& operator()(std::int64_t c, std::int64_t y, std::int64_t x) { return data[at(c, y, x)]; }
+    T operator()(std::int64_t c, std::int64_t y, std::int64_t x) const { return data[at(c, y, x)]; }
 
 private:
-    std::size_t at(std::int64_t c, std::int64_t x, std::int64_t y) const {
-        return static_cast<std::size_t>((c * rows + x) * cols + y);
+    std::size_t at(std::int64_t c, std::int64_t y, std::int64_t x) const {
+        return static_cast<std::size_t>((c * rows + y) * cols + x);
     }
 };
 
-/// An image whose pixel (c, x, y) is f(c, x, y).
+/// An image whose pixel (c, y, x) is f(c, y, x).
 template <class T, class F>
 Image<T> make(std::int64_t planes, std::int64_t rows, std::int64_t cols, F f) {
     Image<T> image(planes, rows, cols);
     for (std::int64_t c = 0; c < planes; c++)
-        for (std::int64_t x = 0; x < rows; x++)
-            for (std::int64_t y = 0; y < cols; y++) image(c, x, y) = static_cast<T>(f(c, x, y));
+        for (std::int64_t y = 0; y < rows; y++)
+            for (std::int64_t x = 0; x < cols; x++) image(c, y, x) = static_cast<T>(f(c, y, x));
     return image;
 }
 
 /// The same number in [0, 1) for the same arguments, on every machine.
-inline double noise(std::int64_t c, std::int64_t x, std::int64_t y) {
-    auto h = static_cast<std::uint64_t>(c * 0x9E3779B1 + x * 0x85EBCA77 + y * 0xC2B2AE3D) * 0x2545F4914F6CDD1DULL;
+inline double noise(std::int64_t c, std::int64_t y, std::int64_t x) {
+    auto h = static_cast<std::uint64_t>(c * 0x9E3779B1 + y * 0x85EBCA77 + x * 0xC2B2AE3D) * 0x2545F4914F6CDD1DULL;
     h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9ULL;
     return static_cast<double>((h ^ (h >> 32)) & 0xFFFFFF) / 0x1000000;
 }

@@ -24,8 +24,8 @@ example::Image<float> fill(example::Image<float>& img) {
 /// The picture where `known`, and transparent nonsense elsewhere.
 template <class Picture, class Known>
 example::Image<float> with_holes(Picture picture, Known known) {
-    return example::make<float>(4, kRows, kCols, [&](auto c, auto x, auto y) {
-        return c == 3 ? (known(x, y) ? 1.0 : 0.0) : known(x, y) ? picture(c, x, y) : 99.0;
+    return example::make<float>(4, kRows, kCols, [&](auto c, auto y, auto x) {
+        return c == 3 ? (known(y, x) ? 1.0 : 0.0) : known(y, x) ? picture(c, y, x) : 99.0;
     });
 }
 
@@ -35,30 +35,30 @@ int main() {
     using namespace example;
 
     // Square holes of up to 24 pixels in a smooth picture. What fills them is an average of what surrounds them.
-    const auto smooth = [](auto c, auto x, auto y) {
-        return 0.5 + 0.4 * std::sin(0.005 * static_cast<double>(x) + static_cast<double>(c)) *
-                         std::cos(0.004 * static_cast<double>(y));
+    const auto smooth = [](auto c, auto y, auto x) {
+        return 0.5 + 0.4 * std::sin(0.005 * static_cast<double>(y) + static_cast<double>(c)) *
+                         std::cos(0.004 * static_cast<double>(x));
     };
-    const auto outside_holes = [](auto x, auto y) { return x % 40 < 16 || y % 50 < 26; };
+    const auto outside_holes = [](auto y, auto x) { return y % 40 < 16 || x % 50 < 26; };
     auto holes = with_holes(smooth, outside_holes);
     const auto filled = fill(holes);
     double worst = 0;
     for (int c = 0; c < 3; c++)
-        for (int x = 0; x < kRows; x++)
-            for (int y = 0; y < kCols; y++) {
-                if (outside_holes(x, y))
-                    check(std::abs(filled(c, x, y) - holes(c, x, y)) < 1e-6, "what is known stays");
-                worst = std::max(worst, std::abs(filled(c, x, y) - smooth(c, x, y)));
+        for (int y = 0; y < kRows; y++)
+            for (int x = 0; x < kCols; x++) {
+                if (outside_holes(y, x))
+                    check(std::abs(filled(c, y, x) - holes(c, y, x)) < 1e-6, "what is known stays");
+                worst = std::max(worst, std::abs(filled(c, y, x) - smooth(c, y, x)));
             }
     std::printf("worst error of a filled pixel: %.4f\n", worst);
     check(worst < 0.08, "the holes are filled with what surrounds them");
 
     // A flat colour comes back from a few scattered pixels.
     const auto flat = [](auto c, auto, auto) { return 0.25 * static_cast<double>(c + 1); };
-    auto scattered = with_holes(flat, [](auto x, auto y) { return noise(0, x, y) < 0.05; });
+    auto scattered = with_holes(flat, [](auto y, auto x) { return noise(0, y, x) < 0.05; });
     const auto spread = fill(scattered);
     for (int c = 0; c < 3; c++)
-        for (int x = 0; x < kRows; x++)
-            for (int y = 0; y < kCols; y++)
-                check(std::abs(spread(c, x, y) - flat(c, 0, 0)) < 1e-5, "the colour spreads everywhere");
+        for (int y = 0; y < kRows; y++)
+            for (int x = 0; x < kCols; x++)
+                check(std::abs(spread(c, y, x) - flat(c, 0, 0)) < 1e-5, "the colour spreads everywhere");
 }

@@ -11,8 +11,8 @@ namespace {
 struct Picture {
     std::int64_t rows, cols;
     std::vector<std::uint8_t> rgb;  ///< r, g, b of each pixel, row by row
-    std::uint8_t at(std::int64_t x, std::int64_t y, std::int64_t c) const {
-        return rgb[static_cast<std::size_t>((x * cols + y) * 3 + c)];
+    std::uint8_t at(std::int64_t y, std::int64_t x, std::int64_t c) const {
+        return rgb[static_cast<std::size_t>((y * cols + x) * 3 + c)];
     }
 };
 
@@ -63,11 +63,11 @@ int main(int argc, char** argv) {
     }
 
     Picture photo{90, 120, std::vector<std::uint8_t>(90 * 120 * 3)};
-    const auto inside = [](int x, int y) { return (x - 45) * (x - 45) + (y - 60) * (y - 60) < 30 * 30; };
-    for (int x = 0; x < 90; x++)
-        for (int y = 0; y < 120; y++)
+    const auto inside = [](int y, int x) { return (y - 45) * (y - 45) + (x - 60) * (x - 60) < 30 * 30; };
+    for (int y = 0; y < 90; y++)
+        for (int x = 0; x < 120; x++)
             for (int c = 0; c < 3; c++)
-                photo.rgb[static_cast<std::size_t>((x * 120 + y) * 3 + c)] = inside(x, y) ? 220 : c == 0 ? 120 : 60;
+                photo.rgb[static_cast<std::size_t>((y * 120 + x) * 3 + c)] = inside(y, x) ? 220 : c == 0 ? 120 : 60;
     const Picture drawing = draw(photo);
 
     for (int c = 0; c < 3; c++) {

@@ -35,12 +35,12 @@ def program(statements, imports=(), inputs="img: float32[R, C]", outputs="out: f
 
 @family("stages", (3, 12), (10, 50, 100, 200, 400))
 def stencils(n):
-    """A chain of sums of three neighbours, in x and in y by turns."""
+    """A chain of sums of three neighbours, in y and in x by turns."""
     body = ["a[0] = img"]
     for i in range(1, n + 1):
         # Centres move along, so that the image needs no points before its first.
-        taps = [f"a[{i - 1}](x + {k}, y)" if i % 2 else f"a[{i - 1}](x, y + {k})" for k in range(3)]
-        body.append(f"a[{i}](x, y) = 0.25 * {taps[0]} + 0.5 * {taps[1]} + 0.25 * {taps[2]}")
+        taps = [f"a[{i - 1}](y + {k}, x)" if i % 2 else f"a[{i - 1}](y, x + {k})" for k in range(3)]
+        body.append(f"a[{i}](y, x) = 0.25 * {taps[0]} + 0.5 * {taps[1]} + 0.25 * {taps[2]}")
     return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {n + 1}, C + {n}]")
 
 
@@ -49,8 +49,8 @@ def separable(n):
     """Filters of five rows and of five columns by turns."""
     body = ["a[0] = img"]
     for i in range(1, n + 1):
-        shift = "x + k, y" if i % 2 else "x, y + k"
-        body.append(f"a[{i}](x, y) = sum(k in 0..=4) (k + 1) * a[{i - 1}]({shift})")
+        shift = "y + k, x" if i % 2 else "y, x + k"
+        body.append(f"a[{i}](y, x) = sum(k in 0..=4) (k + 1) * a[{i - 1}]({shift})")
     return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {2 * n + 4}, C + {2 * n + 4}]")
 
 
@@ -58,14 +58,14 @@ def separable(n):
 def pointwise(n):
     """A chain in which each stage reads its predecessor twice, at the same point."""
     body = ["a[0] = img"]
-    body += [f"a[{i}](x, y) = a[{i - 1}](x, y) * (1 - a[{i - 1}](x, y))" for i in range(1, n + 1)]
+    body += [f"a[{i}](y, x) = a[{i - 1}](y, x) * (1 - a[{i - 1}](y, x))" for i in range(1, n + 1)]
     return program(body + [f"out = a[{n}]"])
 
 
 @family("stages", (3, 16), (50, 100, 200, 400))
 def squares(n):
     """A chain of squares."""
-    body = ["a[0] = img"] + [f"a[{i}](x, y) = a[{i - 1}](x, y) * a[{i - 1}](x, y)" for i in range(1, n + 1)]
+    body = ["a[0] = img"] + [f"a[{i}](y, x) = a[{i - 1}](y, x) * a[{i - 1}](y, x)" for i in range(1, n + 1)]
     return program(body + [f"out = a[{n}]"])
 
 
@@ -73,7 +73,7 @@ def squares(n):
 def weighted(n):
     """A chain in which each stage reads its predecessor twice, and the image at a place of its own."""
     body = ["a[0] = img"]
-    body += [f"a[{i}](x, y) = a[{i - 1}](x, y) + img(x + {i}, y) * a[{i - 1}](x, y)" for i in range(1, n + 1)]
+    body += [f"a[{i}](y, x) = a[{i - 1}](y, x) + img(y + {i}, x) * a[{i - 1}](y, x)" for i in range(1, n + 1)]
     return program(body + [f"out = a[{n}]"], inputs=f"img: float32[R + {n}, C]")
 
 
@@ -81,7 +81,7 @@ def weighted(n):
 def conditions(n):
     """A chain of decisions by the value before."""
     body = ["a[0] = img"]
-    body += [f"a[{i}](x, y) = if a[{i - 1}](x, y) > {i} then a[{i - 1}](x, y) * 0.5 else a[{i - 1}](x, y) + 1"
+    body += [f"a[{i}](y, x) = if a[{i - 1}](y, x) > {i} then a[{i - 1}](y, x) * 0.5 else a[{i - 1}](y, x) + 1"
              for i in range(1, n + 1)]
     return program(body + [f"out = a[{n}]"])
 
@@ -89,15 +89,15 @@ def conditions(n):
 @family("names", (4, 50), (250, 500, 1000, 2000))
 def lets(n):
     """One stage, in which each name stands for a sum of the two before."""
-    names = ", ".join(["v0 = img(x, y)", "v1 = img(x, y) * 2"] + [f"v{i} = v{i - 1} + 0.5 * v{i - 2}" for i in range(2, n)])
-    return program([f"out(x, y) = let {names} in v{n - 1}"])
+    names = ", ".join(["v0 = img(y, x)", "v1 = img(y, x) * 2"] + [f"v{i} = v{i - 1} + 0.5 * v{i - 2}" for i in range(2, n)])
+    return program([f"out(y, x) = let {names} in v{n - 1}"])
 
 
 @family("operators", (4, 50), (250, 500, 1000, 2000))
 def ors(n):
     """One stage with a condition of many parts."""
-    parts = " or ".join(f"img(x, y) == {3 * i}" for i in range(n + 1))
-    return program([f"out(x, y) = if {parts} then 1.0 else 0.0"])
+    parts = " or ".join(f"img(y, x) == {3 * i}" for i in range(n + 1))
+    return program([f"out(y, x) = if {parts} then 1.0 else 0.0"])
 
 
 @family("functions", (4, 50), (16, 32, 64))
@@ -105,7 +105,7 @@ def deep_functions(n):
     """Functions, each of which calls the one before and squares what that gives; calls nest 64 deep at most."""
     functions = ["fn f0(v) = v + 1"]
     functions += [f"fn f{i}(v) = let w = f{i - 1}(v) in w * w + {i}" for i in range(1, n)]
-    return "\n".join(functions) + "\n" + program([f"out(x, y) = f{n - 1}(img(x, y))"])
+    return "\n".join(functions) + "\n" + program([f"out(y, x) = f{n - 1}(img(y, x))"])
 
 
 @family("values in the window", (9, 25), (9, 25, 49))
@@ -113,7 +113,7 @@ def median(n):
     """The median of a square window by exchanges (25: 338 stages; 49: 1,350)."""
     side = round(n ** 0.5)
     first = n // 2 + 2
-    body = [f"for k in 0..{n} {{ v[k](x, y) = img(x + (k - k % {side}) / {side}, y + k % {side}) }}",
+    body = [f"for k in 0..{n} {{ v[k](y, x) = img(y + (k - k % {side}) / {side}, x + k % {side}) }}",
             f"for k in 0..{first} {{ a[0][k] = v[k] }}",
             f"for r in 0..{first - 2} {{",
             f"    const n = {first} - r",
@@ -136,7 +136,7 @@ def median(n):
 @family("wires", (4, 8), (8, 16, 32))
 def bitonic(n):
     """A bitonic sorter of n values, n a power of two, and a sum with weights of what comes out."""
-    body = [f"s[0][{k}](x, y) = img(x, y + {k})" for k in range(n)]
+    body = [f"s[0][{k}](y, x) = img(y, x + {k})" for k in range(n)]
     step, size = 0, 2
     while size <= n:
         distance = size // 2
@@ -148,14 +148,14 @@ def bitonic(n):
                             f"s[{step}][{max(k, other)}])")
             step, distance = step + 1, distance // 2
         size *= 2
-    total = " + ".join(f"{k + 1} * s[{step}][{k}](x, y)" for k in range(n))
-    return program(body + [f"out(x, y) = {total}"], inputs=f"img: float32[R, C + {n}]")
+    total = " + ".join(f"{k + 1} * s[{step}][{k}](y, x)" for k in range(n))
+    return program(body + [f"out(y, x) = {total}"], inputs=f"img: float32[R, C + {n}]")
 
 
 @family("leaves", (4, 16), (16, 64, 128, 200))
 def min_max_tree(n):
     """Pairs of values, the least and the greatest of both by turns."""
-    body = [f"t[0][{k}](x, y) = img(x + {k % 8}, y + {k // 8}) * {k + 1}" for k in range(n)]
+    body = [f"t[0][{k}](y, x) = img(y + {k % 8}, x + {k // 8}) * {k + 1}" for k in range(n)]
     level, left = 0, n
     while left > 1:
         for k in range(left // 2):
@@ -171,10 +171,10 @@ def branches(n):
     """Stereo matching with a box filter of its own for each disparity, the best one found pair by pair."""
     body = ["l = clamp_to_edge(left)", "r = clamp_to_edge(right)"]
     for d in range(n):
-        body += [f"ad[{d}](x, y): uint8 = uint8(abs(l(x, y) - r(x, y - {d})))", f"sad[{d}] = box(ad[{d}], 9)"]
-        body.append(f"best[{d}](x, y) = " + (f"min(best[{d - 1}](x, y), sad[{d}](x, y) * {n} + {d})" if d else
-                                             f"sad[0](x, y) * {n}"))
-    return program(body + [f"out(x, y) = uint8(best[{n - 1}](x, y) % {n})"], ("boundary", "stencil"),
+        body += [f"ad[{d}](y, x): uint8 = uint8(abs(l(y, x) - r(y, x - {d})))", f"sad[{d}] = box(ad[{d}], 9)"]
+        body.append(f"best[{d}](y, x) = " + (f"min(best[{d - 1}](y, x), sad[{d}](y, x) * {n} + {d})" if d else
+                                             f"sad[0](y, x) * {n}"))
+    return program(body + [f"out(y, x) = uint8(best[{n - 1}](y, x) % {n})"], ("boundary", "stencil"),
                    "left: uint8[R, C], right: uint8[R, C]", "out: uint8[R, C]")
 
 
@@ -195,45 +195,45 @@ def unclamped_pyramid(n):
     """Halving and doubling behind a boundary condition at every level."""
     body = ["g[0] = img"]
     for l in range(1, n):
-        body.append(f"b[{l}](x, y) = pyr_down(clamp_to_edge(g[{l - 1}]))(x, y)")
-        body.append(f"g[{l}](x in 0..level_size(R, {l}), y in 0..level_size(C, {l})) = b[{l}](x, y)")
+        body.append(f"b[{l}](y, x) = pyr_down(clamp_to_edge(g[{l - 1}]))(y, x)")
+        body.append(f"g[{l}](y in 0..level_size(R, {l}), x in 0..level_size(C, {l})) = b[{l}](y, x)")
     body.append(f"u[{n - 1}] = g[{n - 1}]")
     for l in reversed(range(n - 1)):
-        body.append(f"u[{l}](x in 0..level_size(R, {l}), y in 0..level_size(C, {l})) = "
-                    f"0.5 * (g[{l}](x, y) + pyr_up(clamp_to_edge(u[{l + 1}]))(x, y))")
+        body.append(f"u[{l}](y in 0..level_size(R, {l}), x in 0..level_size(C, {l})) = "
+                    f"0.5 * (g[{l}](y, x) + pyr_up(clamp_to_edge(u[{l + 1}]))(y, x))")
     return program(body + ["out = u[0]"], ("pyramid", "boundary"))
 
 
 @family("readers", (4, 16), (10, 50, 100, 200, 400))
 def fan_out(n):
     """One stage that many others read, each of them an output of its own."""
-    body = ["base(x, y) = sum(i in -1..=1, j in -1..=1) img(x + 1 + i, y + 1 + j)"]
-    body += [f"o{k}(x, y) = base(x, y) * {k + 1} + img(x + 1, y)" for k in range(n)]
+    body = ["base(y, x) = sum(i in -1..=1, j in -1..=1) img(y + 1 + i, x + 1 + j)"]
+    body += [f"o{k}(y, x) = base(y, x) * {k + 1} + img(y + 1, x)" for k in range(n)]
     return program(body, inputs="img: float32[R + 2, C + 2]", outputs=", ".join(f"o{k}: float32[R, C]" for k in range(n)))
 
 
 @family("readers", (4, 16), (10, 50, 100, 200, 400))
 def fan_out_inside(n):
     """One stage that many stencils read, which are added up one after the other."""
-    body = ["base(x, y) = sum(i in -1..=1, j in -1..=1) img(x + i + 1, y + j + 1)"]
+    body = ["base(y, x) = sum(i in -1..=1, j in -1..=1) img(y + i + 1, x + j + 1)"]
     for k in range(n):
-        body.append(f"r[{k}](x, y) = {k + 1} * base(x, y) - base(x + 1, y + {k % 3})")
-        body.append(f"s[{k}](x, y) = r[{k}](x, y) + r[{k}](x, y + 1)" + (f" + s[{k - 1}](x, y)" if k else ""))
+        body.append(f"r[{k}](y, x) = {k + 1} * base(y, x) - base(y + 1, x + {k % 3})")
+        body.append(f"s[{k}](y, x) = r[{k}](y, x) + r[{k}](y, x + 1)" + (f" + s[{k - 1}](y, x)" if k else ""))
     return program(body + [f"out = s[{n - 1}]"], inputs="img: float32[R + 3, C + 5]")
 
 
 @family("outputs", (4, 16), (10, 50, 100, 200, 400))
 def outputs(n):
     """Outputs that have nothing to do with each other."""
-    body = [f"o{k}(x, y) = img(x, y) + {k} * img(x + 1, y + {k % 4})" for k in range(n)]
+    body = [f"o{k}(y, x) = img(y, x) + {k} * img(y + 1, x + {k % 4})" for k in range(n)]
     return program(body, inputs="img: float32[R + 1, C + 3]", outputs=", ".join(f"o{k}: float32[R, C]" for k in range(n)))
 
 
 @family("stages", (4, 16), (10, 50, 100, 200, 400))
 def fan_in(n):
     """Many filters, all of them read by one stage."""
-    body = [f"f[{k}](x, y) = sum(i in -1..=1, j in -1..=1) (i * {k} + j) * img(x + i + 1, y + j + 1)" for k in range(n)]
-    return program(body + ["out(x, y) = " + " + ".join(f"f[{k}](x, y)" for k in range(n))],
+    body = [f"f[{k}](y, x) = sum(i in -1..=1, j in -1..=1) (i * {k} + j) * img(y + i + 1, x + j + 1)" for k in range(n)]
+    return program(body + ["out(y, x) = " + " + ".join(f"f[{k}](y, x)" for k in range(n))],
                    inputs="img: float32[R + 2, C + 2]")
 
 
@@ -246,25 +246,25 @@ def optical_flow(n):
         body += [f"g{s}[{l}] = pyr_down_clamped(g{s}[{l - 1}], level_size(R, {l}), level_size(C, {l}))" for s in "ab"]
     for l in reversed(range(levels)):
         rows, cols = f"level_size(R, {l})", f"level_size(C, {l})"
-        dims = f"x in 0..{rows}, y in 0..{cols}"
+        dims = f"y in 0..{rows}, x in 0..{cols}"
         if l == levels - 1:
             body += [f"{v}[{l}][0]({dims}) = 0.0" for v in "uv"]
         else:
             body += [f"{v}[{l}][0] = 2 * pyr_up_clamped({v}[{l + 1}][{n}], {rows}, {cols})" for v in "uv"]
-        body.append(f"w[{l}]({dims}) = gb[{l}](clamp(x + int32(clamp(u[{l}][0](x, y), -1000, 1000)), 0, {rows} - 1), "
-                    f"clamp(y + int32(clamp(v[{l}][0](x, y), -1000, 1000)), 0, {cols} - 1))")
-        body.append(f"fx[{l}]({dims}) = 0.5 * (clamp_to_edge(w[{l}])(x + 1, y) - clamp_to_edge(w[{l}])(x - 1, y))")
-        body.append(f"fy[{l}]({dims}) = 0.5 * (clamp_to_edge(w[{l}])(x, y + 1) - clamp_to_edge(w[{l}])(x, y - 1))")
-        body.append(f"ft[{l}]({dims}) = w[{l}](x, y) - ga[{l}](x, y)")
+        body.append(f"w[{l}]({dims}) = gb[{l}](clamp(y + int32(clamp(u[{l}][0](y, x), -1000, 1000)), 0, {rows} - 1), "
+                    f"clamp(x + int32(clamp(v[{l}][0](y, x), -1000, 1000)), 0, {cols} - 1))")
+        body.append(f"fy[{l}]({dims}) = 0.5 * (clamp_to_edge(w[{l}])(y + 1, x) - clamp_to_edge(w[{l}])(y - 1, x))")
+        body.append(f"fx[{l}]({dims}) = 0.5 * (clamp_to_edge(w[{l}])(y, x + 1) - clamp_to_edge(w[{l}])(y, x - 1))")
+        body.append(f"ft[{l}]({dims}) = w[{l}](y, x) - ga[{l}](y, x)")
         for i in range(1, n + 1):
             for v in "uv":
-                body.append(f"m{v}[{l}][{i}]({dims}) = 0.25 * (clamp_to_edge({v}[{l}][{i - 1}])(x - 1, y) + "
-                            f"clamp_to_edge({v}[{l}][{i - 1}])(x + 1, y) + clamp_to_edge({v}[{l}][{i - 1}])(x, y - 1) + "
-                            f"clamp_to_edge({v}[{l}][{i - 1}])(x, y + 1))")
-            body.append(f"t[{l}][{i}](x, y) = (fx[{l}](x, y) * mu[{l}][{i}](x, y) + fy[{l}](x, y) * mv[{l}][{i}](x, y) + "
-                        f"ft[{l}](x, y)) / (0.1 + fx[{l}](x, y) * fx[{l}](x, y) + fy[{l}](x, y) * fy[{l}](x, y))")
-            body += [f"{v}[{l}][{i}]({dims}) = m{v}[{l}][{i}](x, y) - f{d}[{l}](x, y) * t[{l}][{i}](x, y)"
-                     for v, d in (("u", "x"), ("v", "y"))]
+                body.append(f"m{v}[{l}][{i}]({dims}) = 0.25 * (clamp_to_edge({v}[{l}][{i - 1}])(y - 1, x) + "
+                            f"clamp_to_edge({v}[{l}][{i - 1}])(y + 1, x) + clamp_to_edge({v}[{l}][{i - 1}])(y, x - 1) + "
+                            f"clamp_to_edge({v}[{l}][{i - 1}])(y, x + 1))")
+            body.append(f"t[{l}][{i}](y, x) = (fy[{l}](y, x) * mu[{l}][{i}](y, x) + fx[{l}](y, x) * mv[{l}][{i}](y, x) + "
+                        f"ft[{l}](y, x)) / (0.1 + fy[{l}](y, x) * fy[{l}](y, x) + fx[{l}](y, x) * fx[{l}](y, x))")
+            body += [f"{v}[{l}][{i}]({dims}) = m{v}[{l}][{i}](y, x) - f{d}[{l}](y, x) * t[{l}][{i}](y, x)"
+                     for v, d in (("u", "y"), ("v", "x"))]
     return program(body + [f"du = u[0][{n}]", f"dv = v[0][{n}]"], ("pyramid", "boundary"),
                    "a: float32[R, C], b: float32[R, C]", "du: float32[R, C], dv: float32[R, C]")
 
@@ -274,8 +274,8 @@ def histograms(n):
     """Histograms of filtered images, which are added up."""
     body = []
     for k in range(n):
-        body.append(f"f[{k}](x in 0..R, y in 0..C): uint8 = uint8((img(x, y) + img(x, min(y + {k % 4}, C - 1))) >> 1)")
-        body.append(f"accumulate h[{k}](b in 0..256): int32 = 0 {{ for x in 0..R, y in 0..C {{ h[{k}](int32(f[{k}](x, y))) += 1 }} }}")
+        body.append(f"f[{k}](y in 0..R, x in 0..C): uint8 = uint8((img(y, x) + img(y, min(x + {k % 4}, C - 1))) >> 1)")
+        body.append(f"accumulate h[{k}](b in 0..256): int32 = 0 {{ for y in 0..R, x in 0..C {{ h[{k}](int32(f[{k}](y, x))) += 1 }} }}")
     return program(body + [f"out(b) = " + " + ".join(f"h[{k}](b)" for k in range(n))], (),
                    "img: uint8[R, C]", "out: int32[256]")
 

@@ -10,14 +10,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Stages that are computed inside of their readers: "default" as pipec decides, "few" leaves only what is worth keeping.
 PROGRAMS = {
-    "blur": {"default": (["blury"], ["blurx", "out"])},
+    "blur": {"default": (["blurx"], ["blury", "out"])},
     "unsharp": {
-        "default": (["sharpen"], ["blurx", "blury", "masked"]),
-        "few": (["blury", "sharpen"], ["blurx", "masked"]),
+        "default": (["sharpen"], ["blury", "blurx", "masked"]),
+        "few": (["blurx", "sharpen"], ["blury", "masked"]),
     },
     "harris": {
-        "default": (["sxy", "det", "trace"], ["ix", "iy", "ixx", "iyy", "ixy", "sxx", "syy", "response"]),
-        "few": (["ixx", "iyy", "ixy", "sxx", "syy", "sxy", "det", "trace"], ["ix", "iy", "response"]),
+        "default": (["sxy", "det", "trace"], ["iy", "ix", "iyy", "ixx", "ixy", "syy", "sxx", "response"]),
+        "few": (["iyy", "ixx", "ixy", "syy", "sxx", "sxy", "det", "trace"], ["iy", "ix", "response"]),
     },
 }
 

@@ -10,9 +10,9 @@ const std::string kClients = PIPEC_SOURCE_DIR "/tests/codegen/clients/";
 
 constexpr const char* kBlurText = R"(
 pipeline blur(img: float32[3, R + 2, C + 2]) -> out: float32[3, R, C] {
-    blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
-    blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
-    out(c, x, y)   = blury(c, x + 1, y + 1)
+    blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3
+    blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3
+    out(c, y, x)   = blurx(c, y + 1, x + 1)
 }
 )";
 

@@ -133,10 +133,10 @@ TEST(CudaText, ReadsThroughTheCacheThatTheScheduleChooses) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, "p.pipe", R"(
         pipeline p(img: float32[R, C + 2], u: uint8[R, C], on: bool[R, C]) -> o: float32[R, C], counts: int32[4, 4] {
-            rows(x in 0..R, y in 0..C) = if on(x, y) then img(x, y) + img(x, y + 2) else 0
-            o(x, y) = rows(x, y) + rows(x, C - 1 - y)
+            rows(y in 0..R, x in 0..C) = if on(y, x) then img(y, x) + img(y, x + 2) else 0
+            o(y, x) = rows(y, x) + rows(y, C - 1 - x)
             accumulate counts(i in 0..4, j in 0..4): int32 = 0 {
-                for x in 0..4, y in 0..4 { counts(x, y) += sum(z in 0..C) int32(u(0, z)) }
+                for y in 0..4, x in 0..4 { counts(y, x) += sum(z in 0..C) int32(u(0, z)) }
             }
         })");
     ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
@@ -179,8 +179,8 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
         const Compiled compiled =
             compile_text(sources, "p.pipe",
                          "pipeline p(img: float32[" + planes + ", R, C + 2], mask: float32[R, C]) -> o: float32[" +
-                             planes + ", R, C] { rows(c, x in 0..R, y in 0..C + 2) = img(c, x, y) * 2\n" +
-                             "o(c, x, y) = (rows(c, x, y) + rows(c, x, y + 2)) * " + factor + " }");
+                             planes + ", R, C] { rows(c, y in 0..R, x in 0..C + 2) = img(c, y, x) * 2\n" +
+                             "o(c, y, x) = (rows(c, y, x) + rows(c, y, x + 2)) * " + factor + " }");
         EXPECT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
         const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
         fusion::Schedule schedule;
@@ -191,18 +191,18 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
         return codegen::cuda_source("p.pipe", "p.h", units, sources,
                                     {.deterministic = true, .schedules = {{"p", schedule}}});
     };
-    EXPECT_NE(kernels("mask(x, y)", "3").find("tile_z = floor_mod(block, 3);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "3").find("tile_z = floor_mod(block, 3);"), std::string::npos);
     EXPECT_NE(kernels("2", "3").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
-    EXPECT_NE(kernels("mask(x, y)", "300").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "300").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
 }
 
 // Of what a kernel reads, the cache has what the one before touched last.
 TEST(CudaText, EverySecondKernelBeginsWithItsLastTile) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, "p.pipe", R"(pipeline p(img: float32[R, C]) -> o: float32[R, C] {
-    first(x, y) = img(x, y) * 2
-    second(x, y) = first(x, y) + 1
-    o(x, y) = second(x, y) * img(x, y)
+    first(y, x) = img(y, x) * 2
+    second(y, x) = first(y, x) + 1
+    o(y, x) = second(y, x) * img(y, x)
 })");
     const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
     fusion::Schedule schedule;
@@ -233,7 +233,7 @@ TEST(CudaText, TilesAtTheEdgesComeFirst) {
         const Compiled compiled = compile_text(
             sources, "p.pipe",
             "import \"boundary\"\npipeline p(img: float32[" + size + "]) -> o: float32[R, C] { " + before +
-                "rows(x in 0..R, y in 0..C + 2) = " + image + "(x, y) * 2\no(x, y) = rows(x, y) + rows(x, y + 2) }");
+                "rows(y in 0..R, x in 0..C + 2) = " + image + "(y, x) * 2\no(y, x) = rows(y, x) + rows(y, x + 2) }");
         EXPECT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
         const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
         fusion::Schedule schedule;
@@ -435,8 +435,8 @@ struct Arguments {
 };
 
 constexpr const char* kTwoSteps = R"(pipeline p(a: float32[R, C]) -> o: float32[R, C] {
-    rows(x): float32 = sum(y in 0..C) a(x, y)
-    o(x, y) = a(x, y) - rows(x)
+    rows(y): float32 = sum(x in 0..C) a(y, x)
+    o(y, x) = a(y, x) - rows(y)
 })";
 
 TEST(CudaLaunch, ChecksTheWorkspace) {
@@ -454,7 +454,7 @@ TEST(CudaLaunch, ChecksTheWorkspace) {
 }
 
 TEST(CudaLaunch, RefusesGridsThatAreTooLarge) {
-    const DeviceLibrary library = library_of("pipeline p(n: int32) -> o: uint8[R, C] { o(x, y) = uint8(x + n) }");
+    const DeviceLibrary library = library_of("pipeline p(n: int32) -> o: uint8[R, C] { o(y, x) = uint8(y + n) }");
     Arguments arguments(library.info("p"));
     arguments.extents(0, {1 << 25, 1 << 29});
     arguments.data(0, reinterpret_cast<void*>(std::uintptr_t{1} << 30));

@@ -115,73 +115,73 @@ constexpr Filter kFilters[] = {
     // Of rank 1: with zeros, with signs, with a common factor that is no power of two.
     {"RankOne", R"(import "stencil"
 pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C], other: float32[R, C] {
-    a = conv2d(img, SOBEL_X / 12)
+    a = conv2d(img, SOBEL_Y / 12)
     b = conv2d(img, [[0.1, -0.3, 0.1], [-0.2, 0.6, -0.2], [0.05, -0.15, 0.05]])
-    out(x, y) = a(x + 1, y + 1)
-    other(x, y) = b(x + 1, y + 1) - a(x + 1, y + 1)
+    out(y, x) = a(y + 1, x + 1)
+    other(y, x) = b(y + 1, x + 1) - a(y + 1, x + 1)
 })"},
     {"RankTwo", R"(import "stencil"
 pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C], other: float32[R, C] {
     a = laplacian(img)
     b = conv2d(img, [[1, 2, 3], [4, 5, 6], [7, 8, 9.5]])
-    out(x, y) = a(x + 1, y + 1)
-    other(x, y) = b(x + 1, y + 1)
+    out(y, x) = a(y + 1, x + 1)
+    other(y, x) = b(y + 1, x + 1)
 })"},
     {"Binomial5", R"(
 const W = [1, 4, 6, 4, 1] / 16
 pipeline p(img: float32[R + 4, C + 4]) -> out: float32[R, C] {
-    out(x, y) = sum(i in 0..5, j in 0..5) W[i] * W[j] * img(x + i, y + j)
+    out(y, x) = sum(i in 0..5, j in 0..5) W[i] * W[j] * img(y + i, x + j)
 })"},
     {"Constants", R"(
 pipeline p(img: float32[R, C + 1]) -> out: float32[R, C], other: float32[R, C] {
-    a(x, y) = 0 * img(x, y) + (img(x, y) - 0) / 3 + 0
-    out(x, y) = (0 - a(x, y)) / 7 + 1 * a(x, y + 1) / 1e-3 - (a(x, y) - 2) * 0
-    other(x, y) = (a(x, y) + 1) / (a(x, y + 1) + 2) / 1e38
+    a(y, x) = 0 * img(y, x) + (img(y, x) - 0) / 3 + 0
+    out(y, x) = (0 - a(y, x)) / 7 + 1 * a(y, x + 1) / 1e-3 - (a(y, x) - 2) * 0
+    other(y, x) = (a(y, x) + 1) / (a(y, x + 1) + 2) / 1e38
 })"},
     {"Upsampled", R"(
 pipeline p(img: float32[R + 2, C + 2]) -> out: float32[2 * R, 2 * C] {
-    smooth(x, y) = (img(x, y) + 2 * img(x + 1, y) + img(x + 2, y) + img(x, y + 1) + 2 * img(x + 1, y + 1)
-                    + img(x + 2, y + 1)) / 8
-    out(x, y) = (smooth(x / 2, y / 2) + smooth(x / 2, (y + 1) / 2) + 3 * smooth(x / 2, y / 2)) / 5
+    smooth(y, x) = (img(y, x) + 2 * img(y + 1, x) + img(y + 2, x) + img(y, x + 1) + 2 * img(y + 1, x + 1)
+                    + img(y + 2, x + 1)) / 8
+    out(y, x) = (smooth(y / 2, x / 2) + smooth(y / 2, (x + 1) / 2) + 3 * smooth(y / 2, x / 2)) / 5
 })"},
     // Factors that wait: through sums, products and columns of other lanes; asked for by what is no sum; of a stage
     // that is an output as well; too large to wait.
     {"Means", R"(
 pipeline p(img: float32[R + 4, C + 4]) -> out: float32[R, C] {
-    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
-    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) / 3
-    c(x, y) = (b(x, y) + b(x + 1, y) + b(x + 2, y)) / 3
-    out(x, y) = (c(x, y) + c(x, y + 1) + c(x, y + 2)) / 3
+    a(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    b(y, x) = (a(y, x) + a(y, x + 1) + a(y, x + 2)) / 3
+    c(y, x) = (b(y, x) + b(y + 1, x) + b(y + 2, x)) / 3
+    out(y, x) = (c(y, x) + c(y, x + 1) + c(y, x + 2)) / 3
 })"},
     {"Products", R"(
 pipeline p(img: float32[R + 2, C + 4]) -> out: float32[R, C], other: float32[R, C] {
-    dx(x, y) = (img(x + 2, y) - img(x, y)) / 12
-    dy(x, y) = (img(x, y + 2) - img(x, y)) / 5
-    xy(x, y) = dx(x, y) * dy(x, y)
-    yy(x, y) = dy(x, y) * dy(x, y)
-    sxy(x, y) = xy(x, y) + xy(x, y + 1) + xy(x, y + 2)
-    syy(x, y) = yy(x, y) + yy(x, y + 1) + yy(x, y + 2)
-    out(x, y) = sxy(x, y) * syy(x, y) - 0.04 * (sxy(x, y) + syy(x, y)) * sxy(x, y)
-    other(x, y) = sxy(x, y) / (1 + abs(syy(x, y)))
+    dy(y, x) = (img(y + 2, x) - img(y, x)) / 12
+    dx(y, x) = (img(y, x + 2) - img(y, x)) / 5
+    xy(y, x) = dy(y, x) * dx(y, x)
+    yy(y, x) = dx(y, x) * dx(y, x)
+    sxy(y, x) = xy(y, x) + xy(y, x + 1) + xy(y, x + 2)
+    sxx(y, x) = yy(y, x) + yy(y, x + 1) + yy(y, x + 2)
+    out(y, x) = sxy(y, x) * sxx(y, x) - 0.04 * (sxy(y, x) + sxx(y, x)) * sxy(y, x)
+    other(y, x) = sxy(y, x) / (1 + abs(sxx(y, x)))
 })"},
     {"Whole", R"(
 pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C], mean: float32[R, C] {
-    mean(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
-    wide(x, y) = (img(x, y) + img(x, y + 1) + img(x, y + 2)) / 7
-    top(x, y) = max(wide(x, y), 0.5) - wide(x, y) / 2
-    out(x, y) = if mean(x, y) > wide(x, y) then sqrt(mean(x, y) - wide(x, y)) + top(x, y) else top(x, y)
+    mean(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    wide(y, x) = (img(y, x) + img(y, x + 1) + img(y, x + 2)) / 7
+    top(y, x) = max(wide(y, x), 0.5) - wide(y, x) / 2
+    out(y, x) = if mean(y, x) > wide(y, x) then sqrt(mean(y, x) - wide(y, x)) + top(y, x) else top(y, x)
 })"},
     {"Float64", R"(
 pipeline p(img: float64[R + 2, C + 2]) -> out: float64[R, C] {
-    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3 + 1
-    out(x, y) = (a(x, y) + a(x, y + 1) - 2 * a(x, y + 2)) / 3
+    a(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3 + 1
+    out(y, x) = (a(y, x) + a(y, x + 1) - 2 * a(y, x + 2)) / 3
 })"},
     {"Extremes", R"(
 pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) * 1e-18
-    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) * 1e-18
-    c(x, y) = b(x, y) * 1e30 + a(x, y) * 1e12
-    out(x, y) = (c(x, y) - b(x, y)) * 1e6
+    a(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) * 1e-18
+    b(y, x) = (a(y, x) + a(y, x + 1) + a(y, x + 2)) * 1e-18
+    c(y, x) = b(y, x) * 1e30 + a(y, x) * 1e12
+    out(y, x) = (c(y, x) - b(y, x)) * 1e6
 })"},
 };
 INSTANTIATE_TEST_SUITE_P(All, FastMathFilter, ::testing::ValuesIn(kFilters),
@@ -212,8 +212,8 @@ std::ptrdiff_t occurrences(const std::vector<std::string>& lines, const std::str
 TEST(FastMathText, SobelIsMadeOfColumnSums) {
     Program program("sobel.pipe", R"(import "stencil"
 pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    s = sobel_x(img)
-    out(x, y) = s(x + 1, y + 1)
+    s = sobel_y(img)
+    out(y, x) = s(y + 1, x + 1)
 })",
                     fusion::Strategy::RegisterTile);
     const std::vector<std::string> lines = interior_lines(program.code());
@@ -228,10 +228,10 @@ pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
 
 TEST(FastMathText, MeansAreMultipliedAtTheEnd) {
     Program program("means.pipe", R"(pipeline p(img: float32[R + 4, C + 4]) -> out: float32[R, C] {
-    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
-    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) / 3
-    c(x, y) = (b(x, y) + b(x + 1, y) + b(x + 2, y)) / 3
-    out(x, y) = (c(x, y) + c(x, y + 1) + c(x, y + 2)) / 3
+    a(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    b(y, x) = (a(y, x) + a(y, x + 1) + a(y, x + 2)) / 3
+    c(y, x) = (b(y, x) + b(y + 1, x) + b(y + 2, x)) / 3
+    out(y, x) = (c(y, x) + c(y, x + 1) + c(y, x + 2)) / 3
 })",
                     fusion::Strategy::RegisterTile);
     const std::vector<std::string> lines = interior_lines(program.code());
@@ -246,10 +246,10 @@ TEST(FastMathText, MeansAreMultipliedAtTheEnd) {
 /// And named once, so that a branch is an expression.
 TEST(FastMathText, WhatIsTheSameEverywhereTakesTheFactor) {
     Program program("mask.pipe", R"(pipeline p(img: float32[R + 2, C + 2], weight: float32 = 2) -> out: float32[R, C] {
-    a(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
-    b(x, y) = (a(x, y) + a(x, y + 1) + a(x, y + 2)) / 3
-    out(x, y) = if abs(img(x + 1, y) - b(x, y)) < 0.1 then img(x + 1, y)
-                else (1 + weight) * img(x + 1, y) - weight * b(x, y)
+    a(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    b(y, x) = (a(y, x) + a(y, x + 1) + a(y, x + 2)) / 3
+    out(y, x) = if abs(img(y + 1, x) - b(y, x)) < 0.1 then img(y + 1, x)
+                else (1 + weight) * img(y + 1, x) - weight * b(y, x)
 })",
                     fusion::Strategy::RegisterTile);
     const std::vector<std::string> lines = interior_lines(program.code());

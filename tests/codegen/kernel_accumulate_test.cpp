@@ -57,7 +57,7 @@ protected:
 TEST_F(Accumulating, AHistogramIsCountedInSharedMemory) {
     golden("histogram", updates(R"(pipeline p(img: uint8[R, C]) -> hist: int32[256] {
     accumulate hist(b in 0..256): int32 = 0 {
-        for x in 0..R, y in 0..C { hist(img(x, y)) += 1 }
+        for y in 0..R, x in 0..C { hist(img(y, x)) += 1 }
     }
 }
 )"));
@@ -65,10 +65,10 @@ TEST_F(Accumulating, AHistogramIsCountedInSharedMemory) {
 
 TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedByAtomics) {
     golden("grid", updates(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 8 + 2, C / 8 + 2, 11] {
-    accumulate grid(gx in 0..R / 8 + 2, gy in 0..C / 8 + 2, z in 0..11): float32 = 0 {
-        for x in 0..R, y in 0..C {
-            let v = clamp(img(x, y), 0, 1)
-            grid((R + 4 - x) / 8, (y + 4) / 8, int32(v * 10 + 0.5)) += v
+    accumulate grid(gy in 0..R / 8 + 2, gx in 0..C / 8 + 2, z in 0..11): float32 = 0 {
+        for y in 0..R, x in 0..C {
+            let v = clamp(img(y, x), 0, 1)
+            grid((R + 4 - y) / 8, (x + 4) / 8, int32(v * 10 + 0.5)) += v
         }
     }
 }
@@ -78,10 +78,10 @@ TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedByAtomics) {
 TEST_F(Accumulating, CellsThatOwnTheirPixelsGatherThem) {
     golden("gather",
            kernel::to_string(lowered(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 2 + 2, C / 2 + 2, 11] {
-    accumulate grid(gx in 0..R / 2 + 2, gy in 0..C / 2 + 2, z in 0..11): float32 = 0 {
-        for x in 0..R, y in 0..C {
-            let v = clamp(img(x, y), 0, 1)
-            grid((x + 1) / 2, (y + 2) / 2, int32(v * 10 + 0.5)) += v
+    accumulate grid(gy in 0..R / 2 + 2, gx in 0..C / 2 + 2, z in 0..11): float32 = 0 {
+        for y in 0..R, x in 0..C {
+            let v = clamp(img(y, x), 0, 1)
+            grid((y + 1) / 2, (x + 2) / 2, int32(v * 10 + 0.5)) += v
         }
     }
 }
@@ -104,8 +104,8 @@ TEST_F(Accumulating, FewUpdatesMakeACell) {
 TEST_F(Accumulating, ATriangleIsWalkedAlongItsRows) {
     golden("triangle", updates(R"(pipeline p(img: float32[N, N], level: float32) -> count: int32[2, N] {
     accumulate count(i in 0..2, x in 0..N): int32 = 0 {
-        for x in 0..N, y in 0..x {
-            if img(x, y) > level { count(if img(y, x) > level then 1 else 0, y) += 1 }
+        for y in 0..N, x in 0..y {
+            if img(y, x) > level { count(if img(x, y) > level then 1 else 0, x) += 1 }
         }
     }
 }
@@ -115,7 +115,7 @@ TEST_F(Accumulating, ATriangleIsWalkedAlongItsRows) {
 TEST_F(Accumulating, OneSumIsKeptInRegisters) {
     golden("total", updates(R"(pipeline p(img: float32[R, C, 3]) -> total: float32[2] {
     accumulate total(i in 0..2): float32 = 0 {
-        for x in 0..R, y in 0..C, c in 0..3 { total(1) += img(x, y, c) }
+        for y in 0..R, x in 0..C, c in 0..3 { total(1) += img(y, x, c) }
     }
 }
 )"));
@@ -123,20 +123,20 @@ TEST_F(Accumulating, OneSumIsKeptInRegisters) {
 
 TEST_F(Accumulating, TargetsOfTheirOwnNeedNoAtomics) {
     const std::string text = updates(R"(pipeline p(img: uint8[R, C]) -> out: uint8[2, R + 1, C] {
-    accumulate out(i in 0..2, x in 0..R + 1, y in 0..C): uint8 = 5 {
-        for x in 0..R, y in 0..C { out(1, x + 1, y) += img(x, y) }
+    accumulate out(i in 0..2, y in 0..R + 1, x in 0..C): uint8 = 5 {
+        for y in 0..R, x in 0..C { out(1, y + 1, x) += img(y, x) }
         out(0, 0, 0) *= 3
     }
 }
 )");
-    EXPECT_TRUE(has(text, "update out(1, x + 1, y) += img(x, y)")) << text;
+    EXPECT_TRUE(has(text, "update out(1, y + 1, x) += img(y, x)")) << text;
     EXPECT_TRUE(has(text, "update out(0, 0, 0) *= uint8(3)")) << text;
     EXPECT_FALSE(has(text, "atomic")) << text;
 }
 
 constexpr const char* kColumnSums = R"(pipeline p(img: float32[R, C]) -> out: float32[C] {
-    accumulate out(y in 0..C): float32 = 0 {
-        for x in 0..R, y in 0..C { out(y) += img(x, y) }
+    accumulate out(x in 0..C): float32 = 0 {
+        for y in 0..R, x in 0..C { out(x) += img(y, x) }
     }
 }
 )";
@@ -153,25 +153,25 @@ constexpr const char* kFloatHistogram =
 
 TEST_F(Accumulating, UpdatesOfOneLoopAreOneKernel) {
     const std::string text = updates(R"(pipeline p(img: uint8[R, C]) -> out: int32[R, 256] {
-    accumulate out(x in 0..R, b in 0..256): int32 = 0 {
-        for x in 0..R, y in 0..C {
-            out(x, img(x, y)) += 1
-            if y > 3 { out(x, 0) += y }
+    accumulate out(y in 0..R, b in 0..256): int32 = 0 {
+        for y in 0..R, x in 0..C {
+            out(y, img(y, x)) += 1
+            if x > 3 { out(y, 0) += x }
         }
-        for x in 0..R, y in 0..C { out(x, img(x, y)) max= 7 }
-        for x in 0..R, y in 1..C { out(x, img(x, y)) max= 8 }
+        for y in 0..R, x in 0..C { out(y, img(y, x)) max= 7 }
+        for y in 0..R, x in 1..C { out(y, img(y, x)) max= 8 }
     }
 }
 )");
-    EXPECT_TRUE(has(text, "atomic out(x, int32(img(x, y))) += 1\n            if y > 3 {\n")) << text;
+    EXPECT_TRUE(has(text, "atomic out(y, int32(img(y, x))) += 1\n            if x > 3 {\n")) << text;
     EXPECT_TRUE(has(text, "kernel out_update_3") && !has(text, "kernel out_update_4")) << text;
 }
 
 TEST_F(Accumulating, InOrderAThreadHasAllPointsOfItsTargets) {
     const std::string text = kernel::to_string(lowered(kColumnSums, in_order()));
-    EXPECT_TRUE(has(text, "for x in 0..R {")) << text;
-    EXPECT_TRUE(has(text, "update out_tile(thread_x) += img(x, y)")) << text;
-    EXPECT_TRUE(has(updates(kColumnSums), "atomic out(y) += img(x, y)"));
+    EXPECT_TRUE(has(text, "for y in 0..R {")) << text;
+    EXPECT_TRUE(has(text, "update out_tile(thread_x) += img(y, x)")) << text;
+    EXPECT_TRUE(has(updates(kColumnSums), "atomic out(x) += img(y, x)"));
 }
 
 TEST_F(Accumulating, InOrderOneThreadDoesWhatCannotBeShared) {

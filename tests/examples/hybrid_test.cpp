@@ -113,9 +113,9 @@ const std::vector<std::pair<int, int>> kSizes{{1, 3}, {6, 20}, {37, 150}};
 
 constexpr const char* kCross = R"(
 pipeline p(img: float32[R + 6, C + 6]) -> out: float32[R, C] {
-    a(x, y) = img(x, y) + 2 * img(x + 2, y + 1)
-    b(x, y) = a(x, y) + 3 * a(x + 1, y + 2) - a(x + 2, y)
-    out(x, y) = b(x, y) + b(x + 2, y + 2) + 5 * a(x + 3, y + 1) + 7 * b(x + 1, y)
+    a(y, x) = img(y, x) + 2 * img(y + 2, x + 1)
+    b(y, x) = a(y, x) + 3 * a(y + 1, x + 2) - a(y + 2, x)
+    out(y, x) = b(y, x) + b(y + 2, x + 2) + 5 * a(y + 3, x + 1) + 7 * b(y + 1, x)
 })";
 
 TEST(HybridPrograms, AllTypesOfLoads) {
@@ -130,9 +130,9 @@ TEST(HybridPrograms, AllTypesOfLoads) {
 TEST(HybridPrograms, DistancesOfSeveralWarps) {
     Fused program(R"(
 pipeline p(img: float32[R + 20, C + 80]) -> out: float32[R, C] {
-    a(x, y) = 2 * img(x, y)
-    b(x, y) = a(x, y) + 3 * a(x + 9, y + 40) - a(x + 4, y + 32)
-    out(x, y) = b(x, y + 33) + b(x + 9, y)
+    a(y, x) = 2 * img(y, x)
+    b(y, x) = a(y, x) + 3 * a(y + 9, x + 40) - a(y + 4, x + 32)
+    out(y, x) = b(y, x + 33) + b(y + 9, x)
 })");
     program.check(hybrid({32, 1, 1}, {5, 2, 1}, 0, 0.6), kSizes);
     program.check(hybrid({8, 4, 1}, {8, 3, 1}, 0, 0.5), kSizes);
@@ -143,12 +143,12 @@ pipeline p(img: float32[R + 20, C + 80]) -> out: float32[R, C] {
 TEST(HybridPrograms, ScalesAndBoundaries) {
     Fused program(R"(
 pipeline p(img: float32[R, C]) -> out: float32[R, C], small: float32[(R + 1) / 2, (C + 1) / 2] {
-    smooth(x, y) = img(x, max(y - 1, 0)) + img(x, y) + img(x, min(y + 1, C - 1))
-    both(x, y) = smooth(max(x - 1, 0), y) + smooth(x, y) + smooth(min(x + 1, R - 1), y)
-    small(x, y) = both(2 * x, 2 * y) + both(2 * x, min(2 * y + 1, C - 1))
-    wide(x, y) = small(x, max(y - 1, 0)) + small(x, y)
-    up(x, y) = wide(x / 2, y / 2) + smooth(x, y)
-    out(x, y) = if (x + y) % 3 == 0 then up(x, y) else up(x, max(y - 2, 0)) - up(min(x + 1, R - 1), y)
+    smooth(y, x) = img(y, max(x - 1, 0)) + img(y, x) + img(y, min(x + 1, C - 1))
+    both(y, x) = smooth(max(y - 1, 0), x) + smooth(y, x) + smooth(min(y + 1, R - 1), x)
+    small(y, x) = both(2 * y, 2 * x) + both(2 * y, min(2 * x + 1, C - 1))
+    wide(y, x) = small(y, max(x - 1, 0)) + small(y, x)
+    up(y, x) = wide(y / 2, x / 2) + smooth(y, x)
+    out(y, x) = if (y + x) % 3 == 0 then up(y, x) else up(y, max(x - 2, 0)) - up(min(y + 1, R - 1), x)
 })");
     program.check(hybrid({8, 4, 1}, {4, 2, 1}, 0, 0.5), kSizes);
     program.check(hybrid({16, 4, 1}, {2, 4, 1}, 1, 1), kSizes);
@@ -160,12 +160,12 @@ pipeline p(img: float32[R, C]) -> out: float32[R, C], small: float32[(R + 1) / 2
 TEST(HybridPrograms, WholeDimensionsNarrowTypesAndTables) {
     Fused program(R"(
 pipeline p(img: uint8[3, R, C + 4]) -> out: uint8[3, R, C], gray: uint16[R, C + 2] {
-    rows(c, x, y) = int16(img(c, x, y)) - int16(img(c, x, y + 2))
-    gray(x, y) = uint16(abs(int32(rows(0, x, y)) + 2 * int32(rows(1, x, y)) + int32(rows(2, x, y))))
+    rows(c, y, x) = int16(img(c, y, x)) - int16(img(c, y, x + 2))
+    gray(y, x) = uint16(abs(int32(rows(0, y, x)) + 2 * int32(rows(1, y, x)) + int32(rows(2, y, x))))
     table(i in 0..16) = float32(i * i)
-    odd(x, y) = gray(x, y) % 2 == 1
-    out(c, x, y) = if odd(x, y + 1) then uint8(int32(gray(x, y) % 100) + int32(table(int32(gray(x, y + 2)) % 16)) / 3)
-                   else uint8(int32(rows(c, x, y + 1)) & 127)
+    odd(y, x) = gray(y, x) % 2 == 1
+    out(c, y, x) = if odd(y, x + 1) then uint8(int32(gray(y, x) % 100) + int32(table(int32(gray(y, x + 2)) % 16)) / 3)
+                   else uint8(int32(rows(c, y, x + 1)) & 127)
 })");
     program.check(hybrid({32, 2, 1}, {3, 2, 1}, 0, 1), kSizes);
     program.check(hybrid({8, 4, 1}, {3, 3, 1}, 1, 0.6), kSizes);
@@ -174,8 +174,8 @@ pipeline p(img: uint8[3, R, C + 4]) -> out: uint8[3, R, C], gray: uint16[R, C + 
 TEST(HybridPrograms, ThreeDimensions) {
     Fused program(R"(
 pipeline p(img: float32[N + 4, R + 4, C + 4]) -> out: float32[N, R, C] {
-    a(z, x, y) = img(z, x, y) + 2 * img(z + 2, x + 1, y + 2)
-    out(z, x, y) = a(z, x, y) + 3 * a(z + 2, x + 1, y + 2) - a(z + 1, x + 2, y + 1) + 5 * a(z, x + 2, y)
+    a(z, y, x) = img(z, y, x) + 2 * img(z + 2, y + 1, x + 2)
+    out(z, y, x) = a(z, y, x) + 3 * a(z + 2, y + 1, x + 2) - a(z + 1, y + 2, x + 1) + 5 * a(z, y + 2, x)
 })");
     const std::vector<std::pair<int, int>> sizes{{1, 3}, {5, 9}, {11, 26}};
     for (const int split : {0, 1, 2}) program.check(hybrid({4, 4, 2}, {2, 2, 3}, split, 0.6), sizes);
@@ -187,8 +187,8 @@ pipeline p(img: float32[N + 4, R + 4, C + 4]) -> out: float32[N, R, C] {
 TEST(HybridPrograms, ShufflesAreShared) {
     Fused program(R"(
 pipeline p(img: float32[R, C + 2]) -> out: float32[R, C] {
-    a(x, y) = 2 * img(x, y)
-    out(x, y) = a(x, y) * a(x, y + 1) + a(x, y + 1) * a(x, y + 2) + a(x, y)
+    a(y, x) = 2 * img(y, x)
+    out(y, x) = a(y, x) * a(y, x + 1) + a(y, x + 1) * a(y, x + 2) + a(y, x)
 })");
     // Of each of the two iterations one from the lane before, and one from the lane before that.
     EXPECT_EQ(program.shuffles(hybrid({32, 1, 1}, {4, 1, 1}, 0, 0.5)), 4);

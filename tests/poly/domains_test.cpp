@@ -36,20 +36,20 @@ TEST(Domains, Stencil) {
     Program t;
     const E R = t.size("R"), C = t.size("C");
     const auto img = t.input("img", {R + 2, C + 2});
-    const E x = t.var("x"), y = t.var("y"), x2 = t.var("x"), y2 = t.var("y"), x3 = t.var("x"), y3 = t.var("y");
-    const auto blurx =
-        t.stage("blurx", {{x}, {y}}, t.read(img, {x - 1, y}) + t.read(img, {x, y}) + t.read(img, {x + 1, y}));
-    const auto blury = t.stage("blury", {{x2}, {y2}},
-                               t.read(blurx, {x2, y2 - 1}) + t.read(blurx, {x2, y2}) + t.read(blurx, {x2, y2 + 1}));
-    t.output("out", {x3, y3}, {R, C}, t.read(blury, {x3 + 1, y3 + 1}));
+    const E y = t.var("y"), x = t.var("x"), y2 = t.var("y"), x2 = t.var("x"), y3 = t.var("y"), x3 = t.var("x");
+    const auto blury =
+        t.stage("blury", {{y}, {x}}, t.read(img, {y - 1, x}) + t.read(img, {y, x}) + t.read(img, {y + 1, x}));
+    const auto blurx = t.stage("blurx", {{y2}, {x2}},
+                               t.read(blury, {y2, x2 - 1}) + t.read(blury, {y2, x2}) + t.read(blury, {y2, x2 + 1}));
+    t.output("out", {y3, x3}, {R, C}, t.read(blurx, {y3 + 1, x3 + 1}));
     EXPECT_EQ(analyzed(t),
               "domains of \n"
               "  size R = extent(img, 0) - 2\n"
               "  size C = extent(img, 1) - 2\n"
               "  input img[0..R + 2, 0..C + 2]\n"
-              "  stage blurx(x in 1..R + 1, y in 0..C + 2)\n"
-              "  stage blury(x in 1..R + 1, y in 1..C + 1)\n"
-              "  stage out(x in 0..R, y in 0..C)\n");
+              "  stage blury(y in 1..R + 1, x in 0..C + 2)\n"
+              "  stage blurx(y in 1..R + 1, x in 1..C + 1)\n"
+              "  stage out(y in 0..R, x in 0..C)\n");
 }
 
 TEST(Domains, DownAndUp) {

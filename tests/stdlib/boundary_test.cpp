@@ -54,9 +54,9 @@ TEST(BoundaryOfBools, ConstantIsFalseUnlessStated) {
     const Grid f = random2(3, 4);
     const std::string program =
         "import \"boundary\" pipeline p(f: float32[R, C]) -> out: float32[R + 2, C + 2] {"
-        "    bright(x in 0..R, y in 0..C) = f(x, y) > 0"
+        "    bright(y in 0..R, x in 0..C) = f(y, x) > 0"
         "    none = constant(bright)  full = constant(bright, true)"
-        "    out(x, y) = if none(x - 1, y - 1) then 2 else if full(x - 1, y - 1) then 1 else 0 }";
+        "    out(y, x) = if none(y - 1, x - 1) then 2 else if full(y - 1, x - 1) then 1 else 0 }";
     const Grid out = evaluate(program, {{"f", f}});
     EXPECT_EQ(out({0, 0}), 1);
     EXPECT_EQ(out({1, 1}), f({0, 0}) > 0 ? 2 : 0);
@@ -68,12 +68,12 @@ TEST_P(Boundary, TwoDimensions) {
         const std::int64_t h = 2;
         const Grid out = evaluate(std::string("import \"boundary\" pipeline p(f: float32[R, C]) -> out: ") +
                                       "float32[R + 4, C + 4] { g = " + GetParam().name + "(f" + GetParam().arguments +
-                                      ") out(x, y) = g(x - 2, y - 2) }",
+                                      ") out(y, x) = g(y - 2, x - 2) }",
                                   {{"f", f}});
         expect_near(out,
                     make2(rows + 4, cols + 4,
-                          [&](auto x, auto y) {
-                              const auto i = GetParam().rule(x - h, rows), j = GetParam().rule(y - h, cols);
+                          [&](auto y, auto x) {
+                              const auto i = GetParam().rule(y - h, rows), j = GetParam().rule(x - h, cols);
                               return i < 0 || j < 0 ? kOutside : f({i, j});
                           }),
                     0);
@@ -99,10 +99,10 @@ TEST_P(Boundary, OnePixelAndIntegers) {
     const Grid f({1, 1}, 42);
     const Grid out = evaluate(std::string("import \"boundary\" pipeline p(f: uint8[R, C]) -> out: ") +
                                   "float32[R + 6, C + 6] { g = " + GetParam().name + "(f" + GetParam().arguments +
-                                  ") out(x, y) = g(x - 3, y - 3) }",
+                                  ") out(y, x) = g(y - 3, x - 3) }",
                               {{"f", f}});
     const bool has_outside = GetParam().rule(-1, 1) < 0;
-    expect_near(out, make2(7, 7, [&](auto x, auto y) { return has_outside && (x != 3 || y != 3) ? kOutside : 42; }), 0);
+    expect_near(out, make2(7, 7, [&](auto y, auto x) { return has_outside && (y != 3 || x != 3) ? kOutside : 42; }), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Boundary,
@@ -131,10 +131,10 @@ TEST(BoundaryMore, StageWithRangesThatDoNotStartAtZero) {
     const Grid f = random2(4, 4);
     const Grid out = evaluate(
         "import \"boundary\" pipeline p(f: float32[R, C]) -> out: float32[R, C] {"
-        " s(x in 10..R + 10, y in -5..C - 5) = f(x - 10, y + 5)"
-        " g = clamp_to_edge(s) out(x, y) = g(x + 9, y - 6) }",
+        " s(y in 10..R + 10, x in -5..C - 5) = f(y - 10, x + 5)"
+        " g = clamp_to_edge(s) out(y, x) = g(y + 9, x - 6) }",
         {{"f", f}});
-    expect_near(out, make2(4, 4, [&](auto x, auto y) { return f({clamp_rule(x - 1, 4), clamp_rule(y - 1, 4)}); }), 0);
+    expect_near(out, make2(4, 4, [&](auto y, auto x) { return f({clamp_rule(y - 1, 4), clamp_rule(x - 1, 4)}); }), 0);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ using Conversion = std::function<Pixel(double, double, double)>;
 
 /// Planar colours that cover the cube of side 1, its corners and grays among them: [3, 6, 36].
 Grid colours() {
-    return make3(3, 6, 36, [](auto c, auto x, auto y) {
-        return static_cast<double>(c == 0 ? x : c == 1 ? y / 6 : y % 6) / 5;
+    return make3(3, 6, 36, [](auto c, auto y, auto x) {
+        return static_cast<double>(c == 0 ? y : c == 1 ? x / 6 : x % 6) / 5;
     });
 }
 
@@ -28,8 +28,8 @@ Grid convert(const std::string& expression, const Grid& f) {
 }
 
 Grid converted(const Conversion& conversion, const Grid& f) {
-    return make3(3, f.extents[1], f.extents[2], [&](auto c, auto x, auto y) {
-        return conversion(f({0, x, y}), f({1, x, y}), f({2, x, y}))[static_cast<std::size_t>(c)];
+    return make3(3, f.extents[1], f.extents[2], [&](auto c, auto y, auto x) {
+        return conversion(f({0, y, x}), f({1, y, x}), f({2, y, x}))[static_cast<std::size_t>(c)];
     });
 }
 
@@ -52,14 +52,14 @@ TEST(Color, Luma) {
     };
     expect_near(luma("gray(f)"),
                 make2(6, 36,
-                      [&](auto x, auto y) {
-                          return 0.299 * f({0, x, y}) + 0.587 * f({1, x, y}) + 0.114 * f({2, x, y});
+                      [&](auto y, auto x) {
+                          return 0.299 * f({0, y, x}) + 0.587 * f({1, y, x}) + 0.114 * f({2, y, x});
                       }),
                 1e-12);
     expect_near(luma("gray709(f)"),
                 make2(6, 36,
-                      [&](auto x, auto y) {
-                          return 0.2126 * f({0, x, y}) + 0.7152 * f({1, x, y}) + 0.0722 * f({2, x, y});
+                      [&](auto y, auto x) {
+                          return 0.2126 * f({0, y, x}) + 0.7152 * f({1, y, x}) + 0.0722 * f({2, y, x});
                       }),
                 1e-12);
 }
@@ -141,16 +141,16 @@ TEST(Color, InterleavedPixels) {
     const Grid f = colours();
     Grid interleaved({6, 36, 3});
     for (std::int64_t c = 0; c < 3; c++)
-        for (std::int64_t x = 0; x < 6; x++)
-            for (std::int64_t y = 0; y < 36; y++) interleaved({x, y, c}) = f({c, x, y});
+        for (std::int64_t y = 0; y < 6; y++)
+            for (std::int64_t x = 0; x < 36; x++) interleaved({y, x, c}) = f({c, y, x});
     const Grid planar = convert("rgb_to_lab(f)", f);
     const Grid out = evaluate(
         "import \"color\" pipeline p(f: float64[R, C, 3]) -> out: float64[R, C, 3] {"
-        " out(x, y, c) = lab_from_rgb(c, f(x, y, 0), f(x, y, 1), f(x, y, 2)) }",
+        " out(y, x, c) = lab_from_rgb(c, f(y, x, 0), f(y, x, 1), f(y, x, 2)) }",
         {{"f", interleaved}});
     for (std::int64_t c = 0; c < 3; c++)
-        for (std::int64_t x = 0; x < 6; x++)
-            for (std::int64_t y = 0; y < 36; y++) EXPECT_EQ(out({x, y, c}), planar({c, x, y}));
+        for (std::int64_t y = 0; y < 6; y++)
+            for (std::int64_t x = 0; x < 36; x++) EXPECT_EQ(out({y, x, c}), planar({c, y, x}));
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ std::size_t Grid::offset(std::initializer_list<std::int64_t> index) const {
 
 Grid make2(std::int64_t rows, std::int64_t cols, const std::function<double(std::int64_t, std::int64_t)>& f) {
     Grid g({rows, cols});
-    for (std::int64_t x = 0; x < rows; x++)
-        for (std::int64_t y = 0; y < cols; y++) g({x, y}) = f(x, y);
+    for (std::int64_t y = 0; y < rows; y++)
+        for (std::int64_t x = 0; x < cols; x++) g({y, x}) = f(y, x);
     return g;
 }
 
@@ -40,8 +40,8 @@ Grid make3(std::int64_t planes, std::int64_t rows, std::int64_t cols,
            const std::function<double(std::int64_t, std::int64_t, std::int64_t)>& f) {
     Grid g({planes, rows, cols});
     for (std::int64_t c = 0; c < planes; c++)
-        for (std::int64_t x = 0; x < rows; x++)
-            for (std::int64_t y = 0; y < cols; y++) g({c, x, y}) = f(c, x, y);
+        for (std::int64_t y = 0; y < rows; y++)
+            for (std::int64_t x = 0; x < cols; x++) g({c, y, x}) = f(c, y, x);
     return g;
 }
 

@@ -108,8 +108,8 @@ TEST(Math, WorksOnWholeImages) {
         {{"f", f}});
     expect_near(out,
                 make2(3, 4,
-                      [&](auto x, auto y) {
-                          const double t = f({x, y});
+                      [&](auto y, auto x) {
+                          const double t = f({y, x});
                           return std::pow(3 * t * t - 2 * t * t * t, 2);
                       }),
                 1e-6);

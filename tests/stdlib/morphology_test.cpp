@@ -11,17 +11,17 @@ namespace {
 Grid inner(const std::string& expression, int halo, const Grid& f, const std::string& type) {
     const std::string h = std::to_string(halo);
     return evaluate("import \"morphology\" pipeline p(f: " + type + "[K, R + 2*" + h + ", C + 2*" + h +
-                        "]) -> out: float32[K, R, C] { g = " + expression + " out(c, x, y) = g(c, x + " + h + ", y + " +
+                        "]) -> out: float32[K, R, C] { g = " + expression + " out(c, y, x) = g(c, y + " + h + ", x + " +
                         h + ") }",
                     {{"f", f}});
 }
 
 /// The value of the given rank (0: least) in the (2r + 1)^2 window of every point that has one.
 Grid ranked(const Grid& f, int r, std::size_t rank) {
-    return make3(f.extents[0], f.extents[1] - 2 * r, f.extents[2] - 2 * r, [&](auto c, auto x, auto y) {
+    return make3(f.extents[0], f.extents[1] - 2 * r, f.extents[2] - 2 * r, [&](auto c, auto y, auto x) {
         std::vector<double> window;
         for (int i = 0; i <= 2 * r; i++)
-            for (int j = 0; j <= 2 * r; j++) window.push_back(f({c, x + i, y + j}));
+            for (int j = 0; j <= 2 * r; j++) window.push_back(f({c, y + i, x + j}));
         std::sort(window.begin(), window.end());
         return window[rank];
     });
@@ -33,13 +33,13 @@ Grid dilated(const Grid& f, int r) {
     return ranked(f, r, static_cast<std::size_t>((2 * r + 1) * (2 * r + 1) - 1));
 }
 Grid cropped(const Grid& f, int h) {
-    return make3(f.extents[0], f.extents[1] - 2 * h, f.extents[2] - 2 * h, [&](auto c, auto x, auto y) {
-        return f({c, x + h, y + h});
+    return make3(f.extents[0], f.extents[1] - 2 * h, f.extents[2] - 2 * h, [&](auto c, auto y, auto x) {
+        return f({c, y + h, x + h});
     });
 }
 Grid minus(const Grid& a, const Grid& b) {
-    return make3(a.extents[0], a.extents[1], a.extents[2], [&](auto c, auto x, auto y) {
-        return a({c, x, y}) - b({c, x, y});
+    return make3(a.extents[0], a.extents[1], a.extents[2], [&](auto c, auto y, auto x) {
+        return a({c, y, x}) - b({c, y, x});
     });
 }
 

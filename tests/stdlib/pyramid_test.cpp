@@ -11,24 +11,24 @@ namespace {
 constexpr double kWindow[5] = {1 / 16.0, 4 / 16.0, 6 / 16.0, 4 / 16.0, 1 / 16.0};
 
 /// f with its edge repeated.
-double edge(const Grid& f, std::int64_t c, std::int64_t x, std::int64_t y) {
-    return f({c, std::clamp<std::int64_t>(x, 0, f.extents[1] - 1), std::clamp<std::int64_t>(y, 0, f.extents[2] - 1)});
+double edge(const Grid& f, std::int64_t c, std::int64_t y, std::int64_t x) {
+    return f({c, std::clamp<std::int64_t>(y, 0, f.extents[1] - 1), std::clamp<std::int64_t>(x, 0, f.extents[2] - 1)});
 }
 
-double reduced(const Grid& f, std::int64_t c, std::int64_t x, std::int64_t y) {
+double reduced(const Grid& f, std::int64_t c, std::int64_t y, std::int64_t x) {
     double sum = 0;
     for (int i = -2; i <= 2; i++)
-        for (int j = -2; j <= 2; j++) sum += kWindow[i + 2] * kWindow[j + 2] * edge(f, c, 2 * x + i, 2 * y + j);
+        for (int j = -2; j <= 2; j++) sum += kWindow[i + 2] * kWindow[j + 2] * edge(f, c, 2 * y + i, 2 * x + j);
     return sum;
 }
 
-/// Burt and Adelson's EXPAND: 4 sum w(i) w(j) f((x - i) / 2, (y - j) / 2) over whole quotients.
-double expanded(const Grid& f, std::int64_t c, std::int64_t x, std::int64_t y) {
+/// Burt and Adelson's EXPAND: 4 sum w(i) w(j) f((y - i) / 2, (x - j) / 2) over whole quotients.
+double expanded(const Grid& f, std::int64_t c, std::int64_t y, std::int64_t x) {
     double sum = 0;
     for (int i = -2; i <= 2; i++)
         for (int j = -2; j <= 2; j++)
-            if ((x - i) % 2 == 0 && (y - j) % 2 == 0)
-                sum += 4 * kWindow[i + 2] * kWindow[j + 2] * edge(f, c, (x - i) / 2, (y - j) / 2);
+            if ((y - i) % 2 == 0 && (x - j) % 2 == 0)
+                sum += 4 * kWindow[i + 2] * kWindow[j + 2] * edge(f, c, (y - i) / 2, (x - j) / 2);
     return sum;
 }
 
@@ -36,36 +36,36 @@ TEST(Pyramid, Down) {
     const Grid f = random3(2, 13, 16);
     const Grid out = evaluate(
         "import \"pyramid\" pipeline p(f: float32[K, 2*R + 3, 2*C + 4]) -> out: float32[K, R, C] {"
-        " g = pyr_down(f) out(c, x, y) = g(c, x + 1, y + 1) }",
+        " g = pyr_down(f) out(c, y, x) = g(c, y + 1, x + 1) }",
         {{"f", f}});
-    expect_near(out, make3(2, 5, 6, [&](auto c, auto x, auto y) { return reduced(f, c, x + 1, y + 1); }), 1e-6);
+    expect_near(out, make3(2, 5, 6, [&](auto c, auto y, auto x) { return reduced(f, c, y + 1, x + 1); }), 1e-6);
 }
 
 TEST(Pyramid, Up) {
     const Grid f = random3(2, 6, 7);
     const Grid out = evaluate(
         "import \"pyramid\" pipeline p(f: float32[K, R + 3, C + 3]) -> out: float32[K, 2*R, 2*C] {"
-        " g = pyr_up(f) out(c, x, y) = g(c, x + 2, y + 3) }",
+        " g = pyr_up(f) out(c, y, x) = g(c, y + 2, x + 3) }",
         {{"f", f}});
-    expect_near(out, make3(2, 6, 8, [&](auto c, auto x, auto y) { return expanded(f, c, x + 2, y + 3); }), 1e-6);
+    expect_near(out, make3(2, 6, 8, [&](auto c, auto y, auto x) { return expanded(f, c, y + 2, x + 3); }), 1e-6);
 }
 
 TEST(Pyramid, UpBilinear) {
     const Grid f = random3(1, 6, 7);
     const Grid out = evaluate(
         "import \"pyramid\" pipeline p(f: float32[K, R + 2, C + 2]) -> out: float32[K, 2*R, 2*C] {"
-        " g = pyr_up_bilinear(f) out(c, x, y) = g(c, x + 2, y + 2) }",
+        " g = pyr_up_bilinear(f) out(c, y, x) = g(c, y + 2, x + 2) }",
         {{"f", f}});
-    // Pixel centres: fine x lies at (x + 1/2) / 2 - 1/2 of the coarse grid.
+    // Pixel centres: fine y lies at (y + 1/2) / 2 - 1/2 of the coarse grid.
     expect_near(out,
                 make3(1, 8, 10,
-                      [&](auto c, auto x, auto y) {
-                          const double px = (static_cast<double>(x) + 2.5) / 2 - 0.5;
+                      [&](auto c, auto y, auto x) {
                           const double py = (static_cast<double>(y) + 2.5) / 2 - 0.5;
-                          const auto ix = static_cast<std::int64_t>(px), iy = static_cast<std::int64_t>(py);
-                          const double tx = px - static_cast<double>(ix), ty = py - static_cast<double>(iy);
-                          return (1 - tx) * ((1 - ty) * f({c, ix, iy}) + ty * f({c, ix, iy + 1})) +
-                                 tx * ((1 - ty) * f({c, ix + 1, iy}) + ty * f({c, ix + 1, iy + 1}));
+                          const double px = (static_cast<double>(x) + 2.5) / 2 - 0.5;
+                          const auto iy = static_cast<std::int64_t>(py), ix = static_cast<std::int64_t>(px);
+                          const double ty = py - static_cast<double>(iy), tx = px - static_cast<double>(ix);
+                          return (1 - ty) * ((1 - tx) * f({c, iy, ix}) + tx * f({c, iy, ix + 1})) +
+                                 ty * ((1 - tx) * f({c, iy + 1, ix}) + tx * f({c, iy + 1, ix + 1}));
                       }),
                 1e-6);
 }
@@ -79,13 +79,13 @@ TEST(Pyramid, ClampedAtEverySmallSize) {
             " out = pyr_down_clamped(f, level_size(R, 1), level_size(C, 1)) }",
             {{"f", f}});
         expect_near(
-            down, make3(2, (rows + 1) / 2, (cols + 1) / 2, [&](auto c, auto x, auto y) { return reduced(f, c, x, y); }),
+            down, make3(2, (rows + 1) / 2, (cols + 1) / 2, [&](auto c, auto y, auto x) { return reduced(f, c, y, x); }),
             1e-6);
         const Grid up = evaluate(
             "import \"pyramid\" pipeline p(f: float32[K, R, C]) -> out: float32[K, 2*R, 2*C] {"
             " out = pyr_up_clamped(f, 2*R, 2*C) }",
             {{"f", f}});
-        expect_near(up, make3(2, 2 * rows, 2 * cols, [&](auto c, auto x, auto y) { return expanded(f, c, x, y); }),
+        expect_near(up, make3(2, 2 * rows, 2 * cols, [&](auto c, auto y, auto x) { return expanded(f, c, y, x); }),
                     1e-6);
     }
 }

@@ -9,22 +9,22 @@
 namespace pipec::test {
 namespace {
 
-/// Sum of all pixels weighted by the tent (1 - |dx|) (1 - |dy|) at the point moved into the image.
-double tent(const Grid& f, std::int64_t c, double x, double y) {
-    x = std::clamp(x, 0.0, static_cast<double>(f.extents[1] - 1));
-    y = std::clamp(y, 0.0, static_cast<double>(f.extents[2] - 1));
+/// Sum of all pixels weighted by the tent (1 - |dy|) (1 - |dx|) at the point moved into the image.
+double tent(const Grid& f, std::int64_t c, double y, double x) {
+    y = std::clamp(y, 0.0, static_cast<double>(f.extents[1] - 1));
+    x = std::clamp(x, 0.0, static_cast<double>(f.extents[2] - 1));
     double sum = 0;
     for (std::int64_t i = 0; i < f.extents[1]; i++)
         for (std::int64_t j = 0; j < f.extents[2]; j++)
-            sum += std::max(0.0, 1 - std::abs(x - static_cast<double>(i))) *
-                   std::max(0.0, 1 - std::abs(y - static_cast<double>(j))) * f({c, i, j});
+            sum += std::max(0.0, 1 - std::abs(y - static_cast<double>(i))) *
+                   std::max(0.0, 1 - std::abs(x - static_cast<double>(j))) * f({c, i, j});
     return sum;
 }
 
 /// Coordinates from two pixels before the image to two behind it, in steps of a quarter.
 Grid coordinates(bool rows, std::int64_t extent) {
     const std::int64_t n = 4 * (extent + 3) + 1;
-    return make2(n, n, [&](auto x, auto y) { return static_cast<double>(rows ? x : y) / 4 - 2; });
+    return make2(n, n, [&](auto y, auto x) { return static_cast<double>(rows ? y : x) / 4 - 2; });
 }
 
 TEST(Resample, Warp) {
@@ -35,8 +35,8 @@ TEST(Resample, Warp) {
         {{"f", f}, {"u", u}, {"v", v}});
     expect_near(out,
                 make3(2, u.extents[0], u.extents[1],
-                      [&](auto c, auto x, auto y) {
-                          return tent(f, c, u({x, y}), v({x, y}));
+                      [&](auto c, auto y, auto x) {
+                          return tent(f, c, u({y, x}), v({y, x}));
                       }),
                 1e-12);
 }
@@ -49,20 +49,20 @@ TEST(Resample, SamplesOfIntegers) {
     const auto run = [&](const std::string& function) {
         return evaluate(
             "import \"resample\" pipeline p(f: uint8[R, C], u: float32[M, N], v: float32[M, N]) -> "
-            "out: float32[M, N] { out(x, y) = " +
-                function + "(f, u(x, y), v(x, y)) }",
+            "out: float32[M, N] { out(y, x) = " +
+                function + "(f, u(y, x), v(y, x)) }",
             {{"f", flat}, {"u", u}, {"v", v}});
     };
     expect_near(run("sample_bilinear"),
                 make2(u.extents[0], u.extents[1],
-                      [&](auto x, auto y) {
-                          return tent(f, 0, u({x, y}), v({x, y}));
+                      [&](auto y, auto x) {
+                          return tent(f, 0, u({y, x}), v({y, x}));
                       }),
                 1e-4);
     expect_near(run("sample_nearest"),
                 make2(u.extents[0], u.extents[1],
-                      [&](auto x, auto y) {
-                          return tent(f, 0, std::nearbyint(u({x, y})), std::nearbyint(v({x, y})));
+                      [&](auto y, auto x) {
+                          return tent(f, 0, std::nearbyint(u({y, x})), std::nearbyint(v({y, x})));
                       }),
                 0);
 }
@@ -71,7 +71,7 @@ TEST(Resample, NotANumberReadsSomePixel) {
     const Grid f({2, 2}, 5), u({1, 1}, std::nan(""));
     const Grid out = evaluate(
         "import \"resample\" pipeline p(f: float32[R, C], u: float32[M, N]) -> out: float32[M, N] {"
-        " out(x, y) = sample_bilinear(f, u(x, y), 1e30) }",
+        " out(y, x) = sample_bilinear(f, u(y, x), 1e30) }",
         {{"f", f}, {"u", u}});
     EXPECT_EQ(out.data[0], 5);
 }

@@ -16,18 +16,18 @@ Grid inner(const std::string& expression, int halo, const Grid& f, const std::st
     const std::string h = std::to_string(halo);
     return evaluate("import \"stencil\"\npipeline p(f: " + type + "[K, R + 2*" + h + ", C + 2*" + h +
                         "]) -> out: " + out_type + "[K, R, C] {\n    g = " + expression +
-                        "\n    out(c, x, y) = g(c, x + " + h + ", y + " + h + ")\n}\n",
+                        "\n    out(c, y, x) = g(c, y + " + h + ", x + " + h + ")\n}\n",
                     {{"f", f}});
 }
 
-/// The same by definition: sum of w[i][j] f(x + i - n/2, y + j - m/2).
+/// The same by definition: sum of w[i][j] f(y + i - n/2, x + j - m/2).
 Grid correlate(const Weights& w, int halo, const Grid& f) {
-    const int cx = static_cast<int>(w.size()) / 2, cy = static_cast<int>(w[0].size()) / 2;
-    return make3(f.extents[0], f.extents[1] - 2 * halo, f.extents[2] - 2 * halo, [&](auto c, auto x, auto y) {
+    const int cy = static_cast<int>(w.size()) / 2, cx = static_cast<int>(w[0].size()) / 2;
+    return make3(f.extents[0], f.extents[1] - 2 * halo, f.extents[2] - 2 * halo, [&](auto c, auto y, auto x) {
         double sum = 0;
         for (int i = 0; i < static_cast<int>(w.size()); i++)
             for (int j = 0; j < static_cast<int>(w[0].size()); j++)
-                sum += w[i][j] * f({c, x + halo + i - cx, y + halo + j - cy});
+                sum += w[i][j] * f({c, y + halo + i - cy, x + halo + j - cx});
         return sum;
     });
 }
@@ -72,10 +72,10 @@ std::vector<double> bell(double sigma, int radius) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Stencil,
-                         testing::Values(Case{"sobel_x(f)", 1, {{-1, -2, -1}, {0, 0, 0}, {1, 2, 1}}},
-                                         Case{"sobel_y(f)", 1, {{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}},
-                                         Case{"scharr_x(f)", 1, {{-3, -10, -3}, {0, 0, 0}, {3, 10, 3}}},
-                                         Case{"scharr_y(f)", 1, {{-3, 0, 3}, {-10, 0, 10}, {-3, 0, 3}}},
+                         testing::Values(Case{"sobel_x(f)", 1, {{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}},
+                                         Case{"sobel_y(f)", 1, {{-1, -2, -1}, {0, 0, 0}, {1, 2, 1}}},
+                                         Case{"scharr_x(f)", 1, {{-3, 0, 3}, {-10, 0, 10}, {-3, 0, 3}}},
+                                         Case{"scharr_y(f)", 1, {{-3, -10, -3}, {0, 0, 0}, {3, 10, 3}}},
                                          Case{"laplacian(f)", 1, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}},
                                          Case{"laplacian_8(f)", 1, {{1, 1, 1}, {1, -8, 1}, {1, 1, 1}}},
                                          Case{"box3(f)", 1, Weights(3, std::vector<double>(3, 1))},
@@ -89,8 +89,8 @@ INSTANTIATE_TEST_SUITE_P(All, Stencil,
                                          Case{"gaussian(f, 1.5, 4)", 4, outer(bell(1.5, 4), bell(1.5, 4))},
                                          Case{"gaussian(f, 1, 2)", 2, outer(bell(1, 2), bell(1, 2))},
                                          Case{"conv2d(f, [[1, 2], [3, 4], [5, 6]])", 1, {{1, 2}, {3, 4}, {5, 6}}},
-                                         Case{"conv_x(f, [1, 0, 5])", 1, {{1}, {0}, {5}}},
-                                         Case{"conv_y(f, [1, 0, 0, 0, 5] / 4)", 2, {{0.25, 0, 0, 0, 1.25}}},
+                                         Case{"conv_x(f, [1, 0, 5])", 1, {{1, 0, 5}}},
+                                         Case{"conv_y(f, [1, 0, 0, 0, 5] / 4)", 2, {{0.25}, {0}, {0}, {0}, {1.25}}},
                                          Case{"sep_conv(f, [1, 2, 4], [1, -3, 5])", 1, outer({1, 2, 4}, {1, -3, 5})}),
                          [](const auto& test) {
                              std::string name = std::to_string(test.index) + "_";
@@ -106,7 +106,7 @@ TEST(StencilMore, GaussianWithARunTimeSigma) {
     const Grid f = random3(1, 9, 10);
     const Grid out = evaluate(
         "import \"stencil\" pipeline p(f: float32[1, R + 6, C + 6], sigma: float32 = 1.25) -> out: float32[1, R, C] {"
-        " g = gaussian(f, sigma, 3) out(c, x, y) = g(c, x + 3, y + 3) }",
+        " g = gaussian(f, sigma, 3) out(c, y, x) = g(c, y + 3, x + 3) }",
         {{"f", f}});
     expect_near(out, correlate(outer(bell(1.25, 3), bell(1.25, 3)), 3, f), 1e-5);
 }
@@ -115,14 +115,14 @@ TEST(StencilMore, RankTwo) {
     const Grid f = random2(6, 7);
     const Grid out = evaluate(
         "import \"stencil\" pipeline p(f: float32[R + 2, C + 2]) -> out: float32[R, C] {"
-        " g = box3(f) out(x, y) = g(x + 1, y + 1) }",
+        " g = box3(f) out(y, x) = g(y + 1, x + 1) }",
         {{"f", f}});
     expect_near(out,
                 make2(4, 5,
-                      [&](auto x, auto y) {
+                      [&](auto y, auto x) {
                           double sum = 0;
                           for (int i = 0; i < 3; i++)
-                              for (int j = 0; j < 3; j++) sum += f({x + i, y + j});
+                              for (int j = 0; j < 3; j++) sum += f({y + i, x + j});
                           return sum;
                       }),
                 1e-5);
@@ -139,7 +139,7 @@ TEST(StencilMore, Sharpen) {
 }
 
 TEST(StencilMore, GradientOfARamp) {
-    const Grid f = make3(1, 6, 8, [](auto, auto x, auto y) { return static_cast<double>(3 * x + 4 * y); });
+    const Grid f = make3(1, 6, 8, [](auto, auto y, auto x) { return static_cast<double>(3 * y + 4 * x); });
     expect_near(inner("gradient_magnitude(f)", 1, f), Grid({1, 4, 6}, 5.0), 1e-5);
 }
 

@@ -19,13 +19,13 @@ static int failures = 0;
         }                                                                  \
     } while (0)
 
-static float pixel(int c, int x, int y) { return (float)((c * 7 + x * 3 + y * 5) % 11) * 0.5f; }
+static float pixel(int c, int y, int x) { return (float)((c * 7 + y * 3 + x * 5) % 11) * 0.5f; }
 
-static float blurx(int c, int x, int y) { return (pixel(c, x - 1, y) + pixel(c, x, y) + pixel(c, x + 1, y)) / 3; }
+static float blury(int c, int y, int x) { return (pixel(c, y - 1, x) + pixel(c, y, x) + pixel(c, y + 1, x)) / 3; }
 
-static float blurred(int c, int x, int y)
+static float blurred(int c, int y, int x)
 {
-    return (blurx(c, x + 1, y) + blurx(c, x + 1, y + 1) + blurx(c, x + 1, y + 2)) / 3;
+    return (blury(c, y + 1, x) + blury(c, y + 1, x + 1) + blury(c, y + 1, x + 2)) / 3;
 }
 
 static void *aligned_block(size_t bytes, void **block)
@@ -42,12 +42,12 @@ static void run_and_compare(const int64_t img_stride[3], const int64_t out_strid
     void *block;
     void *workspace;
     size_t bytes;
-    int c, x, y, i;
+    int c, y, x, i;
     for (i = 0; i < 20000; ++i) img[i] = out[i] = -1;
     for (c = 0; c < 3; ++c)
-        for (x = 0; x < R + 2; ++x)
-            for (y = 0; y < C + 2; ++y)
-                img[c * img_stride[0] + x * img_stride[1] + y * img_stride[2]] = pixel(c, x, y);
+        for (y = 0; y < R + 2; ++y)
+            for (x = 0; x < C + 2; ++x)
+                img[c * img_stride[0] + y * img_stride[1] + x * img_stride[2]] = pixel(c, y, x);
 
     blur_defaults(&args);
     args.img = img;
@@ -64,10 +64,10 @@ static void run_and_compare(const int64_t img_stride[3], const int64_t out_strid
     workspace = aligned_block(bytes, &block);
     EXPECT(blur_launch(&args, workspace, bytes, NULL) == PIPE_OK);
     for (c = 0; c < 3; ++c)
-        for (x = 0; x < R; ++x)
-            for (y = 0; y < C; ++y) {
-                float *at = &out[c * out_stride[0] + x * out_stride[1] + y * out_stride[2]];
-                EXPECT(*at == blurred(c, x, y));
+        for (y = 0; y < R; ++y)
+            for (x = 0; x < C; ++x) {
+                float *at = &out[c * out_stride[0] + y * out_stride[1] + x * out_stride[2]];
+                EXPECT(*at == blurred(c, y, x));
                 *at = -1;
             }
     for (i = 0; i < 20000; ++i) EXPECT(out[i] == -1); /* nothing else was written */

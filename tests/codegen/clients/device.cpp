@@ -20,16 +20,16 @@ int failures = 0;
         }                                                                     \
     } while (0)
 
-float pixel(int seed, int c, int x, int y) {
-    return static_cast<float>((seed + c * 7 + x * 3 + y * 5) % 11) * 0.5f;
+float pixel(int seed, int c, int y, int x) {
+    return static_cast<float>((seed + c * 7 + y * 3 + x * 5) % 11) * 0.5f;
 }
 
-float blurx(int seed, int c, int x, int y) {
-    return (pixel(seed, c, x - 1, y) + pixel(seed, c, x, y) + pixel(seed, c, x + 1, y)) / 3;
+float blury(int seed, int c, int y, int x) {
+    return (pixel(seed, c, y - 1, x) + pixel(seed, c, y, x) + pixel(seed, c, y + 1, x)) / 3;
 }
 
-float blurred(int seed, int c, int x, int y) {
-    return (blurx(seed, c, x + 1, y) + blurx(seed, c, x + 1, y + 1) + blurx(seed, c, x + 1, y + 2)) / 3;
+float blurred(int seed, int c, int y, int x) {
+    return (blury(seed, c, y + 1, x) + blury(seed, c, y + 1, x + 1) + blury(seed, c, y + 1, x + 2)) / 3;
 }
 
 /// An image on the device, with its elements -1 where nobody sets them.
@@ -62,8 +62,8 @@ struct Workspace {
 
 using Strides = int64_t[3];
 
-std::size_t offset(const int64_t* stride, int c, int x, int y) {
-    return static_cast<std::size_t>(c * stride[0] + x * stride[1] + y * stride[2]);
+std::size_t offset(const int64_t* stride, int c, int y, int x) {
+    return static_cast<std::size_t>(c * stride[0] + y * stride[1] + x * stride[2]);
 }
 
 /// One call: its images, its place to work.
@@ -79,8 +79,8 @@ struct Job {
     }
     void fill(int seed) {
         for (int k = 0; k < 3; ++k)
-            for (int x = 0; x < r + 2; ++x)
-                for (int y = 0; y < c + 2; ++y) img.host[offset(args.img_stride, k, x, y)] = pixel(seed, k, x, y);
+            for (int y = 0; y < r + 2; ++y)
+                for (int x = 0; x < c + 2; ++x) img.host[offset(args.img_stride, k, y, x)] = pixel(seed, k, y, x);
         img.upload();
     }
     pipe_status launch(cudaStream_t stream) {
@@ -89,10 +89,10 @@ struct Job {
     void compare(int seed) {
         out.download();
         for (int k = 0; k < 3; ++k)
-            for (int x = 0; x < r; ++x)
-                for (int y = 0; y < c; ++y) {
-                    float& at = out.host[offset(args.out_stride, k, x, y)];
-                    EXPECT(at == blurred(seed, k, x, y));
+            for (int y = 0; y < r; ++y)
+                for (int x = 0; x < c; ++x) {
+                    float& at = out.host[offset(args.out_stride, k, y, x)];
+                    EXPECT(at == blurred(seed, k, y, x));
                     at = -1;
                 }
         for (const float element : out.host) EXPECT(element == -1);  // nothing else was written

@@ -19,7 +19,7 @@ const pipe_buffer_info buffers[] = {
 struct Plan {
     int32_t R, C;
     Array img, out;
-    Space blurx, blury;
+    Space blury, blurx;
     size_t regions[2];  // offsets in the workspace
     size_t workspace;  // bytes
 };
@@ -59,12 +59,12 @@ struct Plan {
     const int64_t C = plan.C;
     {
         const int64_t box[][2] = {{0, 3}, {1, R + 1}, {0, C + 2}};
-        if (const pipe_status status = place(report, "blurx", 3, sizeof(float), box, plan.blurx, plan.regions[0]))
+        if (const pipe_status status = place(report, "blury", 3, sizeof(float), box, plan.blury, plan.regions[0]))
             return status;
     }
     {
         const int64_t box[][2] = {{0, 3}, {1, R + 1}, {1, C + 1}};
-        if (const pipe_status status = place(report, "blury", 3, sizeof(float), box, plan.blury, plan.regions[1]))
+        if (const pipe_status status = place(report, "blurx", 3, sizeof(float), box, plan.blurx, plan.regions[1]))
             return status;
     }
     return stack_regions(report, plan.regions, 2, plan.workspace);
@@ -97,53 +97,53 @@ template <bool dense>
 using img_view = View<const float, 0, 0, dense ? 1 : 0>;
 template <bool dense>
 using out_view = View<float, 0, 0, dense ? 1 : 0>;
-using blurx_view = View<float, 0, 0, 1>;
 using blury_view = View<float, 0, 0, 1>;
+using blurx_view = View<float, 0, 0, 1>;
 
-// blur.pipe:2: blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
+// blur.pipe:2: blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3
 template <bool dense>
-void compute_blurx([[maybe_unused]] const Plan& plan, img_view<dense> img, blurx_view blurx) {
-    const int32_t x_end = plan.blurx.hi[1];
-    const int32_t y_end = plan.blurx.hi[2];
-    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(img, blurx) if (plan.blurx.points >= 10000))
+void compute_blury([[maybe_unused]] const Plan& plan, img_view<dense> img, blury_view blury) {
+    const int32_t y_end = plan.blury.hi[1];
+    const int32_t x_end = plan.blury.hi[2];
+    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(img, blury) if (plan.blury.points >= 10000))
     for (int32_t c = 0; c < 3; ++c) {
-        for (int32_t x = 1; x < x_end; ++x) {
+        for (int32_t y = 1; y < y_end; ++y) {
             PIPE_PRAGMA(omp simd)
-            for (int32_t y = 0; y < y_end; ++y) {
-                blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3.0f;
+            for (int32_t x = 0; x < x_end; ++x) {
+                blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3.0f;
             }
         }
     }
 }
 
-// blur.pipe:3: blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
+// blur.pipe:3: blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3
 template <bool dense>
-void compute_blury([[maybe_unused]] const Plan& plan, blurx_view blurx, blury_view blury) {
-    const int32_t x_end = plan.blury.hi[1];
-    const int32_t y_end = plan.blury.hi[2];
-    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(blurx, blury) if
-        (plan.blury.points >= 10000))
+void compute_blurx([[maybe_unused]] const Plan& plan, blury_view blury, blurx_view blurx) {
+    const int32_t y_end = plan.blurx.hi[1];
+    const int32_t x_end = plan.blurx.hi[2];
+    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(blury, blurx) if
+        (plan.blurx.points >= 10000))
     for (int32_t c = 0; c < 3; ++c) {
-        for (int32_t x = 1; x < x_end; ++x) {
+        for (int32_t y = 1; y < y_end; ++y) {
             PIPE_PRAGMA(omp simd)
-            for (int32_t y = 1; y < y_end; ++y) {
-                blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3.0f;
+            for (int32_t x = 1; x < x_end; ++x) {
+                blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3.0f;
             }
         }
     }
 }
 
-// blur.pipe:4: out(c, x, y)   = blury(c, x + 1, y + 1)
+// blur.pipe:4: out(c, y, x)   = blurx(c, y + 1, x + 1)
 template <bool dense>
-void compute_out([[maybe_unused]] const Plan& plan, blury_view blury, out_view<dense> out) {
-    const int32_t x_end = int32_t(plan.out.extent[1]);
-    const int32_t y_end = int32_t(plan.out.extent[2]);
-    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(blury, out) if (plan.out.points >= 25000))
+void compute_out([[maybe_unused]] const Plan& plan, blurx_view blurx, out_view<dense> out) {
+    const int32_t y_end = int32_t(plan.out.extent[1]);
+    const int32_t x_end = int32_t(plan.out.extent[2]);
+    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(blurx, out) if (plan.out.points >= 25000))
     for (int32_t c = 0; c < 3; ++c) {
-        for (int32_t x = 0; x < x_end; ++x) {
+        for (int32_t y = 0; y < y_end; ++y) {
             PIPE_PRAGMA(omp simd)
-            for (int32_t y = 0; y < y_end; ++y) {
-                out(c, x, y) = blury(c, x + 1, y + 1);
+            for (int32_t x = 0; x < x_end; ++x) {
+                out(c, y, x) = blurx(c, y + 1, x + 1);
             }
         }
     }
@@ -154,11 +154,11 @@ template <bool dense>
 void run(const blur_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace) {
     [[maybe_unused]] const auto img = view_of<img_view<dense>>(args.img, plan.img);
     [[maybe_unused]] const auto out = view_of<out_view<dense>>(args.out, plan.out);
-    const auto blurx = view_of<blurx_view>(workspace + plan.regions[0], plan.blurx);
-    compute_blurx<dense>(plan, img, blurx);
-    const auto blury = view_of<blury_view>(workspace + plan.regions[1], plan.blury);
-    compute_blury<dense>(plan, blurx, blury);
-    compute_out<dense>(plan, blury, out);
+    const auto blury = view_of<blury_view>(workspace + plan.regions[0], plan.blury);
+    compute_blury<dense>(plan, img, blury);
+    const auto blurx = view_of<blurx_view>(workspace + plan.regions[1], plan.blurx);
+    compute_blurx<dense>(plan, blury, blurx);
+    compute_out<dense>(plan, blurx, out);
 }
 
 }  // namespace blur_code

@@ -19,7 +19,7 @@ const pipe_buffer_info buffers[] = {
 struct Plan {
     int32_t R, C;
     Array img, out;
-    Space blurx;
+    Space blury;
     size_t regions[1];  // offsets in the workspace
     size_t workspace;  // bytes
 };
@@ -59,7 +59,7 @@ struct Plan {
     const int64_t C = plan.C;
     {
         const int64_t box[][2] = {{0, 3}, {1, R + 1}, {0, C + 2}};
-        if (const pipe_status status = place(report, "blurx", 3, sizeof(float), box, plan.blurx, plan.regions[0]))
+        if (const pipe_status status = place(report, "blury", 3, sizeof(float), box, plan.blury, plan.regions[0]))
             return status;
     }
     return stack_regions(report, plan.regions, 1, plan.workspace);
@@ -93,11 +93,11 @@ using img_view = View<const float, Offset<dense>, 0, 0, dense ? 1 : 0>;
 template <bool dense>
 using out_view = View<float, Offset<dense>, 0, 0, dense ? 1 : 0>;
 template <bool dense>
-using blurx_view = View<float, Offset<dense>, 0, 0, 1>;
+using blury_view = View<float, Offset<dense>, 0, 0, 1>;
 
-// blur.pipe:2: blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
-__global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view<true> blurx, int32_t y_tiles,
-    int32_t x_tiles, int32_t x_inner_end, int32_t y_inner_end) {
+// blur.pipe:2: blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3
+__global__ void __launch_bounds__(256) blury_wide(img_view<true> img, blury_view<true> blury, int32_t x_tiles,
+    int32_t y_tiles, int32_t y_inner_end, int32_t x_inner_end) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
@@ -105,15 +105,15 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
     __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t y = (block_x % y_tiles * 32 + thread_x) * 4;
-    const int32_t tile = block_x / y_tiles;
-    const int32_t x = tile % x_tiles * 8 + thread_y + 1;
-    const int32_t c = tile / x_tiles;
-    if (x < x_inner_end && y + 3 < y_inner_end) {
-        const auto img_2 = load<4>(img.at(c, x - 1, y));
-        const auto img_3 = load<4>(img.at(c, x, y));
-        const auto img_4 = load<4>(img.at(c, x + 1, y));
-        store<4>(blurx.at(c, x, y), {
+    const int32_t x = (block_x % x_tiles * 32 + thread_x) * 4;
+    const int32_t tile = block_x / x_tiles;
+    const int32_t y = tile % y_tiles * 8 + thread_y + 1;
+    const int32_t c = tile / y_tiles;
+    if (y < y_inner_end && x + 3 < x_inner_end) {
+        const auto img_2 = load<4>(img.at(c, y - 1, x));
+        const auto img_3 = load<4>(img.at(c, y, x));
+        const auto img_4 = load<4>(img.at(c, y + 1, x));
+        store<4>(blury.at(c, y, x), {
             divide_by(img_2[0] + img_3[0] + img_4[0], 3.0f, 0.33333334f),
             divide_by(img_2[1] + img_3[1] + img_4[1], 3.0f, 0.33333334f),
             divide_by(img_2[2] + img_3[2] + img_4[2], 3.0f, 0.33333334f),
@@ -122,19 +122,19 @@ __global__ void __launch_bounds__(256) blurx_wide(img_view<true> img, blurx_view
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
-            const int32_t y_i = y + i;
-            if (x < x_inner_end && y_i < y_inner_end) {
-                blurx(c, x, y_i) = divide_by(img(c, x - 1, y_i) + img(c, x, y_i) + img(c, x + 1, y_i), 3.0f,
+            const int32_t x_i = x + i;
+            if (y < y_inner_end && x_i < x_inner_end) {
+                blury(c, y, x_i) = divide_by(img(c, y - 1, x_i) + img(c, y, x_i) + img(c, y + 1, x_i), 3.0f,
                     0.33333334f);
             }
         }
     }
 }
 
-// blur.pipe:2: blurx(c, x, y) = (img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y)) / 3
+// blur.pipe:2: blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3
 template <bool dense>
-__global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_view<dense> blurx, int32_t y_tiles,
-    int32_t x_tiles, int32_t x_end, int32_t y_end) {
+__global__ void __launch_bounds__(256) blury_kernel(img_view<dense> img, blury_view<dense> blury, int32_t x_tiles,
+    int32_t y_tiles, int32_t y_end, int32_t x_end) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
@@ -142,36 +142,36 @@ __global__ void __launch_bounds__(256) blurx_kernel(img_view<dense> img, blurx_v
     __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t y = block_x % y_tiles * 32 + thread_x;
-    const int32_t tile = block_x / y_tiles;
-    const int32_t x = tile % x_tiles * 8 + thread_y + 1;
-    const int32_t c = tile / x_tiles;
-    if (x < x_end && y < y_end) {
-        blurx(c, x, y) = divide_by(img(c, x - 1, y) + img(c, x, y) + img(c, x + 1, y), 3.0f, 0.33333334f);
+    const int32_t x = block_x % x_tiles * 32 + thread_x;
+    const int32_t tile = block_x / x_tiles;
+    const int32_t y = tile % y_tiles * 8 + thread_y + 1;
+    const int32_t c = tile / y_tiles;
+    if (y < y_end && x < x_end) {
+        blury(c, y, x) = divide_by(img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x), 3.0f, 0.33333334f);
     }
 }
 
 template <bool dense>
-pipe_status launch_blurx([[maybe_unused]] const Plan& plan, CUstream_st* stream, const img_view<dense>& img,
-    const blurx_view<dense>& blurx) {
+pipe_status launch_blury([[maybe_unused]] const Plan& plan, CUstream_st* stream, const img_view<dense>& img,
+    const blury_view<dense>& blury) {
     [[maybe_unused]] const int64_t R = plan.R;
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
-        if (img.aligned(16) && blurx.aligned(16)) {
+        if (img.aligned(16) && blury.aligned(16)) {
             const int64_t launch_grid[] = {((C + 2 + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, blurx_wide, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 127) >> 7, 1},
+            return launch(stream, blury_wide, launch_grid, dim3(32, 8), img, blury, Argument{(C + 2 + 127) >> 7, 1},
                 Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
         }
     }
     const int64_t launch_grid[] = {((C + 2 + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, blurx_kernel<dense>, launch_grid, dim3(32, 8), img, blurx, Argument{(C + 2 + 31) >> 5, 1},
+    return launch(stream, blury_kernel<dense>, launch_grid, dim3(32, 8), img, blury, Argument{(C + 2 + 31) >> 5, 1},
         Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
 }
 
-// blur.pipe:4: out(c, x, y)   = blury(c, x + 1, y + 1)
-//   with blur.pipe:3: blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
-__global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx, out_view<true> out, int32_t R,
-    int32_t C, int32_t y_tiles, int32_t x_tiles) {
+// blur.pipe:4: out(c, y, x)   = blurx(c, y + 1, x + 1)
+//   with blur.pipe:3: blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3
+__global__ void __launch_bounds__(256) out_wide(ReadOnly<blury_view<true>> blury, out_view<true> out, int32_t R,
+    int32_t C, int32_t x_tiles, int32_t y_tiles) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
@@ -179,36 +179,36 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blurx_view<true>> blurx
     __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t y = (block_x % y_tiles * 32 + thread_x) * 4;
-    const int32_t tile = block_x / y_tiles;
-    const int32_t x = tile % x_tiles * 8 + thread_y;
-    const int32_t c = tile / x_tiles;
-    if (x < R && y + 3 < C) {
-        const auto blurx_2 = load<4>(blurx.at(c, x + 1, y));
-        const auto blurx_3 = load<2>(blurx.at(c, x + 1, y + 4));
-        store<4>(out.at(c, x, y), {
-            divide_by(blurx_2[0] + blurx_2[1] + blurx_2[2], 3.0f, 0.33333334f),
-            divide_by(blurx_2[1] + blurx_2[2] + blurx_2[3], 3.0f, 0.33333334f),
-            divide_by(blurx_2[2] + blurx_2[3] + blurx_3[0], 3.0f, 0.33333334f),
-            divide_by(blurx_2[3] + blurx_3[0] + blurx_3[1], 3.0f, 0.33333334f),
+    const int32_t x = (block_x % x_tiles * 32 + thread_x) * 4;
+    const int32_t tile = block_x / x_tiles;
+    const int32_t y = tile % y_tiles * 8 + thread_y;
+    const int32_t c = tile / y_tiles;
+    if (y < R && x + 3 < C) {
+        const auto blury_2 = load<4>(blury.at(c, y + 1, x));
+        const auto blury_3 = load<2>(blury.at(c, y + 1, x + 4));
+        store<4>(out.at(c, y, x), {
+            divide_by(blury_2[0] + blury_2[1] + blury_2[2], 3.0f, 0.33333334f),
+            divide_by(blury_2[1] + blury_2[2] + blury_2[3], 3.0f, 0.33333334f),
+            divide_by(blury_2[2] + blury_2[3] + blury_3[0], 3.0f, 0.33333334f),
+            divide_by(blury_2[3] + blury_3[0] + blury_3[1], 3.0f, 0.33333334f),
         });
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
-            const int32_t y_i = y + i;
-            if (x < R && y_i < C) {
-                out(c, x, y_i) = divide_by(blurx(c, x + 1, y_i) + blurx(c, x + 1, y_i + 1) + blurx(c, x + 1, y_i + 2),
+            const int32_t x_i = x + i;
+            if (y < R && x_i < C) {
+                out(c, y, x_i) = divide_by(blury(c, y + 1, x_i) + blury(c, y + 1, x_i + 1) + blury(c, y + 1, x_i + 2),
                     3.0f, 0.33333334f);
             }
         }
     }
 }
 
-// blur.pipe:4: out(c, x, y)   = blury(c, x + 1, y + 1)
-//   with blur.pipe:3: blury(c, x, y) = (blurx(c, x, y - 1) + blurx(c, x, y) + blurx(c, x, y + 1)) / 3
+// blur.pipe:4: out(c, y, x)   = blurx(c, y + 1, x + 1)
+//   with blur.pipe:3: blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3
 template <bool dense>
-__global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> blurx, out_view<dense> out, int32_t R,
-    int32_t C, int32_t y_tiles, int32_t x_tiles) {
+__global__ void __launch_bounds__(256) out_kernel(ReadOnly<blury_view<dense>> blury, out_view<dense> out, int32_t R,
+    int32_t C, int32_t x_tiles, int32_t y_tiles) {
     wait_for_previous_kernel();
     const int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
@@ -216,30 +216,30 @@ __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blurx_view<dense>> bl
     __builtin_assume(thread_x >= 0);
     const int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t y = block_x % y_tiles * 32 + thread_x;
-    const int32_t tile = block_x / y_tiles;
-    const int32_t x = tile % x_tiles * 8 + thread_y;
-    const int32_t c = tile / x_tiles;
-    if (x < R && y < C) {
-        out(c, x, y) = divide_by(blurx(c, x + 1, y) + blurx(c, x + 1, y + 1) + blurx(c, x + 1, y + 2), 3.0f,
+    const int32_t x = block_x % x_tiles * 32 + thread_x;
+    const int32_t tile = block_x / x_tiles;
+    const int32_t y = tile % y_tiles * 8 + thread_y;
+    const int32_t c = tile / y_tiles;
+    if (y < R && x < C) {
+        out(c, y, x) = divide_by(blury(c, y + 1, x) + blury(c, y + 1, x + 1) + blury(c, y + 1, x + 2), 3.0f,
             0.33333334f);
     }
 }
 
 template <bool dense>
-pipe_status launch_out([[maybe_unused]] const Plan& plan, CUstream_st* stream, const blurx_view<dense>& blurx,
+pipe_status launch_out([[maybe_unused]] const Plan& plan, CUstream_st* stream, const blury_view<dense>& blury,
     const out_view<dense>& out) {
     [[maybe_unused]] const int64_t R = plan.R;
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
-        if (blurx.aligned(16) && out.aligned(16)) {
+        if (blury.aligned(16) && out.aligned(16)) {
             const int64_t launch_grid[] = {((C + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, out_wide, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+            return launch(stream, out_wide, launch_grid, dim3(32, 8), read_only(blury), out, plan.R, plan.C,
                 Argument{(C + 127) >> 7, 1}, Argument{(R + 7) >> 3, 1});
         }
     }
     const int64_t launch_grid[] = {((C + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blurx), out, plan.R, plan.C,
+    return launch(stream, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blury), out, plan.R, plan.C,
         Argument{(C + 31) >> 5, 1}, Argument{(R + 7) >> 3, 1});
 }
 
@@ -249,9 +249,9 @@ pipe_status run(const blur_args& args, const Plan& plan, [[maybe_unused]] const 
     CUstream_st* stream) {
     [[maybe_unused]] const auto img = view_of<img_view<dense>>(args.img, plan.img);
     [[maybe_unused]] const auto out = view_of<out_view<dense>>(args.out, plan.out);
-    [[maybe_unused]] const auto blurx = view_of<blurx_view<dense>>(workspace + plan.regions[0], plan.blurx);
-    if (const pipe_status status = launch_blurx<dense>(plan, stream, img, blurx)) return status;
-    if (const pipe_status status = launch_out<dense>(plan, stream, blurx, out)) return status;
+    [[maybe_unused]] const auto blury = view_of<blury_view<dense>>(workspace + plan.regions[0], plan.blury);
+    if (const pipe_status status = launch_blury<dense>(plan, stream, img, blury)) return status;
+    if (const pipe_status status = launch_out<dense>(plan, stream, blury, out)) return status;
     return PIPE_OK;
 }
 
@@ -315,7 +315,7 @@ pipe_status blur_launch(const blur_args* args, void* workspace, size_t bytes, CU
     if (const pipe_status status = blur_code::check_pointers(*args, report, plan)) return status;
     if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace, 256)) return status;
     const bool dense = is_dense<blur_code::img_view<true>>(plan.img) && is_dense<blur_code::out_view<true>>(plan.out) &&
-        is_dense(plan.blurx, 3);
+        is_dense(plan.blury, 3);
     const unsigned char* const region = static_cast<const unsigned char*>(workspace);
     return dense ? blur_code::run<true>(*args, plan, region, stream) :
         blur_code::run<false>(*args, plan, region, stream);

@@ -163,7 +163,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Elaborator::constant_range(
         if (!value) {
             report(diag::NotConstant, e->range, "a bound of a compile-time loop")
                 .note(
-                    "no loop goes over points: `f(x, y) = ...` defines all of them, `sum(i in a..b) ...` and "
+                    "no loop goes over points: `f(y, x) = ...` defines all of them, `sum(i in a..b) ...` and "
                     "`accumulate` combine them");
             return std::nullopt;
         }
@@ -204,7 +204,7 @@ void Elaborator::expand_if(const ast::IfStatement& choice, Scope* scope) {
             report(diag::NotConstant, choice.cond->range, "the condition of an `if` statement")
                 .note(
                     "to choose between values at run time, write `if` inside of a definition: "
-                    "f(x, y) = if c then a else b");
+                    "f(y, x) = if c then a else b");
         } else {
             report(diag::ConditionType, choice.cond->range, describe(cond));
         }

@@ -168,7 +168,7 @@ Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const 
     if (table == nullptr && array == nullptr) {
         Report r = report(diag::NotIndexable, index.base->range, describe(base));
         if (base.is<Image>())
-            r.note(fmt::format("a point of an image is read with parentheses: {}(x, y)", text(index.base->range)));
+            r.note(fmt::format("a point of an image is read with parentheses: {}(y, x)", text(index.base->range)));
         return poison();
     }
     const Value at = eval_operand(index.index, env);

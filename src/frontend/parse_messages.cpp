@@ -268,7 +268,7 @@ private:
         if (starts_line() && (starts_item(found_) || starts_statement(found_))) return false;
         if (typed_port()) return true;
         const bool name = expects(PipeParser::NAME) && !expects(PipeParser::INT) && !expects(PipeParser::TYPE);
-        // In a block, `order(x, y) = ...` has a keyword where the name of a stage would be.
+        // In a block, `order(y, x) = ...` has a keyword where the name of a stage would be.
         const bool defined =
             next_ != nullptr && (next_->getType() == PipeParser::ASSIGN || next_->getType() == PipeParser::LPAREN);
         if (in_block() ? !defined : !name) return false;
@@ -438,11 +438,11 @@ private:
             return "the type to clamp to stands first: `saturate<uint8>(e)`";
         const antlr4::Token* open = open_bracket();
         if (is(PipeParser::COMMA) && open != nullptr && open->getType() == PipeParser::LBRACKET) {
-            return "points of images are written with parentheses, `f(x, y)`; elements of tables and stage arrays with "
+            return "points of images are written with parentheses, `f(y, x)`; elements of tables and stage arrays with "
                    "one bracket for each index, `t[i][j]`";
         }
         if (rule() == PipeParser::RuleDims || rule() == PipeParser::RuleDim) {
-            return "a definition gives every point of an image, so its dimensions are names: `f(x, y) = ...`; single "
+            return "a definition gives every point of an image, so its dimensions are names: `f(y, x) = ...`; single "
                    "points are updated in an `accumulate`";
         }
         return std::nullopt;

@@ -13,7 +13,7 @@
 
 namespace pipec::poly {
 
-/// Sets in isl's notation, "[R, t0, t1] -> { [x, y] : ... }": over the sizes by their names and the numbers of the tile
+/// Sets in isl's notation, "[R, t0, t1] -> { [y, x] : ... }": over the sizes by their names and the numbers of the tile
 /// in the group's dimensions, of the member's points. The tile has [size * t, size * (t + 1)) of each dimension.
 struct Footprint {
     int stage = -1;

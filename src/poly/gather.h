@@ -1,9 +1,9 @@
 // An `accumulate` as a gather: where the targets of its updates partition their loops, each point of the stage can
 // collect what belongs to it, in the program's order, and nobody else writes to it. The cells of a bilateral grid, say:
 //
-//     grid((x + 4) / 8, (y + 4) / 8, level(img(x, y))) += ...
+//     grid((y + 4) / 8, (x + 4) / 8, level(img(y, x))) += ...
 //
-// Whatever the level is, cell (gx, gy) owns the pixels 8 gx - 4 <= x < 8 gx + 4 and 8 gy - 4 <= y < 8 gy + 4.
+// Whatever the level is, cell (gy, gx) owns the pixels 8 gy - 4 <= y < 8 gy + 4 and 8 gx - 4 <= x < 8 gx + 4.
 #pragma once
 
 #include <cstdint>

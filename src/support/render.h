@@ -20,7 +20,7 @@ struct TextStyle {
 /// its fix-its and notes; then a line that counts them. Empty when there are none.
 ///
 ///     blur.pipe:3:17: error: unknown name `imgg` [unknown-name]
-///         3 |     blurx(x, y) = imgg(x, y)
+///         3 |     blury(y, x) = imgg(y, x)
 ///           |                   ^~~~
 ///           |                   img
 ///     blur.pipe:1:15: note: `img` is defined here

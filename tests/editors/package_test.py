@@ -118,7 +118,7 @@ def check_snippets(extension, manifest, pipec):
             check("$" not in text, f"snippet `{name}`: a tab stop is not understood: {text}")
             if not re.match(r"///|(pipeline|fn|import|const)\b", text):
                 text = ("pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {\n" + text
-                        + "\n    out(x, y) = img(x, y)\n}")
+                        + "\n    out(y, x) = img(y, x)\n}")
             program.write_text(text + "\n")
             result = subprocess.run([pipec, "-fsyntax-only", "-w", program], capture_output=True, text=True)
             check(result.returncode == 0, f"snippet `{name}`: {result.stderr}")

@@ -147,7 +147,7 @@ void Page::facts(const PipelineReport& report, const GroupReport& group) {
     html_ += "<dl>\n";
     add("<dt>strategy</dt><dd>{}: {}</dd>\n", code(std::string(fusion::name(group.schedule.strategy))),
         escaped(meaning(group.schedule.strategy)));
-    if (const std::string how = parameters(group.schedule); !how.empty()) fact("", how);
+    if (const std::string how = parameters(group.schedule, group.dims); !how.empty()) fact("", how);
     if (!group.tile.empty()) fact("tile", tile(group));
     if (group.traffic) fact("memory", traffic(*group.traffic));
     if (group.time) {
@@ -230,7 +230,7 @@ void Page::alternatives(const GroupReport& group) {
     for (const Alternative& other : group.alternatives) {
         html_ += "<tr>";
         if (other.time) {
-            alternative(other.time->seconds, now, escaped(name_of(*other.schedule)), other.time);
+            alternative(other.time->seconds, now, escaped(name_of(other)), other.time);
         } else {
             alternative(std::nullopt, now, escaped(other.what + " is impossible: " + other.refusal), std::nullopt);
         }
@@ -251,7 +251,7 @@ void Page::merges(const PipelineReport& report) {
         const Alternative& merged = merge.merged;
         if (merged.time) {
             const std::string instead = merge.now ? fmt::format(" instead of {}", duration(*merge.now)) : "";
-            alternative(merged.time->seconds, merge.now, escaped(name_of(*merged.schedule) + instead), merged.time);
+            alternative(merged.time->seconds, merge.now, escaped(name_of(merged) + instead), merged.time);
             continue;
         }
         const std::string where = merged.place.empty() ? "" : " (" + code(merged.place) + ")";

@@ -46,7 +46,8 @@ struct StageReport {
 
 /// Another way of running some stages: a schedule, or why there is none.
 struct Alternative {
-    std::string what;  ///< a strategy's name
+    std::string what;               ///< a strategy's name
+    std::vector<std::string> dims;  ///< names of the group's dimensions
     std::optional<fusion::GroupSchedule> schedule;
     std::optional<cost::TimePrediction> time;
     std::string refusal;  ///< where it is impossible
@@ -56,7 +57,7 @@ struct Alternative {
 struct GroupReport {
     fusion::GroupSchedule schedule;
     std::vector<StageReport> stages;
-    std::vector<std::string> dims;        ///< names of the group's dimensions
+    std::vector<std::string> dims;        ///< names of the group's dimensions: the program's, or "dim 0"
     std::vector<std::int64_t> tile;       ///< size of a tile by dimension; none where there are no tiles
     std::vector<std::int64_t> warp_tile;  ///< register tiles: with the lanes that only serve their neighbours
     std::int64_t shared_bytes = 0;        ///< of a block

@@ -93,7 +93,7 @@ void TextReport::group(const PipelineReport& report, std::size_t index) {
     line("");
     line("{}{}", head, wrapped(stage_names(group), head.size(), head.size()));
     fact("strategy", fmt::format("{}: {}", fusion::name(group.schedule.strategy), meaning(group.schedule.strategy)));
-    if (const std::string how = parameters(group.schedule); !how.empty()) fact("", how);
+    if (const std::string how = parameters(group.schedule, group.dims); !how.empty()) fact("", how);
     if (!group.tile.empty()) fact("tile", tile(group));
     stages(group);
     if (group.traffic) fact("memory", traffic(*group.traffic));
@@ -168,7 +168,7 @@ void TextReport::alternatives(const GroupReport& group) {
             next(std::nullopt, fmt::format("{} is impossible: {}", other.what, printable(other.refusal)));
             continue;
         }
-        std::string words = fmt::format("{}; bound by {}", name_of(*other.schedule), bound(*other.time));
+        std::string words = fmt::format("{}; bound by {}", name_of(other), bound(*other.time));
         if (is_best) {
             std::vector<std::string> parts;
             for (const Term& term : terms(*other.time)) {
@@ -197,7 +197,7 @@ void TextReport::merges(const PipelineReport& report) {
         }
         const std::string instead = merge.now ? fmt::format("instead of {}: ", duration(*merge.now)) : "";
         choice(label, duration(merged.time->seconds), merge.now ? change(merged.time->seconds, *merge.now) : "",
-               fmt::format("{}{}; bound by {}", instead, name_of(*merged.schedule), bound(*merged.time)));
+               fmt::format("{}{}; bound by {}", instead, name_of(merged), bound(*merged.time)));
     }
 }
 

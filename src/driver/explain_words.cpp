@@ -94,7 +94,7 @@ std::string meaning(Strategy strategy) {
     return "strips, one for each block, row by row, with windows of rows in shared memory";
 }
 
-std::string parameters(const GroupSchedule& s) {
+std::string parameters(const GroupSchedule& s, const std::vector<std::string>& dims) {
     std::vector<std::string> parts;
     const auto has = [&](fusion::Field field) { return fusion::has(s.strategy, field); };
     if (s.strategy == Strategy::RegisterTile) {
@@ -116,7 +116,8 @@ std::string parameters(const GroupSchedule& s) {
     }
     if (has(fusion::Field::Vector) && s.vector > 1) parts.push_back(fmt::format("{} columns at once", s.vector));
     if (has(fusion::Field::FracReg)) {
-        parts.push_back(fmt::format("{} of {} in registers", percent(s.frac_reg), "xyz"[s.split]));
+        const std::string& split = dims.at(dims.size() - 1 - static_cast<std::size_t>(s.split));
+        parts.push_back(fmt::format("{} of {} in registers", percent(s.frac_reg), split));
     }
     if (has(fusion::Field::Prefetch) && s.prefetch > 0) {
         parts.push_back(fmt::format("{} fetched ahead", plural(static_cast<std::size_t>(s.prefetch), "row")));
@@ -126,9 +127,9 @@ std::string parameters(const GroupSchedule& s) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string name_of(const GroupSchedule& s) {
-    const std::string more = parameters(s);
-    return fmt::format("{}{}{}", fusion::name(s.strategy), more.empty() ? "" : ", ", more);
+std::string name_of(const Alternative& alternative) {
+    const std::string more = parameters(*alternative.schedule, alternative.dims);
+    return fmt::format("{}{}{}", fusion::name(alternative.schedule->strategy), more.empty() ? "" : ", ", more);
 }
 
 std::string extents(const std::vector<std::int64_t>& sizes) {

@@ -28,14 +28,15 @@ std::string sizes(const PipelineReport& report);
 
 /// "overlapped tiles, one for each warp, in shared memory"
 std::string meaning(fusion::Strategy strategy);
-/// The parameters that a strategy has: "32 x 4 threads, 4 x 8 points each, 4 columns at once"
-std::string parameters(const fusion::GroupSchedule& schedule);
-/// Strategy and parameters.
-std::string name_of(const fusion::GroupSchedule& schedule);
+/// The parameters that a strategy has: "32 x 4 threads, 4 x 8 points each, 4 columns at once"; `dims` are the names of
+/// the group's dimensions.
+std::string parameters(const fusion::GroupSchedule& schedule, const std::vector<std::string>& dims);
+/// Strategy and parameters of an alternative that has a schedule.
+std::string name_of(const Alternative& alternative);
 
 /// "128 x 8", in the order of the program's dimensions.
 std::string extents(const std::vector<std::int64_t>& sizes);
-/// "1 x 8 x 124 (c, x, y); 3% of the points computed again", of a group with tiles.
+/// "1 x 8 x 124 (c, y, x); 3% of the points computed again", of a group with tiles.
 std::string tile(const GroupReport& group);
 /// What a tile computes of a stage: "132 x 8".
 std::string computed(const StageReport& stage);

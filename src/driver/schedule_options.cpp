@@ -73,10 +73,11 @@ const char* form(Field field) {
 
 const char* help(Field field) {
     switch (field) {
-        case Field::Block: return "Threads of a block";
+        case Field::Block: return "Threads of a block; X is along the innermost dimension";
         case Field::Tile: return "Points of a thread in its tile";
         case Field::Vector: return "otptb, otpw: adjacent columns that a thread computes and moves at once";
-        case Field::Split: return "hybrid: the dimension that is cut into shared memory and registers";
+        case Field::Split:
+            return "hybrid: the dimension that is cut into shared memory and registers; x is the innermost";
         case Field::FracReg: return "hybrid: the part of it that is in registers, 0 to 1";
         case Field::Prefetch:
             return "register_tile: rows of inputs that are copied ahead into shared memory; 0 is none";

@@ -59,7 +59,7 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
             r.note(symbol->range, "it is defined here");
     }
     if (callee.is<Table>()) r.note("elements of a table are taken with brackets: t[0]");
-    if (callee.is<Array>()) r.note("take an element first: " + callee.as<Array>()->array->name + "[0](x, y)");
+    if (callee.is<Array>()) r.note("take an element first: " + callee.as<Array>()->array->name + "[0](y, x)");
     return poison();
 }
 
@@ -100,11 +100,12 @@ Value Elaborator::read_image(const ast::Expr& e, const Image& image, const ast::
 void Elaborator::set_rank(Point& point, std::size_t rank, const Image* like) {
     point.rank = rank;
     for (std::size_t i = 0; i < rank; ++i) {
-        std::string name = i < 8 ? std::string(1, "ijklmnop"[i]) : fmt::format("i{}", i);
+        ir::VariableInfo info;
+        info.name = i < 8 ? std::string(1, "ijklmnop"[i]) : fmt::format("i{}", i);
         if (like != nullptr && like->source.kind == ir::Source::Kind::Stage) {
-            name = p_.variables[static_cast<std::size_t>(stage_of(*like).dims[i].var)].name;
+            info = p_.variables[static_cast<std::size_t>(stage_of(*like).dims[i].var)];
         }
-        point.vars.push_back(ir::new_variable(p_, std::move(name)));
+        point.vars.push_back(ir::new_variable(p_, info.name, ir::Type::Int32, info.range));
         index_variables_[point.vars.back()] = point.first;
     }
 }

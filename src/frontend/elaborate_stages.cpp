@@ -164,7 +164,7 @@ bool Elaborator::dimensions(const std::vector<ast::DimPattern>& patterns, const 
         if (!length) {
             if (!broken) {
                 report(diag::SpliceUnknown, splice->name.range, splice->name.text)
-                    .note(fmt::format("it is found from a read such as f(..{}, x, y) of an image in the definition",
+                    .note(fmt::format("it is found from a read such as f(..{}, y, x) of an image in the definition",
                                       splice->name.text));
             }
             failed_ = true;
@@ -303,7 +303,7 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
         if (symbol.output < 0) {
             const bool table = value.is<Table>();
             report(diag::ScalarDefinition, d.value->range, symbol.name, table ? "a table" : "a scalar")
-                .note(fmt::format("`{} {} = ...` names a {}; `{}(x, y) = ...` defines an image",
+                .note(fmt::format("`{} {} = ...` names a {}; `{}(y, x) = ...` defines an image",
                                   table ? "const" : "let", symbol.name, table ? "table" : "scalar", symbol.name));
             return;
         }
@@ -394,7 +394,8 @@ Value Elaborator::generate_stage(const ir::Expr& value, const Point& point, cons
     stage.range = range;
     std::map<ir::VarId, ir::Expr> fresh;
     for (const ir::VarId var : point.vars) {
-        const ir::VarId id = ir::new_variable(p_, p_.variables[static_cast<std::size_t>(var)].name);
+        const ir::VariableInfo info = p_.variables[static_cast<std::size_t>(var)];
+        const ir::VarId id = ir::new_variable(p_, info.name, info.type, info.range);
         fresh[var] = ir::variable(id, ir::Type::Int32);
         stage.dims.push_back({id, nullptr, nullptr, range});
     }

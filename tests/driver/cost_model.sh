@@ -3,8 +3,8 @@
 source "$(dirname "$0")/lib.sh" "$1"
 cat >blur.pipe <<'EOF2'
 pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(x, y) = img(x, y) + img(x + 1, y) + img(x + 2, y)
-    out(x, y) = rows(x, y) + rows(x, y + 1) + rows(x, y + 2)
+    rows(y, x) = img(y, x) + img(y + 1, x) + img(y + 2, x)
+    out(y, x) = rows(y, x) + rows(y, x + 1) + rows(y, x + 2)
 }
 pipeline flip(a: float32[N]) -> o: float32[N] {
     twice(x) = sqrt(a(x)) + exp(a(x)) + sin(a(x)) + cos(a(x)) + a(N - 1 - x)
@@ -85,7 +85,7 @@ refused 2 "\`--cost-model\` and \`--schedule\` exclude each other" --cost-model 
 # Costs are counted with sizes that the program admits.
 cat >where.pipe <<'EOF'
 pipeline f(img: float32[N, R, C], small: float32[R - 5000]) -> out: float32[N, R, C] where N <= 4, C % 1000 == 7 {
-    out(n, x, y) = img(n, x, y) + small(0)
+    out(n, y, x) = img(n, y, x) + small(0)
 }
 EOF
 run explain --gpu h200 where.pipe; exits 0; prints "N = 4, R = 5001, C = 3007"

@@ -7,9 +7,9 @@ examples=$(realpath "$here/../../examples")
 cat >blur.pipe <<'EOF'
 pipeline blur(img: uint8[R + 2, C + 2]) -> out: float32[R, C] {
     curve(v in 0..256) = sum(i in 1..20) pow(v / 255.0, i) / i
-    half(x, y) = img(x, y) / 2
-    rows(x, y) = half(x, y) + half(x + 1, y) + half(x + 2, y)
-    out(x, y) = curve(clamp((rows(x, y) + rows(x, y + 1) + rows(x, y + 2)) / 9, 0, 255))
+    half(y, x) = img(y, x) / 2
+    rows(y, x) = half(y, x) + half(y + 1, x) + half(y + 2, x)
+    out(y, x) = curve(clamp((rows(y, x) + rows(y, x + 1) + rows(y, x + 2)) / 9, 0, 255))
 }
 EOF
 cat >two.pipe <<'EOF'
@@ -30,8 +30,8 @@ prints "kernel 3: out"; prints "each point by itself, through global memory"; pr
 prints "bound by "; prints "+ launch"
 run explain --gpu a100 --tune-for R=100,C=200 --strategy otpw --tile 4x8 blur.pipe; exits 0; is_silent
 prints "NVIDIA A100"; prints "R = 100, C = 200"; prints "kernel 2: rows, out"
-prints "tile       8 x 128 (x, y)"
-prints "shared memory, 16.6 KB  8 x 130 (+2%)  y +2  blur.pipe:4"
+prints "tile       8 x 128 (y, x)"
+prints "shared memory, 16.6 KB  8 x 130 (+2%)  x +2  blur.pipe:4"
 prints "output, 80.0 KB"
 prints "reads 20.6 KB of inputs and 1.02 KB of stages, writes 80.0 KB"
 prints "16.6 KB of shared memory a block"
@@ -40,10 +40,22 @@ prints 'impossible: `out` reads `curve` in dimension `v` at no constant'; prints
 run explain --strategy register_tile --tile 4x8 blur.pipe; exits 0
 prints "in registers only"; prints "with lanes that serve their neighbours 8 x 128"; prints "rows  registers"
 run explain --strategy register_tile --tile 4x8 --prefetch 2 blur.pipe; exits 0; prints "8 rows, 2 rows fetched ahead"
-run explain --strategy stream --block 64x2 --tile 2x8x1 blur.pipe; exits 0; prints "16 x 126 (x, y)"
+run explain --strategy stream --block 64x2 --tile 2x8x1 blur.pipe; exits 0; prints "16 x 126 (y, x)"
 prints "2 columns of a thread, 8 steps"; prints "with windows of rows in shared memory"
 run explain --strategy hybrid --frac-reg 0.5 blur.pipe; exits 0; prints "50% of x in registers"
 prints "registers and shared memory, "
+
+# Dimensions have the program's names: the output's, where stages differ; a whole-image expression has positions.
+cat >named.pipe <<'EOF'
+pipeline named(img: float32[R, C]) -> half: float32[R, C], out: float32[R, C - 1] {
+    half = img / 2
+    out(row, col) = half(row, col) + half(row, col + 1)
+}
+pipeline plain(img: float32[R, C]) -> out: float32[R, C] { out = img / 2 }
+EOF
+run explain --strategy hybrid --tile 2x4 named.pipe; exits 0
+prints "100% of col in registers"; prints "4 x 64 (row, col)"; prints "col +1"; prints "4 x 64 (dim 0, dim 1)"
+
 run --emit schedule --strategy otptb blur.pipe -o blur.json; exits 0
 run explain --schedule blur.json blur.pipe; exits 0; prints "one for each block, in shared memory"
 run explain --cost-model paper --gpu v100 blur.pipe; exits 0; prints "NVIDIA Tesla V100"
@@ -68,7 +80,7 @@ cat >single.pipe <<'EOF'
 pipeline single(img: float32[R, C], p: float32[4, C]) -> out: float32[R, C], one: float32[1] {
     lut(v in 0..256): float32 = sum(i in 0..100) exp2(-i) * float32(v * v) / 255
     bias() = (lut(0) + lut(255)) / 2 + max(i in 0..4) p(i, 0)
-    out(x, y) = lut(clamp(int32(img(x, y)), 0, 255)) + bias() + img(x, y)
+    out(y, x) = lut(clamp(int32(img(y, x)), 0, 255)) + bias() + img(y, x)
     one(z) = bias()
 }
 EOF

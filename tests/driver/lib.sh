@@ -46,14 +46,14 @@ finish() {
 good_program() {
     cat >"${1:-good.pipe}" <<'EOF'
 pipeline blur(img: float32[R + 2, C]) -> out: float32[R, C] {
-    out(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
+    out(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
 }
 EOF
 }
 bad_program() {
     cat >"${1:-bad.pipe}" <<'EOF'
 pipeline blur(img: float32[R, C]) -> out: float32[R, C] {
-    out(x, y) = imgg(x, y)
+    out(y, x) = imgg(y, x)
 }
 EOF
 }
@@ -61,8 +61,8 @@ EOF
 odd_program() {
     cat >"${1:-odd.pipe}" <<'EOF'
 pipeline copy(img: float32[R, C]) -> out: float32[R, C] {
-    spare(x in 0..R, y in 0..C) = img(x, y) + 1
-    out(x, y) = img(x, y)
+    spare(y in 0..R, x in 0..C) = img(y, x) + 1
+    out(y, x) = img(y, x)
 }
 EOF
 }

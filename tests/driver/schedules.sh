@@ -3,8 +3,8 @@
 source "$(dirname "$0")/lib.sh" "$1"
 cat >blur.pipe <<'EOF'
 pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(x, y) = img(x, y) + img(x + 1, y) + img(x + 2, y)
-    out(x, y) = rows(x, y) + rows(x, y + 1) + rows(x, y + 2)
+    rows(y, x) = img(y, x) + img(y + 1, x) + img(y + 2, x)
+    out(y, x) = rows(y, x) + rows(y, x + 1) + rows(y, x + 2)
 }
 pipeline flip(a: float32[N]) -> o: float32[N] {
     twice(x) = sqrt(a(x)) + exp(a(x)) + sin(a(x)) + cos(a(x)) + a(N - 1 - x)
@@ -134,7 +134,7 @@ run -fsyntax-only --schedule otpw.json other.pipe; exits 1; says "otpw.json: pip
 cat >gain.pipe <<'EOF'
 pipeline p(img: float32[R, C], w: float32[4]) -> out: float32[R, C] {
     gain() = max(i in 0..4) w(i)
-    out(x, y) = img(x, y) * gain() + sqrt(gain())
+    out(y, x) = img(y, x) * gain() + sqrt(gain())
 }
 EOF
 for strategy in otptb otpw; do

@@ -14,9 +14,9 @@ namespace {
 
 // Three kernels; with one row, the first has nothing to do.
 constexpr const char* kProgram = R"(pipeline p(a: float32[R, C]) -> o: float32[R, C] {
-    above(x): float32 = sum(y in 0..C) a(x, y)
-    total(x): float32 = sum(y in 0..C) a(x, y) * a(x, y)
-    o(x, y) = total(x) - (if x > 0 then above(x - 1) else a(x, y))
+    above(y): float32 = sum(x in 0..C) a(y, x)
+    total(y): float32 = sum(x in 0..C) a(y, x) * a(y, x)
+    o(y, x) = total(y) - (if y > 0 then above(y - 1) else a(y, x))
 })";
 
 /// Calls a pipeline twice where it is called once.

@@ -12,30 +12,30 @@ namespace {
 
 constexpr const char* kPrograms = R"(
 pipeline grid(u: uint8[R, C], f: float32[R, C]) -> out: float32[R, C] {
-    accumulate cells(k in 0..2, gx in -1..R / 4 + 3, gy in -1..C / 3 + 3, z in 0..5): float32 = 0.25 {
-        for x in 0..R, y in 0..C {
-            let z = int32(u(x, y)) % 4
-            cells(0, (x + 2) / 4, (y + 1) / 3, z) += f(x, y)
-            cells(1, (x + 2) / 4, (y + 1) / 3, z + 1) += 1
+    accumulate cells(k in 0..2, gy in -1..R / 4 + 3, gx in -1..C / 3 + 3, z in 0..5): float32 = 0.25 {
+        for y in 0..R, x in 0..C {
+            let z = int32(u(y, x)) % 4
+            cells(0, (y + 2) / 4, (x + 1) / 3, z) += f(y, x)
+            cells(1, (y + 2) / 4, (x + 1) / 3, z + 1) += 1
         }
     }
-    along(k, x, y, z) = cells(k, x - 1, y, z) + 2 * cells(k, x, y, z) + cells(k, x + 1, y, z)
-    out(x, y) = along(0, x / 4, y / 3, u(x, y) % 5) / along(1, (x + 3) / 4, (y + 2) / 3, 2)
+    along(k, y, x, z) = cells(k, y - 1, x, z) + 2 * cells(k, y, x, z) + cells(k, y + 1, x, z)
+    out(y, x) = along(0, y / 4, x / 3, u(y, x) % 5) / along(1, (y + 3) / 4, (x + 2) / 3, 2)
 }
 pipeline slices(f: float32[R, C]) -> out: float32[R, C] {
-    accumulate table(k in 0..2, gx in 0..R + 1, gy in -1..(C - 1) / 8 + 3, z in -1..8): float32 = 0 {
-        for x in 0..R, y in 0..C {
-            let z = int32(clamp(f(x, y), 0, 1) * 5 + 0.5)
-            table(0, x, (y + 4) / 8, z) += f(x, y)
-            table(1, x, (y + 4) / 8, z) += 1
+    accumulate table(k in 0..2, gy in 0..R + 1, gx in -1..(C - 1) / 8 + 3, z in -1..8): float32 = 0 {
+        for y in 0..R, x in 0..C {
+            let z = int32(clamp(f(y, x), 0, 1) * 5 + 0.5)
+            table(0, y, (x + 4) / 8, z) += f(y, x)
+            table(1, y, (x + 4) / 8, z) += 1
         }
     }
-    deep(k, x, y, z) = table(k, x, y, z - 1) + 2 * table(k, x, y, z) + table(k, x, y, z + 1)
-    wide(k, x, y, z) = deep(k, x, y - 1, z) + deep(k, x, y, z) * 3 + deep(k, x, y + 1, z)
-    slice(k, x, y) =
-        let z = clamp(f(x, y), 0, 1) * 5, i = int32(z) in
-        wide(k, x, y / 8, i) + wide(k, x, y / 8 + 1, i) * (z - i) + wide(k, x, y / 8, i + 1) * float32(y % 8)
-    out(x, y) = slice(0, x, y) / (1 + slice(1, x, y))
+    deep(k, y, x, z) = table(k, y, x, z - 1) + 2 * table(k, y, x, z) + table(k, y, x, z + 1)
+    wide(k, y, x, z) = deep(k, y, x - 1, z) + deep(k, y, x, z) * 3 + deep(k, y, x + 1, z)
+    slice(k, y, x) =
+        let z = clamp(f(y, x), 0, 1) * 5, i = int32(z) in
+        wide(k, y, x / 8, i) + wide(k, y, x / 8 + 1, i) * (z - i) + wide(k, y, x / 8, i + 1) * float32(x % 8)
+    out(y, x) = slice(0, y, x) / (1 + slice(1, y, x))
 }
 pipeline line(f: float32[N], level: float32) -> out: float32[N], sums: float32[N / 5 + 3] {
     accumulate sums(i in 0..N / 5 + 3): float32 = float32(i) / 3 {
@@ -46,23 +46,23 @@ pipeline line(f: float32[N], level: float32) -> out: float32[N], sums: float32[N
     out(x) = sums(x / 5) + sums(x / 5 + 2)
 }
 pipeline kinds(u: uint8[R, C], i: int16[R, C]) -> out: int32[R / 2 + 1, C], bytes: uint8[R / 2 + 1, C], wide: uint64[R / 2 + 1] {
-    accumulate most(a in 0..R / 2 + 1, y in 0..C, s in 0..3): int16 = -9 {
-        for y in 0..C, x in 0..R { most(x / 2, y, u(x, y) % 3) max= i(x, y) }
-        for y in 0..C, x in 0..R { most(x / 2, y, (u(x, y) + 1) % 3) += i(x, y) }
+    accumulate most(a in 0..R / 2 + 1, x in 0..C, s in 0..3): int16 = -9 {
+        for x in 0..C, y in 0..R { most(y / 2, x, u(y, x) % 3) max= i(y, x) }
+        for x in 0..C, y in 0..R { most(y / 2, x, (u(y, x) + 1) % 3) += i(y, x) }
     }
-    accumulate bytes(a in 0..R / 2 + 1, y in 0..C): uint8 = 3 {
-        for x in 0..R, y in 0..C { bytes((1 + x) / 2, y) += u(x, y) }
-        for x in 0..R, y in 0..C { bytes(x / 2, y) *= 3 }
-        for x in 0..R, y in 1..C { bytes(x / 2, y - 1) max= u(x, y) }
+    accumulate bytes(a in 0..R / 2 + 1, x in 0..C): uint8 = 3 {
+        for y in 0..R, x in 0..C { bytes((1 + y) / 2, x) += u(y, x) }
+        for y in 0..R, x in 0..C { bytes(y / 2, x) *= 3 }
+        for y in 0..R, x in 1..C { bytes(y / 2, x - 1) max= u(y, x) }
     }
     accumulate wide(a in 0..R / 2 + 1): uint64 = 1 {
-        for x in 0..R, y in 0..7 { wide(x / 2) *= uint64(u(x, min(y, C - 1))) + 3 }
+        for y in 0..R, x in 0..7 { wide(y / 2) *= uint64(u(y, min(x, C - 1))) + 3 }
     }
-    out(x, y) = int32(most(x, y, 0)) + 1000 * int32(most(x, y, 1)) - int32(most(x, y, 2))
+    out(y, x) = int32(most(y, x, 0)) + 1000 * int32(most(y, x, 1)) - int32(most(y, x, 2))
 }
 pipeline cubes(v: float32[N, R, C]) -> low: float32[(N + 1) / 2, (R + 1) / 2, (C + 1) / 2], at: int32[(C + 1) / 2] {
     accumulate low(a in 0..(N + 1) / 2, b in 0..(R + 1) / 2, c in 0..(C + 1) / 2): float32 = -1 {
-        for x in 0..N, y in 0..R, z in 0..C { low(x / 2, y / 2, z / 2) += v(x, y, z) }
+        for y in 0..N, x in 0..R, z in 0..C { low(y / 2, x / 2, z / 2) += v(y, x, z) }
     }
     accumulate at(c in 0..(C + 1) / 2): int32 = 0 {
         for z in 0..C, k in z..z + 3 { if v(0, 0, z) > 0 { at(z / 2) += k } }

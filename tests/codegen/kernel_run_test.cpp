@@ -51,112 +51,112 @@ const Case kCases[] = {
     {"shared_memory", R"(
         pipeline p(u: uint8[R, C], f: float32[R, C]) -> hist: int32[256], top: float32[16, 17], far: uint64[5], mean: float32[16], several: int32[40] {
             accumulate hist(b in 0..256): int32 = b {
-                for x in 0..R, y in 0..C { if f(x, y) > 0.25 { hist(u(x, y)) += x - y } }
-                for x in 0..R, y in 0..C { hist(u(x, y) / 2) max= y }
+                for y in 0..R, x in 0..C { if f(y, x) > 0.25 { hist(u(y, x)) += y - x } }
+                for y in 0..R, x in 0..C { hist(u(y, x) / 2) max= x }
             }
             accumulate top(i in 0..16, j in 0..17): float32 = -5 {
-                for x in 0..R, y in 0..C { top(u(x, y) / 16, u(x, y) % 16 + 1) max= f(x, y) }
-                for x in 0..R, y in 0..C { top(u(x, y) % 16, u(x, y) / 16) min= f(x, y) }
+                for y in 0..R, x in 0..C { top(u(y, x) / 16, u(y, x) % 16 + 1) max= f(y, x) }
+                for y in 0..R, x in 0..C { top(u(y, x) % 16, u(y, x) / 16) min= f(y, x) }
             }
             accumulate several(i in 0..40): int32 = 0 {
-                for x in 0..R, y in 0..C {
-                    several(u(x, y) % 40) += x
-                    if u(x, y) > 100 { several(39 - u(x, y) % 40) += int32(u(x, y)) }
-                    several(y % 40) min= x
-                    several(x % 40) min= y - 5
+                for y in 0..R, x in 0..C {
+                    several(u(y, x) % 40) += y
+                    if u(y, x) > 100 { several(39 - u(y, x) % 40) += int32(u(y, x)) }
+                    several(x % 40) min= y
+                    several(y % 40) min= x - 5
                 }
             }
             accumulate mean(i in 0..16): float32 = i {
-                for x in 0..R, y in 0..C { mean(u(x, y) % 16) += float32(u(x, y)) }
+                for y in 0..R, x in 0..C { mean(u(y, x) % 16) += float32(u(y, x)) }
             }
             accumulate far(i in 0..5): uint64 = 1 {
-                for x in 0..R, y in 0..C { far(u(x, y) % 5) *= uint64(u(x, y) + 3) }
+                for y in 0..R, x in 0..C { far(u(y, x) % 5) *= uint64(u(y, x) + 3) }
             }
         })"},
     {"shared_memory_that_begins_below_zero", R"(
         pipeline p(u: uint8[R, C]) -> out: int32[3, 4] {
             accumulate a(i in -2..3, j in 1..8): int32 = i * j {
-                for x in 0..R, y in 0..C { a(u(x, y) % 5 - 2, u(x, y) % 7 + 1) += int32(u(x, y)) }
+                for y in 0..R, x in 0..C { a(u(y, x) % 5 - 2, u(y, x) % 7 + 1) += int32(u(y, x)) }
             }
             out(i, j) = a(i - 2, j + 1) + a(i, j + 3)
         })"},
     {"global_memory", R"(
         pipeline p(u: uint8[R, C]) -> grid: float32[R / 8 + 2, C / 8 + 2, 11], n: int64[R], d: float64[C, 9],
                                       h: float16[C] {
-            accumulate grid(gx in 0..R / 8 + 2, gy in 0..C / 8 + 2, z in 0..11): float32 = 0 {
-                for x in 0..R, y in 0..C { grid((x + 4) / 8, (y + 4) / 8, u(x, y) / 25) += float32(u(x, y)) }
+            accumulate grid(gy in 0..R / 8 + 2, gx in 0..C / 8 + 2, z in 0..11): float32 = 0 {
+                for y in 0..R, x in 0..C { grid((y + 4) / 8, (x + 4) / 8, u(y, x) / 25) += float32(u(y, x)) }
             }
-            accumulate n(x in 0..R): int64 = -1 {
-                for x in 0..R, y in 0..C { n(x) += int64(u(x, y)) * 1000000007 }
-                for x in 0..R, y in 0..C { n(R - 1 - x) min= int64(y) * 99999999999 }
+            accumulate n(y in 0..R): int64 = -1 {
+                for y in 0..R, x in 0..C { n(y) += int64(u(y, x)) * 1000000007 }
+                for y in 0..R, x in 0..C { n(R - 1 - y) min= int64(x) * 99999999999 }
             }
-            accumulate d(y in 0..C, i in 0..9): float64 = 2 {
-                for x in 0..R, y in 0..C, i in 0..3 { d(y, i * 2) += float64(u(x, y)) }
-                for x in 0..R, y in 0..C, i in 0..3 { d(y, i * 3) max= float64(i) }
+            accumulate d(x in 0..C, i in 0..9): float64 = 2 {
+                for y in 0..R, x in 0..C, i in 0..3 { d(x, i * 2) += float64(u(y, x)) }
+                for y in 0..R, x in 0..C, i in 0..3 { d(x, i * 3) max= float64(i) }
             }
-            accumulate h(y in 0..C): float16 = 1 {
-                for x in 0..R, y in 0..C { if x < 20 { h(C - 1 - y) += float16(u(x, y) % 8) } }
-                for x in 0..R, y in 0..C { h(y / 2) max= float16(u(x, y)) }
+            accumulate h(x in 0..C): float16 = 1 {
+                for y in 0..R, x in 0..C { if y < 20 { h(C - 1 - x) += float16(u(y, x) % 8) } }
+                for y in 0..R, x in 0..C { h(x / 2) max= float16(u(y, x)) }
             }
         })"},
     {"one_target", R"(
         pipeline p(u: uint8[R, C], f: float32[R, C], k: int32 = 2, level: float32 = 0.5)
             -> sums: int32[3], last: float32[3], products: uint32[1], halves: float16[1], wide: float64[R] {
             accumulate sums(i in 0..3): int32 = i {
-                for x in 0..R, y in 0..C { sums(1) += int32(u(x, y)) }
-                for x in 0..R, y in 0..C { if f(x, y) > level { sums(clamp(k, 0, 2)) += 1 } }
-                for x in 0..R, y in 0..C { sums(0) min= int32(u(x, y)) - 300 }
+                for y in 0..R, x in 0..C { sums(1) += int32(u(y, x)) }
+                for y in 0..R, x in 0..C { if f(y, x) > level { sums(clamp(k, 0, 2)) += 1 } }
+                for y in 0..R, x in 0..C { sums(0) min= int32(u(y, x)) - 300 }
             }
             accumulate last(i in 0..3): float32 = 0 {
-                for x in 0..R, y in 0..C { last(0) max= f(x, y) }
-                for x in 0..R, y in 0..C { last(1) min= f(x, y) }
-                for x in 0..R, y in 0..C { last(2) += float32(u(x, y)) }
+                for y in 0..R, x in 0..C { last(0) max= f(y, x) }
+                for y in 0..R, x in 0..C { last(1) min= f(y, x) }
+                for y in 0..R, x in 0..C { last(2) += float32(u(y, x)) }
             }
             accumulate products(i in 0..1): uint32 = 3 {
-                for x in 0..R, y in 0..C { products(0) *= uint32(u(x, y)) | 1 }
+                for y in 0..R, x in 0..C { products(0) *= uint32(u(y, x)) | 1 }
             }
             accumulate halves(i in 0..1): float16 = 3 {
-                for x in 0..R, y in 0..C { halves(0) max= float16(u(x, y)) }
+                for y in 0..R, x in 0..C { halves(0) max= float16(u(y, x)) }
             }
-            accumulate wide(x in 0..R): float64 = 0 {
-                for x in 0..R, y in 0..C { wide(R - 1) += float64(u(x, y)) }
+            accumulate wide(y in 0..R): float64 = 0 {
+                for y in 0..R, x in 0..C { wide(R - 1) += float64(u(y, x)) }
             }
         })"},
     {"own_targets", R"(
         pipeline p(u: uint8[R, C], f: float32[R, C]) -> out: uint8[2, R + 1, C], t: float32[C, R], s: int16[R] {
-            accumulate out(i in 0..2, x in 0..R + 1, y in 0..C): uint8 = 5 {
-                for x in 0..R, y in 0..C { out(1, x + 1, y) += u(x, y) }
-                for x in 0..R, y in 0..C { if u(x, y) > 7 { out(0, x, y) max= u(x, y) } }
+            accumulate out(i in 0..2, y in 0..R + 1, x in 0..C): uint8 = 5 {
+                for y in 0..R, x in 0..C { out(1, y + 1, x) += u(y, x) }
+                for y in 0..R, x in 0..C { if u(y, x) > 7 { out(0, y, x) max= u(y, x) } }
                 out(0, 0, 0) *= 3
             }
-            accumulate t(y in 0..C, x in 0..R): float32 = 1 {
-                for x in 0..R, y in 0..C { t(y, x) *= f(x, y) }
-                for x in 1..R, y in 0..C { t(y, x - 1) += f(x, y) / 3 }
+            accumulate t(x in 0..C, y in 0..R): float32 = 1 {
+                for y in 0..R, x in 0..C { t(x, y) *= f(y, x) }
+                for y in 1..R, x in 0..C { t(x, y - 1) += f(y, x) / 3 }
             }
-            accumulate s(x in 0..R): int16 = 0 { for x in 0..R { s(x) += int16(x) } }
+            accumulate s(y in 0..R): int16 = 0 { for y in 0..R { s(y) += int16(y) } }
         })"},
     {"bytes", R"(
         pipeline p(u: uint8[R, C], i: int16[R, C]) -> a: uint8[16], b: int16[R], c: int8[4], o: int32[16] {
             accumulate a(k in 0..16): uint8 = 200 {
-                for x in 0..R, y in 0..C { a(u(x, y) % 16) max= u(x, y) }
-                for x in 0..R, y in 0..C { a(u(x, y) % 16) += 3 }
-                for x in 0..R, y in 0..C { a(u(x, y) / 16) *= uint8(u(x, y) | 1) }
-                for x in 0..R, y in 0..C { a(u(x, y) / 16) min= 250 }
+                for y in 0..R, x in 0..C { a(u(y, x) % 16) max= u(y, x) }
+                for y in 0..R, x in 0..C { a(u(y, x) % 16) += 3 }
+                for y in 0..R, x in 0..C { a(u(y, x) / 16) *= uint8(u(y, x) | 1) }
+                for y in 0..R, x in 0..C { a(u(y, x) / 16) min= 250 }
             }
-            accumulate b(x in 0..R): int16 = 7 {
-                for x in 0..R, y in 0..C { b(x) += i(x, y) }
-                for x in 0..R, y in 0..C { b(R - 1 - x) max= i(x, y) }
+            accumulate b(y in 0..R): int16 = 7 {
+                for y in 0..R, x in 0..C { b(y) += i(y, x) }
+                for y in 0..R, x in 0..C { b(R - 1 - y) max= i(y, x) }
             }
             accumulate c(k in 0..4): int8 = -3 {
-                for x in 0..R, y in 0..C { c(u(x, y) % 4) min= int8(i(x, y)) }
-                for x in 0..R, y in 0..C { c(u(x, y) % 3) += int8(i(x, y)) }
+                for y in 0..R, x in 0..C { c(u(y, x) % 4) min= int8(i(y, x)) }
+                for y in 0..R, x in 0..C { c(u(y, x) % 3) += int8(i(y, x)) }
             }
             o(k) = int32(a(k)) + int32(a(15 - k)) + int32(c(k / 4))
         })"},
     {"domains", R"(
         pipeline p(u: uint8[R, C]) -> below: int32[C], above: int32[R, R], deep: int32[9], box: int32[12], big: int32[3] {
             accumulate below(i in 0..C): int32 = 0 {
-                for y in 0..C, k in 0..y { below(k) += y * int32(u(R - 1, y)) }
+                for x in 0..C, k in 0..x { below(k) += x * int32(u(R - 1, x)) }
             }
             accumulate above(a in 0..R, b in 0..R): int32 = -1 {
                 for a in 0..R, b in a + 1..R { above(b, a) += a - b }
@@ -165,13 +165,13 @@ const Case kCases[] = {
             accumulate deep(i in 0..9): int32 = 0 {
                 for a in 0..R, k in a / 2..a + 3, c in 0..3 { deep((k + c) % 9) += a }
                 for a in 0..2, b in 0..3, c in 0..4, d in 0..5 { deep(a + c) max= d * 1000 + b }
-                for c in 0..4, x in 0..R, y in 0..C, d in 0..C / 2 { deep(int32(u(x, y)) % 9) += c + d }
+                for c in 0..4, y in 0..R, x in 0..C, d in 0..C / 2 { deep(int32(u(y, x)) % 9) += c + d }
             }
             accumulate box(i in 0..12): int32 = 0 {
-                for x in -3..R - 5, y in 2..C { box((x + 3) % 12) += y }
-                for x in 3..3 { box(x) += 1 }
-                for x in 5..1, y in 0..C { box(x) += y }
-                for x in R..2 * R, c in 0..2 { box((x - R) % 12) += c + 1 }
+                for y in -3..R - 5, x in 2..C { box((y + 3) % 12) += x }
+                for y in 3..3 { box(y) += 1 }
+                for y in 5..1, x in 0..C { box(y) += x }
+                for y in R..2 * R, c in 0..2 { box((y - R) % 12) += c + 1 }
             }
             accumulate big(i in 0..3): int32 = 0 {
                 for k in 0..R * C { big(k % 3) += k }

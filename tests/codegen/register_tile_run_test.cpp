@@ -34,8 +34,8 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
     // A tile has all planes: one of them is read by all.
     {"Planes",
      R"(pipeline p(img: float32[4, R, C]) -> out: float32[3, R, C] {
-    soft(c, x, y) = (img(c, x, max(y - 1, 0)) + 2 * img(c, x, y) + img(c, x, min(y + 1, C - 1))) * 0.25
-    out(c, x, y) = soft(c, x, y) / (1 + soft(3, x, y))
+    soft(c, y, x) = (img(c, y, max(x - 1, 0)) + 2 * img(c, y, x) + img(c, y, min(x + 1, C - 1))) * 0.25
+    out(c, y, x) = soft(c, y, x) / (1 + soft(3, y, x))
 })",
      {},
      {"soft", "out"},
@@ -43,8 +43,8 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
     // An image with a wide frame, far from where its readers are; a table, which any lane may ask.
     {"Frame",
      R"(pipeline p(img: uint16[R + 4, C + 37], table: uint8[256]) -> out: uint8[R, C] {
-    soft(x, y) = (img(x + 2, y + 16) + img(x + 2, y + 18) + img(x, y + 17) + img(x + 4, y + 17) + 2) / 4
-    out(x, y) = table(clamp((soft(x, y) + soft(x, y + 1)) / 512, 0, 255))
+    soft(y, x) = (img(y + 2, x + 16) + img(y + 2, x + 18) + img(y, x + 17) + img(y + 4, x + 17) + 2) / 4
+    out(y, x) = table(clamp((soft(y, x) + soft(y, x + 1)) / 512, 0, 255))
 })",
      {},
      {"soft", "out"},
@@ -52,9 +52,9 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
     // Divisions that might be by 0 where no point is, with their edge repeated.
     {"Quotients",
      R"(pipeline p(img: int32[R, C], by: int32[R, C]) -> out: int32[R, C] {
-    ratio(x, y) = img(x, y) / max(by(x, y), 1)
-    again(x, y) = img(x, y) / max(ratio(x, max(y - 1, 0)) + ratio(x, min(y + 1, C - 1)), 1)
-    out(x, y) = again(max(x - 1, 0), y) + again(min(x + 1, R - 1), max(y - 1, 0))
+    ratio(y, x) = img(y, x) / max(by(y, x), 1)
+    again(y, x) = img(y, x) / max(ratio(y, max(x - 1, 0)) + ratio(y, min(x + 1, C - 1)), 1)
+    out(y, x) = again(max(y - 1, 0), x) + again(min(y + 1, R - 1), max(x - 1, 0))
 })",
      {},
      {"ratio", "again", "out"},
@@ -62,9 +62,9 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
     // Which array is read depends on the place: a point that does not exist must not ask the wrong one.
     {"PlacesChoose",
      R"(pipeline p(img: float32[R, C], far: float32[R, (C + 1) / 2]) -> out: float32[R, C] {
-    near(x, y) = img(x, y) + 1
-    mixed(x, y) = if y % 2 == 0 then far(x, y / 2) else near(x, (y + 1) / 2)
-    out(x, y) = mixed(x, y - 1) + mixed(x, y)
+    near(y, x) = img(y, x) + 1
+    mixed(y, x) = if x % 2 == 0 then far(y, x / 2) else near(y, (x + 1) / 2)
+    out(y, x) = mixed(y, x - 1) + mixed(y, x)
 })",
      {},
      {"near", "mixed", "out"},
@@ -105,7 +105,7 @@ TEST_P(RegisterTile, EqualsReference) {
 
 TEST(RegisterTileLanes, LoadWhatMostReadsAskFor) {
     const std::string text = R"(pipeline p(img: float32[R, C + 64]) -> out: float32[R, C] {
-        out(x, y) = img(x, y + 31) + img(x, y + 32) + img(x, y + 33)
+        out(y, x) = img(y, x + 31) + img(y, x + 32) + img(y, x + 33)
     })";
     SourceManager sources;
     const Compiled compiled = compile_text(sources, "p.pipe", text);
@@ -147,7 +147,7 @@ TEST(RegisterTilePlanes, AreInTheInterior) {
     group.block = {32, 4, 1};
     group.tile = {2, 2, 4};
     const auto text = to_string(lowered(R"(pipeline p(img: float32[4, R, C]) -> out: float32[4, R, C] {
-        out(c, x, y) = if c < 3 then img(c, x, y) * img(3, x, y) else img(3, x, y)
+        out(c, y, x) = if c < 3 then img(c, y, x) * img(3, y, x) else img(3, y, x)
     })",
                                         group));
     EXPECT_EQ(text.find("if false"), std::string::npos) << text;
@@ -181,7 +181,7 @@ TEST(RegisterTileRegisters, AreKeptForWhatIsLoadedFirst) {
     const auto limits = [&](int rows) {
         group.tile = {4, rows, 1};
         const std::string text = to_string(lowered(R"(pipeline p(img: float32[R + 8, C]) -> out: float32[R, C] {
-            out(x, y) = img(x, y) + img(x + 8, y)
+            out(y, x) = img(y, x) + img(y + 8, x)
         })",
                                                    group));
         int count = 0;
@@ -204,8 +204,8 @@ TEST(RegisterTileEdges, AreCutIntoSlicesWhereRegistersAreFew) {
     const auto has_slices = [&](int columns, int rows) {
         group.tile = {columns, rows, 1};
         const std::string text = to_string(lowered(R"(pipeline p(img: float32[R, C]) -> across: float32[R - 2, C - 2] {
-            down(x in 0..R - 2, y) = img(x, y) + img(x + 2, y)
-            across(x, y) = down(x, y) + down(x, y + 2)
+            down(y in 0..R - 2, x) = img(y, x) + img(y + 2, x)
+            across(y, x) = down(y, x) + down(y, x + 2)
         })",
                                                    group));
         return text.find("slice") != std::string::npos;
@@ -224,7 +224,7 @@ TEST(RegisterTileEdges, LoadWithoutBranches) {
     const std::string text = to_string(lowered(R"(import "boundary"
     pipeline p(img: float32[R, C]) -> out: float32[R, C] {
         edge = clamp_to_edge(img)
-        out(x, y) = edge(x, y - 1) + edge(x, y + 1)
+        out(y, x) = edge(y, x - 1) + edge(y, x + 1)
     })",
                                                group));
     EXPECT_NE(text.find("max(min("), std::string::npos) << text;

@@ -64,21 +64,21 @@ protected:
 
 TEST_F(Rewriting, AClampIsGoneInTheInterior) {
     compile(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
-        out(x, y) = img(clamp(x - 1, 0, R - 1), clamp(y + 2, 0, C - 1))
+        out(y, x) = img(clamp(y - 1, 0, R - 1), clamp(x + 2, 0, C - 1))
     })");
     const Interior in = interior();
     EXPECT_TRUE(in.simpler);
-    EXPECT_EQ(text(in.value), "img(x - 1, y + 2)");
+    EXPECT_EQ(text(in.value), "img(y - 1, x + 2)");
     EXPECT_EQ(box(in), "1 .. R; 0 .. C - 2");
 }
 
 TEST_F(Rewriting, AClampOfTwiceAPlaceIsGoneWhereTheExtentIsAQuotient) {
     compile(R"(pipeline p(img: float32[R, C]) -> out: float32[(R + 1) / 2, C] {
-        out(x, y) = img(clamp(2 * x - 1, 0, R - 1), y)
+        out(y, x) = img(clamp(2 * y - 1, 0, R - 1), x)
     })");
     const poly::Domain& domain = compiled_.models.front().domains.front();
     for (std::size_t d = 0; d < domain.box.size(); ++d) rewriter_->index(stage("out").dims[d].var, domain.box[d]);
-    EXPECT_EQ(text(interior().value), "img(2 * x - 1, y)");
+    EXPECT_EQ(text(interior().value), "img(2 * y - 1, x)");
 }
 
 TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
@@ -86,7 +86,7 @@ TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
     pipeline p(img: float32[R, C]) -> out: float32[R, C] {
         m = mirror(img)
         z = constant(img, 7)
-        out(x, y) = m(x, y - 2) + z(x, y + 3)
+        out(y, x) = m(y, x - 2) + z(y, x + 3)
     })");
     p_ = fusion::inline_stages(p_, compiled_.models.front(), fusion::cheap_stages(p_)).pipeline;
     ASSERT_EQ(p_.stages.size(), 1u);
@@ -99,11 +99,11 @@ TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
         in = find_interior(*rewriter_, s, domain, rewriter_->instance(value(s), {}), nullptr,
                            std::vector<bool>(s.dims.size(), true));
     }
-    EXPECT_EQ(text(in.value), "img(x, y - 2) + img(x, y + 3)");
+    EXPECT_EQ(text(in.value), "img(y, x - 2) + img(y, x + 3)");
 }
 
 TEST_F(Rewriting, WithoutConditionsTheInteriorIsTheDomain) {
-    compile("pipeline p(img: float32[R, C + 2]) -> out: float32[R, C] { out(x, y) = img(x, y) + img(x, y + 2) }");
+    compile("pipeline p(img: float32[R, C + 2]) -> out: float32[R, C] { out(y, x) = img(y, x) + img(y, x + 2) }");
     const Interior in = interior();
     EXPECT_FALSE(in.simpler);
     EXPECT_EQ(box(in), "0 .. R; 0 .. C");
@@ -346,8 +346,8 @@ TEST(Inlining, WhatALoopReadsStays) {
 
 TEST(Inlining, AReaderOfMorePointsKeepsWhatIsExpensive) {
     EXPECT_EQ(stages_left(R"(pipeline p(v: float32[C], img: float32[R, C]) -> out: float32[R, C] {
-        a(y) = exp(sin(v(y)) + cos(v(y)))
-        out(x, y) = a(y) * img(x, y)
+        a(x) = exp(sin(v(x)) + cos(v(x)))
+        out(y, x) = a(x) * img(y, x)
     })"),
               (std::vector<std::string>{"a", "out"}));
 }

@@ -20,10 +20,10 @@ using fusion::GroupSchedule;
 using fusion::Strategy;
 
 constexpr const char* kChain = R"(pipeline p(img: float32[R + 6, C + 6]) -> out: float32[R, C] {
-    a(x, y) = img(x, y) + img(x + 2, y)
-    b(x, y) = a(x, y) * a(x, y + 2)
-    c(x, y) = b(x, y) - b(x + 2, y + 2)
-    out(x, y) = c(x + 1, y) + c(x, y + 2)
+    a(y, x) = img(y, x) + img(y + 2, x)
+    b(y, x) = a(y, x) * a(y, x + 2)
+    c(y, x) = b(y, x) - b(y + 2, x + 2)
+    out(y, x) = c(y + 1, x) + c(y, x + 2)
 })";
 
 GroupSchedule chain(Strategy strategy) {
@@ -111,9 +111,9 @@ TEST(Tiles, AskOncePerWholeDimension) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, "p.pipe", R"(
 pipeline p(img: float32[R, C, 4]) -> out: float32[R, C] {
-    soft(x, y, c) = img(max(x - 1, 0), y, c) + img(x, y, c)
-    twice(x, y, c) = soft(x, y, c) * 2
-    out(x, y) = twice(x, max(y - 1, 0), 0) + twice(x, y, 1) * twice(x, y, 2) + twice(x, min(y + 1, C - 1), 3)
+    soft(y, x, c) = img(max(y - 1, 0), x, c) + img(y, x, c)
+    twice(y, x, c) = soft(y, x, c) * 2
+    out(y, x) = twice(y, max(x - 1, 0), 0) + twice(y, x, 1) * twice(y, x, 2) + twice(y, min(x + 1, C - 1), 3)
 })");
     for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
     const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};

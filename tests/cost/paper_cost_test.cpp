@@ -21,14 +21,14 @@ using testing::Grouped;
 
 constexpr const char* kBlur = R"(
 pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
-    out(x, y) = (rows(x, y) + rows(x, y + 1) + rows(x, y + 2)) / 3
+    rows(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    out(y, x) = (rows(y, x) + rows(y, x + 1) + rows(y, x + 2)) / 3
 })";
 constexpr const char* kPyramid = R"(
 pipeline p(img: float32[3, 2 * R + 2, 2 * C + 2]) -> out: float32[3, 2 * R, 2 * C] {
-    down(c, x in 0..R + 1, y in 0..C + 1) = (img(c, 2 * x, 2 * y) + img(c, 2 * x + 1, 2 * y + 1)) / 2
-    up(c, x in 0..2 * R, y in 0..2 * C) = (down(c, x / 2, y / 2) + down(c, x / 2 + 1, y / 2 + 1)) / 2
-    out(c, x, y) = img(c, x, y) - up(c, x, y)
+    down(c, y in 0..R + 1, x in 0..C + 1) = (img(c, 2 * y, 2 * x) + img(c, 2 * y + 1, 2 * x + 1)) / 2
+    up(c, y in 0..2 * R, x in 0..2 * C) = (down(c, y / 2, x / 2) + down(c, y / 2 + 1, x / 2 + 1)) / 2
+    out(c, y, x) = img(c, y, x) - up(c, y, x)
 })";
 
 TEST(PaperCost, Algorithm2LineByLine) {

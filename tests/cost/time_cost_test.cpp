@@ -22,8 +22,8 @@ using testing::Grouped;
 
 constexpr const char* kBlur = R"(
 pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(x, y) = (img(x, y) + img(x, y + 1) + img(x, y + 2)) / 3
-    out(x, y) = (rows(x, y) + rows(x + 1, y) + rows(x + 2, y)) / 3
+    rows(y, x) = (img(y, x) + img(y, x + 1) + img(y, x + 2)) / 3
+    out(y, x) = (rows(y, x) + rows(y + 1, x) + rows(y + 2, x)) / 3
 })";
 
 GroupSchedule register_tile(int columns, int rows) {

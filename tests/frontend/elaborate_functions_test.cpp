@@ -5,15 +5,15 @@ namespace pipec {
 namespace {
 
 TEST(Functions, ArgumentsAreEvaluatedOnce) {
-    EXPECT_EQ(value("twice(f(x, y) * k)", "float32", "fn twice(a) = a + a"), "let a = f(x, y) * k in a + a");
-    EXPECT_EQ(value("at(f, x + 1, y)", "float32", "fn at(g, a, b) = g(a, b)"), "f(x + 1, y)");
-    EXPECT_EQ(value("scale(f(x, y))", "float32", "fn scale(v, by = 2) = by"), "2.0");
+    EXPECT_EQ(value("twice(f(y, x) * k)", "float32", "fn twice(a) = a + a"), "let a = f(y, x) * k in a + a");
+    EXPECT_EQ(value("at(f, y + 1, x)", "float32", "fn at(g, a, b) = g(a, b)"), "f(y + 1, x)");
+    EXPECT_EQ(value("scale(f(y, x))", "float32", "fn scale(v, by = 2) = by"), "2.0");
 }
 
 TEST(Functions, NamesMeanWhatTheyMeanWhereTheFunctionStands) {
-    EXPECT_EQ(in_gray("const N = 5\n out(x, y) = img(x, y) * n() * N", "const N = 3\nfn n() = N"),
-              "out(x in 0..R, y in 0..C): float32 = img(x, y) * 3.0 * 5.0\n");
-    EXPECT_EQ(in_gray("f(x, y) = img(x, y)\n out(x, y) = g(1)", "fn g(a) = a + f"), "unknown name `f`\n");
+    EXPECT_EQ(in_gray("const N = 5\n out(y, x) = img(y, x) * n() * N", "const N = 3\nfn n() = N"),
+              "out(y in 0..R, x in 0..C): float32 = img(y, x) * 3.0 * 5.0\n");
+    EXPECT_EQ(in_gray("f(y, x) = img(y, x)\n out(y, x) = g(1)", "fn g(a) = a + f"), "unknown name `f`\n");
 }
 
 TEST(Functions, RecursionEndsAtCompileTime) {
@@ -23,92 +23,92 @@ TEST(Functions, RecursionEndsAtCompileTime) {
 
 TEST(Functions, StageFunctionsMakeStages) {
     const char* blur =
-        "fn blur(f) {\n a(..k, x, y) = f(..k, x - 1, y) + f(..k, x + 1, y)\n"
-        " b(..k, x, y) = a(..k, x, y - 1) + a(..k, x, y + 1)\n return b\n}";
-    EXPECT_EQ(in_gray("s = blur(img)\n out(x, y) = s(x, y) / 4", blur),
-              "s.a(x, y): float32 = img(x - 1, y) + img(x + 1, y)\n"
-              "s(x, y): float32 = s.a(x, y - 1) + s.a(x, y + 1)\n"
-              "out(x in 0..R, y in 0..C): float32 = s(x, y) / 4.0\n");
+        "fn blur(f) {\n a(..k, y, x) = f(..k, y - 1, x) + f(..k, y + 1, x)\n"
+        " b(..k, y, x) = a(..k, y, x - 1) + a(..k, y, x + 1)\n return b\n}";
+    EXPECT_EQ(in_gray("s = blur(img)\n out(y, x) = s(y, x) / 4", blur),
+              "s.a(y, x): float32 = img(y - 1, x) + img(y + 1, x)\n"
+              "s(y, x): float32 = s.a(y, x - 1) + s.a(y, x + 1)\n"
+              "out(y in 0..R, x in 0..C): float32 = s(y, x) / 4.0\n");
     EXPECT_EQ(in_gray("out = blur(img * img)", blur),
               "out.f(i, j): float32 = img(i, j) * img(i, j)\n"
-              "out.a(x, y): float32 = out.f(x - 1, y) + out.f(x + 1, y)\n"
-              "out(x in 0..R, y in 0..C): float32 = out.a(x, y - 1) + out.a(x, y + 1)\n");
+              "out.a(y, x): float32 = out.f(y - 1, x) + out.f(y + 1, x)\n"
+              "out(y in 0..R, x in 0..C): float32 = out.a(y, x - 1) + out.a(y, x + 1)\n");
     EXPECT_EQ(stages(std::string(blur) +
                      "\npipeline p(a: float32[2, 3, R, C]) -> out: float32[2, 3, R, C] { out = blur(a) }\n"),
-              "out.a(k0, k1, x, y): float32 = a(k0, k1, x - 1, y) + a(k0, k1, x + 1, y)\n"
-              "out(k0 in 0..2, k1 in 0..3, x in 0..R, y in 0..C): float32 = out.a(k0, k1, x, y - 1) + out.a(k0, k1, x, "
-              "y + 1)\n");
+              "out.a(k0, k1, y, x): float32 = a(k0, k1, y - 1, x) + a(k0, k1, y + 1, x)\n"
+              "out(k0 in 0..2, k1 in 0..3, y in 0..R, x in 0..C): float32 = out.a(k0, k1, y, x - 1) + out.a(k0, k1, y, "
+              "x + 1)\n");
 }
 
 TEST(Functions, TheSameCallIsTheSameImage) {
     EXPECT_EQ(
-        in_gray("out(x, y) = sum(i in 0..3) half(img)(x + i, y)", "fn half(f) { h(x, y) = f(x, y) / 2\n return h }"),
-        "out.h(x, y): float32 = img(x, y) / 2.0\n"
-        "out(x in 0..R, y in 0..C): float32 = out.h(x, y) + out.h(x + 1, y) + out.h(x + 2, y)\n");
+        in_gray("out(y, x) = sum(i in 0..3) half(img)(y + i, x)", "fn half(f) { h(y, x) = f(y, x) / 2\n return h }"),
+        "out.h(y, x): float32 = img(y, x) / 2.0\n"
+        "out(y in 0..R, x in 0..C): float32 = out.h(y, x) + out.h(y + 1, x) + out.h(y + 2, x)\n");
 }
 
 TEST(Functions, AGeneratedStageReadOncePointwiseIsFolded) {
-    EXPECT_EQ(in_gray("out = neg(img * 2)", "fn neg(f) { n(x, y) = -f(x, y)\n return n }"),
-              "out(x in 0..R, y in 0..C): float32 = -(img(x, y) * 2.0)\n");
+    EXPECT_EQ(in_gray("out = neg(img * 2)", "fn neg(f) { n(y, x) = -f(y, x)\n return n }"),
+              "out(y in 0..R, x in 0..C): float32 = -(img(y, x) * 2.0)\n");
 }
 
 TEST(Functions, AnArgumentOfAWholeImageExpressionIsBothScalarAndImage) {
     EXPECT_EQ(in_gray("out = unsharp(img * 2)",
-                      "fn unsharp(f) = f - shift(f)\nfn shift(f) { s(x, y) = f(x - 1, y)\n return s }"),
+                      "fn unsharp(f) = f - shift(f)\nfn shift(f) { s(y, x) = f(y - 1, x)\n return s }"),
               "out.f(i, j): float32 = img(i, j) * 2.0\n"
-              "out.s(x, y): float32 = out.f(x - 1, y)\n"
+              "out.s(y, x): float32 = out.f(y - 1, x)\n"
               "out(i in 0..R, j in 0..C): float32 = let f = img(i, j) * 2.0 in f - out.s(i, j)\n");
 }
 
 constexpr const char* kRowSums =
-    "fn up(f) { u(x, y) = f(x - 1, y) + f(x, y)\n return u }\n"
-    "fn left(f) { l(x, y) = f(x, y - 1) + f(x, y)\n return l }\n"
+    "fn up(f) { u(y, x) = f(y - 1, x) + f(y, x)\n return u }\n"
+    "fn left(f) { l(y, x) = f(y, x - 1) + f(y, x)\n return l }\n"
     "fn both(f) = left(up(f))\n"
     "fn twice(f) { return both(both(f) * 2) }\n"
     "fn square(a) = a * a\n"
-    "fn at(f, x, y) = f(x, y)\n";
+    "fn at(f, y, x) = f(y, x)\n";
 
 TEST(Functions, AWholeImageExpressionReachesStageFunctionsThroughOthers) {
-    EXPECT_EQ(in_gray("g = both(img * img)\n out(x, y) = g(x + 1, y + 1)", kRowSums),
+    EXPECT_EQ(in_gray("g = both(img * img)\n out(y, x) = g(y + 1, x + 1)", kRowSums),
               "g.f(i, j): float32 = img(i, j) * img(i, j)\n"
-              "g.u(x, y): float32 = g.f(x - 1, y) + g.f(x, y)\n"
-              "g(x, y): float32 = g.u(x, y - 1) + g.u(x, y)\n"
-              "out(x in 0..R, y in 0..C): float32 = g(x + 1, y + 1)\n");
-    EXPECT_EQ(in_gray("g = twice(square(img) + img)\n out(x, y) = g(x, y)", kRowSums),
+              "g.u(y, x): float32 = g.f(y - 1, x) + g.f(y, x)\n"
+              "g(y, x): float32 = g.u(y, x - 1) + g.u(y, x)\n"
+              "out(y in 0..R, x in 0..C): float32 = g(y + 1, x + 1)\n");
+    EXPECT_EQ(in_gray("g = twice(square(img) + img)\n out(y, x) = g(y, x)", kRowSums),
               "g.f(i, j): float32 = img(i, j) * img(i, j) + img(i, j)\n"
-              "g.u(x, y): float32 = g.f(x - 1, y) + g.f(x, y)\n"
-              "g.l(x, y): float32 = g.u(x, y - 1) + g.u(x, y)\n"
+              "g.u(y, x): float32 = g.f(y - 1, x) + g.f(y, x)\n"
+              "g.l(y, x): float32 = g.u(y, x - 1) + g.u(y, x)\n"
               "g.f.2(i, j): float32 = g.l(i, j) * 2.0\n"
-              "g.u.2(x, y): float32 = g.f.2(x - 1, y) + g.f.2(x, y)\n"
-              "g(x, y): float32 = g.u.2(x, y - 1) + g.u.2(x, y)\n"
-              "out(x in 0..R, y in 0..C): float32 = g(x, y)\n");
+              "g.u.2(y, x): float32 = g.f.2(y - 1, x) + g.f.2(y, x)\n"
+              "g(y, x): float32 = g.u.2(y, x - 1) + g.u.2(y, x)\n"
+              "out(y in 0..R, x in 0..C): float32 = g(y, x)\n");
 }
 
 TEST(Functions, ALetThatIsUsedWholeTwiceIsOneStage) {
     EXPECT_EQ(in_gray("out = let s = img * 2 in up(s) + left(s)", kRowSums),
               "out.f(i, j): float32 = img(i, j) * 2.0\n"
-              "out.u(x, y): float32 = out.f(x - 1, y) + out.f(x, y)\n"
-              "out.l(x, y): float32 = out.f(x, y - 1) + out.f(x, y)\n"
+              "out.u(y, x): float32 = out.f(y - 1, x) + out.f(y, x)\n"
+              "out.l(y, x): float32 = out.f(y, x - 1) + out.f(y, x)\n"
               "out(i in 0..R, j in 0..C): float32 = out.u(i, j) + out.l(i, j)\n");
 }
 
 TEST(Functions, WhatIsCalledMayBeAWholeImageExpression) {
-    EXPECT_EQ(in_gray("out(x, y) = both(img * img)(x + 1, y) + at(both(img), x, y)", kRowSums),
+    EXPECT_EQ(in_gray("out(y, x) = both(img * img)(y + 1, x) + at(both(img), y, x)", kRowSums),
               "out.f(i, j): float32 = img(i, j) * img(i, j)\n"
-              "out.u(x, y): float32 = out.f(x - 1, y) + out.f(x, y)\n"
-              "out.l(x, y): float32 = out.u(x, y - 1) + out.u(x, y)\n"
-              "out.u.2(x, y): float32 = img(x - 1, y) + img(x, y)\n"
-              "out.l.2(x, y): float32 = out.u.2(x, y - 1) + out.u.2(x, y)\n"
-              "out(x in 0..R, y in 0..C): float32 = out.l(x + 1, y) + out.l.2(x, y)\n");
+              "out.u(y, x): float32 = out.f(y - 1, x) + out.f(y, x)\n"
+              "out.l(y, x): float32 = out.u(y, x - 1) + out.u(y, x)\n"
+              "out.u.2(y, x): float32 = img(y - 1, x) + img(y, x)\n"
+              "out.l.2(y, x): float32 = out.u.2(y, x - 1) + out.u.2(y, x)\n"
+              "out(y in 0..R, x in 0..C): float32 = out.l(y + 1, x) + out.l.2(y, x)\n");
     // The image that is read at fixed points has a rank of its own.
     EXPECT_EQ(stages(std::string(kRowSums) + "pipeline p(line: float32[R], img: float32[R, C]) -> out: float32[R] {\n"
                                              "out = line + both(img * 2)(1, 1)\n}"),
               "out.f(i, j): float32 = img(i, j) * 2.0\n"
-              "out.u(x, y): float32 = out.f(x - 1, y) + out.f(x, y)\n"
-              "out.l(x, y): float32 = out.u(x, y - 1) + out.u(x, y)\n"
+              "out.u(y, x): float32 = out.f(y - 1, x) + out.f(y, x)\n"
+              "out.l(y, x): float32 = out.u(y, x - 1) + out.u(y, x)\n"
               "out(i in 0..R): float32 = line(i) + out.l(1, 1)\n");
-    EXPECT_EQ(in_gray("out(x, y) = both(img * x)(x, y)", kRowSums),
-              "an argument of a stage function cannot depend on `x`\n");
+    EXPECT_EQ(in_gray("out(y, x) = both(img * y)(y, x)", kRowSums),
+              "an argument of a stage function cannot depend on `y`\n");
 }
 
 TEST(Functions, ChoicesOfImagesAreWholeImageExpressions) {
@@ -117,9 +117,9 @@ TEST(Functions, ChoicesOfImagesAreWholeImageExpressions) {
                 "out = a[2]",
                 kRowSums),
         "a[1].f(i, j): float32 = if img(i, j) > 0.0 then img(i, j) else -img(i, j)\n"
-        "a[1](x, y): float32 = a[1].f(x - 1, y) + a[1].f(x, y)\n"
-        "a[2](x, y): float32 = a[1](x - 1, y) + a[1](x, y)\n"
-        "out(x in 0..R, y in 0..C): float32 = a[2](x, y)\n");
+        "a[1](y, x): float32 = a[1].f(y - 1, x) + a[1].f(y, x)\n"
+        "a[2](y, x): float32 = a[1](y - 1, x) + a[1](y, x)\n"
+        "out(y in 0..R, x in 0..C): float32 = a[2](y, x)\n");
 }
 
 TEST(Functions, MadeByNamesTheCallsInnermostFirst) {
@@ -133,36 +133,36 @@ TEST(Functions, MadeByNamesTheCallsInnermostFirst) {
 }
 
 TEST(Functions, Bounds) {
-    EXPECT_EQ(in_gray("out(x, y) = img(clamp(x, lower(img, 0), upper(img, 0)), min(y, extent(out, -1) - rank(img)))"),
-              "out(x in 0..R, y in 0..C): float32 = img(min(max(x, 0), R - 1), min(y, C - 2))\n");
-    EXPECT_EQ(in_gray("f(x in 2..R, y in 0..C) = img(x, y)\n out(x, y) = img(extent(f, 0), upper(f * 2, 1))"),
-              "out(x in 0..R, y in 0..C): float32 = img(R - 2, C - 1)\n");
+    EXPECT_EQ(in_gray("out(y, x) = img(clamp(y, lower(img, 0), upper(img, 0)), min(x, extent(out, -1) - rank(img)))"),
+              "out(y in 0..R, x in 0..C): float32 = img(min(max(y, 0), R - 1), min(x, C - 2))\n");
+    EXPECT_EQ(in_gray("f(y in 2..R, x in 0..C) = img(y, x)\n out(y, x) = img(extent(f, 0), upper(f * 2, 1))"),
+              "out(y in 0..R, x in 0..C): float32 = img(R - 2, C - 1)\n");
 }
 
 TEST(Reductions, SmallOnesAreUnrolledAndZerosLeftOut) {
-    EXPECT_EQ(value("sum(i in -1..=1) [1, 0, -1][i + 1] * f(x + i, y)", "float32"),
-              "1.0 * f(x - 1, y) + -1.0 * f(x + 1, y)");
-    EXPECT_EQ(value("max(i in 0..2, j in 0..2) u8(x + i, y + j)", "uint8"),
-              "max(max(max(u8(x, y), u8(x, y + 1)), u8(x + 1, y)), u8(x + 1, y + 1))");
-    EXPECT_EQ(value("sum(i in 0..2) u8(x + i, y)", "int32"), "int32(u8(x, y)) + int32(u8(x + 1, y))");
-    EXPECT_EQ(value("int32(any(i in 0..2) (f(x + i, y) > 0))", "int32"), "int32(f(x, y) > 0.0 or f(x + 1, y) > 0.0)");
+    EXPECT_EQ(value("sum(i in -1..=1) [1, 0, -1][i + 1] * f(y + i, x)", "float32"),
+              "1.0 * f(y - 1, x) + -1.0 * f(y + 1, x)");
+    EXPECT_EQ(value("max(i in 0..2, j in 0..2) u8(y + i, x + j)", "uint8"),
+              "max(max(max(u8(y, x), u8(y, x + 1)), u8(y + 1, x)), u8(y + 1, x + 1))");
+    EXPECT_EQ(value("sum(i in 0..2) u8(y + i, x)", "int32"), "int32(u8(y, x)) + int32(u8(y + 1, x))");
+    EXPECT_EQ(value("int32(any(i in 0..2) (f(y + i, x) > 0))", "int32"), "int32(f(y, x) > 0.0 or f(y + 1, x) > 0.0)");
     EXPECT_EQ(value("prod(i in 1..=4) i", "int32"), "24");
     EXPECT_EQ(value("sum(i in 0..3, j in 0..i) f(i, j)", "float32"), "f(1, 0) + f(2, 0) + f(2, 1)");
 }
 
 TEST(Reductions, OthersAreLoops) {
     EXPECT_EQ(value("sum(i in 0..R, j in i..=x) u8(i, j)", "int32"), "sum(i in 0..R, j in i..x + 1) int32(u8(i, j))");
-    EXPECT_EQ(value("min(i in 0..65) u8(x + i, y)", "uint8"), "min(i in 0..65) u8(x + i, y)");
-    EXPECT_EQ(value("sum(i in 0..3) f(x, y) * 2 + 1", "float32"),
-              "f(x, y) * 2.0 + f(x, y) * 2.0 + f(x, y) * 2.0 + 1.0");
+    EXPECT_EQ(value("min(i in 0..65) u8(y + i, x)", "uint8"), "min(i in 0..65) u8(y + i, x)");
+    EXPECT_EQ(value("sum(i in 0..3) f(y, x) * 2 + 1", "float32"),
+              "f(y, x) * 2.0 + f(y, x) * 2.0 + f(y, x) * 2.0 + 1.0");
 }
 
 TEST(Reductions, AreUnrolledWhenTheBodyNeedsConstants) {
-    const std::string loop = value("sum(i in 0..100) [1, 2][i % 2] * f(x, y + i)", "float32");
+    const std::string loop = value("sum(i in 0..100) [1, 2][i % 2] * f(y, x + i)", "float32");
     EXPECT_EQ(loop.find("sum"), std::string::npos);
-    EXPECT_NE(loop.find("2.0 * f(x, y + 99)"), std::string::npos);
+    EXPECT_NE(loop.find("2.0 * f(y, x + 99)"), std::string::npos);
     const std::string inside =
-        value("sum(i in 0..100) w(i) * f(x, y)", "float32", "const W = [1, 2]\nfn w(n) = W[n % 2]");
+        value("sum(i in 0..100) w(i) * f(y, x)", "float32", "const W = [1, 2]\nfn w(n) = W[n % 2]");
     EXPECT_EQ(inside.find("sum"), std::string::npos);
 }
 

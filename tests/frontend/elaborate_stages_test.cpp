@@ -8,43 +8,43 @@ namespace {
 TEST(Stages, StandInTopologicalOrder) {
     EXPECT_EQ(
         in_gray(
-            "out(x, y) = b(x, y)\n b(x, y) = a(x + 1, y)\n a(x, y) = img(x, y) * K\n const K = N + 1\n const N = 2"),
-        "a(x, y): float32 = img(x, y) * 3.0\n"
-        "b(x, y): float32 = a(x + 1, y)\n"
-        "out(x in 0..R, y in 0..C): float32 = b(x, y)\n");
+            "out(y, x) = b(y, x)\n b(y, x) = a(y + 1, x)\n a(y, x) = img(y, x) * K\n const K = N + 1\n const N = 2"),
+        "a(y, x): float32 = img(y, x) * 3.0\n"
+        "b(y, x): float32 = a(y + 1, x)\n"
+        "out(y in 0..R, x in 0..C): float32 = b(y, x)\n");
 }
 
 TEST(Stages, LoopsAndArrays) {
-    EXPECT_EQ(in_gray("g[0] = img\n for l in 1..=2 { h(x, y) = g[l - 1](2 * x, y)\n g[l](x, y) = h(x, 2 * y) + l }\n"
-                      "out(x, y) = g[2](x, y)"),
-              "h[1](x, y): float32 = img(2 * x, y)\n"
-              "g[1](x, y): float32 = h[1](x, 2 * y) + 1.0\n"
-              "h[2](x, y): float32 = g[1](2 * x, y)\n"
-              "g[2](x, y): float32 = h[2](x, 2 * y) + 2.0\n"
-              "out(x in 0..R, y in 0..C): float32 = g[2](x, y)\n");
+    EXPECT_EQ(in_gray("g[0] = img\n for l in 1..=2 { h(y, x) = g[l - 1](2 * y, x)\n g[l](y, x) = h(y, 2 * x) + l }\n"
+                      "out(y, x) = g[2](y, x)"),
+              "h[1](y, x): float32 = img(2 * y, x)\n"
+              "g[1](y, x): float32 = h[1](y, 2 * x) + 1.0\n"
+              "h[2](y, x): float32 = g[1](2 * y, x)\n"
+              "g[2](y, x): float32 = h[2](y, 2 * x) + 2.0\n"
+              "out(y in 0..R, x in 0..C): float32 = g[2](y, x)\n");
 }
 
 TEST(Stages, CompileTimeIfTakesOneBranch) {
-    const char* program = "if MODE == 1 { out(x, y) = img(x, y) } else { out(x, y) = nothing(x, y) }";
-    EXPECT_EQ(in_gray(program, "const MODE = 1"), "out(x in 0..R, y in 0..C): float32 = img(x, y)\n");
+    const char* program = "if MODE == 1 { out(y, x) = img(y, x) } else { out(y, x) = nothing(y, x) }";
+    EXPECT_EQ(in_gray(program, "const MODE = 1"), "out(y in 0..R, x in 0..C): float32 = img(y, x)\n");
     EXPECT_EQ(in_gray(program, "const MODE = 2"), "unknown name `nothing`\n");
 }
 
 TEST(Stages, LetsOverSizesAndParameters) {
-    EXPECT_EQ(in_gray("let half = R / 2\n let gain = 2 * k\n out(x, y) = if x < half then img(x, y) * gain else 0"),
-              "out(x in 0..R, y in 0..C): float32 = if x < R / 2 then img(x, y) * (2.0 * k) else 0.0\n");
+    EXPECT_EQ(in_gray("let half = R / 2\n let gain = 2 * k\n out(y, x) = if y < half then img(y, x) * gain else 0"),
+              "out(y in 0..R, x in 0..C): float32 = if y < R / 2 then img(y, x) * (2.0 * k) else 0.0\n");
 }
 
 TEST(Stages, ExplicitRangesAndTypes) {
-    EXPECT_EQ(in_gray("f(x in 0..R, y in -1..=C): uint8 = uint8(img(x, y))\n out(x, y) = f(x, y)"),
-              "f(x in 0..R, y in -1..C + 1): uint8 = uint8(img(x, y))\n"
-              "out(x in 0..R, y in 0..C): float32 = float32(f(x, y))\n");
+    EXPECT_EQ(in_gray("f(y in 0..R, x in -1..=C): uint8 = uint8(img(y, x))\n out(y, x) = f(y, x)"),
+              "f(y in 0..R, x in -1..C + 1): uint8 = uint8(img(y, x))\n"
+              "out(y in 0..R, x in 0..C): float32 = float32(f(y, x))\n");
 }
 
 TEST(Stages, AnOutputWithOtherRangesIsAPartOfTheStage) {
-    EXPECT_EQ(in_gray("out(x in -1..R + 1, y in 0..C) = img(x, y)"),
-              "out.all(x in -1..R + 1, y in 0..C): float32 = img(x, y)\n"
-              "out(x in 0..R, y in 0..C): float32 = out.all(x, y)\n");
+    EXPECT_EQ(in_gray("out(y in -1..R + 1, x in 0..C) = img(y, x)"),
+              "out.all(y in -1..R + 1, x in 0..C): float32 = img(y, x)\n"
+              "out(y in 0..R, x in 0..C): float32 = out.all(y, x)\n");
 }
 
 TEST(Stages, WholeImages) {
@@ -56,7 +56,7 @@ TEST(Stages, WholeImages) {
 }
 
 TEST(Stages, AnAliasMakesNoStage) {
-    EXPECT_EQ(in_gray("f = img\n out(x, y) = f(x, y)"), "out(x in 0..R, y in 0..C): float32 = img(x, y)\n");
+    EXPECT_EQ(in_gray("f = img\n out(y, x) = f(y, x)"), "out(y in 0..R, x in 0..C): float32 = img(y, x)\n");
 }
 
 TEST(Stages, UnusedOnesAreDroppedWithAWarning) {
@@ -67,9 +67,9 @@ TEST(Stages, UnusedOnesAreDroppedWithAWarning) {
 }
 
 TEST(Stages, RankZero) {
-    EXPECT_EQ(in_gray("m() = sum(i in 0..R) img(i, 0)\n out(x, y) = img(x, y) - m()"),
+    EXPECT_EQ(in_gray("m() = sum(i in 0..R) img(i, 0)\n out(y, x) = img(y, x) - m()"),
               "m(): float32 = sum(i in 0..R) img(i, 0)\n"
-              "out(x in 0..R, y in 0..C): float32 = img(x, y) - m()\n");
+              "out(y in 0..R, x in 0..C): float32 = img(y, x) - m()\n");
 }
 
 TEST(Stages, SeveralErrorsInOneRun) {
@@ -99,7 +99,7 @@ TEST(Stages, ABadConstantFailsEveryPipelineThatUsesIt) {
 TEST(Stages, SizesInOrderOfAppearance) {
     const Elaborated e(
         "const N = 4\npipeline p(a: float32[2 * R, N], m: float32 = 1) -> out: float32[C, R] where C >= 2, m > 0 {\n"
-        " out(x, y) = a(x, y) * m }\n");
+        " out(y, x) = a(y, x) * m }\n");
     ASSERT_EQ(e.pipelines.size(), 1U) << e.messages();
     EXPECT_EQ(e.pipelines[0].sizes.size(), 2U);
     EXPECT_EQ(e.pipelines[0].sizes[1].name, "C");
@@ -109,25 +109,25 @@ TEST(Stages, SizesInOrderOfAppearance) {
 }
 
 TEST(Stages, AChainTooLongAgainstTheOrderOfTheTextIsOneError) {
-    std::string chain = "out(x, y) = a0(x, y)\n";
+    std::string chain = "out(y, x) = a0(y, x)\n";
     for (int i = 0; i < 3000; ++i) {
-        chain += "a" + std::to_string(i) + "(x, y) = 2 * a" + std::to_string(i + 1) + "(x, y)\n";
+        chain += "a" + std::to_string(i) + "(y, x) = 2 * a" + std::to_string(i + 1) + "(y, x)\n";
     }
     std::string result;
-    run_on_big_stack(std::size_t{256} << 20, [&] { result = in_gray(chain + "a3000(x, y) = img(x, y)"); });
+    run_on_big_stack(std::size_t{256} << 20, [&] { result = in_gray(chain + "a3000(y, x) = img(y, x)"); });
     EXPECT_EQ(result, "evaluation up to here is nested too deep\n");
 }
 
 TEST(Accumulates, SplitByUpdate) {
     EXPECT_EQ(stages("pipeline p(img: uint8[R, C]) -> out: int32[256] {\n"
                      "  accumulate out(v in 0..256): int32 = v {\n"
-                     "    for x in 0..R, y in 0..x { let v = img(x, y)\n"
+                     "    for y in 0..R, x in 0..y { let v = img(y, x)\n"
                      "      if v > 3 { out(v) += 1 } else { out(0) max= v } }\n"
                      "    out(1) min= 7\n"
                      "  }\n}\n"),
               "accumulate out(v in 0..256): int32 = v {\n"
-              "for x in 0..R, y in 0..x { if int32(img(x, y)) > 3 { out(int32(img(x, y))) += 1 } }\n"
-              "for x in 0..R, y in 0..x { if not int32(img(x, y)) > 3 { out(0) max= int32(img(x, y)) } }\n"
+              "for y in 0..R, x in 0..y { if int32(img(y, x)) > 3 { out(int32(img(y, x))) += 1 } }\n"
+              "for y in 0..R, x in 0..y { if not int32(img(y, x)) > 3 { out(0) max= int32(img(y, x)) } }\n"
               "out(1) min= 7\n"
               "}\n");
 }

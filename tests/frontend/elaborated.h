@@ -70,7 +70,7 @@ inline std::string value(std::string_view e, std::string_view type, std::string_
                "\npipeline p(u8: uint8[R, C], i8: int8[R, C], u16: uint16[R, C], i32: int32[R, C], u32: uint32[R, C],\n"
                "    i64: int64[R, C], u64: uint64[R, C], h: float16[R, C], f: float32[R, C], d: float64[R, C],\n"
                "    k: float32) -> out: " +
-               std::string(type) + "[R, C] {\n    out(x, y) = " + std::string(e) + "\n}\n");
+               std::string(type) + "[R, C] {\n    out(y, x) = " + std::string(e) + "\n}\n");
     const std::size_t equals = all.find(" = ");
     if (equals == std::string::npos) return all;
     return all.substr(equals + 3, all.size() - equals - 4);

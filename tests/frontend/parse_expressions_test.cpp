@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Precedence,
                                          Case{"18446744073709551615", "18446744073709551615"}, Case{"1.5", "1.5"},
                                          Case{"1e-3", "0.001"}, Case{"2.5e3", "2500.0"}, Case{"1_0.2_5", "10.25"},
                                          Case{"true", "true"}, Case{"f()", "f()"}, Case{"f(x, ..k, y)", "f(x, ..k, y)"},
-                                         Case{"f(g)(x, y)", "f(g)(x, y)"}, Case{"g[l][m](x)", "g[l][m](x)"},
+                                         Case{"f(g)(y, x)", "f(g)(y, x)"}, Case{"g[l][m](x)", "g[l][m](x)"},
                                          Case{"[[1, 2], [3, 4]] / 16", "([[1, 2], [3, 4]] / 16)"},
                                          Case{"[1, 2, 1][i]", "[1, 2, 1][i]"}, Case{"uint8(a + b)", "uint8((a + b))"},
                                          Case{"saturate<uint8>(a)", "saturate<uint8>(a)"},
@@ -81,9 +81,9 @@ INSTANTIATE_TEST_SUITE_P(Forms, Precedence,
                                          Case{"a /* c */ + // d\n b", "(a + b)"}));
 
 TEST(Literals, RangesAgainstFloats) {
-    const Parsed parsed(in_pipeline("a(x in 0..4, y in 1..=n) = x\nb = sum(i in 0..3) 1.5"));
+    const Parsed parsed(in_pipeline("a(y in 0..4, x in 1..=n) = y\nb = sum(i in 0..3) 1.5"));
     EXPECT_EQ(parsed.messages(), "");
-    EXPECT_NE(parsed.tree().find("a(x in 0..4, y in 1..=n) = x"), std::string::npos);
+    EXPECT_NE(parsed.tree().find("a(y in 0..4, x in 1..=n) = y"), std::string::npos);
 }
 
 TEST(Literals, LimitsOfFloats) {

@@ -33,10 +33,10 @@ pipeline p  @4:1
 }
 
 TEST(Statements, EveryForm) {
-    const Parsed parsed(in_pipeline(R"(f(x, y) = x
-f(..k, x in a..b, y): uint8 = 2
+    const Parsed parsed(in_pipeline(R"(f(y, x) = y
+f(..k, y in a..b, x): uint8 = 2
 f = g; g() = 3;;
-g[l] = e g[l + 1][2](x): float32 = e
+g[l] = e g[l + 1][2](y): float32 = e
 let s = R / 2
 const N = 5
 for l in 1..=N { g[l] = g[l - 1] }
@@ -44,12 +44,12 @@ if N > 2 { a = b } else if N > 3 { a = c } else { }
 )"));
     EXPECT_EQ(parsed.messages(), "");
     const std::string tree = parsed.tree();
-    EXPECT_EQ(tree.substr(tree.find("  f(x, y)")), R"(  f(x, y) = x  @2:1
-  f(..k, x in a..b, y): uint8 = 2  @3:1
+    EXPECT_EQ(tree.substr(tree.find("  f(y, x)")), R"(  f(y, x) = y  @2:1
+  f(..k, y in a..b, x): uint8 = 2  @3:1
   f = g  @4:1
   g() = 3  @4:8
   g[l] = e  @5:1
-  g[(l + 1)][2](x): float32 = e  @5:10
+  g[(l + 1)][2](y): float32 = e  @5:10
   let s = (R / 2)  @6:1
   const N = 5  @7:1
   for l in 1..=N  @8:1
@@ -65,16 +65,16 @@ if N > 2 { a = b } else if N > 3 { a = c } else { }
 
 TEST(Statements, Accumulate) {
     const Parsed parsed(in_pipeline(R"(accumulate h[l](c in 0..2, b in 0..256): int32 = 0 {
-    for x in 0..R, y in 0..C {
-        let v = int32(img(x, y))
+    for y in 0..R, x in 0..C {
+        let v = int32(img(y, x))
         if v > 0 { h[l](0, v) += 1 } else if v < 0 { h(1, 2) *= 2 } else { h() min= 3; h(1) max= 4 }
     }
 })"));
     EXPECT_EQ(parsed.messages(), "");
     const std::string tree = parsed.tree();
     EXPECT_EQ(tree.substr(tree.find("  accumulate")), R"(  accumulate h[l](c in 0..2, b in 0..256): int32 = 0  @2:1
-    for x in 0..R, y in 0..C  @3:5
-      let v = int32(img(x, y))  @4:9
+    for y in 0..R, x in 0..C  @3:5
+      let v = int32(img(y, x))  @4:9
       if (v > 0)  @5:9
         h[l](0, v) += 1  @5:20
       else
@@ -119,7 +119,7 @@ const ast::Pipeline& pipeline(const Parsed& parsed) {
 TEST(Ranges, CoverExactlyWhatWasWritten) {
     const Parsed parsed(
         "pipeline p(img: float32[R + 1]) -> out: float32[R] {\n"
-        "    g[0](x, y in 0..R): float32 = (img(x) + 1) * 2 // comment\n"
+        "    g[0](y, x in 0..R): float32 = (img(y) + 1) * 2 // comment\n"
         "}\n");
     ASSERT_EQ(parsed.messages(), "");
     const ast::Pipeline& p = pipeline(parsed);
@@ -129,16 +129,16 @@ TEST(Ranges, CoverExactlyWhatWasWritten) {
     EXPECT_EQ(text(parsed, p.inputs.at(0).extents->at(0)->range), "R + 1");
     EXPECT_EQ(p.range.begin, 0U);
     EXPECT_EQ(text(parsed, p.range).back(), '}');
-    EXPECT_EQ(text(parsed, p.body.at(0).range), "g[0](x, y in 0..R): float32 = (img(x) + 1) * 2");
+    EXPECT_EQ(text(parsed, p.body.at(0).range), "g[0](y, x in 0..R): float32 = (img(y) + 1) * 2");
     const auto& d = std::get<ast::Definition>(p.body.at(0).value);
-    EXPECT_EQ(text(parsed, d.left_range), "g[0](x, y in 0..R)");
+    EXPECT_EQ(text(parsed, d.left_range), "g[0](y, x in 0..R)");
     EXPECT_EQ(text(parsed, d.type_range), "float32");
     EXPECT_EQ(text(parsed, d.dims->at(1).range->range), "0..R");
-    EXPECT_EQ(text(parsed, d.value->range), "(img(x) + 1) * 2");
+    EXPECT_EQ(text(parsed, d.value->range), "(img(y) + 1) * 2");
     const auto& product = std::get<ast::Binary>(d.value->value);
     EXPECT_EQ(text(parsed, product.op_range), "*");
-    EXPECT_EQ(text(parsed, product.left->range), "(img(x) + 1)");
-    EXPECT_EQ(text(parsed, std::get<ast::Binary>(product.left->value).left->range), "img(x)");
+    EXPECT_EQ(text(parsed, product.left->range), "(img(y) + 1)");
+    EXPECT_EQ(text(parsed, std::get<ast::Binary>(product.left->value).left->range), "img(y)");
 }
 
 TEST(Ranges, AreBytesAlsoAfterOtherCharacters) {

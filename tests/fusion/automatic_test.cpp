@@ -169,9 +169,9 @@ std::optional<double> by_arrays(std::size_t stages, std::size_t arrays) {
 
 /// `w` reads more than once, so that it is not repeated without being asked about.
 const char* const kTwoReaders = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: float32[R, C], b: float32[R, C] {
-    w(x, y) = img(x, y) * img(x + 1, y + 1)
-    a(x, y) = w(x, y) + w(x + 1, y)
-    b(x, y) = w(x, y) * w(x, y + 1)
+    w(y, x) = img(y, x) * img(y + 1, x + 1)
+    a(y, x) = w(y, x) + w(y + 1, x)
+    b(y, x) = w(y, x) * w(y, x + 1)
 })";
 
 TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
@@ -192,9 +192,9 @@ TEST(Storage, WhatIsMadeOfManyArraysIsStoredWhereThatIsCheaper) {
     // `m` and `n` are inside of `out` at first; only `m` takes values of three arrays.
     const std::string text = R"(pipeline p(a: float32[R, C], b: float32[R, C], c: float32[R, C], d: float32[R, C])
     -> out: float32[R, C] {
-    m(x, y) = a(x, y) * b(x, y) + c(x, y)
-    n(x, y) = d(x, y) * 2
-    out(x, y) = m(x, y) + n(x, y)
+    m(y, x) = a(y, x) * b(y, x) + c(y, x)
+    n(y, x) = d(y, x) * 2
+    out(y, x) = m(y, x) + n(y, x)
 })";
     EXPECT_EQ(inlined_by(text, by_arrays<0, 1>), std::vector<std::string>{"n"});
     EXPECT_EQ(inlined_by(text, by_arrays<1, 0>), (std::vector<std::string>{"m", "n"}));
@@ -221,8 +221,8 @@ double seconds_for(const std::string& what, const std::string& text, const CostM
 std::string chain(int stages) {
     std::string text = fmt::format("pipeline p(s0: float32[R + {0}, C + {0}]) -> s{0}: float32[R, C] {{\n", stages);
     for (int i = 1; i <= stages; ++i) {
-        const char* const neighbour = i % 2 == 0 ? "x + 1, y" : "x, y + 1";
-        text += fmt::format("    s{0}(x, y) = (s{1}(x, y) + s{1}({2})) / 2\n", i, i - 1, neighbour);
+        const char* const neighbour = i % 2 == 0 ? "y + 1, x" : "y, x + 1";
+        text += fmt::format("    s{0}(y, x) = (s{1}(y, x) + s{1}({2})) / 2\n", i, i - 1, neighbour);
     }
     return text + "}\n";
 }

@@ -19,8 +19,8 @@ using testing::Grouped;
 
 constexpr const char* kBlur = R"(
 pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(x, y) = (img(x, y) + img(x + 1, y) + img(x + 2, y)) / 3
-    out(x, y) = (rows(x, y) + rows(x, y + 1) + rows(x, y + 2)) / 3
+    rows(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    out(y, x) = (rows(y, x) + rows(y, x + 1) + rows(y, x + 2)) / 3
 })";
 
 TEST(Facts, OfStages) {
@@ -45,7 +45,7 @@ TEST(Facts, OfStages) {
 TEST(Facts, LoopsCountTheirRounds) {
     const Grouped sum(R"(
 pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
-    out(x, y) = sum(i in 0..10, j in 0..10) img(x + i, y + j)
+    out(y, x) = sum(i in 0..10, j in 0..10) img(y + i, x + j)
 })",
                       {});
     EXPECT_EQ(sum.stages.at(0).reads, 100);
@@ -55,7 +55,7 @@ pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
 TEST(Facts, OperationsSayWhichDimensionsTheyDependOn) {
     const Grouped p(R"(
 pipeline p(img: float32[3, R, C], a: float32[R]) -> out: float32[3, R, C] {
-    out(c, x, y) = let row = a(x) * 2 + 1, place = float32(y % 8) in img(c, x, y) * row + place * place
+    out(c, y, x) = let row = a(y) * 2 + 1, place = float32(x % 8) in img(c, y, x) * row + place * place
 })",
                     {});
     std::map<unsigned, double> counts;
@@ -88,14 +88,14 @@ TEST(Facts, WhatAnInstructionDoesCountsOnce) {
 // A cell of 8 x 8 pixels, which its owner gathers.
 const char* const kCells = R"(
 pipeline p(img: float32[R, C]) -> out: float32[R, C] {
-    accumulate grid(k in 0..2, gx in 0..(R - 1) / 8 + 2, gy in 0..(C - 1) / 8 + 1, z in 0..12): float32 = 0 {
-        for x in 0..R, y in 0..C {
-            grid(0, x / 8, y / 8, int32(clamp(img(x, y), 0, 1) * 11)) += img(x, y)
-            grid(1, x / 8, y / 8, int32(clamp(img(x, y), 0, 1) * 11)) += 1
+    accumulate grid(k in 0..2, gy in 0..(R - 1) / 8 + 2, gx in 0..(C - 1) / 8 + 1, z in 0..12): float32 = 0 {
+        for y in 0..R, x in 0..C {
+            grid(0, y / 8, x / 8, int32(clamp(img(y, x), 0, 1) * 11)) += img(y, x)
+            grid(1, y / 8, x / 8, int32(clamp(img(y, x), 0, 1) * 11)) += 1
         }
     }
-    soft(k, gx, gy, z) = grid(k, gx, gy, z) + grid(k, gx + 1, gy, z)
-    out(x, y) = let z = int32(clamp(img(x, y), 0, 1) * 11) in soft(0, x / 8, y / 8, z) / soft(1, x / 8, y / 8, z)
+    soft(k, gy, gx, z) = grid(k, gy, gx, z) + grid(k, gy + 1, gx, z)
+    out(y, x) = let z = int32(clamp(img(y, x), 0, 1) * 11) in soft(0, y / 8, x / 8, z) / soft(1, y / 8, x / 8, z)
 })";
 
 TEST(Facts, UpdatesInTheSameLoopsShareWhatTheyCompute) {
@@ -141,7 +141,7 @@ TEST(Facts, PointsOfAPatchShareNothingThatDataFind) {
     const Grouped p(R"(
 pipeline p(img: float32[R, C], table: float32[2, 12]) -> out: float32[2, R, C] {
     soft(k, z in 0..12) = table(k, z) * 2
-    out(k, x, y) = soft(k, int32(clamp(img(x, y), 0, 1) * 11))
+    out(k, y, x) = soft(k, int32(clamp(img(y, x), 0, 1) * 11))
 })",
                     {"soft", "out"}, {4096, 4096});
     const PatchAxes axes{2, 1, false};
@@ -154,7 +154,7 @@ pipeline p(img: float32[R, C], table: float32[2, 12]) -> out: float32[2, R, C] {
 TEST(Facts, APlaneThatAllReadIsLoadedBesideTheTilesOwn) {
     const Grouped p(R"(
 pipeline p(img: float32[4, R, C]) -> out: float32[4, R, C] {
-    out(c, x, y) = img(c, x, y) * img(3, x, y)
+    out(c, y, x) = img(c, y, x) * img(3, y, x)
 })",
                     {"out"});
     GroupSchedule schedule;
@@ -171,16 +171,16 @@ TEST(Facts, RegistersGrowWithWhatIsHeldAtOnce) {
     const auto registers = [](const char* value) {
         const std::string text = std::string(
                                      "pipeline p(a: float32[R, C], b: float32[R, C]) -> out: float32[R, C] {\n"
-                                     "    out(x, y) = ") +
+                                     "    out(y, x) = ") +
                                  value + "\n}";
         return Grouped(text, {}).stages.at(0).registers;
     };
     // A sum from left to right holds one value and the next; a balanced tree one more for each level.
-    EXPECT_EQ(registers("x + 1 + 2 + 3"), registers("x"));
-    EXPECT_EQ(registers("x * 2 + x / 3"), registers("x") + 1);
-    EXPECT_EQ(registers("(x * 2 + x / 3) * (x * 4 + x / 5)"), registers("x") + 2);
-    EXPECT_EQ(registers("a(x, y) + a(x, y) * 2"), registers("a(x, y)") + 1);  // loads come first
-    EXPECT_EQ(registers("a(x, y) + b(x, y)"), registers("a(x, y)") + 1 + 2);  // and another address
+    EXPECT_EQ(registers("y + 1 + 2 + 3"), registers("y"));
+    EXPECT_EQ(registers("y * 2 + y / 3"), registers("y") + 1);
+    EXPECT_EQ(registers("(y * 2 + y / 3) * (y * 4 + y / 5)"), registers("y") + 2);
+    EXPECT_EQ(registers("a(y, x) + a(y, x) * 2"), registers("a(y, x)") + 1);  // loads come first
+    EXPECT_EQ(registers("a(y, x) + b(y, x)"), registers("a(y, x)") + 1 + 2);  // and another address
 }
 
 TEST(Facts, OfATile) {
@@ -214,7 +214,7 @@ TEST(Facts, TilesAtTheEdgesAreThoseThatReachBeyondTheImage) {
 import "boundary"
 pipeline p(img: float32[R, C]) -> out: float32[R, C] {
     edge = clamp_to_edge(img)
-    out(x, y) = edge(x, y - 1) + edge(x, y) + edge(x, y + 1)
+    out(y, x) = edge(y, x - 1) + edge(y, x) + edge(y, x + 1)
 })";
     // The first and the last column of tiles, whether the last one is whole or not: it begins further inside then.
     const Grouped columns(kClamped, {"edge", "out"}, {1000, 1000}), partial(kClamped, {"edge", "out"}, {1000, 950});
@@ -245,8 +245,8 @@ TEST(Facts, PointsOfAPatchShareWhatTheyRead) {
 TEST(Facts, TilesAreMultiplesOfWhatScalesAskFor) {
     const Grouped half(R"(
 pipeline p(img: float32[2 * R, 2 * C]) -> out: float32[2 * R, 2 * C] {
-    half(x in 0..R, y in 0..C) = img(2 * x, 2 * y)
-    out(x, y) = half(x / 2, y / 2)
+    half(y in 0..R, x in 0..C) = img(2 * y, 2 * x)
+    out(y, x) = half(y / 2, x / 2)
 })",
                        {"half", "out"});
     EXPECT_EQ(half.facts->units, (std::vector<std::int64_t>{2, 2}));
@@ -259,8 +259,8 @@ pipeline p(img: float32[2 * R, 2 * C]) -> out: float32[2 * R, 2 * C] {
 TEST(Facts, WhatHasFewerDimensionsIsComputedByEveryTile) {
     const Grouped mask(R"(
 pipeline p(img: float32[4, R, C], m: float32[R, C]) -> out: float32[4, R, C] {
-    soft(x, y) = m(x, y) * m(x, y) / 2
-    out(c, x, y) = img(c, x, y) * soft(x, y) + soft(x, y)
+    soft(y, x) = m(y, x) * m(y, x) / 2
+    out(c, y, x) = img(c, y, x) * soft(y, x) + soft(y, x)
 })",
                        {"soft", "out"});
     const TileFacts tile = tile_facts(*mask.facts, {{32, 1, 1}, {1, 1, 1}});
@@ -279,8 +279,8 @@ std::size_t segments(const std::vector<std::int64_t>& places, int bytes, int tra
 TEST(Facts, TransactionsAreThoseOfTheLanesAddresses) {
     const Grouped p(R"(
 pipeline p(img: float32[3, R + 4, C + 4], rgb: uint8[3, R, C] order(1, 2, 0)) -> out: float32[R, C] {
-    out(x, y) = img(0, 2 * x / 2, y) + img(1, x + 1, y) + img(1, x, y) + img(2, x, y + 1) + img(2, x, y)
-              + rgb(0, x, y) + rgb(1, x, y) + rgb(2, x, y)
+    out(y, x) = img(0, 2 * y / 2, x) + img(1, y + 1, x) + img(1, y, x) + img(2, y, x + 1) + img(2, y, x)
+              + rgb(0, y, x) + rgb(1, y, x) + rgb(2, y, x)
 })",
                     {"out"}, {1000, 1020});
     for (const std::array<int, 3>& lanes : {std::array{32, 1, 1}, {8, 4, 1}, {1, 32, 1}}) {
@@ -311,7 +311,7 @@ pipeline p(img: float32[3, R + 4, C + 4], rgb: uint8[3, R, C] order(1, 2, 0)) ->
 TEST(Facts, ATableIsReadAnywhere) {
     const Grouped p(R"(
 pipeline p(img: uint8[R, C], table: uint8[256]) -> out: uint8[R, C] {
-    out(x, y) = table(int32(img(x, y)))
+    out(y, x) = table(int32(img(y, x)))
 })",
                     {"out"});
     const std::vector<const Load*> loads = global_loads(*p.facts, 0);

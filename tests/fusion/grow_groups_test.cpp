@@ -33,10 +33,10 @@ std::string grown(const std::string& text, std::size_t limit = 100) {
 }
 
 constexpr const char* kDiamond = R"(pipeline p(img: float32[R + 4, C]) -> out: float32[R, C] {
-    a(x, y) = img(x, y) + img(x + 2, y)
-    b(x, y) = a(x, y) - a(x + 1, y)
-    c(x, y) = a(x, y) + a(x + 2, y)
-    out(x, y) = b(x, y) * c(x, y)
+    a(y, x) = img(y, x) + img(y + 2, x)
+    b(y, x) = a(y, x) - a(y + 1, x)
+    c(y, x) = a(y, x) + a(y + 2, x)
+    out(y, x) = b(y, x) * c(y, x)
 })";
 
 TEST(GrowGroups, OneGroupWhereThatIsPossible) {
@@ -45,11 +45,11 @@ TEST(GrowGroups, OneGroupWhereThatIsPossible) {
 
 TEST(GrowGroups, JoinWhatComesTogetherLater) {
     EXPECT_EQ(grown(R"(pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-        dx(x, y) = img(x + 2, y) - img(x, y)
-        dy(x, y) = img(x, y + 2) - img(x, y)
-        out(x, y) = dx(x, y) * dy(x, y)
+        dy(y, x) = img(y + 2, x) - img(y, x)
+        dx(y, x) = img(y, x + 2) - img(y, x)
+        out(y, x) = dy(y, x) * dx(y, x)
     })"),
-              "dx dy out");
+              "dy dx out");
 }
 
 TEST(GrowGroups, AreCutWhereAGroupIsRefused) {
@@ -62,9 +62,9 @@ TEST(GrowGroups, AreCutWhereAGroupIsRefused) {
 // `out` cannot join the group of `a`: that would have to wait for the histogram, which reads it.
 TEST(GrowGroups, DoNotWaitForEachOther) {
     EXPECT_EQ(grown(R"(pipeline p(img: uint8[R, C]) -> out: int32[R, C] {
-        a(x, y) = uint8(img(x, y) / 2)
-        accumulate h(b in 0..256): int32 = 0 { for x in 0..R, y in 0..C { h(a(x, y)) += 1 } }
-        out(x, y) = h(a(x, y)) + int32(a(x, y))
+        a(y, x) = uint8(img(y, x) / 2)
+        accumulate h(b in 0..256): int32 = 0 { for y in 0..R, x in 0..C { h(a(y, x)) += 1 } }
+        out(y, x) = h(a(y, x)) + int32(a(y, x))
     })"),
               "a, out");
 }
@@ -72,9 +72,9 @@ TEST(GrowGroups, DoNotWaitForEachOther) {
 // A transpose has no constant distance to what it reads.
 TEST(GrowGroups, AreCutAtReadsOfOtherPlaces) {
     EXPECT_EQ(grown(R"(pipeline p(img: float32[R, R]) -> out: float32[R, R] {
-        a(x, y) = img(x, y) * 2
-        t(x, y) = a(y, x) + a(x, y)
-        out(x, y) = t(x, y) + t(x, R - 1 - y)
+        a(y, x) = img(y, x) * 2
+        t(y, x) = a(x, y) + a(y, x)
+        out(y, x) = t(y, x) + t(y, R - 1 - x)
     })"),
               "a, t, out");
 }

@@ -16,9 +16,9 @@ protected:
     ScheduleJson() {
         testing::Compiled compiled = testing::compile_text(sources_, "p.pipe", R"(
             pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-                rows(x, y) = img(x, y) + img(x + 2, y)
-                cols(x, y) = rows(x, y) + rows(x, y + 2)
-                out(x, y) = cols(x, y) / 4
+                rows(y, x) = img(y, x) + img(y + 2, x)
+                cols(y, x) = rows(y, x) + rows(y, x + 2)
+                out(y, x) = cols(y, x) / 4
             }
             pipeline copy(a: float32[N]) -> o: float32[N] { o(x) = a(x) })");
         EXPECT_TRUE(compiled.ok());

@@ -38,8 +38,8 @@ std::string describe(const poly::Group& group, const std::array<int, 3>& block, 
 }
 
 constexpr const char* kBlur = R"(pipeline p(img: float32[R, C]) -> out: float32[R - 2, C - 2] {
-    rows(x, y) = img(x, y) + img(x, y + 1) + img(x, y + 2)
-    out(x, y) = rows(x, y) + rows(x + 1, y) + rows(x + 2, y)
+    rows(y, x) = img(y, x) + img(y, x + 1) + img(y, x + 2)
+    out(y, x) = rows(y, x) + rows(y + 1, x) + rows(y + 2, x)
 })";
 
 // `out` is late by a step, and of what it reads two rows are older than the row that it computes.
@@ -53,9 +53,9 @@ TEST(March, KeepsTheRowsThatAreStillRead) {
 // What all members need of their columns fits into the block's.
 TEST(March, OwnsWhatTheHaloLeaves) {
     const poly::Group group = group_of(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C - 6] {
-        a(x, y) = img(x, y) * 2
-        b(x, y) = a(x, y) + a(x, y + 4)
-        out(x, y) = b(x, y) + b(x, y + 2)
+        a(y, x) = img(y, x) * 2
+        b(y, x) = a(y, x) + a(y, x + 4)
+        out(y, x) = b(y, x) + b(y, x + 2)
     })");
     EXPECT_EQ(describe(group, {32, 1, 1}, {1, 4, 1}),
               "26x4, 6 steps; 1 each from 0 of 4, window 2; 1 each from -1 of 4, window 2; 1 each from -2 of 4, "
@@ -67,14 +67,14 @@ TEST(March, OwnsWhatTheHaloLeaves) {
 // Two rows of `rows` for one of `out`, and the other way round.
 TEST(March, StepsAreWholeRowsOfAllScales) {
     EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[2 * R, C]) -> out: float32[R - 1, C] {
-        rows(x, y) = img(x, y) * 2
-        out(x, y) = rows(2 * x, y) + rows(2 * x + 1, y) + rows(2 * x + 2, y)
+        rows(y, x) = img(y, x) * 2
+        out(y, x) = rows(2 * y, x) + rows(2 * y + 1, x) + rows(2 * y + 2, x)
     })"),
                        {32, 1, 1}, {1, 4, 1}),
               "32x8, 6 steps; 2 each from 0 of 10, window 6; 1 each from -2 of 4, window 0");
     EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[R + 1, C]) -> out: float32[2 * R, C] {
-        rows(x, y) = img(x, y) * 2
-        out(x, y) = rows(x / 2, y) + rows(x / 2 + 1, y)
+        rows(y, x) = img(y, x) * 2
+        out(y, x) = rows(y / 2, x) + rows(y / 2 + 1, x)
     })"),
                        {32, 1, 1}, {1, 4, 1}),
               "32x8, 6 steps; 1 each from 0 of 5, window 3; 2 each from -4 of 8, window 0");
@@ -83,8 +83,8 @@ TEST(March, StepsAreWholeRowsOfAllScales) {
 // A row of weights is the same for all rows.
 TEST(March, BeginsBehindWhatHasNoRows) {
     EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
-        weight(y) = sqrt(float32(y))
-        out(x, y) = img(x, y) * weight(y)
+        weight(x) = sqrt(float32(x))
+        out(y, x) = img(y, x) * weight(x)
     })"),
                        {32, 2, 1}, {1, 4, 1}),
               "32x8, 4 steps; before; 2 each from 0 of 8, window 0");

@@ -44,22 +44,22 @@ protected:
 TEST_F(FootprintTest, AStencilNeedsItsTileAndAMarginInsideOfTheImage) {
     const auto f = of(R"(import "boundary"
         pipeline p(img: float32[R, C]) -> out: float32[R, C] {
-            a(x in 0..R, y in 0..C) = img(x, y) * 2
+            a(y in 0..R, x in 0..C) = img(y, x) * 2
             m = clamp_to_edge(a)
-            out(x, y) = m(x - 1, y) + m(x + 1, y) + m(x, y + 2)
+            out(y, x) = m(y - 1, x) + m(y + 1, x) + m(y, x + 2)
         })",
                       {16, 32});
-    const auto tile = [](const std::string& x, const std::string& y) {
+    const auto tile = [](const std::string& y, const std::string& x) {
         return fmt::format("16 t0 <= {0} < 16 t0 + 16 and 32 t1 <= {1} < 32 t1 + 32 and 0 <= {0} < R and 0 <= {1} < C",
-                           x, y);
+                           y, x);
     };
-    expect_equal(f[2].needed, "[R, C, t0, t1] -> { [x, y] : " + tile("x", "y") + " }");
+    expect_equal(f[2].needed, "[R, C, t0, t1] -> { [y, x] : " + tile("y", "x") + " }");
     // The boundary is beyond the image where the tile is at its edge.
-    expect_equal(f[1].needed, "[R, C, t0, t1] -> { [x, y] : exists u, v : " + tile("u", "v") +
-                                  " and ((u - 1 = x and y = v) or (u + 1 = x and y = v) or (u = x and y = v + 2)) }");
+    expect_equal(f[1].needed, "[R, C, t0, t1] -> { [y, x] : exists u, v : " + tile("u", "v") +
+                                  " and ((u - 1 = y and x = v) or (u + 1 = y and x = v) or (u = y and x = v + 2)) }");
     EXPECT_TRUE(is_subset(f[0].needed,
-                          "[R, C, t0, t1] -> { [x, y] : 16 t0 - 1 <= x <= 16 t0 + 16 and "
-                          "32 t1 <= y <= 32 t1 + 33 and 0 <= x < R and 0 <= y < C }"));
+                          "[R, C, t0, t1] -> { [y, x] : 16 t0 - 1 <= y <= 16 t0 + 16 and "
+                          "32 t1 <= x <= 32 t1 + 33 and 0 <= y < R and 0 <= x < C }"));
 }
 
 TEST_F(FootprintTest, DownAndUpAgain) {
@@ -84,13 +84,13 @@ TEST_F(FootprintTest, DownAndUpAgain) {
 
 TEST_F(FootprintTest, ChannelsAreNeededAsAWhole) {
     const auto f = of(R"(pipeline p(img: float32[3, R, C]) -> out: float32[R, C] {
-            a(c, x, y) = img(c, x, y) * 2
-            out(x, y) = a(0, x, y) + a(2, x, y)
+            a(c, y, x) = img(c, y, x) * 2
+            out(y, x) = a(0, y, x) + a(2, y, x)
         })",
                       {4, 8});
     expect_equal(f[0].needed,
-                 "[R, C, t0, t1] -> { [c, x, y] : (c = 0 or c = 2) and 0 <= x < R and 0 <= y < C and "
-                 "4 t0 <= x < 4 t0 + 4 and 8 t1 <= y < 8 t1 + 8 }");
+                 "[R, C, t0, t1] -> { [c, y, x] : (c = 0 or c = 2) and 0 <= y < R and 0 <= x < C and "
+                 "4 t0 <= y < 4 t0 + 4 and 8 t1 <= x < 8 t1 + 8 }");
     EXPECT_EQ(count_points(f[0].box, {{"R", 100}, {"C", 100}, {"t0", 1}, {"t1", 1}}), 3 * 4 * 8);
 }
 

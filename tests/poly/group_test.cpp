@@ -198,9 +198,9 @@ int GroupTest::enumerate(const Group& g, std::int64_t size_value, std::int64_t t
 
 TEST_F(GroupTest, AStencilReachesAsFarAsItsReaders) {
     compile(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
-        a(x, y) = img(clamp(x, 0, R - 1), clamp(y, 0, C - 1))
-        b(x, y) = a(x - 1, y) + a(x + 2, y)
-        out(x, y) = b(x, y - 3) + b(x, y + 1) + a(x, y)
+        a(y, x) = img(clamp(y, 0, R - 1), clamp(x, 0, C - 1))
+        b(y, x) = a(y - 1, x) + a(y + 2, x)
+        out(y, x) = b(y, x - 3) + b(y, x + 1) + a(y, x)
     })");
     const Group g = group(all());
     EXPECT_EQ(text(g),
@@ -258,7 +258,7 @@ TEST_F(GroupTest, AReachIsRoundedToVectors) {
 
 TEST_F(GroupTest, TransposedDimensionsAreMapped) {
     compile(R"(pipeline p(img: float32[R, C]) -> out: float32[C, R] {
-        a(x, y) = img(x, y) * 2
+        a(y, x) = img(y, x) * 2
         out(u, v) = a(v, u) + 1
     })");
     const Group g = group(all());
@@ -268,9 +268,9 @@ TEST_F(GroupTest, TransposedDimensionsAreMapped) {
 
 TEST_F(GroupTest, ChannelsThatAreMixedAreComputedAsAWhole) {
     compile(R"(pipeline p(img: float32[3, R, C + 2]) -> out: float32[3, R, C] {
-        a(c, x, y) = img(c, x, y) * 2
-        gray(x, y) = a(0, x, y) + a(1, x, y) + a(2, x, y)
-        out(c, x, y) = a(c, x, y + 1) * gray(x, y + 2)
+        a(c, y, x) = img(c, y, x) * 2
+        gray(y, x) = a(0, y, x) + a(1, y, x) + a(2, y, x)
+        out(c, y, x) = a(c, y, x + 1) * gray(y, x + 2)
     })");
     const Group g = group(all());
     EXPECT_EQ(text(g),
@@ -283,9 +283,9 @@ TEST_F(GroupTest, ChannelsThatAreMixedAreComputedAsAWhole) {
 TEST_F(GroupTest, BoundaryConditionsStayBounded) {
     compile(R"(import "boundary"
     pipeline p(img: float32[R, C]) -> out: float32[R, C] {
-        a(x in 0..R, y in 0..C) = img(x, y) * 2
+        a(y in 0..R, x in 0..C) = img(y, x) * 2
         m = mirror(a)
-        out(x, y) = m(x - 2, y + 1) + clamp_to_edge(a)(x, y - 3)
+        out(y, x) = m(y - 2, x + 1) + clamp_to_edge(a)(y, x - 3)
     })");
     const Group g = group(all());
     for (const int size : {1, 2, 3, 5, 9}) enumerate(g, size, 4);
@@ -318,8 +318,8 @@ TEST_F(GroupTest, AMemberThatOthersReadIsLive) {
 TEST_F(GroupTest, WithoutABudgetReadsHaveNoRelations) {
     compile(
         "pipeline p(img: uint8[R + 8, C]) -> out: uint8[R, C] {\n"
-        "    a(x, y) = if x / 2 < y then img(x, y) else img(x % 7, y)\n"
-        "    out(x, y) = min(a(x, y), a(y % 7, y))\n}");
+        "    a(y, x) = if y / 2 < x then img(y, x) else img(y % 7, x)\n"
+        "    out(y, x) = min(a(y, x), a(x % 7, x))\n}");
     for (const unsigned long budget : {1UL, 1000UL, 2000UL, 4000UL, 8000UL, 16000UL}) {
         std::set<std::pair<int, ir::Source>> reads, all;
         for (const Dependence& d : find_dependences(pipeline(), model(), {.max_operations = budget})) {
@@ -352,14 +352,14 @@ TEST_F(GroupTest, LoopsOfConstantLengthAreStencils) {
 
 TEST_F(GroupTest, ReasonsAgainstAGroup) {
     compile(R"(pipeline p(img: float32[R, C], lut: uint8[256]) -> out: float32[R, C] {
-        a(x, y) = img(x, y) + 1
+        a(y, x) = img(y, x) + 1
         t(i in 0..256) = float32(lut(i)) * 2
-        total(x) = sum(y in 0..C) a(x, y)
-        back(x, y) = a(x, C - 1 - y)
-        out(x, y) = back(x, y) + total(x) + t(uint8(a(x, y)))
+        total(y) = sum(x in 0..C) a(y, x)
+        back(y, x) = a(y, C - 1 - x)
+        out(y, x) = back(y, x) + total(y) + t(uint8(a(y, x)))
     })");
-    EXPECT_EQ(reason(stages({"a", "total"})), "`total` reads `a` in dimension `y` at no constant distance");
-    EXPECT_EQ(reason(stages({"a", "back"})), "`back` reads `a` in dimension `y` at no constant distance");
+    EXPECT_EQ(reason(stages({"a", "total"})), "`total` reads `a` in dimension `x` at no constant distance");
+    EXPECT_EQ(reason(stages({"a", "back"})), "`back` reads `a` in dimension `x` at no constant distance");
     EXPECT_EQ(reason(stages({"t", "out"})), "`out` reads `t` in dimension `i` at no constant distance");
     EXPECT_EQ(reason(stages({"total", "out"})), "");
 }
@@ -374,12 +374,12 @@ TEST_F(GroupTest, DistancesThatDifferByMoreThanAConstantDoNotAlign) {
 
 TEST_F(GroupTest, AccumulatesWhoseCellsOwnTheirPointsAreMembers) {
     compile(R"(pipeline p(u: uint8[R, C]) -> out: float32[R / 8, C / 4, 5] {
-    accumulate grid(k in 0..2, x in -1..R / 8 + 3, y in -1..C / 4 + 3, z in 0..9): float32 = 0 {
-        for x in 0..R, y in 0..C { grid(0, (x + 4) / 8, y / 4, u(x, y) % 9) += 1 }
-        for x in 0..R, y in 0..C { grid(1, x / 8, (y + 2) / 4, 3) += 2 }
+    accumulate grid(k in 0..2, y in -1..R / 8 + 3, x in -1..C / 4 + 3, z in 0..9): float32 = 0 {
+        for y in 0..R, x in 0..C { grid(0, (y + 4) / 8, x / 4, u(y, x) % 9) += 1 }
+        for y in 0..R, x in 0..C { grid(1, y / 8, (x + 2) / 4, 3) += 2 }
     }
-    rows(k, x, y, z) = grid(k, x - 1, y, z) + grid(k, x + 2, y, z)
-    out(x, y, z) = rows(0, x, y, z) + rows(1, x, y + 1, z + 4)
+    rows(k, y, x, z) = grid(k, y - 1, x, z) + grid(k, y + 2, x, z)
+    out(y, x, z) = rows(0, y, x, z) + rows(1, y, x + 1, z + 4)
 })");
     EXPECT_EQ(text(group(stages({"grid", "rows", "out"}))), R"(grid(all, g0, g1, all) reach -1..2, 0..1
 rows(all, g0, g1, all) reach 0..0, 0..1
@@ -392,17 +392,17 @@ TEST_F(GroupTest, OtherAccumulatesAreRefused) {
     compile(R"(pipeline p(u: uint8[N]) -> a: int32[N], b: int32[256], c: int32[N, N], d: int32[N], e: int32[8] {
     double(x) = int32(u(x)) * 2
     accumulate a(x in 0..N): int32 = 0 { for x in 0..N { a(x) += double(x) } }
-    accumulate b(x in 0..256): int32 = 0 { for x in 0..N { b(u(x)) += 1 } }
-    accumulate c(x in 0..N, y in 0..N): int32 = 0 { for x in 0..N { c(x, clamp(int32(u(x)), 0, N - 1)) += 1 } }
-    accumulate counts(x in 0..256, y in 0..N): int32 = 0 { for x in 0..N { counts(u(x), x) += 1 } }
+    accumulate b(v in 0..256): int32 = 0 { for x in 0..N { b(u(x)) += 1 } }
+    accumulate c(x in 0..N, v in 0..N): int32 = 0 { for x in 0..N { c(x, clamp(int32(u(x)), 0, N - 1)) += 1 } }
+    accumulate counts(v in 0..256, x in 0..N): int32 = 0 { for x in 0..N { counts(u(x), x) += 1 } }
     d(x) = counts(3, x)
-    accumulate few(x in 0..8): int32 = 0 { for x in 0..8, y in 0..N { few(x) += int32(u(y)) } }
-    e(x) = few(7 - x)
+    accumulate few(i in 0..8): int32 = 0 { for i in 0..8, x in 0..N { few(i) += int32(u(x)) } }
+    e(i) = few(7 - i)
 })");
     EXPECT_EQ(reason(stages({"double", "a"})), "`a` accumulates what `double` is, which must be there before");
     EXPECT_EQ(reason(stages({"b"})), "`b` accumulates, and any of its points may have any update");
-    EXPECT_EQ(reason(stages({"c"})), "`c` accumulates anywhere in dimension `y`");
-    EXPECT_EQ(reason(stages({"counts", "d"})), "`counts` accumulates anywhere in dimension `x`");
+    EXPECT_EQ(reason(stages({"c"})), "`c` accumulates anywhere in dimension `v`");
+    EXPECT_EQ(reason(stages({"counts", "d"})), "`counts` accumulates anywhere in dimension `v`");
     EXPECT_EQ(reason(stages({"few", "e"})), "every tile would need all of `few`, which accumulates");
 }
 

@@ -21,7 +21,7 @@ struct Source {
     Type type = Type::Float32;
     int channels = 0;        ///< 3: has a dimension of channels
     bool inner = false;      ///< which is the last one, not the first one
-    bool row = false;        ///< has no x
+    bool row = false;        ///< has no y
     std::string rows, cols;  ///< of those that are bounded, and read clamped; empty for others
     int finer = 0;           ///< how many times twice as fine as the output it may be, by which its reads are limited
 };
@@ -35,9 +35,9 @@ private:
     std::size_t choose(std::size_t count) { return choices_.choose(count); }
     const Source& source();
     std::string number();
-    std::string read(const Source& s, const std::string& x, const std::string& y, const std::string& c = "0");
+    std::string read(const Source& s, const std::string& y, const std::string& x, const std::string& c = "0");
     /// A read as an operand of a computation.
-    std::string operand(const Source& s, const std::string& x, const std::string& y, const std::string& c = "0");
+    std::string operand(const Source& s, const std::string& y, const std::string& x, const std::string& c = "0");
     static std::string shifted(const std::string& index, int offset);
 
     std::string taps(const Source& s, const std::string& c);
@@ -80,21 +80,21 @@ std::string Generator::shifted(const std::string& index, int offset) {
     return offset == 0 ? index : fmt::format("{} {} {}", index, offset > 0 ? '+' : '-', std::abs(offset));
 }
 
-std::string Generator::read(const Source& s, const std::string& x, const std::string& y, const std::string& c) {
+std::string Generator::read(const Source& s, const std::string& y, const std::string& x, const std::string& c) {
     finer_ = std::max(finer_, s.finer);
     std::vector<std::string> indices;
     const auto clamped = [](const std::string& index, const std::string& extent) {
         return extent.empty() ? index : fmt::format("clamp({}, 0, {} - 1)", index, extent);
     };
-    if (!s.row) indices.push_back(clamped(x, s.rows));
-    indices.push_back(clamped(y, s.cols));
+    if (!s.row) indices.push_back(clamped(y, s.rows));
+    indices.push_back(clamped(x, s.cols));
     if (s.channels > 0) indices.insert(s.inner ? indices.end() : indices.begin(), c);
     return fmt::format("{}({})", s.name, fmt::join(indices, ", "));
 }
 
-std::string Generator::operand(const Source& s, const std::string& x, const std::string& y, const std::string& c) {
+std::string Generator::operand(const Source& s, const std::string& y, const std::string& x, const std::string& c) {
     const Type type = floats_ ? Type::Float32 : Type::Int32;
-    const std::string text = read(s, x, y, c);
+    const std::string text = read(s, y, x, c);
     return s.type == type ? text : fmt::format("{}({})", ir::name(type), text);
 }
 
@@ -102,9 +102,9 @@ std::string Generator::operand(const Source& s, const std::string& x, const std:
 // definitions
 
 std::string Generator::pointwise(const Source& s, const std::string& c) {
-    const std::string a = operand(s, "x", "y", c);
+    const std::string a = operand(s, "y", "x", c);
     const Source& other = source();
-    const std::string b = operand(other, "x", "y", c);
+    const std::string b = operand(other, "y", "x", c);
     switch (choose(4)) {
         case 0: return fmt::format("{} * {} - {}", a, number(), b);
         case 1: return fmt::format("max({}, {})", a, b);
@@ -113,16 +113,16 @@ std::string Generator::pointwise(const Source& s, const std::string& c) {
     }
 }
 
-/// A stencil: along x, along y, or a box; written out or as a sum over a range.
+/// A stencil: along y, along x, or a box; written out or as a sum over a range.
 std::string Generator::taps(const Source& s, const std::string& c) {
     const std::size_t shape = choose(4);
     const int lo = -static_cast<int>(choose(3)), hi = static_cast<int>(choose(3));
     if (shape == 3)
-        return fmt::format("(sum(i in {}..={}) {} * {})", lo, hi, operand(s, "x + i", "y - i", c), number());
+        return fmt::format("(sum(i in {}..={}) {} * {})", lo, hi, operand(s, "y + i", "x - i", c), number());
     std::vector<std::string> terms;
     for (int i = shape == 1 ? 0 : lo; i <= (shape == 1 ? 0 : hi); ++i) {
         for (int j = shape == 0 ? 0 : lo; j <= (shape == 0 ? 0 : hi); ++j)
-            terms.push_back(operand(s, shifted("x", i), shifted("y", j), c));
+            terms.push_back(operand(s, shifted("y", i), shifted("x", j), c));
     }
     return fmt::format("({}) * {}", fmt::join(terms, choose(4) == 3 ? " - " : " + "), number());
 }
@@ -131,34 +131,34 @@ std::string Generator::taps(const Source& s, const std::string& c) {
 std::string Generator::half(const Source& s, const std::string& c) {
     if (s.finer >= 2) return taps(s, c);
     const std::size_t dims = choose(3);
-    const std::string x = dims == 1 ? "x" : "2 * x", y = dims == 0 ? "y" : "2 * y";
-    std::string text = operand(s, x, y, c);
+    const std::string y = dims == 1 ? "y" : "2 * y", x = dims == 0 ? "x" : "2 * x";
+    std::string text = operand(s, y, x, c);
     const int last = static_cast<int>(choose(3)) - 1;
-    if (dims != 1) text += " + " + operand(s, shifted(x, last), y, c);
-    if (dims != 0) text += " + " + operand(s, x, shifted(y, 1), c);
+    if (dims != 1) text += " + " + operand(s, shifted(y, last), x, c);
+    if (dims != 0) text += " + " + operand(s, y, shifted(x, 1), c);
     finer_ = std::max(finer_, s.finer + 1);
     return fmt::format("({}) * {}", text, number());
 }
 
 std::string Generator::twice(const Source& s, const std::string& c) {
     const std::size_t dims = choose(3);
-    const std::string x = dims == 1 ? "x" : choose(2) == 0 ? "x / 2" : "(x + 1) / 2", y = dims == 0 ? "y" : "y / 2";
-    const std::string a = operand(s, x, y, c);
+    const std::string y = dims == 1 ? "y" : choose(2) == 0 ? "y / 2" : "(y + 1) / 2", x = dims == 0 ? "x" : "x / 2";
+    const std::string a = operand(s, y, x, c);
     switch (choose(3)) {
         case 0: return fmt::format("{} * {}", a, number());
         case 1:
-            return fmt::format("(if {} % 2 == 0 then {} else {} + {})", dims == 0 ? "x" : "y", a, a,
-                               operand(s, dims == 0 ? "x / 2 + 1" : x, dims == 0 ? y : "y / 2 + 1", c));
-        default: return fmt::format("{} - {}", a, operand(s, shifted(x, -1), y, c));
+            return fmt::format("(if {} % 2 == 0 then {} else {} + {})", dims == 0 ? "y" : "x", a, a,
+                               operand(s, dims == 0 ? "y / 2 + 1" : y, dims == 0 ? x : "x / 2 + 1", c));
+        default: return fmt::format("{} - {}", a, operand(s, shifted(y, -1), x, c));
     }
 }
 
 std::string Generator::cases(const Source& s, const std::string& c) {
-    const std::vector<std::string> conditions = {"x > 2",  "y % 2 == 0", "x < y",         "(x + y) % 2 == 0",
-                                                 "y <= 5", "x % 3 == 1", "1 <= y < C - 1"};
+    const std::vector<std::string> conditions = {"y > 2",  "x % 2 == 0", "y < x",         "(y + x) % 2 == 0",
+                                                 "x <= 5", "y % 3 == 1", "1 <= x < C - 1"};
     const int shift = 1 + static_cast<int>(choose(2));
     return fmt::format("(if {} then {} else {} * {})", choices_.pick(conditions),
-                       operand(s, shifted("x", -shift), "y", c), operand(s, "x", shifted("y", shift), c), number());
+                       operand(s, shifted("y", -shift), "x", c), operand(s, "y", shifted("x", shift), c), number());
 }
 
 std::string Generator::value(const Source& s, const std::string& c) {
@@ -186,7 +186,7 @@ void Generator::stage(bool is_output) {
         made.inner = of.channels > 0 ? of.inner : choose(2) == 1;
     }
     if (of.channels > 0 && made.channels == 0) {
-        text = choose(2) == 0 ? fmt::format("{} + {} * {}", value(of, "0"), operand(of, "x", "y", "1"), number())
+        text = choose(2) == 0 ? fmt::format("{} + {} * {}", value(of, "0"), operand(of, "y", "x", "1"), number())
                               : fmt::format("(sum(k in 0..3) {})", taps(of, "k"));
     } else if (of.channels == 0 && made.channels > 0) {
         text = fmt::format("{} + {}", value(of, "0"), floats_ ? "float32(c)" : "c");
@@ -199,7 +199,7 @@ void Generator::stage(bool is_output) {
         text = saturates ? fmt::format("saturate<{}>({})", ir::name(made.type), text)
                          : fmt::format("{}({})", ir::name(made.type), text);
     }
-    const std::string dims = made.channels == 0 ? "x, y" : made.inner ? "x, y, c" : "c, x, y";
+    const std::string dims = made.channels == 0 ? "y, x" : made.inner ? "y, x, c" : "c, y, x";
     body_ += fmt::format("    {}({}): {} = {}\n", made.name, dims, ir::name(made.type), text);
     made.finer = finer_;
     if (!is_output) {
@@ -219,7 +219,7 @@ void Generator::row() {
     finer_ = 0;
     floats_ = true;
     const std::string name = fmt::format("r{}", ++names_);
-    body_ += fmt::format("    {}(y): float32 = {} * {}\n", name, operand(of, of.row ? "x" : "3", "y", "1"), number());
+    body_ += fmt::format("    {}(x): float32 = {} * {}\n", name, operand(of, of.row ? "y" : "3", "x", "1"), number());
     sources_.push_back({name, Type::Float32, 0, false, true, "", "", finer_});
 }
 
@@ -243,7 +243,7 @@ void Generator::bounded() {
     floats_ = true;
     const std::string name = fmt::format("e{}", ++names_);
     const std::string text = taps(of, "1");
-    body_ += fmt::format("    {}(x in 0..R, y in 0..C): float32 = {}\n", name, text);
+    body_ += fmt::format("    {}(y in 0..R, x in 0..C): float32 = {}\n", name, text);
     sources_.push_back({name, Type::Float32, 0, false, false, "R", "C", finer_});
 }
 
@@ -254,16 +254,16 @@ void Generator::histograms() {
     floats_ = false;
     const std::string name = fmt::format("h{}", ++names_), side = choose(2) == 0 ? "4" : "8";
     const std::string shift = choices_.pick(std::vector<std::string>{"", " + 1", " + 2"});
-    const std::string value = operand(of, "x", "y", "1");
+    const std::string value = operand(of, "y", "x", "1");
     body_ += fmt::format(
         "    accumulate {0}(u in 0..(R + 1) / {1} + 1, v in 0..(C + 1) / {1} + 1, b in 0..3): int32 = {2} {{\n"
-        "        for x in 0..R, y in 0..C {{\n"
-        "            {0}((x{3}) / {1}, y / {1}, clamp({4}, 0, 2)) {5} {6}\n"
+        "        for y in 0..R, x in 0..C {{\n"
+        "            {0}((y{3}) / {1}, x / {1}, clamp({4}, 0, 2)) {5} {6}\n"
         "        }}\n"
         "    }}\n",
         name, side, number(), shift, value, choose(3) == 2 ? "max=" : "+=", choose(2) == 0 ? "1" : value);
-    const std::string at = fmt::format("clamp(x, 0, R - 1) / {0}, clamp(y, 0, C - 1) / {0}", side);
-    body_ += fmt::format("    s{}(x, y): int32 = {}({}, 0) - {}({}, 2)\n", ++names_, name, at, name, at);
+    const std::string at = fmt::format("clamp(y, 0, R - 1) / {0}, clamp(x, 0, C - 1) / {0}", side);
+    body_ += fmt::format("    s{}(y, x): int32 = {}({}, 0) - {}({}, 2)\n", ++names_, name, at, name, at);
     sources_.push_back({fmt::format("s{}", names_), Type::Int32, 0, false, false, "", "", finer_});
 }
 
@@ -307,7 +307,7 @@ std::string Generator::program() {
     }
     const std::size_t output_count = 1 + choose(3) / 2 + choose(4) / 3;
     for (std::size_t i = 0; i < output_count; ++i) stage(true);
-    // Small enough that what is read at 2 * x of something a little larger still fits.
+    // Small enough that what is read at 2 * y of something a little larger still fits.
     return fmt::format("import \"boundary\"\n\npipeline {}({})\n    -> {} where R < 1000000, C < 1000000\n{{\n{}}}\n",
                        name_, fmt::join(inputs_, ", "), fmt::join(outputs_, ", "), body_);
 }

@@ -170,10 +170,10 @@ std::string Generator::count(int depth) {
 std::string Generator::reduction(int depth) {
     if (reductions_ > 1) return leaf();
     const std::string i = fresh("i");
-    const std::string x = indices_.empty() ? "3" : indices_[choose(indices_.size())];
-    const std::string range = pick({"0..4", "-2..=2", fmt::format("0..{} % 4 + 1", x), fmt::format("{0}..{0} + 3", x),
-                                    fmt::format("{} / 2..{}", x, x), fmt::format("-({} % 3)..2", x), "0..min(R, 5)",
-                                    fmt::format("max({} - 2, 0)..min({} + 2, 8)", x, x)});
+    const std::string y = indices_.empty() ? "3" : indices_[choose(indices_.size())];
+    const std::string range = pick({"0..4", "-2..=2", fmt::format("0..{} % 4 + 1", y), fmt::format("{0}..{0} + 3", y),
+                                    fmt::format("{} / 2..{}", y, y), fmt::format("-({} % 3)..2", y), "0..min(R, 5)",
+                                    fmt::format("max({} - 2, 0)..min({} + 2, 8)", y, y)});
     ++reductions_;
     indices_.push_back(i);
     const std::string body = choose(2) == 0 ? fmt::format("int32({})", read(source(), depth - 1)) : number(depth - 1);
@@ -230,8 +230,8 @@ void Generator::stage() {
     const std::string name = fresh("f");
     const Texts extents = {pick({"R", "(R + 1) / 2", "R + 1", "1", "max(R - 2, 1)", "min(R, C)"}),
                            pick({"C", "3", "C / 2 + 1", "1"})};
-    indices_ = {"x", "y"};
-    body_ += fmt::format("    {}(x in 0..{}, y in 0..{}): int32 = {}\n", name, extents[0], extents[1], number(4));
+    indices_ = {"y", "x"};
+    body_ += fmt::format("    {}(y in 0..{}, x in 0..{}): int32 = {}\n", name, extents[0], extents[1], number(4));
     indices_.clear();
     sources_.push_back({name, {"(" + extents[0] + ")", "(" + extents[1] + ")"}});
 }
@@ -241,15 +241,15 @@ void Generator::pyramid() {
     const Source base = sources_.front();
     const std::string half = fresh("p"), quarter = fresh("p"), up = fresh("u");
     const std::string n = base.extents[0], h = fmt::format("(({} + 1) / 2)", n), q = fmt::format("(({} + 1) / 2)", h);
-    const std::string other = base.extents.size() > 1 ? ", clamp(y, 0, C - 1)" : "";
+    const std::string other = base.extents.size() > 1 ? ", clamp(x, 0, C - 1)" : "";
     body_ +=
-        fmt::format("    {}(x in 0..{}, y in 0..C): int32 = int32({}(2 * x{})) + int32({}(min(2 * x + 1, {} - 1){}))\n",
+        fmt::format("    {}(y in 0..{}, x in 0..C): int32 = int32({}(2 * y{})) + int32({}(min(2 * y + 1, {} - 1){}))\n",
                     half, h, base.name, other, base.name, n, other);
-    body_ += fmt::format("    {}(x in 0..{}, y in 0..C): int32 = {}(2 * x, y) - {}(min(2 * x + 1, {} - 1), y)\n",
+    body_ += fmt::format("    {}(y in 0..{}, x in 0..C): int32 = {}(2 * y, x) - {}(min(2 * y + 1, {} - 1), x)\n",
                          quarter, q, half, half, h);
     body_ +=
-        fmt::format("    {}(x in 0..{}, y in 0..C): int32 = {}(x / 4, y) * 3 + {}({}, y)\n", up, n, quarter, half,
-                    pick({"x / 2", fmt::format("min((x + 1) / 2, {} - 1)", h), "max(x / 2 - 1, 0)", "(x + 1) / 2"}));
+        fmt::format("    {}(y in 0..{}, x in 0..C): int32 = {}(y / 4, x) * 3 + {}({}, x)\n", up, n, quarter, half,
+                    pick({"y / 2", fmt::format("min((y + 1) / 2, {} - 1)", h), "max(y / 2 - 1, 0)", "(y + 1) / 2"}));
     sources_.push_back({half, {h, "C"}});
     sources_.push_back({up, {n, "C"}});
 }
@@ -267,32 +267,32 @@ void Generator::whole_image() {
     const std::string of = pick({edge, fmt::format("{0} * {0}", edge), fmt::format("{0} + {0} * 2", edge),
                                  fmt::format("max({0}, 3) - {0}", edge)});
     body_ += choose(2) == 0 ? fmt::format("    {}e = steps({})\n", name, of)
-                            : fmt::format("    {}e(x, y) = cross({}, x, y)\n", name, edge);
-    body_ += fmt::format("    {0}(x in 0..{1}, y in 0..{2}) = int32({0}e(x, y))\n", name, image->extents[0],
+                            : fmt::format("    {}e(y, x) = cross({}, y, x)\n", name, edge);
+    body_ += fmt::format("    {0}(y in 0..{1}, x in 0..{2}) = int32({0}e(y, x))\n", name, image->extents[0],
                          image->extents[1]);
     sources_.push_back({name, image->extents});
 }
 
 void Generator::histogram() {
     const std::string name = fresh("h"), cells = pick({"8", "1", "16"});
-    indices_ = {"x", "y"};
+    indices_ = {"y", "x"};
     const std::string at = protected_index(number(3), cells), value = number(1);
     indices_.clear();
     body_ += fmt::format(
-        "    accumulate {}(b in 0..{}): int32 = 0 {{\n        for x in 0..R, y in 0..{} {{\n            {}({}) {} {}\n"
+        "    accumulate {}(b in 0..{}): int32 = 0 {{\n        for y in 0..R, x in 0..{} {{\n            {}({}) {} {}\n"
         "        }}\n    }}\n",
-        name, cells, pick({"C", "x % 5", "min(x, C)"}), name, at, pick({"+=", "max=", "min="}), value);
+        name, cells, pick({"C", "y % 5", "min(y, C)"}), name, at, pick({"+=", "max=", "min="}), value);
     sources_.push_back({name, {cells}});
 }
 
 std::string Generator::output() {
     const std::string name = fresh("out");
     const Texts extents = {pick({"R", "(R + 1) / 2", "1", "R + 1"}), pick({"C", "1", "C + 2"})};
-    indices_ = {"x", "y"};
+    indices_ = {"y", "x"};
     const std::string value = number(4);
     indices_.clear();
     const std::string type = pick({"int32", "uint8", "int64"});
-    body_ += fmt::format("    {}(x, y) = {}({} ^ int32({}))\n", name, type, value, sources_.front().name + "(0, 0)");
+    body_ += fmt::format("    {}(y, x) = {}({} ^ int32({}))\n", name, type, value, sources_.front().name + "(0, 0)");
     return fmt::format("{}: {}[{}]", name, type, fmt::join(extents, ", "));
 }
 
@@ -329,9 +329,9 @@ std::string Generator::program() {
     Texts outputs = {output()};
     if (choose(3) == 2) outputs.push_back(output());
     const std::string head = imports_ ? "import \"boundary\"\n\n"
-                                        "fn cross(f, x, y) = f(x - 1, y) + f(x, y + 1) - f(x, y) / 2\n"
-                                        "fn steps(f) {\n    near(x, y) = f(x, y) - f(x, y - 2)\n"
-                                        "    far(x, y) = near(x + 1, y) + near(x, y)\n    return far\n}\n\n"
+                                        "fn cross(f, y, x) = f(y - 1, x) + f(y, x + 1) - f(y, x) / 2\n"
+                                        "fn steps(f) {\n    near(y, x) = f(y, x) - f(y, x - 2)\n"
+                                        "    far(y, x) = near(y + 1, x) + near(y, x)\n    return far\n}\n\n"
                                       : "";
     return fmt::format("{}pipeline {}({})\n    -> {}{}\n{{\n{}}}\n", head, name_, fmt::join(inputs, ", "),
                        fmt::join(outputs, ", "), conditions, body_);

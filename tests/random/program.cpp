@@ -347,9 +347,9 @@ std::string Generator::read_as(Type type, int depth) {
 // ------------------------------------------------------------------------------------------------- definitions
 
 std::string Generator::dims(std::size_t rank) {
-    const std::vector<std::string> names = rank == 3   ? std::vector<std::string>{"c", "x", "y"}
-                                           : rank == 2 ? std::vector<std::string>{"x", "y"}
-                                           : rank == 1 ? std::vector<std::string>{"x"}
+    const std::vector<std::string> names = rank == 3   ? std::vector<std::string>{"c", "y", "x"}
+                                           : rank == 2 ? std::vector<std::string>{"y", "x"}
+                                           : rank == 1 ? std::vector<std::string>{"y"}
                                                        : std::vector<std::string>{};
     indices_ = names;
     return fmt::format("{}", fmt::join(names, ", "));
@@ -376,7 +376,7 @@ void Generator::explicit_stage() {
     dims(2);
     const std::string value = expr(type, 3);
     body_ +=
-        fmt::format("    {}(x in 0..{}, y in 0..{}): {} = {}\n", name, extents[0], extents[1], ir::name(type), value);
+        fmt::format("    {}(y in 0..{}, x in 0..{}): {} = {}\n", name, extents[0], extents[1], ir::name(type), value);
     sources_.push_back({name, type, 2, {"(" + extents[0] + ")", "(" + extents[1] + ")"}, scale_});
     indices_.clear();
 }
@@ -385,9 +385,9 @@ void Generator::accumulate() {
     const Type type = pick<Type>({Type::Int32, Type::Int64, Type::UInt32, Type::Float32});
     const std::string name = fresh("h");
     const std::string cells = pick<std::string>({"4", "9", "16"});
-    std::string text = fmt::format("    accumulate {}(b in 0..{}): {} = {} {{\n        for x in 0..R, y in 0..C {{\n",
+    std::string text = fmt::format("    accumulate {}(b in 0..{}): {} = {} {{\n        for y in 0..R, x in 0..C {{\n",
                                    name, cells, ir::name(type), literal(type));
-    indices_ = {"x", "y"};
+    indices_ = {"y", "x"};
     const std::string v = fresh("v");
     text += fmt::format("            let {} = {}\n", v, expr(Type::Int32, 2));
     lets_.push_back({v, Type::Int32});
@@ -425,7 +425,7 @@ void Generator::whole_image() {
     const std::string name = fresh("w");
     if (rarely(3)) {  // by a function
         functions_ = true;
-        body_ += a.rank == 1 ? fmt::format("    {}(x) = cross({}, x) {} {}\n", name, a.name, op, literal(a.type))
+        body_ += a.rank == 1 ? fmt::format("    {}(y) = cross({}, y) {} {}\n", name, a.name, op, literal(a.type))
                              : fmt::format("    {} = spread({})\n", name, a.name);
         sources_.push_back({name, a.type, a.rank, {}, a.scale});
         return;
@@ -449,9 +449,9 @@ void Generator::levels() {
     const bool halves = base.scale == 1 && count == 2;
     body_ += fmt::format("    {}[0] = {}\n    for {} in 1..{} {{\n", name, base.name, l, count);
     body_ += halves
-                 ? fmt::format("        {0}[{1}](x, y) = {0}[{1} - 1](2 * x, y) + {0}[{1} - 1](2 * x + 1, y)\n    }}\n",
+                 ? fmt::format("        {0}[{1}](y, x) = {0}[{1} - 1](2 * y, x) + {0}[{1} - 1](2 * y + 1, x)\n    }}\n",
                                name, l)
-                 : fmt::format("        {0}[{1}](x, y) = {0}[{1} - 1](x - {1}, y) - {0}[{1} - 1](x + 1, y)\n    }}\n",
+                 : fmt::format("        {0}[{1}](y, x) = {0}[{1} - 1](y - {1}, x) - {0}[{1} - 1](y + 1, x)\n    }}\n",
                                name, l);
     for (std::size_t i = 1; i < count; ++i) {
         sources_.push_back({fmt::format("{}[{}]", name, i), base.type, 2, {}, halves ? 2 * base.scale : base.scale});

@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kBlur = R"(
 pipeline blur(img: uint8[R, C + 2]) -> out: int32[R, C] {
-    row(x, y) = int32(img(x, y)) + img(x, y + 1) + img(x, y + 2)
-    out(x, y) = row(x, y) * row(x, y)
+    row(y, x) = int32(img(y, x)) + img(y, x + 1) + img(y, x + 2)
+    out(y, x) = row(y, x) * row(y, x)
 }
 )";
 

@@ -11,8 +11,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kBlur = R"(
 pipeline blur(img: float32[R + 2, C + 2], k: float32, iterations: int32 = 1) -> out: float32[R, C] {
-    rows(x, y) = k * (img(x, y) + img(x + 1, y) + img(x + 2, y))
-    out(x, y) = rows(x, y) + rows(x, y + 1) * rows(x, y + 2) + iterations
+    rows(y, x) = k * (img(y, x) + img(y + 1, x) + img(y + 2, x))
+    out(y, x) = rows(y, x) + rows(y, x + 1) * rows(y, x + 2) + iterations
 }
 )";
 constexpr const char* kProfile = PIPEC " profile blur.pipe --size R=6 --size C=40 --set k=0.5 ";

@@ -31,12 +31,12 @@ protected:
 };
 
 constexpr const char* kTwice = R"(
-pipeline twice(img: uint8[R, C], k: uint8 = 2) -> out: uint8[R, C] { out(x, y) = uint8(k * img(x, y)) }
+pipeline twice(img: uint8[R, C], k: uint8 = 2) -> out: uint8[R, C] { out(y, x) = uint8(k * img(y, x)) }
 )";
 
 TEST_F(Run, FromTextToPicture) {
     write_bytes("diff.pipe", R"(
-        pipeline diff(img: int32[R, C + 1]) -> out: int32[R, C] { out(x, y) = img(x, y + 1) - img(x, y) }
+        pipeline diff(img: int32[R, C + 1]) -> out: int32[R, C] { out(y, x) = img(y, x + 1) - img(y, x) }
     )");
     const Outcome result = run("diff.pipe --in img=in.pgm --out out=out.npy");
     ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -131,7 +131,7 @@ TEST_F(Run, ParametersOfEveryType) {
 
 TEST_F(Run, SizesThatNoInputDetermines) {
     write_bytes("gradient.pipe", R"(
-        pipeline gradient(step: int32) -> out: int32[R, C] { out(x, y) = step * (x * 10 + y) }
+        pipeline gradient(step: int32) -> out: int32[R, C] { out(y, x) = step * (y * 10 + x) }
     )");
     const std::string base = "gradient.pipe -q --out out=out.npy ";
     const std::vector<std::int32_t> expected = {0, 2, 4, 20, 22, 24};
@@ -166,7 +166,7 @@ TEST_F(Run, OneOfSeveralPipelines) {
 
 TEST_F(Run, AShapeThatDoesNotFitNamesTheFile) {
     write_bytes("add.pipe", R"(
-        pipeline add(a: uint8[R, C], b: uint8[R, C]) -> out: int32[R, C] { out(x, y) = a(x, y) + b(x, y) }
+        pipeline add(a: uint8[R, C], b: uint8[R, C]) -> out: int32[R, C] { out(y, x) = a(y, x) + b(y, x) }
     )");
     write_bytes("other.pgm", pnm(3, 5, 1, ramp(15)));
     const Outcome result = run("add.pipe --in a=in.pgm --in b=other.pgm --out out=out.png");
@@ -177,7 +177,7 @@ TEST_F(Run, AShapeThatDoesNotFitNamesTheFile) {
 }
 
 TEST_F(Run, WrongProgramsAndCommandLines) {
-    write_bytes("wrong.pipe", "pipeline p(img: uint8[R, C]) -> out: uint8[R, C] { out(x, y) = imgg(x, y) }\n");
+    write_bytes("wrong.pipe", "pipeline p(img: uint8[R, C]) -> out: uint8[R, C] { out(y, x) = imgg(y, x) }\n");
     EXPECT_EQ(run("wrong.pipe --in img=in.pgm").exit_code, 1);
     EXPECT_EQ(run("missing.pipe").exit_code, 3);
     EXPECT_EQ(run("").exit_code, 2);

@@ -12,8 +12,8 @@ namespace fs = std::filesystem;
 // Integers, so that a wrong result cannot be a rounding error.
 constexpr const char* kBlur = R"(
 pipeline blur(img: uint8[R, C + 2]) -> out: int32[R, C] {
-    row(x, y) = int32(img(x, y)) * img(x, y + 1) / 3 + img(x, y + 2) * int32(img(x, y)) / 7
-    out(x, y) = row(x, y) + row(x, min(y + 1, C - 1)) * row(max(x - 1, 0), y)
+    row(y, x) = int32(img(y, x)) * img(y, x + 1) / 3 + img(y, x + 2) * int32(img(y, x)) / 7
+    out(y, x) = row(y, x) + row(y, min(x + 1, C - 1)) * row(max(y - 1, 0), x)
 }
 )";
 constexpr const char* kTune = PIPEC " tune blur.pipe --size R=6 --size C=40 --cost-model paper -j2 ";
@@ -115,7 +115,7 @@ TEST_F(Tune, TheSearchCanBeStopped) {
     std::string program = "pipeline chain(img: float32[R + 24, C]) -> out: float32[R, C] {\n", from = "img";
     for (int i = 1; i <= 12; ++i) {
         const std::string to = i == 12 ? "out" : "s" + std::to_string(i);
-        program += to + "(x, y) = (" + from + "(x, y) + 2 * " + from + "(x + 1, y) + " + from + "(x + 2, y)) / 4\n";
+        program += to + "(y, x) = (" + from + "(y, x) + 2 * " + from + "(y + 1, x) + " + from + "(y + 2, x)) / 4\n";
         from = to;
     }
     write_bytes("chain.pipe", program + "}\n");

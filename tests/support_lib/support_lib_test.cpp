@@ -67,9 +67,9 @@ TEST(SupportLib, WrongCodeIsNoticed) {
     SourceManager sources;
     const std::string text =
         "pipeline t(img: float32[R, C]) -> out: float32[R, C] {\n"
-        "    out(x, y) = floor(img(x, y) * 8) / 8\n}\n"
+        "    out(y, x) = floor(img(y, x) * 8) / 8\n}\n"
         "pipeline u(img: float32[R, C]) -> out: float32[R, C] {\n"
-        "    out(x, y) = ceil(img(x, y) * 8) / 8\n}\n";
+        "    out(y, x) = ceil(img(y, x) * 8) / 8\n}\n";
     const Compiled compiled = compile_text(sources, "t.pipe", text);
     ASSERT_EQ(render_text(compiled.diags, sources), "");
     const ir::Pipeline& pipeline = compiled.pipelines.front();

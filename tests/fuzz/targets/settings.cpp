@@ -13,9 +13,9 @@ namespace {
 
 constexpr const char* kProgram =
     "pipeline blur(img: float32[R, C]) -> out: float32[R - 2, C - 2] where R > 2, C > 2 {\n"
-    "    rows(x in 0..R, y in 0..C - 2) = img(x, y) + img(x, y + 1) * 2 + img(x, y + 2)\n"
-    "    both(x in 0..R - 2, y in 0..C - 2) = rows(x, y) + rows(x + 1, y) * 2 + rows(x + 2, y)\n"
-    "    out(x, y) = both(x, y) / 16 - img(x + 1, y + 1)\n"
+    "    rows(y in 0..R, x in 0..C - 2) = img(y, x) + img(y, x + 1) * 2 + img(y, x + 2)\n"
+    "    both(y in 0..R - 2, x in 0..C - 2) = rows(y, x) + rows(y + 1, x) * 2 + rows(y + 2, x)\n"
+    "    out(y, x) = both(y, x) / 16 - img(y + 1, x + 1)\n"
     "}\n";
 
 struct Program {

@@ -176,7 +176,7 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     }
     const poly::Group& group = predicted.facts->group;
     report.dims = dim_names(group);
-    report.traffic = fusion::traffic(*predicted.facts);
+    report.traffic = cost::traffic(*predicted.facts);
     describe_tiles(*predicted.facts, report);
     if (!predicted.time) report.unknown = why_unknown(stages);
     report.alternatives = alternatives(predicted);
@@ -233,7 +233,7 @@ Alternative Explainer::best(const fusion::GroupFacts& facts, Strategy strategy) 
     Alternative result;
     result.what = fusion::name(strategy);
     result.dims = dim_names(facts.group);
-    std::vector<fusion::TimeChoice> choices = fusion::time_choices(facts, q_.gpu, {strategy}, kTrials);
+    std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.gpu, {strategy}, kTrials);
     if (choices.empty()) result.refusal = "no tile that is tried keeps within the GPU's limits";
     for (cost::TimeChoice& choice : choices) {
         if (strategy != Strategy::Stage) {

@@ -116,7 +116,10 @@ std::string parameters(const GroupSchedule& s, const std::vector<std::string>& d
     }
     if (has(fusion::Field::Vector) && s.vector > 1) parts.push_back(fmt::format("{} columns at once", s.vector));
     if (has(fusion::Field::FracReg)) {
-        const std::string& split = dims.at(dims.size() - 1 - static_cast<std::size_t>(s.split));
+        // A group that the model does not know has no names.
+        const auto axis = static_cast<std::size_t>(s.split);
+        const std::string split =
+            axis < dims.size() ? dims[dims.size() - 1 - axis] : std::string(fusion::split_name(s.split));
         parts.push_back(fmt::format("{} of {} in registers", percent(s.frac_reg), split));
     }
     if (has(fusion::Field::Prefetch) && s.prefetch > 0) {

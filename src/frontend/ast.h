@@ -100,7 +100,7 @@ struct AccStatement;
 using AccBlock = std::vector<AccStatement>;
 /// `target(args) op= value`.
 struct AccUpdate { Name target; std::vector<Expr> array_indices; std::vector<Expr> args; ir::ReduceOp op; Expr value; };
-/// `for x in 0..R, y in 0..C { ... }`: a run-time loop.
+/// `for y in 0..R, x in 0..C { ... }`: a run-time loop.
 struct AccFor { std::vector<IndexRange> ranges; std::shared_ptr<AccBlock> body; };
 struct AccIf { Expr cond; std::shared_ptr<AccBlock> then, otherwise; };
 /// `let v = e`: seen by the statements after it in its block.

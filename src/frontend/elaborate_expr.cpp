@@ -105,7 +105,7 @@ Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
         std::string example;
         for (std::size_t i = 0; i < image->rank; ++i) {
             example += std::string(i > 0 ? ", " : "") +
-                       (image->rank <= 3 ? std::string(1, "cxy"[i + (3 - image->rank)]) : fmt::format("i{}", i));
+                       (image->rank <= 3 ? std::string(1, "cyx"[i + (3 - image->rank)]) : fmt::format("i{}", i));
         }
         const bool named = source.size() <= 40 && source.find_first_of(" (\n") == std::string::npos;
         report(diag::BareImage, range, named ? source : "this", fmt::format("{}({})", named ? source : "f", example));

@@ -62,7 +62,7 @@ inline std::string in_gray(std::string_view statements, std::string_view before 
                   std::string(statements) + "\n}\n");
 }
 
-/// The value of `out(x, y) = e` as text, where `before` may define functions. Inputs: u8, i8, u16, i32, u32, i64, u64,
+/// The value of `out(y, x) = e` as text, where `before` may define functions. Inputs: u8, i8, u16, i32, u32, i64, u64,
 /// h, f, d (float16, 32, 64), each [R, C]; parameter k: float32.
 inline std::string value(std::string_view e, std::string_view type, std::string_view before = "") {
     const std::string all =

@@ -158,9 +158,9 @@ pipeline p(img: float32[R + 2, C + 4]) -> out: float32[R, C], other: float32[R, 
     dy(y, x) = (img(y + 2, x) - img(y, x)) / 12
     dx(y, x) = (img(y, x + 2) - img(y, x)) / 5
     xy(y, x) = dy(y, x) * dx(y, x)
-    yy(y, x) = dx(y, x) * dx(y, x)
+    xx(y, x) = dx(y, x) * dx(y, x)
     sxy(y, x) = xy(y, x) + xy(y, x + 1) + xy(y, x + 2)
-    sxx(y, x) = yy(y, x) + yy(y, x + 1) + yy(y, x + 2)
+    sxx(y, x) = xx(y, x) + xx(y, x + 1) + xx(y, x + 2)
     out(y, x) = sxy(y, x) * sxx(y, x) - 0.04 * (sxy(y, x) + sxx(y, x)) * sxy(y, x)
     other(y, x) = sxy(y, x) / (1 + abs(sxx(y, x)))
 })"},

@@ -28,8 +28,8 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
     low = pyr_down_clamped(img, (R + 1) / 2, (C + 1) / 2)
     detail = img - pyr_up_clamped(low, R, C)
 })",
-     {"low.dy", "detail.uy"},
-     {"low.dx", "low", "detail.ux", "detail"},
+     {"low.dx", "detail.ux"},
+     {"low.dy", "low", "detail.uy", "detail"},
      {4, 4, 1}},
     // A tile has all planes: one of them is read by all.
     {"Planes",
@@ -158,7 +158,7 @@ TEST(RegisterTilePlanes, AreInTheInterior) {
 // that read global memory, in rows also of what is made of these.
 TEST(RegisterTileEdges, ClampsMeanThePointItself) {
     fusion::GroupSchedule group;
-    group.stages = {"a.dx", "a", "b.dx", "b.dy", "b"};
+    group.stages = {"a.dy", "a", "b.dy", "b.dx", "b"};
     group.strategy = fusion::Strategy::RegisterTile;
     group.block = {32, 1, 1};
     group.tile = {4, 1, 1};
@@ -168,7 +168,7 @@ TEST(RegisterTileEdges, ClampsMeanThePointItself) {
         b = pyr_down_clamped(a, level_size(R, 2), level_size(C, 2))
     })",
                                                group));
-    // b is made of b.dx in columns that a does not have: chosen among five for each of five.
+    // b is made of b.dy in columns that a does not have: chosen among five for each of five.
     EXPECT_EQ(choices_at_edges(text), 5 * 4) << text;
 }
 

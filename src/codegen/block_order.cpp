@@ -97,11 +97,10 @@ constexpr std::int64_t kManyBlocks = 16384;
 
 /// Where a block is among the blocks, by dimension. They go through rows of tiles in block_order. Tiles at the edges of
 /// the image take a few times as long as others; begun last, they would be what a kernel ends with, alone. So both ends
-/// of all rows come first, and the last row before the others. Every second kernel goes through the rows from the last
-/// to the first: it begins with what the one before has touched last, which the L2 cache still has.
-std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body) {
+/// of all rows come first, and the last row before the others. Every second kernel (`backwards`) goes through the rows
+/// from the last to the first: it begins with what the one before has touched last, which the L2 cache still has.
+std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body, bool backwards) {
     const std::vector<std::size_t> order = block_order();
-    const bool backwards = program.steps.size() % 2 == 1;
     const auto count = [&](std::size_t d) { return tile_count(dims[d].first, dims[d].end, dims[d].teams); };
     const auto name = [&](std::size_t d) {
         return "tiles_" + (dims[d].axis < 0 ? std::to_string(d) : std::string(1, "xyz"[dims[d].axis]));

@@ -8,6 +8,7 @@
 
 #include "codegen/host.h"
 #include "codegen/kernel_ir.h"
+#include "codegen/made_groups.h"
 #include "fusion/schedule.h"
 
 namespace pipec::codegen {
@@ -20,6 +21,8 @@ struct CudaOptions {
     bool fast_math = false;
     /// By pipeline; those that are not here run stage after stage.
     std::map<std::string, fusion::Schedule> schedules{};
+    /// What was made of the groups while schedules were looked for; null where nothing was kept.
+    const MadeGroups* made = nullptr;
 };
 
 /// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.

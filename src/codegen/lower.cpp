@@ -57,14 +57,16 @@ void add_stage(kernel::Program& program, int stage, const SourceManager& sources
 }
 
 void add_group(kernel::Program& program, const std::vector<int>& stages, const fusion::GroupSchedule& schedule,
-               const std::vector<poly::Dependence>& dependences, const SourceManager& sources) {
+               const std::vector<poly::Dependence>& dependences, const SourceManager& sources,
+               const MadeGroups::Made* made) {
     const auto refuse = [&](const std::string& reason) {
         return fusion::ScheduleError(fmt::format("`{}` is impossible for the group of `{}`: {}",
                                                  name(schedule.strategy), schedule.stages.front(), reason));
     };
     const auto group = poly::make_group(program.pipeline, program.model, dependences, stages);
     if (const auto* illegal = std::get_if<poly::Illegal>(&group)) throw refuse(illegal->reason);
-    auto step = group_step(program, std::get<poly::Group>(group), schedule, sources);
+    const GroupCode* begun = made == nullptr ? nullptr : made->find(std::get<poly::Group>(group).stages, schedule);
+    auto step = group_step(program, std::get<poly::Group>(group), schedule, sources, begun);
     if (const auto* reason = std::get_if<std::string>(&step)) throw refuse(*reason);
     program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
@@ -96,15 +98,15 @@ bool has_many_register_tiles(const fusion::Schedule& schedule) {
 }  // namespace
 
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
-                                                   const fusion::GroupSchedule& schedule,
-                                                   const SourceManager& sources) {
+                                                   const fusion::GroupSchedule& schedule, const SourceManager& sources,
+                                                   const GroupCode* begun) {
     if (auto reason = refused_accumulate(program, group, schedule)) return *reason;
     std::variant<kernel::Step, std::string> result;
     switch (schedule.strategy) {
         case fusion::Strategy::Otptb:
         case fusion::Strategy::Otpw: result = tile_step(program, group, schedule); break;
         case fusion::Strategy::Hybrid: result = hybrid_step(program, group, schedule); break;
-        case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule); break;
+        case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule, begun); break;
         case fusion::Strategy::Stream: result = stream_step(program, group, schedule); break;
         case fusion::Strategy::Stage: return "it computes one stage by itself, not a group";
     }
@@ -119,13 +121,16 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
     return result;
 }
 
-std::optional<std::string> group_refusal(kernel::Program& program, const poly::Group& group,
-                                         const fusion::GroupSchedule& schedule, const SourceManager& sources) {
-    if (auto reason = refused_accumulate(program, group, schedule)) return reason;
-    if (schedule.strategy == fusion::Strategy::RegisterTile) return register_tile_refusal(program, group, schedule);
+std::variant<GroupCode, std::string> group_code(kernel::Program& program, const poly::Group& group,
+                                                const fusion::GroupSchedule& schedule, const SourceManager& sources) {
+    if (auto reason = refused_accumulate(program, group, schedule)) return *reason;
+    if (schedule.strategy == fusion::Strategy::RegisterTile) return register_tile_code(program, group, schedule);
+    auto& variables = program.pipeline.variables;
+    const auto before = static_cast<std::ptrdiff_t>(variables.size());
     auto step = group_step(program, group, schedule, sources);
+    variables.erase(variables.begin() + before, variables.end());
     if (auto* reason = std::get_if<std::string>(&step)) return std::move(*reason);
-    return std::nullopt;
+    return GroupCode{};  // others are made faster than they are worth keeping
 }
 
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
@@ -137,6 +142,9 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
         given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
     kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}, options.fast_math};
+    const MadeGroups::Made* made =
+        options.made == nullptr ? nullptr : options.made->find(program.pipeline, options.fast_math);
+    if (made != nullptr) program = made->program;
     program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
     std::vector<poly::Dependence> dependences;
@@ -149,7 +157,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
         if (group.strategy == fusion::Strategy::Stage) {
             for (const int stage : groups.stages[g]) add_stage(program, stage, sources, options);
         } else {
-            add_group(program, groups.stages[g], group, dependences, sources);
+            add_group(program, groups.stages[g], group, dependences, sources, made);
         }
         for (std::size_t i = first; i < program.steps.size(); ++i) {
             for (kernel::Kernel& kernel : program.steps[i].variants) kernel.load_cache = group.load_cache;

@@ -8,6 +8,7 @@
 
 #include "codegen/cuda.h"
 #include "codegen/kernel_ir.h"
+#include "codegen/made_groups.h"
 #include "fusion/schedule.h"
 #include "poly/group.h"
 
@@ -21,13 +22,16 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
 kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources);
 
 /// The step that computes a group of stages in one kernel, as `schedule` says (its stages are not looked at), or why
-/// that is impossible. Adds variables to the program's pipeline.
+/// that is impossible. Adds variables to the program's pipeline. `begun`: what group_code has made of it, for a program
+/// that has the variables for it; null where nothing was.
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
-                                                   const fusion::GroupSchedule& schedule, const SourceManager& sources);
+                                                   const fusion::GroupSchedule& schedule, const SourceManager& sources,
+                                                   const GroupCode* begun = nullptr);
 
-/// Why group_step would refuse; none where it would not. It makes no more of the code than that takes.
-std::optional<std::string> group_refusal(kernel::Program& program, const poly::Group& group,
-                                         const fusion::GroupSchedule& schedule, const SourceManager& sources);
+/// As much of the code as it takes to know that group_step does not refuse, or why it does. Adds variables to the
+/// program's pipeline where it does not.
+std::variant<GroupCode, std::string> group_code(kernel::Program& program, const poly::Group& group,
+                                                const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
 /// The steps of an `accumulate`: what it starts from, then its updates; or one step, where it is gathered.
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,

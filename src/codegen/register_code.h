@@ -32,6 +32,7 @@ namespace pipec::codegen {
 /// Lanes whose values a value depends on, relative to its own.
 struct Reach {
     std::int64_t lo = 0, hi = 0;
+    friend bool operator==(const Reach&, const Reach&) = default;
     void add(const Reach& other, std::int64_t lanes) {
         lo = std::min(lo, other.lo + lanes);
         hi = std::max(hi, other.hi + lanes);
@@ -66,6 +67,8 @@ public:
         place_prefetched(kernel);
         return kernel;
     }
+    /// Of the kernel that was built.
+    BlockOrder turned() { return space_.turned(); }
     /// Of all that was stored.
     [[nodiscard]] const Reach& reach() const { return reach_; }
     /// An estimate of what a lane needs.
@@ -106,7 +109,7 @@ private:
     Linear origin(const Member& m, std::size_t dim);
     std::vector<ir::Expr> place(const Member& m, const Offsets& offsets);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& at);
-    Value at(const Member& m, const Offsets& offsets);
+    Value at(const Member& m, const Offsets& point);
     ir::Expr define(const std::string& name, const ir::Expr& value);
     ir::Expr define_waiting(const std::string& name, const ir::Expr& value);
     ir::Expr whole(const ir::Expr& variable, const ir::Expr& value);

@@ -30,6 +30,8 @@ struct RegisterShape {
     std::size_t edge_way = 0;
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
+    /// All rows have the values of the first: not code to run, but it asks the same lanes for values.
+    bool one_row = false;
     int prefetch = 0;  ///< rows that are copied ahead into shared memory; 0: all are loaded into registers first
 };
 

@@ -77,50 +77,91 @@ std::vector<RegisterShape> variants(const kernel::Program& program, const poly::
     return result;
 }
 
-/// Code that is made to learn about it; its variables go again. (A copy of the program would have all kernels so far.)
-class Trial {
+/// Attempts at a kernel; the variables of all but one that is kept go again. (A copy of the program would have all
+/// kernels so far.)
+class Attempts {
 public:
-    explicit Trial(kernel::Program& program) : variables_(program.pipeline.variables), before_(variables_.size()) {}
-    ~Trial() { variables_.erase(variables_.begin() + static_cast<std::ptrdiff_t>(before_), variables_.end()); }
-    Trial(const Trial&) = delete;
-    Trial& operator=(const Trial&) = delete;
+    explicit Attempts(kernel::Program& program) : variables_(program.pipeline.variables), before_(variables_.size()) {}
+    ~Attempts() {
+        if (!kept_) drop();
+    }
+    Attempts(const Attempts&) = delete;
+    Attempts& operator=(const Attempts&) = delete;
+
+    /// Forgets the attempt before.
+    void drop() { variables_.erase(variables_.begin() + static_cast<std::ptrdiff_t>(before_), variables_.end()); }
+    void keep() { kept_ = true; }
 
 private:
     std::vector<ir::VariableInfo>& variables_;
     std::size_t before_;
+    bool kept_ = false;
 };
 
-/// What a lane needs with one way to access memory, found by making the code: the shape without what does not hold, its
-/// registers, and the lanes that it asks for values. Throws a Refusal.
-struct Tried {
-    RegisterShape shape;
-    Reach reach;
-};
-Tried tried(kernel::Program& program, const poly::Group& group, RegisterShape shape) {
-    const Trial trial(program);
+/// The most lanes of a warp that may serve their neighbours only.
+constexpr std::int64_t kMostServing = kWarp / 2;
+
+/// The lanes that the code will ask for values, as far as one row of it tells; none where it does not.
+Reach expected_reach(kernel::Program& program, const poly::Group& group, RegisterShape shape) {
+    const Attempts attempts(program);
+    shape.one_row = true;
+    shape.halves = false;
+    shape.prefetch = 0;
+    if (shape.row_dim) {
+        TileSpace::Cut& rows = shape.cuts[*shape.row_dim];
+        rows.size = poly::tile_unit(group, static_cast<int>(*shape.row_dim));
+        rows.step = 0;
+    }
+    try {
+        RegisterCode code(program, group, shape);
+        code.build();
+        const Reach reach = code.reach();
+        return reach.hi - reach.lo > kMostServing ? Reach{} : reach;
+    } catch (const Refusal&) {
+        return {};
+    }
+}
+
+/// The kernel with one way to access memory. The lanes that serve their neighbours only, and what does not hold of the
+/// shape, are found by making the code: twice where they are not the ones that were expected. Throws a Refusal.
+GroupCode::Piece made(kernel::Program& program, const poly::Group& group, RegisterShape shape) {
+    Attempts attempts(program);
     if (program.fast_math) {
         RegisterCode sums(program, group, shape);
         sums.build();
         shape.fetched_sums = sums.uniform_sums();
+        attempts.drop();
     }
-    auto first = std::make_unique<RegisterCode>(program, group, shape);
-    first->build();
-    if (first->registers() > kRegisters || !first->halves_hold()) {
+    const Reach expected = expected_reach(program, group, shape);
+    kernel::Kernel kernel;
+    const auto attempt = [&](const Reach& reach) {
+        attempts.drop();
+        auto code =
+            std::make_unique<RegisterCode>(program, group, with_lanes(program, group, shape, -reach.lo, reach.hi));
+        kernel = code->build();
+        return code;
+    };
+    auto code = attempt(expected);
+    if (code->registers() > kRegisters || !code->halves_hold()) {
         // Rows far apart are there at once where they are halves of one register.
         shape.halves = false;
-        first = std::make_unique<RegisterCode>(program, group, shape);
-        first->build();
+        code = attempt(expected);
     }
-    if (first->registers() > kRegisters) {
+    if (code->registers() > kRegisters) {
         throw Refusal(
-            fmt::format("a lane would need about {} registers at once, and has {}", first->registers(), kRegisters));
+            fmt::format("a lane would need about {} registers at once, and has {}", code->registers(), kRegisters));
     }
-    const Reach reach = first->reach();
-    if (reach.hi - reach.lo > kWarp / 2) {
+    const Reach reach = code->reach();
+    if (reach.hi - reach.lo > kMostServing) {
         throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
     }
-    shape.edge_way = first->edge_way();
-    return {std::move(shape), reach};
+    if (reach != expected) {
+        shape.edge_way = code->edge_way();
+        code = attempt(reach);
+    }
+    attempts.keep();
+    BlockOrder turned = code->turned();
+    return {std::move(kernel), std::move(turned), shape.load_bytes, shape.store_bytes, code->registers()};
 }
 
 /// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
@@ -140,21 +181,28 @@ std::optional<std::string> refused_block(const fusion::GroupSchedule& schedule) 
 
 }  // namespace
 
-std::optional<std::string> register_tile_refusal(kernel::Program& program, const poly::Group& group,
-                                                 const fusion::GroupSchedule& schedule) {
-    if (auto reason = refused_block(schedule)) return reason;
+std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
+                                                        const fusion::GroupSchedule& schedule) {
+    if (auto reason = refused_block(schedule)) return *reason;
+    const std::size_t before = program.pipeline.variables.size();
     try {
         const RegisterShape asked = register_shape(program, group, schedule);
+        GroupCode code;
         // Lanes that serve their neighbours only make tiles smaller, which then are possible, too.
-        for (const RegisterShape& shape : needed_variants(program, group, asked)) tried(program, group, shape);
-        return std::nullopt;
+        for (const RegisterShape& shape : needed_variants(program, group, asked)) {
+            code.pieces.push_back(made(program, group, shape));
+        }
+        return code;
     } catch (const Refusal& refusal) {
+        auto& variables = program.pipeline.variables;
+        variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
         return refusal;
     }
 }
 
 std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
-                                                           const fusion::GroupSchedule& schedule) {
+                                                           const fusion::GroupSchedule& schedule,
+                                                           const GroupCode* begun) {
     if (auto reason = refused_block(schedule)) return *reason;
     try {
         const RegisterShape asked = register_shape(program, group, schedule);
@@ -162,22 +210,22 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
         std::vector<Needs> needs;
         const std::vector<RegisterShape> shapes =
             program.few_widths ? needed_variants(program, group, asked) : variants(program, group, asked);
-        for (const RegisterShape& variant : shapes) {
-            // The lanes that serve their neighbours only are counted by making the code.
-            std::optional<Tried> trial;
+        for (const RegisterShape& shape : shapes) {
+            std::optional<GroupCode::Piece> piece;
+            if (begun != nullptr) {
+                piece = begun->piece(shape.load_bytes, shape.store_bytes, program.steps.size());
+            }
             try {
-                trial = tried(program, group, variant);
+                if (!piece) piece = made(program, group, shape);
             } catch (const Refusal&) {
-                if (&variant == &shapes.front() || &variant == &shapes.back()) throw;
+                if (&shape == &shapes.front() || &shape == &shapes.back()) throw;
                 continue;
             }
-            const auto& [shape, reach] = *trial;
-            RegisterCode code(program, group, with_lanes(program, group, shape, -reach.lo, reach.hi));
-            kernel::Kernel kernel = code.build();
+            kernel::Kernel& kernel = piece->kernel;
             // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
             // which the estimate knows nothing (nvcc spilled some).
             if (shape.prefetch == 0 && shape.load_bytes == 16 && shape.store_bytes == 16)
-                kernel.least_blocks = blocks_for_registers(code.registers(), kernel);
+                kernel.least_blocks = blocks_for_registers(piece->registers, kernel);
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.
                 const Needs now = needs_of(program, kernel);

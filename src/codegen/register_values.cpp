@@ -23,7 +23,11 @@ constexpr std::int64_t kLargestChoice = 64;
 }  // namespace
 
 /// A stage's value at a point of the lane itself.
-Value RegisterCode::at(const Member& m, const Offsets& offsets) {
+Value RegisterCode::at(const Member& m, const Offsets& point) {
+    Offsets offsets = point;
+    for (std::size_t d = 0; shape_.one_row && d < offsets.size(); ++d) {
+        if (!is_lane(m, d)) offsets[d] = 0;
+    }
     const auto key = std::make_pair(m.stage, offsets);
     if (const auto known = values_.find(key); known != values_.end()) return known->second;
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {

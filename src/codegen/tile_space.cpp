@@ -385,8 +385,8 @@ void TileSpace::place(kernel::Body& body) {
 }
 
 /// Defines each dimension's tile: that of the block, and in it of the team, x before y before z.
-void TileSpace::define_tiles(kernel::Body& body) {
-    const std::vector<ir::Expr> blocks = block_places(body);
+void TileSpace::define_tiles(kernel::Body& body, bool backwards) {
+    const std::vector<ir::Expr> blocks = block_places(body, backwards);
     ir::Expr rest_of_team = team;
     for (std::size_t d = dims.size(); d-- > 0;) {
         const Dim& dim = dims[d];
@@ -445,10 +445,30 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
     kernel::Body rest, tiles;
     add_code(rest, code);
     // In what order blocks go through the tiles depends on where the interior is, and that on what the code touches.
-    define_tiles(tiles);
+    without_order_ = {kernel.arguments, kernel.specials, {}, kernel.body.size(), 0};
+    define_tiles(tiles, goes_backwards());
+    without_order_.end = without_order_.begin + tiles.size();
     kernel.body.insert(kernel.body.end(), tiles.begin(), tiles.end());
     kernel.body.insert(kernel.body.end(), rest.begin(), rest.end());
     return kernel;
+}
+
+BlockOrder TileSpace::turned() {
+    BlockOrder result = without_order_;
+    std::swap(build.kernel.arguments, result.arguments);
+    std::swap(build.kernel.specials, result.specials);
+    define_tiles(result.tiles, !goes_backwards());
+    std::swap(build.kernel.arguments, result.arguments);
+    std::swap(build.kernel.specials, result.specials);
+    return result;
+}
+
+void BlockOrder::replace_in(kernel::Kernel& kernel) const {
+    kernel.arguments = arguments;
+    kernel.specials = specials;
+    const auto at = [&](std::size_t i) { return kernel.body.begin() + static_cast<std::ptrdiff_t>(i); };
+    kernel.body.erase(at(begin), at(end));
+    kernel.body.insert(at(begin), tiles.begin(), tiles.end());
 }
 
 /// `code` for tiles of the interior and for others.

@@ -30,6 +30,16 @@ std::optional<std::string> check_block(const std::array<int, 3>& block, int rank
 /// The least scale of members in a dimension of the group.
 std::int64_t finest_scale(const poly::Group& group, std::size_t dim);
 
+/// The part of a kernel that says which tiles a block computes, with all that the kernel is then given.
+struct BlockOrder {
+    std::vector<kernel::Argument> arguments;
+    std::vector<kernel::Special> specials;
+    kernel::Body tiles;
+    std::size_t begin = 0, end = 0;  ///< of the statements of the kernel's body in whose place they stand
+
+    void replace_in(kernel::Kernel& kernel) const;
+};
+
 class TileSpace {
 public:
     /// How a group dimension is cut.
@@ -95,6 +105,8 @@ public:
     /// The kernel that runs `code(true)` for tiles in the interior, where guards hold and boundary conditions have
     /// nothing to do, and `code(false)` for those at the edges. Once the tiles are placed.
     kernel::Kernel kernel(const std::string& name, const std::function<kernel::Body(bool interior)>& code);
+    /// Of that kernel, once it is made: how its blocks go through the tiles where it is one step later.
+    BlockOrder turned();
 
     /// The member that is a stage (by index in the pipeline); null for other stages.
     [[nodiscard]] const Member* member(int stage) const;
@@ -140,14 +152,16 @@ private:
     [[nodiscard]] bool planes_share(std::size_t d) const;
     [[nodiscard]] std::vector<std::size_t> block_order() const;
     bool has_edges(const Dim& dim);
-    std::vector<ir::Expr> block_places(kernel::Body& body);
+    [[nodiscard]] bool goes_backwards() const { return program.steps.size() % 2 == 1; }
+    std::vector<ir::Expr> block_places(kernel::Body& body, bool backwards);
     void place(kernel::Body& body);
-    void define_tiles(kernel::Body& body);
+    void define_tiles(kernel::Body& body, bool backwards);
     void add_code(kernel::Body& into, const std::function<kernel::Body(bool interior)>& code);
     ir::Expr in_interior(const Dim& dim);
     ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);
 
     bool has_interior_ = true;
+    BlockOrder without_order_;  ///< what the kernel was given before the order of its blocks was written
 };
 
 }  // namespace pipec::codegen

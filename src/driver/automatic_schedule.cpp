@@ -38,7 +38,7 @@ std::vector<std::int64_t> sizes_of(const AutomaticOptions& options, const ir::Pi
 /// Whether code can be generated for a group.
 bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
                  const std::vector<poly::Dependence>& dependences, const GroupSchedule& schedule,
-                 const SourceManager& sources, bool fast_math) {
+                 const SourceManager& sources, bool fast_math, codegen::MadeGroups* made) {
     std::vector<int> stages;
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         if (std::find(schedule.stages.begin(), schedule.stages.end(), pipeline.stages[s].name) !=
@@ -48,8 +48,9 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
     }
     const auto group = poly::make_group(pipeline, model, dependences, stages);
     if (!std::holds_alternative<poly::Group>(group)) return false;
-    codegen::kernel::Program scratch{pipeline, model, {}, fast_math};
-    return !codegen::group_refusal(scratch, std::get<poly::Group>(group), schedule, sources);
+    codegen::MadeGroups none;
+    return !(made == nullptr ? none : *made)
+                .refusal(pipeline, model, fast_math, std::get<poly::Group>(group), schedule, sources);
 }
 
 /// The model's choices with what `change` sets, predicted anew.
@@ -94,11 +95,11 @@ std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& optio
 }
 
 AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
-                               bool fast_math, const std::optional<OnlyStrategy>& only) {
-    const auto legal = [&sources, fast_math](const ir::Pipeline& pipeline, const poly::Model& model,
-                                             const std::vector<poly::Dependence>& dependences,
-                                             const GroupSchedule& group) {
-        return is_possible(pipeline, model, dependences, group, sources, fast_math);
+                               bool fast_math, codegen::MadeGroups* made, const std::optional<OnlyStrategy>& only) {
+    const auto legal = [&sources, fast_math, made](const ir::Pipeline& pipeline, const poly::Model& model,
+                                                   const std::vector<poly::Dependence>& dependences,
+                                                   const GroupSchedule& group) {
+        return is_possible(pipeline, model, dependences, group, sources, fast_math, made);
     };
     const bool paper = options.cost_model == CostModelName::Paper;
     AutomaticModel result{paper ? cost::paper_cost_model(gpu) : cost::time_cost_model(gpu), legal,
@@ -124,9 +125,9 @@ AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gp
 }
 
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math,
+                                      const SourceManager& sources, bool fast_math, codegen::MadeGroups& made,
                                       const std::optional<OnlyStrategy>& only) {
-    AutomaticModel automatic = automatic_model(options, target_gpu(options), sources, fast_math, only);
+    AutomaticModel automatic = automatic_model(options, target_gpu(options), sources, fast_math, &made, only);
     const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(options, pipelines);
     fusion::Schedules result;
     for (std::size_t i = 0; i < pipelines.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "codegen/made_groups.h"
 #include "driver/automatic_options.h"
 #include "fusion/automatic.h"
 #include "fusion/gpu.h"
@@ -35,14 +36,16 @@ struct OnlyStrategy {
     fusion::Strategy strategy;
     std::function<void(fusion::GroupSchedule& group)> change;  ///< sets what is not the model's to choose
 };
-/// The model that the options choose, for one GPU. `sources` stays where it is.
+/// The model that the options choose, for one GPU. `sources` and `made` stay where they are; `made` keeps the code of
+/// the groups that are legal, null: nothing does.
 AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
-                               bool fast_math, const std::optional<OnlyStrategy>& only = {});
+                               bool fast_math, codegen::MadeGroups* made = nullptr,
+                               const std::optional<OnlyStrategy>& only = {});
 
 /// The schedules of pipelines as code generation prepares them. Throws fusion::ScheduleError for a description of a GPU
 /// or sizes that do not fit, and FileError for a file that cannot be read.
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math,
+                                      const SourceManager& sources, bool fast_math, codegen::MadeGroups& made,
                                       const std::optional<OnlyStrategy>& only = {});
 
 }  // namespace pipec::driver

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/made_groups.h"
 #include "frontend/elaborate.h"
 #include "fusion/schedule_json.h"
 #include "ir/pipeline.h"
@@ -31,6 +32,7 @@ struct Compilation {
     std::vector<poly::Model> models;  ///< models[i] belongs to pipelines[i]; only complete where no error was reported
     /// Of the code for cuda, where it shall not be the default (driver/schedule.h); compile() leaves it empty.
     fusion::Schedules schedules;
+    codegen::MadeGroups made;  ///< while schedules were looked for
 };
 
 /// Runs the passes on a text that `sources` holds. What is wrong with the program goes to `diags`; where it has errors

@@ -140,7 +140,8 @@ int explain_program(const ExplainOptions& options) {
     std::string text;
     if (!diags.has_errors()) {
         try {
-            compilation.schedules = make_schedules(options.schedule, compilation, sources, options.fast_math);
+            compilation.schedules =
+                make_schedules(options.schedule, compilation, sources, options.fast_math, &compilation.made);
             // Code generation refuses what it cannot make, before anything is said about it.
             Options check;
             check.emit = Emit::Nothing;

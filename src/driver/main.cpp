@@ -89,7 +89,8 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
     Generated result;
     try {
         if (options.target == Target::Cuda && uses_schedule(options.emit)) {
-            compilation.schedules = make_schedules(options.schedule, compilation, sources, options.object.fast_math);
+            compilation.schedules =
+                make_schedules(options.schedule, compilation, sources, options.object.fast_math, &compilation.made);
             if (first_given(options.schedule)) check_schedules(options, compilation, sources);
             if (any_enabled(options.warnings, kPerformanceGroup)) {
                 warn_of_performance(compilation, compilation.schedules, options.schedule.automatic, diags);

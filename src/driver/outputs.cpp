@@ -63,6 +63,7 @@ codegen::CudaOptions cuda_options(const Options& options, const Compilation& com
     result.deterministic = options.deterministic;
     result.fast_math = options.object.fast_math;
     result.schedules = compilation.schedules;
+    result.made = &compilation.made;
     return result;
 }
 

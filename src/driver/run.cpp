@@ -145,6 +145,7 @@ int run_pipeline(const RunOptions& options) {
     const std::optional<Gpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
     if (options.fast_math && !gpu) throw RunError(kExitUsage, "`-ffast-math` is for a GPU, but this runs on the CPU");
     codegen::CudaOptions cuda;
+    codegen::MadeGroups made;
     cuda.fast_math = options.fast_math;
     if (const auto given = first_given(options.schedule)) {
         if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
@@ -152,7 +153,8 @@ int run_pipeline(const RunOptions& options) {
     if (gpu) {
         ScheduleOptions schedule = options.schedule;
         schedule.automatic.device = gpu->name;
-        cuda.schedules = make_schedules(schedule, compilation, sources, options.fast_math);
+        cuda.schedules = make_schedules(schedule, compilation, sources, options.fast_math, &made);
+        cuda.made = &made;
     }
     const NativeSource source = {gpu ? "pipeline.cu" : "pipeline.cpp",
                                  gpu ? codegen::cuda_source(program, "pipeline.h", unit, sources, cuda)

@@ -45,6 +45,7 @@ struct GroupSchedule {
     double frac_reg = 1;  ///< Hybrid: the part of the split dimension's tile[split] iterations that is in registers
     LoadCache load_cache = LoadCache::Default;
     int prefetch = 0;  ///< RegisterTile: rows of inputs that are on their way into shared memory; 0: into registers
+    friend bool operator==(const GroupSchedule&, const GroupSchedule&) = default;
 };
 
 struct Schedule {

@@ -1,0 +1,107 @@
+// Code that was made to learn whether a group is possible is the code that lowering makes, wherever in the program its
+// kernel comes.
+#include "codegen/made_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "codegen/cuda.h"
+#include "driver/compile.h"
+#include "driver/schedule.h"
+#include "fusion/inline.h"
+#include "poly/dependences.h"
+#include "poly/group.h"
+#include "support/render.h"
+
+namespace pipec {
+namespace {
+
+/// Three groups, as what data find is in no group of its reader: their kernels are the first, the second and the third
+/// step. Lanes serve both of their neighbours, those on one side only, and none.
+constexpr const char* kProgram = R"(
+import "boundary"
+pipeline p(img: float32[R, C]) -> a: float32[R, C], b: float32[R, C], c: float32[R, C] {
+    e = clamp_to_edge(img)
+    a1(y in 0..R, x in 0..C) = sum(k in -2..=2) (k + 3) * e(y + k, x)
+    a2 = clamp_to_edge(a1)
+    a(y, x) = sum(k in -2..=2) (k + 3) * a2(y, x + k)
+    b1(y in 0..R, x in 0..C) = img(y, x) * 0.5 + a(clamp(int32(img(y, x)), 0, R - 1), x)
+    b2 = clamp_to_edge(b1)
+    b(y, x) = b2(y, x) + b2(y, x - 1) * b2(y, x - 2)
+    c1(y in 0..R, x in 0..C) = img(y, x) * e(y + 1, x) + b(clamp(int32(img(y, x)), 0, R - 1), x)
+    c2 = clamp_to_edge(c1)
+    c(y, x) = c2(y + 1, x) * c2(y - 1, x)
+}
+)";
+
+struct Compiled {
+    Compiled() {
+        Diagnostics diags;
+        const FileId main = sources.add("p.pipe", kProgram);
+        compilation = driver::compile(sources, main, {}, diags);
+        if (diags.has_errors()) throw std::runtime_error(render_text(diags, sources));
+    }
+    std::string code(const codegen::CudaOptions& options) {
+        return codegen::cuda_source("p.pipe", "p.h", {{&compilation.pipelines.front(), &compilation.models.front()}},
+                                    sources, options);
+    }
+
+    SourceManager sources;
+    driver::Compilation compilation;
+};
+
+/// How many groups of a schedule are kept.
+int kept(const Compiled& compiled, const fusion::Schedule& schedule, bool fast_math) {
+    const fusion::Inlined prepared = driver::schedulable(compiled.compilation).front();
+    const ir::Pipeline left =
+        fusion::inline_stages(prepared.pipeline, prepared.model, fusion::inlined_stages(prepared.pipeline, schedule))
+            .pipeline;
+    const auto* made = compiled.compilation.made.find(left, fast_math);
+    if (made == nullptr) return 0;
+    const fusion::OrderedGroups ordered = fusion::order_groups(left, schedule);
+    int count = 0;
+    for (std::size_t i = 0; i < ordered.stages.size(); ++i) {
+        const auto& group = schedule.groups.at(static_cast<std::size_t>(ordered.number[i]));
+        const codegen::GroupCode* code = made->find(ordered.stages[i], group);
+        count += code != nullptr && !code->pieces.empty() ? 1 : 0;
+    }
+    return count;
+}
+
+TEST(MadeGroups, AreTheCodeThatLoweringMakes) {
+    for (const bool fast_math : {false, true}) {
+        SCOPED_TRACE(fast_math);
+        Compiled compiled;
+        driver::ScheduleOptions schedule;
+        schedule.strategy = fusion::Strategy::RegisterTile;
+        codegen::CudaOptions options;
+        options.fast_math = fast_math;
+        options.schedules = driver::make_schedules(schedule, compiled.compilation, compiled.sources, fast_math,
+                                                   &compiled.compilation.made);
+        EXPECT_EQ(kept(compiled, options.schedules.at("p"), fast_math), 3);
+        const std::string anew = compiled.code(options);
+        options.made = &compiled.compilation.made;
+        EXPECT_EQ(compiled.code(options), anew);
+    }
+}
+
+TEST(MadeGroups, AreOfOneScheduleOnly) {
+    Compiled compiled;
+    driver::ScheduleOptions schedule;
+    schedule.strategy = fusion::Strategy::RegisterTile;
+    codegen::CudaOptions options;
+    options.schedules =
+        driver::make_schedules(schedule, compiled.compilation, compiled.sources, false, &compiled.compilation.made);
+    for (fusion::GroupSchedule& group : options.schedules.at("p").groups) group.tile = {2, 4, 1};
+    EXPECT_EQ(kept(compiled, options.schedules.at("p"), false), 0);
+    const std::string anew = compiled.code(options);
+    options.made = &compiled.compilation.made;
+    EXPECT_EQ(compiled.code(options), anew);
+    EXPECT_EQ(kept(compiled, options.schedules.at("p"), true), 0) << "made without -ffast-math";
+}
+
+}  // namespace
+}  // namespace pipec

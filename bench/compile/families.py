@@ -7,9 +7,11 @@
     families.py --check PIPEC                small sizes compile for both targets
 
 A table's line is a whole compilation: analysis, the search for a schedule, code generation, one file written. Times are
-those of the process and of one run; the machine should be quiet.
+those of the process and of one run; the machine should be quiet. "n log n" is how time grows from the size before: the
+exponent p of (n log n)^p.
 """
 import argparse
+import math
 import os
 import resource
 import sys
@@ -292,14 +294,23 @@ def compile_once(pipec, path, options, seconds):
     return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def growth(before, now):
+    """The exponent p of time = (n log n)^p between two sizes: 1 is the aim, 2 is quadratic. Times below a hundredth of a
+    second, which are those of starting a process, count as one."""
+    (small, fast), (large, slow) = before, now
+    work = large * math.log(large) / (small * math.log(small))
+    return math.log(max(slow, 0.01) / max(fast, 0.01)) / math.log(work)
+
+
 def measure(arguments):
-    print(f"| {'family':18} | {'size':>4} | {'seconds':>7} | {'MB':>5} |")
-    print(f"| {'-' * 18} | {'-' * 4} | {'-' * 7} | {'-' * 5} |")
+    print(f"| {'family':18} | {'size':>4} | {'seconds':>7} | {'MB':>5} | {'n log n':>7} |")
+    print(f"| {'-' * 18} | {'-' * 4} | {'-' * 7} | {'-' * 5} | {'-' * 7} |")
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name, (function, _, _, sizes) in FAMILIES.items():
             if arguments.families and name not in arguments.families:
                 continue
+            before = None
             for size in sizes:
                 if size > arguments.most:
                     continue
@@ -309,7 +320,9 @@ def measure(arguments):
                 code, seconds, megabytes = compile_once(arguments.measure, path, arguments.options.split(), arguments.seconds)
                 failed = "" if code == 0 else f" exit code {code}"
                 good = good and code == 0
-                print(f"| {name:18} | {size:4} | {seconds:7.2f} | {megabytes:5.0f} |{failed}", flush=True)
+                fit = f"{growth(before, (size, seconds)):7.2f}" if before else " " * 7
+                before = (size, seconds)
+                print(f"| {name:18} | {size:4} | {seconds:7.2f} | {megabytes:5.0f} | {fit} |{failed}", flush=True)
                 if code < 0:
                     break
     return 0 if good else 1

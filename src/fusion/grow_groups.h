@@ -18,7 +18,8 @@ using Propose = std::function<std::optional<GroupSchedule>(const poly::Group& gr
 
 /// All pure stages in one group where that is legal and something is proposed for it. Otherwise, in the program's
 /// order, each pure stage joins the groups that it reads: all of them if it can, else the last one that it can join,
-/// else none. Stages for which nothing is proposed, not even alone, are in no group.
+/// else none. Stages for which nothing is proposed, not even alone, are in no group. Where a group is possible, so are
+/// those on the way to it, which then are not asked about.
 std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose);
 
 }  // namespace pipec::fusion

@@ -12,12 +12,14 @@ namespace pipec::fusion {
 namespace {
 
 /// The groups' stages, "rows out, other"; groups of more than `limit` stages are not possible.
-std::string grown(const std::string& text, std::size_t limit = 100) {
+/// `work`: the stages of all groups that something was to be proposed for.
+std::string grown(const std::string& text, std::size_t limit = 100, std::size_t* work = nullptr) {
     SourceManager sources;
     const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
     EXPECT_TRUE(compiled.ok()) << render_text(compiled.diags, sources);
     const ir::Pipeline& pipeline = compiled.pipelines.front();
     const Propose propose = [&](const poly::Group& group) -> std::optional<GroupSchedule> {
+        if (work != nullptr) *work += group.stages.size();
         if (group.stages.size() > limit) return std::nullopt;
         return default_group(Strategy::Otpw, group.rank);
     };
@@ -57,6 +59,28 @@ TEST(GrowGroups, AreCutWhereAGroupIsRefused) {
     EXPECT_EQ(grown(kDiamond, 2), "a b, c out");
     EXPECT_EQ(grown(kDiamond, 1), "a, b, c, out");
     EXPECT_EQ(grown(kDiamond, 0), "");
+}
+
+// Each of the groups is asked about a few times, not once for each stage that it has.
+TEST(GrowGroups, OfAChainAreFoundInFewSteps) {
+    for (const std::size_t limit : {1U, 2U, 7U, 8U, 50U}) {
+        constexpr std::size_t kStages = 200;
+        std::string text = "pipeline p(img: float32[R, C + 200]) -> out: float32[R, C] {\n";
+        std::vector<std::string> groups;
+        for (std::size_t i = 0; i < kStages; ++i) {
+            const std::string name = i + 1 < kStages ? fmt::format("s{}", i) : "out";
+            const std::string from = i > 0 ? fmt::format("s{}", i - 1) : "img";
+            text += fmt::format("    {0}(y, x) = {1}(y, x) + {1}(y, x + 1)\n", name, from);
+            if (i % limit == 0) {
+                groups.push_back(name);
+            } else {
+                groups.back() += " " + name;
+            }
+        }
+        std::size_t work = 0;
+        EXPECT_EQ(grown(text + "}", limit, &work), fmt::format("{}", fmt::join(groups, ", ")));
+        EXPECT_LE(work, kStages * 8) << limit;
+    }
 }
 
 // `out` cannot join the group of `a`: that would have to wait for the histogram, which reads it.

@@ -60,7 +60,7 @@ std::vector<std::size_t> TileSpace::block_order() const {
     for (std::size_t i = 2; i < order.size(); ++i) {
         const Dim& dim = dims[order[i]];
         const auto first = ir::as_int(dim.first), end = ir::as_int(dim.end);
-        if (!first || !end || *end - *first > kMostPlanes * dim.teams || !planes_share(order[i])) continue;
+        if (!first || !end || *end - *first > kMostPlanes * dim.thread_groups || !planes_share(order[i])) continue;
         std::rotate(order.begin() + 1, order.begin() + static_cast<std::ptrdiff_t>(i),
                     order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     }
@@ -101,7 +101,7 @@ constexpr std::int64_t kManyBlocks = 16384;
 /// from the last to the first: it begins with what the one before has touched last, which the L2 cache still has.
 std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body, bool backwards) {
     const std::vector<std::size_t> order = block_order();
-    const auto count = [&](std::size_t d) { return tile_count(dims[d].first, dims[d].end, dims[d].teams); };
+    const auto count = [&](std::size_t d) { return tile_count(dims[d].first, dims[d].end, dims[d].thread_groups); };
     const auto name = [&](std::size_t d) {
         return "tiles_" + (dims[d].axis < 0 ? std::to_string(d) : std::string(1, "xyz"[dims[d].axis]));
     };

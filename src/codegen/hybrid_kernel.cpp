@@ -15,6 +15,7 @@
 #include "codegen/hybrid_tile.h"
 #include "fusion/gpu.h"
 #include "ir/build.h"
+#include "plan/make_plan.h"
 
 namespace pipec::codegen {
 
@@ -28,28 +29,10 @@ constexpr std::int64_t kEdgeBytes = 8192;
 
 using Refusal = std::string;
 
-std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::GroupSchedule& schedule) {
-    const std::array<int, 3> warp = warp_shape(schedule.block);
-    std::vector<TileSpace::Cut> cuts;
-    for (int g = 0; g < group.rank; ++g) {
-        TileSpace::Cut& cut = cuts.emplace_back();
-        const std::int64_t unit = poly::tile_unit(group, g);
-        cut.size = unit;
-        const auto axis = static_cast<std::size_t>(group.rank - 1 - g);
-        if (axis > 2) continue;
-        cut.lanes = warp[axis];
-        cut.teams = schedule.block[axis] / warp[axis];
-        cut.size = (std::int64_t{schedule.tile[axis]} * cut.lanes + unit - 1) / unit * unit;
-    }
-    return cuts;
-}
-
 class HybridKernel {
 public:
-    HybridKernel(kernel::Program& program, const poly::Group& group, const fusion::GroupSchedule& schedule)
-        : split_dim_(static_cast<std::size_t>(group.rank - 1 - schedule.split)),
-          fraction_(schedule.frac_reg),
-          space_(program, group, true, cuts_of(group, schedule)) {}
+    HybridKernel(kernel::Program& program, const fusion::GroupShape& shape, plan::Plan plan)
+        : shape_(shape), plan_(std::move(plan)), space_(program, shape_.group, plan_.tiles) {}
 
     /// Throws a Refusal.
     kernel::Kernel build();
@@ -59,7 +42,6 @@ private:
 
     kernel::Body interior();
     kernel::Body edge();
-    std::vector<std::int64_t> piece_size();
     void stages(kernel::Body& body, HybridTile& tile, HybridRegisters* registers);
     void shared_points(kernel::Body& body, HybridTile& tile, const Member& m, bool interior);
     /// By dimension of a stage, from its first point in the tile.
@@ -73,14 +55,8 @@ private:
                                 bool unroll, std::vector<ir::Expr>& offset);
     kernel::Body& deal_by_number(kernel::Body& body, const Member& m, const Box& box, bool unroll,
                                  std::vector<ir::Expr>& offset);
-    [[nodiscard]] std::vector<std::int64_t> tile_size() const {
-        std::vector<std::int64_t> size;
-        for (const TileSpace::Dim& dim : space_.dims) size.push_back(dim.size);
-        return size;
-    }
-
-    std::size_t split_dim_;
-    double fraction_;
+    const fusion::GroupShape& shape_;
+    plan::Plan plan_;
     TileSpace space_;
     std::int64_t scratch_ = 0;  ///< of a warp, in bytes: for the interior, or for an edge if that is more
 };
@@ -181,7 +157,7 @@ void HybridKernel::points(kernel::Body& outer, HybridTile& tile, const Member& m
     const ir::VarId var = space_.build.variable(m.definition.name, m.definition.type);
     add(*body, kernel::Define{var, rewriter.instance(interior ? m.interior.value : m.value, point, loads)});
     const ir::Expr value = ir::variable(var, m.definition.type);
-    if (const int array = tile.part(m).array; array >= 0) {
+    if (const int array = tile.array(m); array >= 0) {
         add(*body, kernel::Store{{ir::Source::Kind::Local, array}, tile.element(offset), {value}, nullptr});
     }
     if (m.live) add(*body, kernel::Store{{ir::Source::Kind::Stage, m.stage}, indices, {value}, owned});
@@ -198,14 +174,14 @@ void HybridKernel::stages(kernel::Body& body, HybridTile& tile, HybridRegisters*
         const HybridTile::Part& own = tile.part(m);
         const bool waits =
             std::any_of(reads.begin(), reads.end(), [&](const auto* part) { return touches(written, *part); }) ||
-            (own.array >= 0 && (touches(written, own) || touches(read, own)));
+            (tile.array(m) >= 0 && (touches(written, own) || touches(read, own)));
         if (waits) {
             add(body, kernel::Barrier{kernel::Barrier::Scope::Warp});
             written.clear();
             read.clear();
         }
         read.insert(read.end(), reads.begin(), reads.end());
-        if (own.array >= 0) written.push_back(&own);
+        if (tile.array(m) >= 0) written.push_back(&own);
         add(body, kernel::Remark{m.definition.name});
         shared_points(body, tile, m, registers != nullptr);
         if (registers != nullptr) registers->compute(body, m);
@@ -213,50 +189,27 @@ void HybridKernel::stages(kernel::Body& body, HybridTile& tile, HybridRegisters*
 }
 
 kernel::Body HybridKernel::interior() {
-    HybridTile tile(space_, split_dim_, tile_size());
-    tile.split(fraction_);
+    HybridTile tile(space_, shape_, plan_.tiles, *plan_.hybrid);
     HybridRegisters registers(tile);
     if (auto reason = registers.too_large()) throw Refusal(*reason);
     tile.place_arrays();
     tile.declare_arrays();
-    scratch_ = tile.scratch();
+    plan_.hybrid = tile.plan();
+    scratch_ = tile.plan().scratch;
     kernel::Body body;
     stages(body, tile, &registers);
     return body;
 }
 
-/// The whole tile, or parts of it, always of the dimension that is longest for its lanes, until the arrays fit.
-std::vector<std::int64_t> HybridKernel::piece_size() {
-    std::vector<std::int64_t> size = tile_size();
-    while (true) {
-        HybridTile tile(space_, split_dim_, size);
-        tile.place_arrays();
-        if (tile.scratch() <= std::max(kEdgeBytes, scratch_)) return size;
-        std::size_t longest = 0;
-        std::int64_t shorter = 0, points = 0;  // of a lane
-        for (std::size_t g = 0; g < size.size(); ++g) {
-            const std::int64_t unit = poly::tile_unit(space_.group, static_cast<int>(g)), lanes = space_.dims[g].lanes;
-            std::int64_t units = size[g] / unit - 1;
-            while (units > 0 && size[g] / unit % units != 0) --units;
-            if (units * unit < lanes || size[g] / lanes <= points) continue;
-            longest = g;
-            shorter = units * unit;
-            points = size[g] / lanes;
-        }
-        if (shorter == 0) return size;
-        size[longest] = shorter;
-    }
-}
-
 kernel::Body HybridKernel::edge() {
-    HybridTile tile(space_, split_dim_, piece_size());
-    tile.place_arrays();
+    HybridTile tile(space_, shape_, plan_.tiles,
+                    plan::edge_pieces(shape_, plan_.tiles, plan_.hybrid->split_dim, std::max(kEdgeBytes, scratch_)));
     tile.declare_arrays();
-    scratch_ = std::max(scratch_, tile.scratch());
+    scratch_ = std::max(scratch_, tile.plan().scratch);
     kernel::Body body;
     kernel::Body* piece = &body;
     for (std::size_t g = 0; g < space_.dims.size(); ++g) {
-        const std::int64_t pieces = space_.dims[g].size / tile.size()[g];
+        const std::int64_t pieces = space_.dims[g].size / tile.plan().size[g];
         if (pieces == 1) continue;
         piece = &space_.build.loop(*piece, "piece", constant(0), constant(pieces), constant(1), tile.piece[g]);
     }
@@ -279,25 +232,15 @@ kernel::Kernel HybridKernel::build() {
     return kernel;
 }
 
-std::optional<std::string> check(const poly::Group& group, const fusion::GroupSchedule& schedule) {
-    if (auto reason = check_block(schedule.block, group.rank)) return reason;
-    for (const int points : schedule.tile) {
-        if (points < 1) return "a tile has at least one point";
-    }
-    if (schedule.split < 0 || schedule.split > 2 || schedule.split >= group.rank)
-        return fmt::format("the group has no dimension {} to split", schedule.split);
-    if (!(schedule.frac_reg >= 0 && schedule.frac_reg <= 1))
-        return fmt::format("{} is no part of a tile: it must be from 0 to 1", schedule.frac_reg);
-    return std::nullopt;
-}
-
 }  // namespace
 
 std::variant<kernel::Step, std::string> hybrid_step(kernel::Program& program, const poly::Group& group,
                                                     const fusion::GroupSchedule& schedule) {
-    if (auto reason = check(group, schedule)) return *reason;
+    const fusion::GroupShape shape = fusion::group_shape(program.pipeline, program.model, group);
+    auto plan = plan::make_plan(shape, schedule);
+    if (auto* reason = std::get_if<plan::Refusal>(&plan)) return std::move(*reason);
     try {
-        return kernel::Step{{HybridKernel(program, group, schedule).build()}};
+        return kernel::Step{{HybridKernel(program, shape, std::get<plan::Plan>(std::move(plan))).build()}};
     } catch (const Refusal& refusal) {
         return refusal;
     }

@@ -181,7 +181,7 @@ void HybridRegisters::compute(kernel::Body& body, const Member& m) {
         const ir::Expr result = element(body, m, at);
         const ir::Expr writes = both(active(m, at), tile_.first_lane(m));
         if (m.is_read && !part.in_registers) {
-            const ir::Source array{ir::Source::Kind::Local, part.array};
+            const ir::Source array{ir::Source::Kind::Local, tile_.array(m)};
             add(body, kernel::Store{array, tile_.element(offsets), {result}, writes});
         }
         if (m.live) {

@@ -23,18 +23,10 @@ constexpr std::int64_t kFewRegisters = 40;
 
 }  // namespace
 
-/// What the tile's own points need; other lanes compute something, which nobody uses.
-poly::TileExtent RegisterCode::extent(const Member& m, std::size_t dim) const {
-    const poly::Alignment& a = m.alignment[dim];
-    const auto g = static_cast<std::size_t>(a.dim);
-    const TileSpace::Cut& cut = shape_.cuts[g];
-    return poly::tile_extent(a, space_.group.reach[position(m)][g], std::max(cut.size, cut.cover));
-}
-
 /// The first coordinate of the lane, of the slice, or of the tile.
 Linear RegisterCode::origin(const Member& m, std::size_t dim) {
     if (is_lane(m, dim)) {
-        Linear sum{{}, shape_.shift[position(m)]};
+        Linear sum{{}, tile_.shift[position(m)]};
         return sum.add(*rewriter().linear(unit_), columns(m, dim));
     }
     Linear sum = space_.origin(m, dim);
@@ -111,7 +103,7 @@ std::vector<RowLoad> RegisterCode::loads() {
     std::vector<RowLoad> result;
     std::vector<Element> elements;
     for (const ir::Expr& e : reads_) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
-    for (const Pack& pack : packs(elements, shape_.load_bytes)) {
+    for (const Pack& pack : packs(elements, tile_.load_bytes)) {
         const std::vector<ir::Expr>& indices = elements[pack.front()].indices;
         RowLoad& row = result.emplace_back(RowLoad{{{}, elements[pack.front()].source, with_bases(indices)}, {}});
         for (const std::size_t i : pack) {
@@ -131,21 +123,21 @@ ir::Expr RegisterCode::owns(const Member& m, const Offsets& offsets) {
         if (lo > least) result = both(result, ir::binary(BinaryOp::Ge, e, constant(lo)));
         if (hi < end) result = both(result, ir::binary(BinaryOp::Lt, e, constant(hi)));
     };
-    const std::int64_t lanes = kWarp - shape_.left - shape_.right;
+    const std::int64_t lanes = kWarp - tile_.left - tile_.right;
     for (std::size_t d = 0; d < offsets.size(); ++d) {
         if (is_lane(m, d)) {
             has_columns = true;
-            const TileSpace::Dim& dim = space_.dims[shape_.lane_dim];
+            const TileSpace::Dim& dim = space_.dims[tile_.lane_dim];
             if (!interior_) {
-                within(space_.lane, shape_.left, shape_.left + lanes, 0, kWarp);
+                within(space_.lane, tile_.left, tile_.left + lanes, 0, kWarp);
                 continue;
             }
             if (!first_lane_) {
                 // Of a moved tile's lanes those whose columns are the tile's.
-                const ir::Expr begin = sum(difference(dim.plain, dim.origin), constant(shape_.left));
-                const std::int64_t end = shape_.left + std::max(dim.cover, dim.size) / dim.step;
+                const ir::Expr begin = sum(difference(dim.plain, dim.origin), constant(tile_.left));
+                const std::int64_t end = tile_.left + std::max(dim.cover, dim.size) / dim.step;
                 first_lane_ =
-                    builder().define(*body_, "first_lane", ir::binary(BinaryOp::Max, begin, constant(shape_.left)));
+                    builder().define(*body_, "first_lane", ir::binary(BinaryOp::Max, begin, constant(tile_.left)));
                 end_lane_ = builder().define(*body_, "end_lane",
                                              ir::binary(BinaryOp::Min, sum(begin, constant(lanes)), constant(end)));
             }
@@ -162,7 +154,7 @@ ir::Expr RegisterCode::owns(const Member& m, const Offsets& offsets) {
         }
     }
     if (has_columns) return result;
-    return both(result, ir::binary(BinaryOp::Eq, space_.lane, constant(shape_.left)));
+    return both(result, ir::binary(BinaryOp::Eq, space_.lane, constant(tile_.left)));
 }
 
 void RegisterCode::store(kernel::Body& body, const Member& m, const std::vector<Offsets>& points) {
@@ -184,7 +176,7 @@ void RegisterCode::store(kernel::Body& body, const Member& m, const std::vector<
         }
         return;
     }
-    for (const Pack& pack : packs(targets, shape_.store_bytes)) {
+    for (const Pack& pack : packs(targets, tile_.store_bytes)) {
         kernel::Store stored{self, with_bases(targets[pack.front()].indices), {}, nullptr};
         for (const std::size_t i : pack) stored.values.push_back(values[i]);
         add(guarded, std::move(stored));
@@ -207,7 +199,7 @@ void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
     };
     for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
         const int g = m.alignment[d].dim;
-        const bool inner = g < 0 || static_cast<std::size_t>(g) >= shape_.lane_dim;
+        const bool inner = g < 0 || static_cast<std::size_t>(g) >= tile_.lane_dim;
         if (inner)
             in_row.push_back(d);
         else
@@ -257,8 +249,8 @@ void RegisterCode::outputs(kernel::Body& body) {
     }
     std::vector<RowLoad> loaded = loads();
     body.insert(body.end(), bases_.begin(), bases_.end());
-    if (interior_ && shape_.prefetch > 0) {
-        computed = with_prefetch(space_, std::move(loaded), std::move(computed), shape_.prefetch);
+    if (interior_ && tile_.prefetch > 0) {
+        computed = with_prefetch(space_, std::move(loaded), std::move(computed), tile_.prefetch);
     } else {
         for (RowLoad& row : loaded) add(body, std::move(row.load));
         body.insert(body.end(), edge_loads_.begin(), edge_loads_.end());
@@ -268,9 +260,9 @@ void RegisterCode::outputs(kernel::Body& body) {
 
 /// Rows of a tile, in group coordinates, and those of them that are computed at a time where registers are few.
 std::pair<std::int64_t, std::int64_t> RegisterCode::rows_and_slice() const {
-    if (!shape_.row_dim) return {1, 1};
-    const std::int64_t all = shape_.cuts[*shape_.row_dim].size;
-    const std::int64_t unit = poly::tile_unit(space_.group, static_cast<int>(*shape_.row_dim));
+    if (!tile_.row_dim) return {1, 1};
+    const std::int64_t all = shape_.plan.tiles.cuts[*tile_.row_dim].size;
+    const std::int64_t unit = poly::tile_unit(space_.group, static_cast<int>(*tile_.row_dim));
     const std::int64_t slice = (kEdgeRows + unit - 1) / unit * unit;
     return {all, all % slice == 0 ? slice : unit};
 }
@@ -278,9 +270,9 @@ std::pair<std::int64_t, std::int64_t> RegisterCode::rows_and_slice() const {
 kernel::Body RegisterCode::code(bool interior) {
     interior_ = interior;
     kernel::Body body;
-    ir::Expr unit = sum(space_.dims[shape_.lane_dim].origin, space_.lane);
-    if (shape_.left > 0) unit = difference(unit, constant(shape_.left));
-    const std::int64_t units = kernel::kVariableLimit / (shape_.columns / finest_scale(space_.group, shape_.lane_dim));
+    ir::Expr unit = sum(space_.dims[tile_.lane_dim].origin, space_.lane);
+    if (tile_.left > 0) unit = difference(unit, constant(tile_.left));
+    const std::int64_t units = kernel::kVariableLimit / (tile_.columns / finest_scale(space_.group, tile_.lane_dim));
     unit_ = builder().define(body, "unit", unit, -units, 1, units);
     // Of the ways to write the code at the edges, the first that takes no more registers than the interior does, or the
     // last. Loads that wait for each other cost more than rows that slices compute again.
@@ -292,7 +284,7 @@ kernel::Body RegisterCode::code(bool interior) {
     const auto [rows, slice] = rows_and_slice();
     std::vector<Way> ways{{rows, true}, {slice, true}, {rows, false}, {slice, false}};
     // (What is fetched ahead is to save registers, and none of it counts.)
-    if (shape_.prefetch > 0) ways = {{slice, true}, {slice, false}};
+    if (tile_.prefetch > 0) ways = {{slice, true}, {slice, false}};
     if (interior) ways = {{rows, false}};
     ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
     const kernel::Body before = body;

@@ -49,15 +49,17 @@ class RegisterCode {
 public:
     using Member = TileSpace::Member;
 
+    RegisterCode(const RegisterCode&) = delete;
     RegisterCode(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
         : shape_(shape),
-          space_(program, group, true, shape.cuts, [this](const Member& m, std::size_t dim) { return extent(m, dim); }),
-          homes_(find_homes(space_, shape)),
+          tile_(*shape_.plan.registers),
+          space_(program, group, shape_.plan.tiles),
+          homes_(find_homes(space_, tile_)),
           sums_(space_.rewriter),
           factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
-        space_.build.kernel.layout = shape.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
+        space_.build.kernel.layout = tile_.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
         // nvcc 13.0 gives kernels that fetch ahead so few registers (32) that it spills what that takes.
-        space_.ends_first = shape.prefetch == 0;
+        space_.ends_first = tile_.prefetch == 0;
     }
 
     /// Throws a Refusal.
@@ -86,17 +88,16 @@ private:
     /// first.
     using Offsets = std::vector<std::int64_t>;
 
-    [[nodiscard]] poly::TileExtent extent(const Member& m, std::size_t dim) const;
     [[nodiscard]] std::size_t position(const Member& m) const { return space_.group.position(m.stage); }
     [[nodiscard]] bool is_lane(const Member& m, std::size_t dim) const {
-        return m.alignment[dim].dim == static_cast<int>(shape_.lane_dim);
+        return m.alignment[dim].dim == static_cast<int>(tile_.lane_dim);
     }
     [[nodiscard]] bool is_row(const Member& m, std::size_t dim) const {
-        return shape_.row_dim && m.alignment[dim].dim == static_cast<int>(*shape_.row_dim);
+        return tile_.row_dim && m.alignment[dim].dim == static_cast<int>(*tile_.row_dim);
     }
     /// Columns of a lane.
     [[nodiscard]] std::int64_t columns(const Member& m, std::size_t dim) const {
-        return shape_.columns / m.alignment[dim].scale;
+        return tile_.columns / m.alignment[dim].scale;
     }
     [[nodiscard]] std::string name(const Member& m, const Offsets& offsets) const;
 
@@ -190,7 +191,8 @@ private:
     Rewriter& rewriter() { return space_.rewriter; }
     KernelBuilder& builder() { return space_.build; }
 
-    RegisterShape shape_;
+    const RegisterShape shape_;
+    const plan::RegisterTile& tile_;
     TileSpace space_;
     Homes homes_;
     ColumnSums sums_;

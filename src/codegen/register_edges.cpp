@@ -52,7 +52,7 @@ const RegisterCode::Ends& RegisterCode::ends(const Member& m) {
     const std::size_t rank = m.alignment.size();
     Ends ends{m.value, {}, std::vector<bool>(rank, false), std::vector<bool>(rank, false), true};
     // Kernels that fetch rows ahead are to have few registers, and that many loads at a time take more.
-    if (shape_.prefetch == 0 && space_.loads_everywhere(m)) {
+    if (tile_.prefetch == 0 && space_.loads_everywhere(m)) {
         std::map<ir::VarId, ir::Expr> coordinates;
         for (std::size_t d = 0; d < rank; ++d) {
             ends.of_loads.push_back(builder().variable(space_.name(m, d), ir::Type::Int32));

@@ -51,10 +51,10 @@ std::optional<std::int64_t> shift_of(const ir::Binary& n) {
 /// How many of its own rows the upper half of a stage is below the lower one; 0 where there are no halves.
 std::int64_t RegisterCode::half_distance(const Member& m) const {
     // Rows that are fetched ahead come one after the other.
-    if (!interior_ || !shape_.halves || shape_.prefetch > 0 || !shape_.row_dim) return 0;
-    if (slice_rows_ % (2 * poly::tile_unit(space_.group, static_cast<int>(*shape_.row_dim))) != 0) return 0;
+    if (!interior_ || !shape_.halves || tile_.prefetch > 0 || !tile_.row_dim) return 0;
+    if (slice_rows_ % (2 * poly::tile_unit(space_.group, static_cast<int>(*tile_.row_dim))) != 0) return 0;
     for (const poly::Alignment& a : m.alignment) {
-        if (a.dim == static_cast<int>(*shape_.row_dim)) return slice_rows_ / 2 / a.scale;
+        if (a.dim == static_cast<int>(*tile_.row_dim)) return slice_rows_ / 2 / a.scale;
     }
     return 0;
 }

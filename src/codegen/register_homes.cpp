@@ -14,10 +14,10 @@ namespace {
 using Distances = std::map<std::int64_t, int>;
 
 /// Counts the reads of a lane's points of `m`, which has its columns in dimension `along`.
-void count_reads(TileSpace& space, const RegisterShape& shape, const TileSpace::Member& m, std::size_t along,
+void count_reads(TileSpace& space, const plan::RegisterTile& tile, const TileSpace::Member& m, std::size_t along,
                  std::map<ColumnsOf, Distances>& counts) {
-    const std::int64_t columns = shape.columns / m.alignment[along].scale;
-    const std::int64_t first = shape.shift[space.group.position(m.stage)];
+    const std::int64_t columns = tile.columns / m.alignment[along].scale;
+    const std::int64_t first = tile.shift[space.group.position(m.stage)];
     ir::for_each_node(m.interior.value, [&](const ir::Expr& e) {
         const auto* read = ir::as<ir::Read>(e);
         if (read == nullptr) return;
@@ -35,11 +35,11 @@ void count_reads(TileSpace& space, const RegisterShape& shape, const TileSpace::
 
 }  // namespace
 
-Homes find_homes(TileSpace& space, const RegisterShape& shape) {
+Homes find_homes(TileSpace& space, const plan::RegisterTile& tile) {
     std::map<ColumnsOf, Distances> counts;
     for (const TileSpace::Member& m : space.members) {
         for (std::size_t d = 0; d < m.alignment.size(); ++d) {
-            if (m.alignment[d].dim == static_cast<int>(shape.lane_dim)) count_reads(space, shape, m, d, counts);
+            if (m.alignment[d].dim == static_cast<int>(tile.lane_dim)) count_reads(space, tile, m, d, counts);
         }
     }
     Homes homes;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <map>
 
-#include "codegen/register_shape.h"
 #include "codegen/tile_space.h"
+#include "plan/plan.h"
 
 namespace pipec::codegen {
 
@@ -23,6 +23,6 @@ using Homes = std::map<ColumnsOf, std::int64_t>;
 /// An image with a frame may be read some columns away by everyone: were a lane's columns of it those at its own place,
 /// all values would come from other lanes, and as many lanes would serve their neighbours only. Lanes then load what
 /// most reads ask for.
-Homes find_homes(TileSpace& space, const RegisterShape& shape);
+Homes find_homes(TileSpace& space, const plan::RegisterTile& tile);
 
 }  // namespace pipec::codegen

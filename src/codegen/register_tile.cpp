@@ -12,6 +12,8 @@
 #include "codegen/register_code.h"
 #include "codegen/register_pressure.h"
 #include "codegen/register_shape.h"
+#include "plan/make_plan.h"
+#include "plan/register_tile.h"
 
 namespace pipec::codegen {
 
@@ -41,34 +43,18 @@ Needs needs_of(const kernel::Program& program, const kernel::Kernel& kernel) {
 }
 
 /// From the widest accesses to single elements. Narrow ones of many columns would not be coalesced, so that lanes have
-/// fewer columns there; a store at half the width of loads still fills its sectors. A block's warps then stand side by
-/// side, so that what a block reads of a row stays as long, and lanes of a quarter of the columns have twice the rows.
-std::vector<RegisterShape> variants(const kernel::Program& program, const poly::Group& group,
-                                    const RegisterShape& asked) {
+/// fewer columns there; a store at half the width of loads still fills its sectors.
+std::vector<RegisterShape> variants(const fusion::GroupShape& group, const plan::Plan& asked) {
     std::int64_t narrowest = 16;
-    for (const int stage : group.live_outs) {
-        narrowest = std::min<std::int64_t>(narrowest,
-                                           ir::bytes(program.pipeline.stages.at(static_cast<std::size_t>(stage)).type));
+    for (std::size_t m = 0; m < group.shapes.size(); ++m) {
+        if (group.live[m]) narrowest = std::min<std::int64_t>(narrowest, group.shapes[m].bytes);
     }
-    const std::int64_t unit = poly::tile_unit(group, static_cast<int>(asked.lane_dim));
     std::vector<RegisterShape> result;
     const auto add_variant = [&](std::int64_t part, std::int64_t load, std::int64_t store) {
-        RegisterShape shape = asked;
-        shape.columns = std::max<std::int64_t>(1, asked.columns / part / unit) * unit;
-        TileSpace::Cut& across = shape.cuts[shape.lane_dim];
-        if (shape.row_dim) {
-            TileSpace::Cut& down = shape.cuts[*shape.row_dim];
-            for (std::int64_t left = asked.columns / shape.columns; left > 1 && down.teams % 2 == 0; left /= 2) {
-                across.teams *= 2;
-                down.teams /= 2;
-            }
-            if (asked.columns / shape.columns >= 4 && down.step > 0) down.size *= 2;
-        }
-        across.size = kWarp * shape.columns;
-        across.step = shape.columns;
-        shape.load_bytes = load;
-        shape.store_bytes = store;
-        result.push_back(std::move(shape));
+        RegisterShape& shape = result.emplace_back();
+        shape.plan = plan::with_fewer_columns(group, asked, part);
+        shape.plan.registers->load_bytes = load;
+        shape.plan.registers->store_bytes = store;
     };
     add_variant(1, 16, 16);
     add_variant(1, 16, 8);
@@ -102,18 +88,13 @@ private:
 constexpr std::int64_t kMostServing = kWarp / 2;
 
 /// The lanes that the code will ask for values, as far as one row of it tells; none where it does not.
-Reach expected_reach(kernel::Program& program, const poly::Group& group, RegisterShape shape) {
+Reach expected_reach(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
     const Attempts attempts(program);
     shape.one_row = true;
     shape.halves = false;
-    shape.prefetch = 0;
-    if (shape.row_dim) {
-        TileSpace::Cut& rows = shape.cuts[*shape.row_dim];
-        rows.size = poly::tile_unit(group, static_cast<int>(*shape.row_dim));
-        rows.step = 0;
-    }
+    plan::keep_one_row(group, shape.plan);
     try {
-        RegisterCode code(program, group, shape);
+        RegisterCode code(program, group.group, shape);
         code.build();
         const Reach reach = code.reach();
         return reach.hi - reach.lo > kMostServing ? Reach{} : reach;
@@ -124,10 +105,10 @@ Reach expected_reach(kernel::Program& program, const poly::Group& group, Registe
 
 /// The kernel with one way to access memory. The lanes that serve their neighbours only, and what does not hold of the
 /// shape, are found by making the code: twice where they are not the ones that were expected. Throws a Refusal.
-GroupCode::Piece made(kernel::Program& program, const poly::Group& group, RegisterShape shape) {
+GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
     Attempts attempts(program);
     if (program.fast_math) {
-        RegisterCode sums(program, group, shape);
+        RegisterCode sums(program, group.group, shape);
         sums.build();
         shape.fetched_sums = sums.uniform_sums();
         attempts.drop();
@@ -136,8 +117,9 @@ GroupCode::Piece made(kernel::Program& program, const poly::Group& group, Regist
     kernel::Kernel kernel;
     const auto attempt = [&](const Reach& reach) {
         attempts.drop();
-        auto code =
-            std::make_unique<RegisterCode>(program, group, with_lanes(program, group, shape, -reach.lo, reach.hi));
+        RegisterShape narrower = shape;
+        plan::leave_lanes(group, narrower.plan, -reach.lo, reach.hi);
+        auto code = std::make_unique<RegisterCode>(program, group.group, narrower);
         kernel = code->build();
         return code;
     };
@@ -161,36 +143,29 @@ GroupCode::Piece made(kernel::Program& program, const poly::Group& group, Regist
     }
     attempts.keep();
     BlockOrder turned = code->turned();
-    return {std::move(kernel), std::move(turned), shape.load_bytes, shape.store_bytes, code->registers()};
+    const plan::RegisterTile& tile = *shape.plan.registers;
+    return {std::move(kernel), std::move(turned), tile.load_bytes, tile.store_bytes, code->registers()};
 }
 
 /// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
-std::vector<RegisterShape> needed_variants(const kernel::Program& program, const poly::Group& group,
-                                           const RegisterShape& asked) {
-    std::vector<RegisterShape> all = variants(program, group, asked);
+std::vector<RegisterShape> needed_variants(const fusion::GroupShape& group, const plan::Plan& asked) {
+    std::vector<RegisterShape> all = variants(group, asked);
     return {std::move(all.front()), std::move(all.back())};
-}
-
-std::optional<std::string> refused_block(const fusion::GroupSchedule& schedule) {
-    if (auto reason = check_block(schedule.block, 3)) return reason;
-    for (const int points : schedule.tile) {
-        if (points < 1) return "a tile has at least one point";
-    }
-    return std::nullopt;
 }
 
 }  // namespace
 
 std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
                                                         const fusion::GroupSchedule& schedule) {
-    if (auto reason = refused_block(schedule)) return *reason;
+    const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
+    const auto plan = plan::make_plan(group_shape, schedule);
+    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return *reason;
     const std::size_t before = program.pipeline.variables.size();
     try {
-        const RegisterShape asked = register_shape(program, group, schedule);
         GroupCode code;
         // Lanes that serve their neighbours only make tiles smaller, which then are possible, too.
-        for (const RegisterShape& shape : needed_variants(program, group, asked)) {
-            code.pieces.push_back(made(program, group, shape));
+        for (const RegisterShape& shape : needed_variants(group_shape, std::get<plan::Plan>(plan))) {
+            code.pieces.push_back(made(program, group_shape, shape));
         }
         return code;
     } catch (const Refusal& refusal) {
@@ -203,20 +178,23 @@ std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program
 std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
                                                            const fusion::GroupSchedule& schedule,
                                                            const GroupCode* begun) {
-    if (auto reason = refused_block(schedule)) return *reason;
+    const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
+    const auto plan = plan::make_plan(group_shape, schedule);
+    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return *reason;
+    const auto& asked = std::get<plan::Plan>(plan);
     try {
-        const RegisterShape asked = register_shape(program, group, schedule);
         kernel::Step step;
         std::vector<Needs> needs;
         const std::vector<RegisterShape> shapes =
-            program.few_widths ? needed_variants(program, group, asked) : variants(program, group, asked);
+            program.few_widths ? needed_variants(group_shape, asked) : variants(group_shape, asked);
         for (const RegisterShape& shape : shapes) {
+            const plan::RegisterTile& tile = *shape.plan.registers;
             std::optional<GroupCode::Piece> piece;
             if (begun != nullptr) {
-                piece = begun->piece(shape.load_bytes, shape.store_bytes, program.steps.size());
+                piece = begun->piece(tile.load_bytes, tile.store_bytes, program.steps.size());
             }
             try {
-                if (!piece) piece = made(program, group, shape);
+                if (!piece) piece = made(program, group_shape, shape);
             } catch (const Refusal&) {
                 if (&shape == &shapes.front() || &shape == &shapes.back()) throw;
                 continue;
@@ -224,7 +202,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             kernel::Kernel& kernel = piece->kernel;
             // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
             // which the estimate knows nothing (nvcc spilled some).
-            if (shape.prefetch == 0 && shape.load_bytes == 16 && shape.store_bytes == 16)
+            if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16)
                 kernel.least_blocks = blocks_for_registers(piece->registers, kernel);
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.
@@ -237,8 +215,8 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
                 };
                 if (now.empty() || std::any_of(needs.begin(), needs.end(), covers)) continue;
                 needs.push_back(now);
-                kernel.name += fmt::format("_wide{}", shape.load_bytes);
-                if (shape.store_bytes != shape.load_bytes) kernel.name += fmt::format("_{}", shape.store_bytes);
+                kernel.name += fmt::format("_wide{}", tile.load_bytes);
+                if (tile.store_bytes != tile.load_bytes) kernel.name += fmt::format("_{}", tile.store_bytes);
             }
             step.variants.push_back(std::move(kernel));
         }

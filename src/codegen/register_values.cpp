@@ -159,7 +159,7 @@ Value RegisterCode::column_sum(const Member& m, const Offsets& offsets, const ir
 /// Where a lane's columns of an array begin, before its unit.
 std::int64_t RegisterCode::first_column(const ColumnSums::Sum& sum) const {
     const Member* m = sum.array.kind == ir::Source::Kind::Stage ? space_.member(sum.array.index) : nullptr;
-    return m == nullptr ? home({sum.array, sum.dim, sum.columns}) * sum.columns : shape_.shift[position(*m)];
+    return m == nullptr ? home({sum.array, sum.dim, sum.columns}) * sum.columns : tile_.shift[position(*m)];
 }
 
 /// How many lanes further a lane's own columns of an array are.
@@ -220,8 +220,8 @@ std::vector<std::int64_t> RegisterCode::choices(const Member& reader, const Offs
     }
     for (std::size_t d = 0; d < from.size(); ++d) {
         if (reader.alignment[d].dim != a.dim) continue;
-        const std::int64_t own = is_lane(p, dim) ? shape_.shift[position(reader)] : 0;
-        const std::int64_t other = is_lane(p, dim) ? shape_.shift[position(p)] : 0;
+        const std::int64_t own = is_lane(p, dim) ? tile_.shift[position(reader)] : 0;
+        const std::int64_t other = is_lane(p, dim) ? tile_.shift[position(p)] : 0;
         const std::int64_t g = (from[d] + own) * reader.alignment[d].scale;
         const std::int64_t lo = ceil_quotient(g + hull->lo, a.scale), hi = floor_quotient(g + hull->hi, a.scale);
         for (std::int64_t i = lo; i <= hi; ++i) result.push_back(i - other);
@@ -297,7 +297,7 @@ void RegisterCode::all_lanes_touch(const ir::Read& read, std::size_t d, std::int
     const poly::Interval box = read.source.kind == ir::Source::Kind::Input
                                    ? poly::Interval{constant(0), space_.program.pipeline.inputs.at(index).extents[d]}
                                    : space_.program.model.domains.at(index).box[d];
-    space_.accesses.push_back({shape_.lane_dim, box, n, {column - shape_.left * n, (kWarp - 1) * n + 1}});
+    space_.accesses.push_back({tile_.lane_dim, box, n, {column - tile_.left * n, (kWarp - 1) * n + 1}});
 }
 
 /// Whether an expression depends on the lane's columns other than through what is read there.
@@ -327,7 +327,7 @@ void RegisterCode::all_lanes_read(const Member& m, const ir::Read& read) {
             if (!is_lane(m, i)) continue;
             const std::int64_t n = columns(m, i);
             space_.accesses.push_back(
-                {shape_.lane_dim, m.interior.box[i], n, {shape_.shift[position(m)] - shape_.left * n, kWarp * n}});
+                {tile_.lane_dim, m.interior.box[i], n, {tile_.shift[position(m)] - tile_.left * n, kWarp * n}});
         }
     }
 }

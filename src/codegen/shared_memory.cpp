@@ -45,22 +45,4 @@ std::int64_t dynamic_bytes(const kernel::Kernel& kernel) {
     return scratch + own_bytes(kernel) > kStaticSharedBytes ? scratch : 0;
 }
 
-std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays) {
-    std::vector<std::int64_t> offsets;
-    for (const Lifetime& array : arrays) {
-        std::vector<std::size_t> others;  // alive at the same time, lowest first
-        for (std::size_t i = 0; i < offsets.size(); ++i) {
-            if (arrays[i].last >= array.first && arrays[i].first <= array.last) others.push_back(i);
-        }
-        std::sort(others.begin(), others.end(), [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
-        std::int64_t offset = 0;
-        for (const std::size_t i : others) {
-            if (offset + array.bytes <= offsets[i]) break;
-            offset = std::max(offset, align_shared(offsets[i] + arrays[i].bytes));
-        }
-        offsets.push_back(offset);
-    }
-    return offsets;
-}
-
 }  // namespace pipec::codegen

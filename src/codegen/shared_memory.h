@@ -5,18 +5,13 @@
 #include <vector>
 
 #include "codegen/kernel_ir.h"
+#include "plan/shared_memory.h"
 
 namespace pipec::codegen {
 
-/// What a kernel has without asking; more is for a launch to ask for (dynamic shared memory).
-inline constexpr std::int64_t kStaticSharedBytes = 48 * 1024;
-/// Where arrays in the scratch memory begin is a multiple of this: the widest access.
-inline constexpr std::int64_t kSharedAlignment = 16;
-
-/// Rounded up to where the next array may begin.
-constexpr std::int64_t align_shared(std::int64_t bytes) {
-    return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
-}
+using plan::align_shared;
+using plan::kSharedAlignment;
+using plan::kStaticSharedBytes;
 
 /// By dimension, in elements.
 std::vector<std::int64_t> strides_of(const kernel::SharedArray& array);
@@ -30,14 +25,5 @@ std::int64_t own_bytes(const kernel::Kernel& kernel);
 
 /// What the launch must ask for: the scratch, where it does not fit into what is there without asking.
 std::int64_t dynamic_bytes(const kernel::Kernel& kernel);
-
-/// The steps in which an array is alive, both inclusive, and its size.
-struct Lifetime {
-    std::size_t first = 0, last = 0;
-    std::int64_t bytes = 0;
-};
-/// Offsets (multiples of kSharedAlignment) such that arrays that are alive in the same step do not overlap: in the
-/// order of the list, each at the lowest place that is free in all of its steps.
-std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays);
 
 }  // namespace pipec::codegen

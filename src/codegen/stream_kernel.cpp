@@ -16,12 +16,12 @@
 
 #include "codegen/kernel_build.h"
 #include "codegen/pack.h"
-#include "codegen/shared_memory.h"
 #include "codegen/stream_windows.h"
 #include "codegen/tile_space.h"
 #include "fusion/gpu.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/make_plan.h"
 #include "support/integers.h"
 
 namespace pipec::codegen {
@@ -35,22 +35,9 @@ constexpr std::int64_t kUnrolledTurns = 8;
 /// Loads that a thread has on their way for the next step: each takes a register.
 constexpr std::size_t kLoads = 24;
 
-std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const plan::March& march,
-                                    const std::array<int, 3>& block) {
-    std::vector<TileSpace::Cut> cuts;
-    for (int g = 0; g < group.rank; ++g) {
-        const auto axis = static_cast<std::size_t>(group.rank - 1 - g);
-        TileSpace::Cut& cut = cuts.emplace_back();
-        cut.size = march.size[static_cast<std::size_t>(g)];
-        if (axis <= 2) cut.lanes = block[axis];
-    }
-    return cuts;
-}
-
 class StreamKernel {
 public:
-    StreamKernel(kernel::Program& program, const poly::Group& group, plan::March march,
-                 const std::array<int, 3>& block);
+    StreamKernel(kernel::Program& program, const poly::Group& group, const plan::Plan& plan);
 
     /// Why the windows are impossible; none where they are possible.
     [[nodiscard]] std::optional<std::string> refusal() const;
@@ -99,7 +86,8 @@ private:
         return lanes(m, dim) == 1 ? constant(0) : space_.dims[static_cast<std::size_t>(m.alignment[dim].dim)].lane;
     }
 
-    const plan::March march_;
+    const plan::Plan plan_;
+    const plan::March& march_;
     TileSpace space_;
     StreamWindows windows_;
     std::vector<const Member*> marching_;  ///< the latest ones first
@@ -110,11 +98,11 @@ private:
         next_rows_;  ///< those of them that are rows: in the first steady step, and the next
 };
 
-StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, plan::March march,
-                           const std::array<int, 3>& block)
-    : march_(std::move(march)),
-      space_(program, group, false, cuts_of(group, march_, block)),
-      windows_(space_, march_),
+StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, const plan::Plan& plan)
+    : plan_(plan),
+      march_(*plan_.march),
+      space_(program, group, plan_.tiles),
+      windows_(space_, plan_),
       steady_end_(march_.steps) {
     for (const Member& m : space_.members) {
         const plan::March::Member& own = rows(m);
@@ -128,7 +116,7 @@ StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, p
 }
 
 std::optional<std::string> StreamKernel::refusal() const {
-    const std::int64_t bytes = own_bytes(space_.build.kernel) + scratch_bytes(space_.build.kernel);
+    const std::int64_t bytes = plan_.shared.bytes;
     const std::int64_t most = fusion::default_gpu().shared_per_block;
     if (bytes <= most) return std::nullopt;
     return fmt::format("its windows take {} bytes of shared memory, but a block has {}", bytes, most);
@@ -383,13 +371,9 @@ kernel::Kernel StreamKernel::build() {
 
 std::variant<kernel::Step, std::string> stream_step(kernel::Program& program, const poly::Group& group,
                                                     const fusion::GroupSchedule& schedule) {
-    if (auto reason = check_block(schedule.block, group.rank)) return *reason;
-    for (const int points : schedule.tile) {
-        if (points < 1) return "a tile has at least one point";
-    }
-    auto march = plan::make_march(group, schedule.block, schedule.tile);
-    if (auto* reason = std::get_if<std::string>(&march)) return *reason;
-    StreamKernel builder(program, group, std::move(std::get<plan::March>(march)), schedule.block);
+    auto plan = plan::make_plan(fusion::group_shape(program.pipeline, program.model, group), schedule);
+    if (auto* reason = std::get_if<plan::Refusal>(&plan)) return std::move(*reason);
+    StreamKernel builder(program, group, std::get<plan::Plan>(plan));
     if (auto reason = builder.refusal()) return *reason;
     return kernel::Step{{builder.build()}};
 }

@@ -2,7 +2,6 @@
 
 #include <bit>
 
-#include "codegen/shared_memory.h"
 #include "ir/build.h"
 #include "support/integers.h"
 
@@ -10,22 +9,16 @@ namespace pipec::codegen {
 
 using ir::BinaryOp;
 
-StreamWindows::StreamWindows(TileSpace& space, const plan::March& march) : space_(space), march_(march) {
-    std::vector<kernel::SharedArray>& shared = space.build.kernel.shared;
-    for (const TileSpace::Member& m : space.members) {
-        arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
-        if (!m.is_read) continue;
-        const plan::March::Member& rows = march.members[space.group.position(m.stage)];
-        kernel::SharedArray& array = shared.emplace_back();
+StreamWindows::StreamWindows(TileSpace& space, const plan::Plan& plan)
+    : space_(space), march_(*plan.march), arrays_(space.members.size(), -1) {
+    for (const plan::SharedArray& planned : plan.shared.arrays) {
+        const TileSpace::Member& m = space.members[planned.member];
+        arrays_[planned.member] = static_cast<int>(space.build.kernel.shared.size());
+        kernel::SharedArray& array = space.build.kernel.shared.emplace_back();
         array.name = m.definition.name + "_tile";
         array.type = m.definition.type;
-        for (const std::size_t d : order(m)) array.extents.push_back(d == rows.rows ? rows.window : m.extent[d].count);
-    }
-    if (own_bytes(space.build.kernel) <= kStaticSharedBytes) return;
-    std::int64_t offset = 0;  // all of them are in use all the time
-    for (kernel::SharedArray& array : shared) {
-        array.offset = offset;
-        offset += align_shared(bytes_of(array));
+        array.offset = planned.offset;
+        for (const std::size_t d : order(m)) array.extents.push_back(planned.extents[d]);
     }
 }
 

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "codegen/tile_space.h"
-#include "plan/march.h"
+#include "plan/plan.h"
 
 namespace pipec::codegen {
 
 class StreamWindows {
 public:
-    /// Adds the arrays to the space's kernel.
-    StreamWindows(TileSpace& space, const plan::March& march);
+    /// Adds the plan's arrays to the space's kernel.
+    StreamWindows(TileSpace& space, const plan::Plan& plan);
 
     /// The member's array, an index of Kernel::shared; -1 where nobody in the group reads it.
     [[nodiscard]] int of(const TileSpace::Member& m) const { return arrays_[space_.group.position(m.stage)]; }

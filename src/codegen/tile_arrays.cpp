@@ -1,97 +1,92 @@
 #include "codegen/tile_arrays.h"
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/kernel_build.h"
 #include "codegen/pack.h"
 #include "codegen/shared_memory.h"
-#include "codegen/strides.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
 
-TileArrays::TileArrays(TileSpace& space) : space_(space) {
-    std::vector<kernel::SharedArray>& shared = space.build.kernel.shared;
-    std::vector<Lifetime> lifetimes;
-    for (std::size_t i = 0; i < space.members.size(); ++i) {
-        const TileSpace::Member& m = space.members[i];
-        axes_.push_back(find_axes(m));
-        arrays_.push_back(m.is_read ? static_cast<int>(shared.size()) : -1);
-        if (!m.is_read) continue;
-        kernel::SharedArray array{m.definition.name + "_tile", m.definition.type, {}};
-        if (space.teams > 1) array.extents.push_back(space.teams);
-        for (const std::size_t d : axes(m).order) array.extents.push_back(count(m, d));
-        Lifetime lifetime{i, i, bytes_of_team(m)};
-        for (const poly::GroupEdge& edge : space.group.edges) {
-            if (edge.producer == m.stage) lifetime.last = std::max(lifetime.last, space.group.position(edge.reader));
+bool in_registers(const std::vector<ir::Expr>& values) {
+    std::set<const ir::Node*> nodes;
+    for (const ir::Expr& value : values) ir::for_each_node(value, [&](const ir::Expr& e) { nodes.insert(e.get()); });
+    return certain_reads(values).size() + values.size() <= std::size_t{plan::kPatchElements} &&
+           nodes.size() <= std::size_t{plan::kPatchNodes};
+}
+
+std::vector<ir::Expr> patch_values(TileSpace& space, const TileSpace::Member& m, const TileSpace::Member& first,
+                                   const plan::PatchAxes& axes, std::int64_t columns, std::int64_t rows) {
+    std::vector<ir::Expr> values;
+    for (std::int64_t i = 0; i < rows * columns; ++i) {
+        Rewriter::Bindings point;
+        for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
+            const ir::Expr at = ir::variable(first.definition.dims[d].var, ir::Type::Int32);
+            const int dim = static_cast<int>(d);
+            const std::int64_t by = dim == axes.columns ? i % columns : dim == axes.rows ? i / columns : 0;
+            point[m.definition.dims[d].var] = sum(at, constant(by));
         }
-        lifetimes.push_back(lifetime);
-        team_bytes_.push_back(lifetime.bytes);
-        shared.push_back(std::move(array));
+        values.push_back(space.rewriter.instance(m.interior.value, point));
     }
-    const std::vector<std::int64_t> offsets = place_arrays(lifetimes);
-    std::int64_t apart = 0, scratch = 0;  // bytes of a team
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        apart += align_shared(team_bytes_[i]);
-        scratch = std::max(scratch, align_shared(offsets[i] + team_bytes_[i]));
-    }
-    if (scratch == apart && apart * space.teams <= kStaticSharedBytes) return;
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-        shared[i].offset = offsets[i];
-        if (space.teams > 1) shared[i].pitch = scratch;
+    return values;
+}
+
+plan::PatchReads patch_reads(TileSpace& space, const TileSpace::Member& m) {
+    plan::PatchReads reads;
+    reads.narrowest = ir::bytes(m.definition.type);
+    for (const ir::Expr& read : certain_reads({m.interior.value}))
+        reads.narrowest = std::min(reads.narrowest, ir::bytes(read->type));
+    reads.elements = [&](const plan::PatchAxes& axes, std::int64_t columns, std::int64_t rows) {
+        return static_cast<double>(certain_reads(patch_values(space, m, m, axes, columns, rows)).size());
+    };
+    reads.in_registers = [&](const plan::PatchAxes& axes, std::int64_t columns) {
+        return in_registers(patch_values(space, m, m, axes, columns, 1));
+    };
+    return reads;
+}
+
+TileArrays::TileArrays(TileSpace& space, const fusion::GroupShape& shape, const plan::SharedMemory& shared)
+    : space_(space), shape_(shape), shared_(shared), arrays_(space.members.size(), -1) {
+    for (const TileSpace::Member& m : space.members) axes_.push_back(find_axes(m));
+    for (const plan::SharedArray& planned : shared.arrays) {
+        const TileSpace::Member& m = space.members[planned.member];
+        arrays_[planned.member] = static_cast<int>(space.build.kernel.shared.size());
+        kernel::SharedArray& array = space.build.kernel.shared.emplace_back();
+        array.name = m.definition.name + "_tile";
+        array.type = m.definition.type;
+        array.offset = planned.offset;
+        if (space.teams > 1) array.extents.push_back(space.teams);
+        for (const std::size_t d : axes(m).order) array.extents.push_back(planned.extents[d]);
+        if (space.teams > 1) array.pitch = shared.scratch;
     }
 }
 
-/// What two points beside each other in a dimension read.
-std::size_t TileArrays::reads_of_two(const TileSpace::Member& m, std::size_t dim) const {
-    const ir::VarId var = m.definition.dims[dim].var;
-    const ir::Expr next = sum(ir::variable(var, ir::Type::Int32), constant(1));
-    const ir::Expr& value = m.interior.value;
-    return certain_reads({space_.rewriter.instance(value, {}), space_.rewriter.instance(value, {{var, next}})}).size();
-}
-
-/// Where readers find the member's elements at places that depend on data: the whole dimension, of 2 or 4 points, of
-/// which they know the index. They read all of these points at one place, then, in one access.
-std::optional<std::size_t> TileArrays::read_together(const TileSpace::Member& m) const {
-    bool by_data = false;
-    std::vector<bool> constant_index(m.alignment.size(), true);
+fusion::FoundBy TileArrays::found_by(const TileSpace::Member& m) const {
+    fusion::FoundBy found{false, std::vector<bool>(m.alignment.size(), true)};
     for (const TileSpace::Member& reader : space_.members) {
         ir::for_each_node(reader.interior.value, [&](const ir::Expr& e) {
             const auto* read = ir::as<ir::Read>(e);
             if (read == nullptr || read->source != ir::Source{ir::Source::Kind::Stage, m.stage}) return;
-            for (std::size_t d = 0; d < constant_index.size(); ++d) {
-                by_data = by_data || !space_.rewriter.linear(read->indices[d]);
-                constant_index[d] = constant_index[d] && ir::as_int(read->indices[d]);
+            for (std::size_t d = 0; d < found.constant.size(); ++d) {
+                found.data = found.data || !space_.rewriter.linear(read->indices[d]);
+                found.constant[d] = found.constant[d] && ir::as_int(read->indices[d]);
             }
         });
     }
-    for (std::size_t d = 0; by_data && d < constant_index.size(); ++d) {
-        const std::int64_t count = m.extent[d].count;
-        if (m.alignment[d].dim < 0 && constant_index[d] && (count == 2 || count == 4)) return d;
-    }
-    return std::nullopt;
+    return found;
 }
 
-/// Of an accumulate a lane has a cell: lanes beside each other update elements in different banks, whichever they are.
 TileArrays::Axes TileArrays::find_axes(const TileSpace::Member& m) const {
+    const std::size_t position = space_.group.position(m.stage);
+    const int together = fusion::read_together(shape_, position, found_by(m));
+    const plan::PatchAxes found = plan::patch_axes(shape_, position, together, patch_reads(space_, m));
     Axes axes;
-    const int x = space_.group.rank - 1;
-    const auto dim = [&](std::size_t d) { return m.alignment[d].dim; };
-    for (std::size_t d = 0; d < m.alignment.size(); ++d) {
-        if (dim(d) >= 0 && dim(d) == x) axes.columns = d;
-        if (dim(d) >= 0 && dim(d) == x - 1) axes.rows = d;
-    }
-    const std::vector<int> order = memory_order(space_.program.pipeline, {ir::Source::Kind::Stage, m.stage});
-    if (!m.accumulates && !order.empty()) {
-        const std::optional<std::size_t> across = axes.columns;
-        const auto innermost = static_cast<std::size_t>(order.back());
-        const std::optional<std::size_t> together = m.live ? std::nullopt : read_together(m);
-        axes.whole = together || (dim(innermost) < 0 && m.extent[innermost].count > 1);
-        if (axes.whole) axes.columns = together.value_or(innermost);
-        if (axes.whole && across && (!axes.rows || reads_of_two(m, *across) < reads_of_two(m, *axes.rows)))
-            axes.rows = across;
-    }
+    if (found.columns >= 0) axes.columns = static_cast<std::size_t>(found.columns);
+    if (found.rows >= 0) axes.rows = static_cast<std::size_t>(found.rows);
+    axes.whole = found.whole;
     for (std::size_t d = 0; d < m.alignment.size(); ++d) {
         if (d != axes.columns) axes.order.push_back(d);
     }
@@ -99,26 +94,12 @@ TileArrays::Axes TileArrays::find_axes(const TileSpace::Member& m) const {
     return axes;
 }
 
-/// What only goes from there to global memory, dimension after dimension, is in rows of an odd length, lest all lanes
-/// ask one bank.
-std::int64_t TileArrays::count(const TileSpace::Member& m, std::size_t dim) const {
-    const auto is_read = [&](const poly::GroupEdge& edge) { return edge.producer == m.stage; };
-    const bool only_written = std::none_of(space_.group.edges.begin(), space_.group.edges.end(), is_read);
-    const std::int64_t count = m.extent[dim].count;
-    return m.accumulates && only_written && axes(m).columns == dim ? count | 1 : count;
-}
-
-std::int64_t TileArrays::bytes_of_team(const TileSpace::Member& m) const {
-    std::int64_t bytes = ir::bytes(m.definition.type);
-    for (std::size_t d = 0; d < m.extent.size(); ++d) bytes *= count(m, d);
-    return bytes;
-}
-
 bool TileArrays::overlap(int a, int b) const {
     if (a == b) return true;
     const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
-    const std::int64_t first = space_.build.kernel.shared[i].offset, second = space_.build.kernel.shared[j].offset;
-    return first >= 0 && second >= 0 && first < second + team_bytes_[j] && second < first + team_bytes_[i];
+    const plan::SharedArray &first = shared_.arrays[i], &second = shared_.arrays[j];
+    return first.offset >= 0 && second.offset >= 0 && first.offset < second.offset + second.bytes &&
+           second.offset < first.offset + first.bytes;
 }
 
 std::vector<ir::Expr> TileArrays::indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) const {

@@ -6,18 +6,28 @@
 #include <vector>
 
 #include "codegen/tile_space.h"
+#include "fusion/group_shape.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::codegen {
 
+/// What patches of a member read, by their instances: values of so many columns and rows along `axes`.
+plan::PatchReads patch_reads(TileSpace& space, const TileSpace::Member& m);
+
+/// Instances of the points of a patch, row after row. Of members with the same points: over the variables of `first`.
+std::vector<ir::Expr> patch_values(TileSpace& space, const TileSpace::Member& m, const TileSpace::Member& first,
+                                   const plan::PatchAxes& axes, std::int64_t columns, std::int64_t rows);
+
+/// What is read and computed fits into the registers of a lane, and the code into the instruction cache.
+bool in_registers(const std::vector<ir::Expr>& values);
+
 class TileArrays {
 public:
-    /// Adds the arrays to the space's kernel. Members that are never needed at the same time share memory, unless all
-    /// fit into what a kernel has without asking.
-    explicit TileArrays(TileSpace& space);
+    /// Adds the plan's arrays to the space's kernel.
+    TileArrays(TileSpace& space, const fusion::GroupShape& shape, const plan::SharedMemory& shared);
 
     /// The dimensions of a member in its array: the columns innermost, so that what a lane computes at once lies
-    /// together. Columns lie along the tile's x, where that is innermost in global memory as well, or are a whole
-    /// dimension: the one that is innermost there, or one all of whose points readers want at once.
+    /// together.
     struct Axes {
         std::vector<std::size_t> order;            ///< from outermost to innermost
         std::optional<std::size_t> columns, rows;  ///< of a lane's patch
@@ -36,15 +46,13 @@ public:
 
 private:
     [[nodiscard]] Axes find_axes(const TileSpace::Member& m) const;
-    [[nodiscard]] std::optional<std::size_t> read_together(const TileSpace::Member& m) const;
-    [[nodiscard]] std::size_t reads_of_two(const TileSpace::Member& m, std::size_t dim) const;
-    [[nodiscard]] std::int64_t count(const TileSpace::Member& m, std::size_t dim) const;
-    [[nodiscard]] std::int64_t bytes_of_team(const TileSpace::Member& m) const;
+    [[nodiscard]] fusion::FoundBy found_by(const TileSpace::Member& m) const;
 
     TileSpace& space_;
-    std::vector<Axes> axes_;                ///< of members
-    std::vector<int> arrays_;               ///< of members
-    std::vector<std::int64_t> team_bytes_;  ///< of arrays: what one team has of it
+    const fusion::GroupShape& shape_;
+    const plan::SharedMemory& shared_;
+    std::vector<Axes> axes_;   ///< of members
+    std::vector<int> arrays_;  ///< of members
 };
 
 }  // namespace pipec::codegen

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "codegen/kernel_build.h"
@@ -21,6 +20,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
+#include "plan/make_plan.h"
 
 namespace pipec::codegen {
 
@@ -31,29 +31,9 @@ namespace {
 /// Turns with no more points than this are written for the compiler to unroll.
 constexpr std::int64_t kUnrolledPoints = 32;
 
-std::vector<TileSpace::Cut> cuts_of(const poly::Group& group, const fusion::GroupSchedule& schedule) {
-    const bool per_warp = schedule.strategy == fusion::Strategy::Otpw;
-    const std::array<int, 3> warp = warp_shape(schedule.block);
-    std::vector<TileSpace::Cut> cuts;
-    for (int g = 0; g < group.rank; ++g) {
-        TileSpace::Cut& cut = cuts.emplace_back();
-        const int axis = group.rank - 1 - g;
-        const std::int64_t vector = axis == 0 ? schedule.vector : 1;
-        cut.size = poly::tile_unit(group, g) * vector;  // one coordinate of the coarsest stage
-        if (axis > 2) continue;
-        const auto a = static_cast<std::size_t>(axis);
-        cut.lanes = per_warp ? warp[a] : schedule.block[a];
-        cut.teams = per_warp ? schedule.block[a] / warp[a] : 1;
-        const std::int64_t unit = cut.size;
-        cut.size = (static_cast<std::int64_t>(schedule.tile[a]) * cut.lanes + unit - 1) / unit * unit;
-    }
-    return cuts;
-}
-
-std::int64_t lanes_of(const TileSpace& space) {
-    std::int64_t lanes = 1;
-    for (const TileSpace::Dim& dim : space.dims) lanes *= dim.lanes;
-    return lanes;
+/// The schedule passes plan::check_schedule, so that there are such tiles.
+plan::Plan plan_of(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule) {
+    return std::get<plan::Plan>(plan::make_plan(shape, schedule));
 }
 
 class TileKernel {
@@ -61,12 +41,14 @@ public:
     TileKernel(kernel::Program& program, const poly::Group& group, const fusion::GroupSchedule& schedule,
                std::int64_t access_bytes)
         : group_(with_vectors(program, group, schedule.vector)),
+          shape_(fusion::group_shape(program.pipeline, program.model, group_)),
+          plan_(plan_of(shape_, schedule)),
           vector_(schedule.vector),
-          space_(program, group_, schedule.strategy == fusion::Strategy::Otpw, cuts_of(group_, schedule)),
-          arrays_(space_),
+          space_(program, group_, plan_.tiles),
+          arrays_(space_, shape_, plan_.shared),
           packs_(program, space_.build, space_.rewriter, access_bytes),
-          lanes_(lanes_of(space_)),
-          patches_(space_, arrays_, schedule.vector, access_bytes, lanes_) {}
+          lanes_(plan_.tiles.threads_of_group()),
+          patches_(space_, shape_, arrays_, schedule.vector, access_bytes, lanes_) {}
 
     /// Why the tiles are impossible; none where they are possible.
     [[nodiscard]] std::optional<std::string> refusal() const;
@@ -109,6 +91,8 @@ private:
     [[nodiscard]] Rewriter& rewriter() { return space_.rewriter; }
 
     const poly::Group group_;
+    const fusion::GroupShape shape_;
+    const plan::Plan plan_;
     const std::int64_t vector_;
     TileSpace space_;
     TileArrays arrays_;
@@ -118,7 +102,7 @@ private:
 };
 
 std::optional<std::string> TileKernel::refusal() const {
-    const std::int64_t bytes = own_bytes(space_.build.kernel) + scratch_bytes(space_.build.kernel);
+    const std::int64_t bytes = plan_.shared.bytes;
     const std::int64_t most = fusion::default_gpu().shared_per_block;
     if (bytes <= most) return std::nullopt;
     return fmt::format("its tiles take {} bytes of shared memory, but a block has {}", bytes, most);
@@ -376,17 +360,8 @@ kernel::Kernel TileKernel::build() {
 
 std::variant<kernel::Step, std::string> tile_step(kernel::Program& program, const poly::Group& group,
                                                   const fusion::GroupSchedule& schedule) {
-    if (auto reason = check_block(schedule.block, group.rank)) return *reason;
-    for (const int points : schedule.tile) {
-        if (points < 1) return "a tile has at least one point";
-    }
+    if (auto reason = plan::check_schedule(schedule, group.rank)) return *reason;
     const int vector = schedule.vector;
-    if (vector < 1 || vector > 16 || !std::has_single_bit(static_cast<unsigned>(vector))) {
-        return fmt::format("a vector of {} columns: it must be 1, 2, 4, 8 or 16", vector);
-    }
-    if (schedule.tile[0] % vector != 0) {
-        return fmt::format("the {} columns of a thread are not made of vectors of {}", schedule.tile[0], vector);
-    }
     // Whole vectors where arrays are aligned for them, halves of 16 bytes where they are aligned for those; for other
     // arrays single columns, which lanes access side by side. Halves are for schedules that ask for vectors.
     kernel::Step step;

@@ -18,9 +18,9 @@ public:
     using Members = std::vector<const TileSpace::Member*>;
 
     /// `vector`: adjacent columns along the tile's x; `access_bytes`: of the widest access to global memory, or 0.
-    TilePatches(TileSpace& space, const TileArrays& arrays, std::int64_t vector, std::int64_t access_bytes,
-                std::int64_t lanes)
-        : space_(space), arrays_(arrays), vector_(vector), access_bytes_(access_bytes), lanes_(lanes) {}
+    TilePatches(TileSpace& space, const fusion::GroupShape& shape, const TileArrays& arrays, std::int64_t vector,
+                std::int64_t access_bytes, std::int64_t lanes)
+        : space_(space), shape_(shape), arrays_(arrays), vector_(vector), access_bytes_(access_bytes), lanes_(lanes) {}
 
     /// Vectors of columns, and as many rows as pay off and as registers hold what is read and computed; one after the
     /// other.
@@ -30,12 +30,12 @@ public:
 
 private:
     [[nodiscard]] Patches points_of(const TileSpace::Member& m) const;
+    [[nodiscard]] plan::PatchAxes axes(const TileSpace::Member& m) const;
     [[nodiscard]] std::int64_t columns_of(const TileSpace::Member& m);
     [[nodiscard]] std::int64_t columns_of_cell(const TileSpace::Member& m);
-    std::vector<ir::Expr> values_of(const TileSpace::Member& m, const TileSpace::Member& first, std::int64_t columns,
-                                    std::int64_t rows);
 
     TileSpace& space_;
+    const fusion::GroupShape& shape_;
     const TileArrays& arrays_;
     const std::int64_t vector_, access_bytes_, lanes_;
 };

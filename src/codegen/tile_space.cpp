@@ -3,40 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/tiles.h"
 #include "support/integers.h"
 
 namespace pipec::codegen {
 
 using ir::BinaryOp;
-
-// ------------------------------------------------------------------------------------------------------------ geometry
-
-std::array<int, 3> warp_shape(const std::array<int, 3>& block) {
-    const int x = std::min(block[0], kWarp);
-    const int y = std::min(block[1], kWarp / x);
-    return {x, y, std::min(block[2], kWarp / (x * y))};
-}
-
-std::optional<std::string> check_block(const std::array<int, 3>& block, int rank) {
-    for (int axis = 0; axis < 3; ++axis) {
-        const int n = block[static_cast<std::size_t>(axis)];
-        const bool power = n >= 1 && std::has_single_bit(static_cast<unsigned>(n));
-        if (!power && !(axis == 0 && n % kWarp == 0 && n > 0)) {
-            return fmt::format("{} threads in a dimension: it must be a power of two (or, in x, a multiple of 32)", n);
-        }
-        if (axis >= rank && n > 1) {
-            return fmt::format("the group has {} dimensions, a block of threads with more is of no use", rank);
-        }
-    }
-    const std::int64_t threads = std::int64_t{block[0]} * block[1] * block[2];
-    if (threads % kWarp != 0 || threads > 1024)
-        return fmt::format("{} threads a block: 32 to 1024 make whole warps", threads);
-    return std::nullopt;
-}
 
 std::int64_t finest_scale(const poly::Group& group, std::size_t dim) {
     std::int64_t finest = poly::tile_unit(group, static_cast<int>(dim));
@@ -48,17 +23,19 @@ std::int64_t finest_scale(const poly::Group& group, std::size_t dim) {
     return finest;
 }
 
-TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp, const std::vector<Cut>& cuts,
-                     const ExtentOf& extent_of)
-    : program(of), group(tiled), per_warp(by_warp), rewriter(of.pipeline, of.fast_math), build(of.pipeline, rewriter) {
-    for (std::size_t g = 0; g < cuts.size(); ++g) {
+TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::Tiles& tiles)
+    : program(of),
+      group(tiled),
+      per_warp(tiles.by_warp),
+      rewriter(of.pipeline, of.fast_math),
+      build(of.pipeline, rewriter) {
+    for (std::size_t g = 0; g < tiles.cuts.size(); ++g) {
         Dim& dim = dims.emplace_back();
-        static_cast<Cut&>(dim) = cuts[g];
-        const int axis = group.rank - 1 - static_cast<int>(g);
-        dim.axis = axis > 2 ? -1 : axis;
-        teams *= dim.teams;
+        static_cast<plan::Cut&>(dim) = tiles.cuts[g];
+        dim.axis = plan::axis_of(group.rank, g);
+        teams *= dim.thread_groups;
     }
-    for (const int stage : group.stages) add_member(stage, extent_of);
+    for (std::size_t m = 0; m < group.stages.size(); ++m) add_member(group.stages[m], tiles.parts[m]);
     find_tiles();
 }
 
@@ -72,14 +49,14 @@ bool TileSpace::in_one_tile(const Member& m, std::size_t d) const {
     return lo && hi && points > 1 && dim.step == 0 && floor_quotient(*lo, points) == floor_quotient(*hi - 1, points);
 }
 
-void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
+void TileSpace::add_member(int stage, const plan::Part& part) {
     const auto index = static_cast<std::size_t>(stage);
-    const std::size_t position = group.position(stage);
     Member m;
     m.stage = stage;
     m.definition = program.pipeline.stages.at(index);
     m.domain = program.model.domains.at(index);
-    m.alignment = group.alignment[position];
+    m.alignment = group.alignment[group.position(stage)];
+    m.extent = part.extent;
     for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
         rewriter.index(m.definition.dims[d].var, m.domain.box[d]);
     }
@@ -93,18 +70,6 @@ void TileSpace::add_member(int stage, const ExtentOf& extent_of) {
     m.live = std::find(group.live_outs.begin(), group.live_outs.end(), stage) != group.live_outs.end();
     m.is_read = m.accumulates || std::any_of(group.edges.begin(), group.edges.end(),
                                              [&](const poly::GroupEdge& edge) { return edge.producer == stage; });
-    for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
-        const poly::Alignment& a = m.alignment[d];
-        if (a.dim < 0) {
-            const std::int64_t lo = *ir::as_int(m.domain.box[d].lo), hi = *ir::as_int(m.domain.box[d].hi);
-            m.extent.push_back({lo, hi - lo});
-        } else if (extent_of) {
-            m.extent.push_back(extent_of(m, d));
-        } else {
-            const auto g = static_cast<std::size_t>(a.dim);
-            m.extent.push_back(poly::tile_extent(a, group.reach[position][g], dims[g].size));
-        }
-    }
     has_interior_ = has_interior_ && !m.interior.guard;
     members.push_back(std::move(m));
 }
@@ -344,7 +309,7 @@ void TileSpace::place(kernel::Body& body) {
     ir::Expr rest_of_lane = lane;
     ir::Expr blocks = constant(1);
     for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
-        const ir::Expr count = tile_count(dim->first, dim->end, dim->teams);
+        const ir::Expr count = tile_count(dim->first, dim->end, dim->thread_groups);
         blocks = count_product(blocks, count);
     }
     build.kernel.grid[0] = blocks;
@@ -372,7 +337,7 @@ void TileSpace::place(kernel::Body& body) {
         Dim& dim = dims[d];
         // A dimension of one tile.
         const auto only = ir::as_int(dim.first), end = ir::as_int(dim.end);
-        if (only && end && *end - *only == 1 && dim.teams == 1) {
+        if (only && end && *end - *only == 1 && dim.thread_groups == 1) {
             dim.tile = rewriter.unique(constant(*only));
             continue;
         }
@@ -391,8 +356,8 @@ void TileSpace::define_tiles(kernel::Body& body, bool backwards) {
     for (std::size_t d = dims.size(); d-- > 0;) {
         const Dim& dim = dims[d];
         ir::Expr tile = blocks[d];
-        if (dim.teams > 1) {
-            const ir::Expr teams_here = constant(dim.teams);
+        if (dim.thread_groups > 1) {
+            const ir::Expr teams_here = constant(dim.thread_groups);
             tile = sum(product(tile, teams_here), ir::binary(BinaryOp::Mod, rest_of_team, teams_here));
             rest_of_team = ir::binary(BinaryOp::Div, rest_of_team, teams_here);
         }
@@ -477,7 +442,7 @@ void TileSpace::add_code(kernel::Body& into, const std::function<kernel::Body(bo
     kernel::Body* body = &into;
     ir::Expr exists, inner;
     for (const Dim& dim : dims) {
-        if (dim.teams > 1) {
+        if (dim.thread_groups > 1) {
             exists = both(exists, ir::binary(BinaryOp::Lt, dim.tile, build.argument("end", dim.end)));
         }
     }

@@ -14,18 +14,12 @@
 #include "codegen/kernel_build.h"
 #include "codegen/kernel_ir.h"
 #include "codegen/rewrite.h"
-#include "fusion/schedule.h"
+#include "plan/plan.h"
 #include "poly/group.h"
 
 namespace pipec::codegen {
 
-inline constexpr int kWarp = 32;
-
-/// Threads of a warp in x, y, z (the paper's W_x, W_y, W_z).
-std::array<int, 3> warp_shape(const std::array<int, 3>& block);
-
-/// Why a block of threads is of no use for tiles of a group; none where it is. Powers of two or, in x, multiples of 32.
-std::optional<std::string> check_block(const std::array<int, 3>& block, int rank);
+using plan::kWarp;
 
 /// The least scale of members in a dimension of the group.
 std::int64_t finest_scale(const poly::Group& group, std::size_t dim);
@@ -42,17 +36,7 @@ struct BlockOrder {
 
 class TileSpace {
 public:
-    /// How a group dimension is cut.
-    struct Cut {
-        std::int64_t size = 1;  ///< of a tile, in group coordinates: a multiple of poly::tile_unit
-        int lanes = 1;          ///< threads of the team in it
-        int teams = 1;          ///< of a block
-        /// Tiles of the interior may begin at multiples of this, in group coordinates (a divisor of the size): those
-        /// that would reach out of it are moved inward. 0: they stay where they are.
-        std::int64_t step = 0;
-        std::int64_t cover = 0;  ///< group coordinates from its beginning that a moved tile can compute; 0: its size
-    };
-    struct Dim : Cut {
+    struct Dim : plan::Cut {
         int axis = -1;                    ///< 0, 1, 2: x, y, z; -1: an outer one
         ir::Expr tile, lane;              ///< the team's tile, the thread's number in the team
         ir::Expr first, end;              ///< tiles that there are
@@ -81,12 +65,7 @@ public:
         std::int64_t per_tile = 0;
         poly::TileExtent extent;
     };
-    /// The points of a member that a team computes in dimension `dim` (of the stage, aligned).
-    using ExtentOf = std::function<poly::TileExtent(const Member& member, std::size_t dim)>;
-
-    /// `cuts` are by group dimension; without `extent_of` extents are those of the group's reach.
-    TileSpace(kernel::Program& of, const poly::Group& tiled, bool by_warp, const std::vector<Cut>& cuts,
-              const ExtentOf& extent_of = {});
+    TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::Tiles& tiles);
     TileSpace(const TileSpace&) = delete;
 
     kernel::Program& program;
@@ -141,7 +120,7 @@ public:
     ir::Expr writes(const Member& m);
 
 private:
-    void add_member(int stage, const ExtentOf& extent_of);
+    void add_member(int stage, const plan::Part& part);
     std::vector<Access> points_of_members(std::size_t d, bool inner, std::int64_t size);
     bool sums(const ir::Expr& e, ir::BinaryOp op, std::vector<Linear>& found);
     bool limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cost/tile_facts.h"
+#include "plan/tiles.h"
 
 namespace pipec::cost {
 
@@ -33,12 +34,6 @@ double time_per_iteration(const StageFacts& stage, const Gpu& gpu) {
     const double clocks =
         kResultClocks * std::max(1.0, stage.operations + stage.reads) + (stage.reads > 0 ? kSharedClocks : 0);
     return clocks / gpu.clock_hz;
-}
-
-/// WarpSizes (paper, section "Overlap Tile per Warp").
-std::array<int, 3> warp_sizes(const std::array<int, 3>& block, int warp) {
-    const int x = std::min(block[0], warp), y = std::min(block[1], warp / x);
-    return {x, y, std::min(block[2], warp / (x * y))};
 }
 
 /// What depends on neither tile nor block: TimePerIter and RegUsage of all members, and warpBW.
@@ -283,7 +278,7 @@ int paper_split(const std::array<int, 3>& tile) {
 }
 
 std::optional<PaperCost> paper_cost(const GroupFacts& facts, const Gpu& gpu, const PaperPoint& point) {
-    const std::array<int, 3> lanes = warp_sizes(point.block, gpu.warp_size);
+    const std::array<int, 3> lanes = plan::warp_shape(point.block);  // WarpSizes
     const int warps = point.block[0] * point.block[1] * point.block[2] / gpu.warp_size;
     TilePart part = tile_part(facts, {lanes, point.tile});
     divide_scratch(part, facts, {lanes, point.tile});

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "plan/lane_patches.h"
-
 namespace pipec::cost {
 
 using fusion::Load;
@@ -13,7 +11,7 @@ using fusion::StageFacts;
 
 namespace {
 
-constexpr double kAccessBytes = 16;
+constexpr auto kAccessBytes = static_cast<double>(plan::kAccessBytes);
 /// An update loads and stores an element of shared memory.
 constexpr double kUpdateWavefronts = 2;
 /// Of 32 lanes that each read where data say, the lines that they touch; and how often they ask shared memory for a
@@ -84,77 +82,32 @@ double at_once(const GroupFacts& facts, const StageFacts& reader, const Load& lo
                  : static_cast<double>(stage.hi[static_cast<std::size_t>(d)] - stage.lo[static_cast<std::size_t>(d)]);
 }
 
-double elements(const StageFacts& stage, const PatchAxes& axes, std::int64_t columns) {
-    double sum = 0;
-    for (const Load& load : stage.loads) sum += reads_of(load, axes, columns, 1, 1).elements;
-    return sum;
-}
-
 }  // namespace
 
-PatchAxes lane_axes(const GroupFacts& facts, std::size_t m) {
-    const std::vector<poly::Alignment>& alignment = facts.group.alignment[m];
-    const int x = facts.group.rank - 1;
-    PatchAxes axes;
-    for (std::size_t d = 0; d < alignment.size(); ++d) {
-        if (alignment[d].dim >= 0 && alignment[d].dim == x) axes.columns = static_cast<int>(d);
-        if (alignment[d].dim >= 0 && alignment[d].dim == x - 1) axes.rows = static_cast<int>(d);
-    }
-    return axes;
-}
-
-/// As TileArrays::find_axes has them.
-PatchAxes patch_axes(const GroupFacts& facts, const Cuts& cuts, std::size_t m) {
+plan::PatchReads patch_reads(const GroupFacts& facts, std::size_t m) {
     const StageFacts& stage = facts.stages[m];
-    const std::vector<poly::Alignment>& alignment = facts.group.alignment[m];
-    PatchAxes axes = lane_axes(facts, m);
-    if (!stage.pure || alignment.empty()) return axes;
-    const int innermost = stage.inside.empty() ? static_cast<int>(alignment.size()) - 1 : stage.inside.back();
-    const bool apart = alignment[static_cast<std::size_t>(innermost)].dim < 0 &&
-                       extent(facts, cuts, m, static_cast<std::size_t>(innermost)) > 1;
-    axes.whole = facts.together[m] >= 0 || apart;
-    if (!axes.whole) return axes;
-    const int across = axes.columns;
-    axes.columns = facts.together[m] >= 0 ? facts.together[m] : innermost;
-    const auto reads_of_two = [&](int d) { return elements(stage, {d, -1}, 2); };
-    if (across >= 0 && (axes.rows < 0 || reads_of_two(across) < reads_of_two(axes.rows))) axes.rows = across;
-    return axes;
-}
-
-/// As TilePatches::columns_of has them.
-std::int64_t patch_columns(const GroupFacts& facts, const Cuts& cuts, std::size_t m, const PatchAxes& axes,
-                           int vector) {
-    const StageFacts& stage = facts.stages[m];
-    if (axes.columns < 0) return 1;
-    int narrowest = stage.bytes;
-    for (const Load& load : stage.loads) narrowest = std::min(narrowest, load.bytes);
-    if (!axes.whole) return std::min(vector, static_cast<int>(kAccessBytes) / narrowest);
-    const double count = extent(facts, cuts, m, static_cast<std::size_t>(axes.columns));
-    if (count <= static_cast<double>(plan::kWholeColumns)) {
-        const double all = elements(stage, axes, static_cast<std::int64_t>(count));
-        if (all * 2 <= elements(stage, axes, 1) * count && all + count <= plan::kPatchElements)
-            return static_cast<std::int64_t>(count);
-    }
-    std::int64_t columns = row_alignment(facts) / narrowest;
-    while (columns > 1 && static_cast<std::int64_t>(count) % columns != 0) columns /= 2;
-    return std::max<std::int64_t>(columns, 1);
-}
-
-std::int64_t columns_of_cell(const GroupFacts& facts, std::size_t m) {
-    const int x = facts.group.rank - 1;
-    const auto scale_of = [&](std::size_t member) {
-        for (const poly::Alignment& a : facts.group.alignment[member]) {
-            if (a.dim == x) return a.scale;
-        }
-        return std::int64_t{0};
+    plan::PatchReads reads;
+    reads.narrowest = stage.bytes;
+    for (const Load& load : stage.loads) reads.narrowest = std::min(reads.narrowest, load.bytes);
+    const auto all = [&stage](const PatchAxes& axes, std::int64_t columns, std::int64_t rows) {
+        double sum = 0;
+        for (const Load& load : stage.loads) sum += reads_of(load, axes, columns, rows, 1).elements;
+        return sum;
     };
-    std::int64_t columns = 1;
+    reads.elements = all;
+    reads.in_registers = [all](const PatchAxes& axes, std::int64_t columns) {
+        return all(axes, columns, 1) + static_cast<double>(columns) <= plan::kPatchElements;
+    };
+    return reads;
+}
+
+std::vector<std::size_t> found_members(const GroupFacts& facts, std::size_t m) {
+    std::vector<std::size_t> found;
     for (const Load& load : facts.stages[m].loads) {
         const int from = facts.member(load);
-        if (from >= 0 && load.by_data() && scale_of(m) > 0)
-            columns = std::max(columns, scale_of(static_cast<std::size_t>(from)) / scale_of(m));
+        if (from >= 0 && load.by_data()) found.push_back(static_cast<std::size_t>(from));
     }
-    return columns;
+    return found;
 }
 
 PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns,

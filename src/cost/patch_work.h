@@ -4,31 +4,23 @@
 
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include "cost/tile_cuts.h"
 #include "fusion/group_facts.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::cost {
 
 using fusion::GroupFacts;
 
-/// The dimensions of a stage along which a patch has columns and rows; -1: none.
-struct PatchAxes {
-    int columns = -1, rows = -1;
-    bool whole = false;  ///< the columns are all of a dimension that tiles do not cut
-};
+using plan::PatchAxes;
 
-/// Those of member `m` that follow the tile's x and y.
-PatchAxes lane_axes(const GroupFacts& facts, std::size_t m);
+/// What patches of member `m` read, estimated.
+plan::PatchReads patch_reads(const GroupFacts& facts, std::size_t m);
 
-/// Those of patches in tiles of shared memory.
-PatchAxes patch_axes(const GroupFacts& facts, const Cuts& cuts, std::size_t m);
-
-/// Adjacent columns that a lane computes there, where lanes compute `vector` along the tile's x.
-std::int64_t patch_columns(const GroupFacts& facts, const Cuts& cuts, std::size_t m, const PatchAxes& axes, int vector);
-
-/// Where the member reads others, of which it has several columns for each, at places that depend on data: how many.
-std::int64_t columns_of_cell(const GroupFacts& facts, std::size_t m);
+/// The members that `m` reads at places that depend on data.
+std::vector<std::size_t> found_members(const GroupFacts& facts, std::size_t m);
 
 struct PatchWork {
     double operations = 0;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "cost/tile_cuts.h"
+#include "plan/make_plan.h"
+#include "plan/register_tile.h"
 #include "support/integers.h"
 
 namespace pipec::cost {
@@ -36,12 +38,14 @@ void extend(std::map<ir::Source, Columns>& all, ir::Source source, double lo, do
 
 class RegisterWork {
 public:
-    RegisterWork(const GroupFacts& facts, const GroupSchedule& schedule, RegisterCuts cut)
+    RegisterWork(const GroupFacts& facts, plan::Plan plan)
         : facts_(facts),
-          cuts_(std::move(cut.cuts)),
-          lane_dim_(cut.lane_dim),
-          columns_(static_cast<double>(cuts_[lane_dim_].size)) {
-        work_.threads_per_block = schedule.block[0] * schedule.block[1] * schedule.block[2];
+          cuts_(std::move(plan.tiles.cuts)),
+          lane_dim_(plan.registers->lane_dim),
+          columns_(static_cast<double>(plan.registers->columns)) {
+        work_.threads_per_block = plan.tiles.threads();
+        // A lane's part, until it is known how many lanes serve their neighbours only.
+        cuts_[lane_dim_].size = plan.registers->columns;
     }
 
     std::optional<TileWork> counted() {
@@ -77,14 +81,13 @@ private:
 
     /// Lanes that serve their neighbours have no columns of the tile's own; false where too many do.
     bool share_lanes() {
-        double left = 0, right = 0, least_bytes = kSectorBytes;
+        double left = 0, right = 0;
         std::map<ir::Source, Columns> read;  // of arrays in global memory, as far as a lane's tile reaches
         for (std::size_t m = 0; m < facts_.stages.size(); ++m) {
             double scale = 0;
             for (std::size_t d = 0; d < dims(m); ++d) {
                 if (!is_lane(m, static_cast<int>(d))) continue;
                 scale = static_cast<double>(facts_.group.alignment[m][d].scale);
-                if (facts_.live[m]) least_bytes = std::min(least_bytes, columns_ / scale * facts_.stages[m].bytes);
             }
             if (scale == 0) continue;
             const poly::Distance& reach = facts_.group.reach[m][lane_dim_];
@@ -110,10 +113,12 @@ private:
         }
         const double serving = std::ceil(left / columns_ - 1e-9) + std::ceil(right / columns_ - 1e-9);
         if (serving > kWarp / 2.0) return false;
-        double lanes = kWarp - serving;
-        const double whole = std::max(1.0, kSectorBytes / std::max(1.0, least_bytes));
-        if (const double rounded = std::floor(lanes / whole) * whole; rounded >= lanes * 7 / 8) lanes = rounded;
-        cuts_[lane_dim_].size = static_cast<std::int64_t>(lanes * columns_);
+        // Code rounds its seven eighths down (24 of 28 lanes will do). Here they are exact: where the count of serving
+        // lanes is one too many, that would cost four more.
+        const std::int64_t useful = kWarp - static_cast<std::int64_t>(serving);
+        const std::int64_t lanes = plan::storing_lanes(
+            useful, plan::stored_bytes(facts_, lane_dim_, static_cast<std::int64_t>(columns_)), (useful * 7 + 7) / 8);
+        cuts_[lane_dim_].size = lanes * static_cast<std::int64_t>(columns_);
         cuts_[lane_dim_].lanes = kWarp;
         return true;
     }
@@ -255,39 +260,10 @@ private:
 
 }  // namespace
 
-std::optional<RegisterCuts> register_cuts(const GroupFacts& facts, const GroupSchedule& s) {
-    const std::size_t rank = facts.extents.size();
-    if (rank == 0 || s.block[0] % kWarp != 0) return std::nullopt;
-    RegisterCuts result{Cuts(rank), 0};
-    std::size_t axis = 0;
-    for (std::size_t g = rank; g-- > 0;) {
-        const std::int64_t unit = facts.units[g];
-        Cut& cut = result.cuts[g];
-        cut.size = unit;
-        if (axis == 0 && g > 0 && facts.extents[g] <= kShortExtent) {
-            cut.size = ceil_quotient(facts.extents[g], unit) * unit;
-            continue;
-        }
-        if (axis > 2) continue;
-        const int points = s.tile[axis];
-        cut.teams = axis == 0 ? s.block[0] / kWarp : s.block[axis];
-        cut.size = ceil_quotient(points, unit) * unit;
-        if (axis == 0) {
-            result.lane_dim = g;
-            if (points != cut.size) return std::nullopt;
-        }
-        ++axis;
-    }
-    for (; axis < 3; ++axis) {
-        if (s.block[axis] > 1) return std::nullopt;
-    }
-    return result;
-}
-
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule) {
-    std::optional<RegisterCuts> cut = register_cuts(facts, schedule);
-    if (!cut) return std::nullopt;
-    return RegisterWork(facts, schedule, std::move(*cut)).counted();
+    auto plan = plan::make_plan(facts, schedule);
+    if (std::holds_alternative<plan::Refusal>(plan)) return std::nullopt;
+    return RegisterWork(facts, std::get<plan::Plan>(std::move(plan))).counted();
 }
 
 }  // namespace pipec::cost

@@ -3,6 +3,7 @@
 #include <map>
 #include <numeric>
 
+#include "plan/tiles.h"
 #include "support/integers.h"
 
 namespace pipec::cost {
@@ -60,12 +61,8 @@ double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, doubl
 }  // namespace
 
 double extent(const GroupFacts& facts, const Cuts& cuts, std::size_t m, std::size_t d) {
-    const poly::Alignment& a = facts.group.alignment[m][d];
-    const StageFacts& stage = facts.stages[m];
-    const auto all = static_cast<double>(stage.hi[d] - stage.lo[d]);
-    if (a.dim < 0) return all;
-    const auto g = static_cast<std::size_t>(a.dim);
-    return static_cast<double>(poly::tile_extent(a, facts.group.reach[m][g], cuts[g].size).count);
+    const int g = facts.group.alignment[m][d].dim;
+    return static_cast<double>(plan::part_along(facts, m, d, g < 0 ? 1 : cuts[static_cast<std::size_t>(g)].size).count);
 }
 
 void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, TileWork& work) {
@@ -83,7 +80,7 @@ void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<do
     }
     work.redundant = once > 0 ? std::max(0.0, all / once - 1) : 0;
     work.tiles_a_block = 1;
-    for (const Cut& cut : cuts) work.tiles_a_block *= cut.teams;
+    for (const Cut& cut : cuts) work.tiles_a_block *= cut.thread_groups;
     work.edges = edge_tiles(facts, cuts);
 }
 

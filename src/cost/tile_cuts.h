@@ -10,23 +10,17 @@
 
 #include "cost/tile_work.h"
 #include "fusion/group_facts.h"
+#include "plan/plan.h"
 
 namespace pipec::cost {
 
 using fusion::GroupFacts;
 using fusion::Load;
 
-inline constexpr int kWarp = 32;
+using plan::Cut;
+using plan::kSectorBytes;
+using plan::kWarp;
 inline constexpr int kLineBytes = 128;  ///< that the load/store units move at once
-inline constexpr int kSectorBytes = 32;
-
-/// How a dimension of the group is cut into tiles.
-struct Cut {
-    std::int64_t size = 1;  ///< of a tile, in group coordinates
-    int lanes = 1;          ///< threads of the team in it
-    int vector = 1;         ///< adjacent points of a lane
-    int teams = 1;          ///< of a block
-};
 
 using Cuts = std::vector<Cut>;
 
@@ -116,14 +110,6 @@ struct Widths {
     int least = 16, widest = 0;
 };
 Widths widths(const GroupFacts& facts);
-
-/// How a register tile is cut, in the lanes' dimension the part of one lane (as codegen/register_shape.cpp does). None
-/// where the schedule is impossible.
-struct RegisterCuts {
-    Cuts cuts;
-    std::size_t lane_dim = 0;
-};
-std::optional<RegisterCuts> register_cuts(const GroupFacts& facts, const GroupSchedule& schedule);
 
 /// tile_work for RegisterTile, before its counts are simplified.
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule);

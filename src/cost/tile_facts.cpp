@@ -3,30 +3,22 @@
 #include <algorithm>
 #include <numeric>
 
+#include "plan/tiles.h"
+
 namespace pipec::cost {
 
 using fusion::StageFacts;
 
 namespace {
 
-/// x, y, z are the group's last dimension and the two before; the others have no lanes.
-int axis_of(const poly::Group& group, int dim) {
-    const int axis = group.rank - 1 - dim;
-    return axis > 2 ? -1 : axis;
-}
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
 /// Points of a member that a tile computes in one dimension of it.
-std::int64_t extent(const GroupFacts& facts, std::size_t member, std::size_t dim,
-                    const std::vector<std::int64_t>& size) {
-    const poly::Alignment& a = facts.group.alignment[member][dim];
-    const StageFacts& stage = facts.stages[member];
-    if (a.dim < 0) return stage.hi[dim] - stage.lo[dim];
-    const auto g = static_cast<std::size_t>(a.dim);
-    return poly::tile_extent(a, facts.group.reach[member][g], size[g]).count;
+std::int64_t extent(const GroupFacts& facts, std::size_t m, std::size_t d, const std::vector<std::int64_t>& size) {
+    const int g = facts.group.alignment[m][d].dim;
+    return plan::part_along(facts, m, d, g < 0 ? 1 : size[static_cast<std::size_t>(g)]).count;
 }
 
 }  // namespace
@@ -34,17 +26,11 @@ std::int64_t extent(const GroupFacts& facts, std::size_t member, std::size_t dim
 TileFacts tile_facts(const GroupFacts& facts, const TileShape& shape) {
     TileFacts result;
     std::vector<double> count;  // of tiles, by group dimension
-    for (std::size_t g = 0; g < facts.units.size(); ++g) {
-        const int axis = axis_of(facts.group, static_cast<int>(g));
-        std::int64_t size = facts.units[g];  // as code generation rounds it
-        if (axis >= 0) {
-            const auto a = static_cast<std::size_t>(axis);
-            size = ceil_div(std::int64_t{shape.tile[a]} * shape.lanes[a], size) * size;
-        }
-        result.size.push_back(size);
-        count.push_back(static_cast<double>(ceil_div(facts.extents[g], size)));
+    result.size = plan::tile_sizes(facts, shape.lanes, shape.tile);
+    for (std::size_t g = 0; g < result.size.size(); ++g) {
+        count.push_back(static_cast<double>(ceil_div(facts.extents[g], result.size[g])));
+        result.tiles *= count.back();
     }
-    result.tiles = std::accumulate(count.begin(), count.end(), 1.0, std::multiplies<>());
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         std::int64_t computed = 1;
         double owned = 1;
@@ -131,7 +117,7 @@ double transactions(const GroupFacts& facts, std::size_t member, const Load& loa
         if (dim < 0) return 1;
         const auto d = static_cast<std::size_t>(dim);
         if (alignment[d].dim < 0) return reader.hi[d] - reader.lo[d];
-        const int axis = axis_of(facts.group, alignment[d].dim);
+        const int axis = plan::axis_of(facts.group.rank, static_cast<std::size_t>(alignment[d].dim));
         return axis < 0 ? 1 : lanes[static_cast<std::size_t>(axis)];
     };
     double points = 1;

@@ -8,7 +8,8 @@
 #include "cost/patch_work.h"
 #include "cost/tile_cuts.h"
 #include "plan/lane_patches.h"
-#include "plan/march.h"
+#include "plan/make_plan.h"
+#include "plan/tiles.h"
 #include "support/integers.h"
 
 namespace pipec::cost {
@@ -132,29 +133,20 @@ double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
 /// Of a tile in shared memory, or with a part of it in registers.
 class ScratchWork {
 public:
-    ScratchWork(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts,
-                const std::optional<plan::March>& march)
+    ScratchWork(const GroupFacts& facts, const GroupSchedule& schedule, const plan::Plan& plan, PatchCounts& counts)
         : facts_(facts),
           s_(schedule),
           counts_(counts),
-          march_(march),
-          by_warp_(schedule.strategy == Strategy::Otpw || schedule.strategy == Strategy::Hybrid),
+          tiles_(plan.tiles),
+          march_(plan.march),
+          cuts_(plan.tiles.cuts),
           in_patches_(schedule.strategy == Strategy::Otptb || schedule.strategy == Strategy::Otpw),
           in_registers_(schedule.strategy == Strategy::Hybrid ? schedule.frac_reg : 0),
-          lanes_(schedule.block) {
-        if (by_warp_) {
-            lanes_[0] = std::min(s_.block[0], kWarp);
-            lanes_[1] = std::min(s_.block[1], kWarp / lanes_[0]);
-            lanes_[2] = std::min(s_.block[2], kWarp / (lanes_[0] * lanes_[1]));
-        }
-        threads_ = lanes_[0] * lanes_[1] * lanes_[2];
-        cut();
-    }
+          threads_(plan.tiles.threads_of_group()) {}
 
     std::optional<TileWork> counted() {
-        if (by_warp_ && threads_ != kWarp) return std::nullopt;
         if (!march_ && in_registers_ == 0 && kept_bytes(facts_, cuts_) > kMostShared) return std::nullopt;
-        work_.threads_per_block = s_.block[0] * s_.block[1] * s_.block[2];
+        work_.threads_per_block = tiles_.threads();
         work_.warps_per_tile = std::max(1, threads_ / kWarp);
         for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
         if (march_ && scratch_ > 0) work_.barriers += static_cast<double>(march_->steps);
@@ -169,28 +161,10 @@ public:
     }
 
 private:
-    void cut() {
-        const std::size_t rank = facts_.extents.size();
-        cuts_.resize(rank);
-        for (std::size_t g = 0; g < rank; ++g) {
-            const std::size_t axis = rank - 1 - g;
-            Cut& cut = cuts_[g];
-            cut.size = facts_.units[g];
-            if (axis > 2) continue;
-            cut.size = march_ ? march_->size[g]
-                              : ceil_quotient(std::int64_t{s_.tile[axis]} * lanes_[axis], cut.size) * cut.size;
-            cut.lanes = lanes_[axis];
-            cut.vector = axis == 0 ? s_.vector : 1;
-            cut.teams = by_warp_ ? s_.block[axis] / lanes_[axis] : 1;
-        }
-    }
-
     /// Threads of one warp in a dimension of the group.
     [[nodiscard]] int warp_lanes(std::size_t g) const {
-        const std::size_t axis = facts_.extents.size() - 1 - g;
-        if (axis > 2) return 1;
-        const int x = std::min(lanes_[0], kWarp), y = std::min(lanes_[1], kWarp / x);
-        return std::array{x, y, std::max(1, kWarp / (x * y))}[axis];
+        const int axis = plan::axis_of(facts_.group.rank, g);
+        return axis < 0 ? 1 : plan::warp_shape(tiles_.lanes)[static_cast<std::size_t>(axis)];
     }
 
     /// Points of a member that a tile computes; `turns` of warps, where points are not dealt out in patches, partial
@@ -235,7 +209,9 @@ private:
 
     void add_member(std::size_t m) {
         const StageFacts& stage = facts_.stages[m];
-        const PatchAxes axes = in_patches_ ? patch_axes(facts_, cuts_, m) : lane_axes(facts_, m);
+        const plan::PatchReads reads = patch_reads(facts_, m);
+        const PatchAxes axes =
+            in_patches_ ? plan::patch_axes(facts_, m, facts_.together[m], reads) : plan::lane_axes(facts_, m);
         const Points points = points_of(m, axes);
         computed_.push_back(points.all);
         work_.serial += stage.serial * std::ceil(points.owners / threads_);
@@ -243,11 +219,13 @@ private:
         std::int64_t columns = axes.columns >= 0 ? s_.vector : 1, rows = 1;
         double turns = points.turns, at_edges = turns;
         if (in_patches_) {
-            columns = stage.pure ? patch_columns(facts_, cuts_, m, axes, s_.vector) : 1;
+            columns = stage.pure ? plan::patch_columns(facts_, m, axes, s_.vector, row_alignment(facts_), reads) : 1;
             const plan::Patches row = plan::alike_patches(points.single, columns, threads_, 1);
             at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
             const bool single_rows =
-                !stage.pure || plan::in_blocks(row, columns_of_cell(facts_, m) / columns).block_down > 1;
+                !stage.pure ||
+                plan::in_blocks(row, plan::columns_of_cell(facts_, m, found_members(facts_, m)) / columns).block_down >
+                    1;
             const std::int64_t most = single_rows ? 1 : most_rows(counts_, m, axes, columns);
             const plan::Patches patches = plan::alike_patches(points.single, columns, threads_, most);
             rows = patches.rows;
@@ -294,25 +272,21 @@ private:
     const GroupFacts& facts_;
     const GroupSchedule& s_;
     PatchCounts& counts_;
+    const plan::Tiles& tiles_;
     const std::optional<plan::March>& march_;
-    bool by_warp_, in_patches_;
+    const Cuts& cuts_;
+    bool in_patches_;
     double in_registers_;
-    std::array<int, 3> lanes_;  ///< threads of a team
-    int threads_ = 0;
-    Cuts cuts_;
+    int threads_;  ///< of a thread group
     TileWork work_;
     std::vector<double> computed_, patch_rows_;  ///< points of a tile, and rows of a lane's patch, by member
     double scratch_ = 0, deepest_ = 0;           ///< bytes of a tile; registers of the stage that has most
 };
 
 std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s, PatchCounts& counts) {
-    std::optional<plan::March> march;
-    if (s.strategy == Strategy::Stream) {
-        auto made = plan::make_march(facts.group, s.block, s.tile);
-        if (std::holds_alternative<std::string>(made)) return std::nullopt;
-        march = std::move(std::get<plan::March>(made));
-    }
-    return ScratchWork(facts, s, counts, march).counted();
+    const auto plan = plan::make_plan(facts, s);
+    if (std::holds_alternative<plan::Refusal>(plan)) return std::nullopt;
+    return ScratchWork(facts, s, std::get<plan::Plan>(plan), counts).counted();
 }
 
 }  // namespace

@@ -2,44 +2,16 @@
 
 #include <algorithm>
 
-#include "cost/tile_cuts.h"
-#include "plan/march.h"
+#include "plan/make_plan.h"
+#include "plan/tiles.h"
 #include "support/integers.h"
 
 namespace pipec::driver::explain {
 
 namespace {
 
-using cost::kWarp;
 using fusion::GroupFacts;
-using fusion::GroupSchedule;
 using fusion::Strategy;
-
-std::int64_t round_up(std::int64_t a, std::int64_t unit) {
-    return ceil_quotient(a, unit) * unit;
-}
-
-/// Threads of the team that computes a tile.
-std::array<int, 3> team(const GroupSchedule& s) {
-    if (s.strategy == Strategy::Otptb) return s.block;
-    const int x = std::min(s.block[0], kWarp), y = std::min(s.block[1], kWarp / x);
-    return {x, y, std::min(s.block[2], kWarp / (x * y))};
-}
-
-void cut_scratch_tile(const GroupFacts& facts, GroupReport& report) {
-    const std::size_t rank = facts.extents.size();
-    const std::array<int, 3> lanes = team(report.schedule);
-    for (std::size_t g = 0; g < rank; ++g) {
-        const std::size_t axis = rank - 1 - g;
-        const std::int64_t points = axis > 2 ? 1 : std::int64_t{report.schedule.tile[axis]} * lanes[axis];
-        report.tile.push_back(round_up(points, facts.units[g]));
-    }
-}
-
-void cut_strip(const GroupFacts& facts, GroupReport& report) {
-    const auto march = plan::make_march(facts.group, report.schedule.block, report.schedule.tile);
-    report.tile = std::get<plan::March>(march).size;  // there is code for it
-}
 
 /// Points, in group coordinates, that reads of inputs and of other kernels reach beyond a tile in one dimension.
 poly::Distance reach_of_reads(const GroupFacts& facts, std::size_t dim) {
@@ -62,21 +34,12 @@ poly::Distance reach_of_reads(const GroupFacts& facts, std::size_t dim) {
 
 /// Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp. Code generation may
 /// leave out more of them, so that strips begin with sectors of memory.
-void cut_register_tile(const GroupFacts& facts, GroupReport& report) {
-    const auto cut = cost::register_cuts(facts, report.schedule);
-    report.tile.assign(facts.extents.size(), 1);
-    if (cut) {
-        std::transform(cut->cuts.begin(), cut->cuts.end(), report.tile.begin(),
-                       [](const cost::Cut& c) { return c.size; });
-    }
+void leave_lanes(const GroupFacts& facts, const plan::RegisterTile& registers, GroupReport& report) {
     report.warp_tile = report.tile;
-    if (!cut) return;
-    const std::size_t lanes = cut->lane_dim;
-    const std::int64_t columns = report.tile[lanes];
+    const std::size_t lanes = registers.lane_dim;
     const poly::Distance reach = reach_of_reads(facts, lanes);
-    const std::int64_t idle = ceil_quotient(-reach.lo, columns) + ceil_quotient(reach.hi, columns);
-    report.tile[lanes] = columns * std::max<std::int64_t>(1, kWarp - idle);
-    report.warp_tile[lanes] = columns * kWarp;
+    const std::int64_t idle = ceil_quotient(-reach.lo, registers.columns) + ceil_quotient(reach.hi, registers.columns);
+    report.tile[lanes] = registers.columns * std::max<std::int64_t>(1, plan::kWarp - idle);
 }
 
 std::int64_t tiles_along(const GroupFacts& facts, const GroupReport& report, std::size_t dim) {
@@ -99,7 +62,7 @@ void describe_part(const GroupFacts& facts, std::size_t member, const GroupRepor
             has[g] = true;
             part.name = report.dims[g];
             const std::int64_t own = std::max<std::int64_t>(1, report.tile[g] / a.scale);
-            const poly::TileExtent extent = poly::tile_extent(a, facts.group.reach[member][g], report.tile[g]);
+            const poly::TileExtent extent = plan::part_along(facts, member, d, report.tile[g]);
             part.computed = part.needed = extent.count;
             part.first = extent.first;
             // A stage that all readers read to the right lies to the right as a whole: that is no overlap.
@@ -125,13 +88,11 @@ void describe_part(const GroupFacts& facts, std::size_t member, const GroupRepor
 
 void describe_tiles(const GroupFacts& facts, GroupReport& report) {
     if (report.schedule.strategy == Strategy::Stage || facts.extents.empty()) return;
-    if (report.schedule.strategy == Strategy::RegisterTile) {
-        cut_register_tile(facts, report);
-    } else if (report.schedule.strategy == Strategy::Stream) {
-        cut_strip(facts, report);
-    } else {
-        cut_scratch_tile(facts, report);
-    }
+    const auto made = plan::make_plan(facts, report.schedule);
+    const auto* plan = std::get_if<plan::Plan>(&made);
+    if (plan == nullptr) return;
+    for (const plan::Cut& cut : plan->tiles.cuts) report.tile.push_back(cut.size);
+    if (plan->registers) leave_lanes(facts, *plan->registers, report);
     double computed = 0, owned = 0;
     for (std::size_t m = 0; m < report.stages.size(); ++m) {
         describe_part(facts, m, report, report.stages[m]);

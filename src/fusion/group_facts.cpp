@@ -6,29 +6,20 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Where readers find a member's elements at places that depend on data: a whole dimension of 2 or 4 points, of which
-/// they know the index (TileArrays::read_together).
-int read_together(const GroupFacts& facts, std::size_t member) {
-    const StageFacts& stage = facts.stages[member];
-    const std::size_t rank = stage.hi.size();
-    bool by_data = false;
-    std::vector<bool> constant(rank, true);
+FoundBy found_by(const GroupFacts& facts, std::size_t member) {
+    const std::size_t rank = facts.group.alignment[member].size();
+    FoundBy found{false, std::vector<bool>(rank, true)};
     for (const StageFacts& reader : facts.stages) {
         for (const Load& load : reader.loads) {
             if (load.source != ir::Source{ir::Source::Kind::Stage, facts.group.stages[member]}) continue;
-            by_data = by_data || load.by_data();
+            found.data = found.data || load.by_data();
             for (std::size_t d = 0; d < rank; ++d) {
                 const auto& r = load.indices[rank - 1 - d];
-                constant[d] = constant[d] && r && r->dim < 0 && load.spread[rank - 1 - d] == 0;
+                found.constant[d] = found.constant[d] && r && r->dim < 0 && load.spread[rank - 1 - d] == 0;
             }
         }
     }
-    for (std::size_t d = 0; by_data && !facts.live[member] && d < rank; ++d) {
-        const std::int64_t count = stage.hi[d] - stage.lo[d];
-        if (facts.group.alignment[member][d].dim < 0 && constant[d] && (count == 2 || count == 4))
-            return static_cast<int>(d);
-    }
-    return -1;
+    return found;
 }
 
 }  // namespace
@@ -49,18 +40,18 @@ bool Load::by_data() const {
 
 GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages) {
     GroupFacts facts;
-    const auto rank = static_cast<std::size_t>(group.rank);
-    std::vector<std::int64_t> lo(rank, INT64_MAX), hi(rank, INT64_MIN);
-    for (std::size_t m = 0; m < group.stages.size(); ++m) {
-        const int s = group.stages[m];
+    std::vector<StageShape> shapes;
+    for (const int s : group.stages) {
         facts.stages.push_back(stages.at(static_cast<std::size_t>(s)));
-        const StageFacts& stage = facts.stages.back();
-        const bool live = std::find(group.live_outs.begin(), group.live_outs.end(), s) != group.live_outs.end();
-        facts.live.push_back(live);
-        facts.kept.push_back(std::any_of(group.edges.begin(), group.edges.end(),
-                                         [&](const poly::GroupEdge& edge) { return edge.producer == s; }));
-        for (std::size_t d = 0; live && d < group.alignment[m].size(); ++d) {
-            const poly::Alignment& a = group.alignment[m][d];
+        shapes.push_back(facts.stages.back().shape);
+    }
+    static_cast<GroupShape&>(facts) = group_shape(std::move(group), std::move(shapes));
+    const auto rank = static_cast<std::size_t>(facts.group.rank);
+    std::vector<std::int64_t> lo(rank, INT64_MAX), hi(rank, INT64_MIN);
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        const StageFacts& stage = facts.stages[m];
+        for (std::size_t d = 0; facts.live[m] && d < facts.group.alignment[m].size(); ++d) {
+            const poly::Alignment& a = facts.group.alignment[m][d];
             if (a.dim < 0) continue;
             const auto g = static_cast<std::size_t>(a.dim);
             lo[g] = std::min(lo[g], a.scale * stage.lo[d]);
@@ -70,10 +61,9 @@ GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages)
     for (std::size_t g = 0; g < rank; ++g) {
         facts.extents.push_back(hi[g] > lo[g] ? hi[g] - lo[g] : 1);
         facts.firsts.push_back(hi[g] > lo[g] ? lo[g] : 0);
-        facts.units.push_back(poly::tile_unit(group, static_cast<int>(g)));
     }
-    facts.group = std::move(group);
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) facts.together.push_back(read_together(facts, m));
+    for (std::size_t m = 0; m < facts.stages.size(); ++m)
+        facts.together.push_back(read_together(facts, m, found_by(facts, m)));
     return facts;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "fusion/group_shape.h"
 #include "ir/pipeline.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
@@ -42,6 +43,7 @@ struct Operations {
 
 /// One stage, whatever group it is in.
 struct StageFacts {
+    StageShape shape;
     bool pure = true;
     int bytes = 4;                     ///< of a value
     double operations = 0;             ///< instructions that a point takes, loads excepted
@@ -75,14 +77,11 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
                                       const std::vector<std::optional<std::int64_t>>& given);
 
-struct GroupFacts {
-    poly::Group group;
+struct GroupFacts : GroupShape {
     std::vector<StageFacts> stages;     ///< of its members, in its order
-    std::vector<bool> live, kept;       ///< of members: an output of the group; read by a member
     std::vector<int> together;          ///< of members: the dimension that readers load in one access; -1: none
     std::vector<std::int64_t> extents;  ///< of the group's outputs, in group coordinates, by group dimension
     std::vector<std::int64_t> firsts;   ///< where they begin
-    std::vector<std::int64_t> units;    ///< poly::tile_unit
     /// The member that a load reads; -1: it reads global memory.
     [[nodiscard]] int member(const Load& load) const;
 };

@@ -346,7 +346,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         const ir::Stage& stage = pipeline.stages[s];
         StageFacts& facts = result.emplace_back();
-        facts.bytes = ir::bytes(stage.type);
+        facts.shape = stage_shape(pipeline, model, static_cast<int>(s));
+        facts.bytes = facts.shape.bytes;
         facts.points = 1;
         for (const poly::Interval& interval : model.domains.at(s).box) {
             const std::int64_t lo = evaluate(interval.lo, sizes).value_or(0);

@@ -43,6 +43,62 @@ std::vector<Patches> of_rows(const Patches& vectors, std::int64_t most_rows) {
 
 }  // namespace
 
+PatchAxes lane_axes(const fusion::GroupShape& shape, std::size_t m) {
+    const std::vector<poly::Alignment>& alignment = shape.group.alignment[m];
+    const int x = shape.group.rank - 1;
+    PatchAxes axes;
+    for (std::size_t d = 0; d < alignment.size(); ++d) {
+        if (alignment[d].dim >= 0 && alignment[d].dim == x) axes.columns = static_cast<int>(d);
+        if (alignment[d].dim >= 0 && alignment[d].dim == x - 1) axes.rows = static_cast<int>(d);
+    }
+    return axes;
+}
+
+/// Of an accumulate a lane has a cell: lanes beside each other update elements in different banks, whichever they are.
+PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int together, const PatchReads& reads) {
+    PatchAxes axes = lane_axes(shape, m);
+    const fusion::StageShape& stage = shape.shapes[m];
+    if (stage.accumulates || stage.innermost < 0) return axes;
+    const auto innermost = static_cast<std::size_t>(stage.innermost);
+    axes.whole = together >= 0 || (shape.group.alignment[m][innermost].dim < 0 &&
+                                   stage.ranges[innermost]->hi - stage.ranges[innermost]->lo > 1);
+    if (!axes.whole) return axes;
+    const int across = axes.columns;
+    axes.columns = together >= 0 ? together : stage.innermost;
+    const auto reads_of_two = [&](int d) { return reads.elements({d, -1}, 2, 1); };
+    if (across >= 0 && (axes.rows < 0 || reads_of_two(across) < reads_of_two(axes.rows))) axes.rows = across;
+    return axes;
+}
+
+std::int64_t patch_columns(const fusion::GroupShape& shape, std::size_t m, const PatchAxes& axes, std::int64_t vector,
+                           std::int64_t access_bytes, const PatchReads& reads) {
+    if (axes.columns < 0) return 1;
+    if (!axes.whole) return std::min(vector, kAccessBytes / reads.narrowest);
+    const fusion::StageShape::Range& range = *shape.shapes[m].ranges[static_cast<std::size_t>(axes.columns)];
+    const std::int64_t count = range.hi - range.lo;
+    if (count <= kWholeColumns) {
+        const double alone = reads.elements(axes, 1, 1) * static_cast<double>(count);
+        if (reads.elements(axes, count, 1) * 2 <= alone && reads.in_registers(axes, count)) return count;
+    }
+    std::int64_t columns = access_bytes / reads.narrowest;
+    while (columns > 1 && count % columns != 0) columns /= 2;
+    return std::max<std::int64_t>(columns, 1);
+}
+
+std::int64_t columns_of_cell(const fusion::GroupShape& shape, std::size_t m, const std::vector<std::size_t>& found) {
+    const auto scale_of = [&](std::size_t member) {
+        for (const poly::Alignment& a : shape.group.alignment[member]) {
+            if (a.dim == shape.group.rank - 1) return a.scale;
+        }
+        return std::int64_t{0};
+    };
+    std::int64_t columns = 1;
+    for (const std::size_t producer : found) {
+        if (scale_of(m) > 0) columns = std::max(columns, scale_of(producer) / scale_of(m));
+    }
+    return columns;
+}
+
 Patches in_blocks(Patches patches, std::int64_t across) {
     if (across <= 1) return patches;
     std::int64_t down = kWarp;

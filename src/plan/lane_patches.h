@@ -6,16 +6,53 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
+
+#include "fusion/group_shape.h"
 
 namespace pipec::plan {
 
+/// Bytes of the widest access.
+inline constexpr std::int64_t kAccessBytes = 16;
 /// Points of a patch, and elements that it reads and computes, which all are in registers at once.
 inline constexpr std::int64_t kPatchPoints = 32, kPatchElements = 96;
 /// Of a whole dimension a lane computes no more columns at once.
 inline constexpr std::int64_t kWholeColumns = 16;
 /// Nodes of its expressions: more rows of larger stages would not fit into the instruction cache.
 inline constexpr std::int64_t kPatchNodes = 2000;
+
+/// The dimensions of a stage along which a patch has columns and rows; -1: none.
+struct PatchAxes {
+    int columns = -1, rows = -1;
+    bool whole = false;  ///< the columns are all of a dimension that tiles do not cut
+};
+
+/// What is read for a patch of a stage: estimated from facts by cost models, counted in expressions by code generation.
+struct PatchReads {
+    /// Elements that a patch of so many columns and rows along `axes` reads.
+    std::function<double(const PatchAxes& axes, std::int64_t columns, std::int64_t rows)> elements;
+    /// All that a patch of one row reads and computes is in a lane's registers at once.
+    std::function<bool(const PatchAxes& axes, std::int64_t columns)> in_registers;
+    int narrowest = 4;  ///< bytes of the narrowest value that is read or computed
+};
+
+/// Those of member `m` that follow the tile's x and y.
+PatchAxes lane_axes(const fusion::GroupShape& shape, std::size_t m);
+
+/// Those of patches in tiles of shared memory. Columns lie along the tile's x where that is innermost in global memory
+/// as well, or are a whole dimension: the innermost one there, or the one that readers read `together`.
+PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int together, const PatchReads& reads);
+
+/// Adjacent columns that a lane computes there. Along the tile's x `vector` of them, as long as one access moves them;
+/// of a whole dimension what an access of `access_bytes` moves, or all where neighbours read the same.
+std::int64_t patch_columns(const fusion::GroupShape& shape, std::size_t m, const PatchAxes& axes, std::int64_t vector,
+                           std::int64_t access_bytes, const PatchReads& reads);
+
+/// Where member `m` reads some others, `found` at places that depend on data, of which it has several columns for each:
+/// how many columns. The lanes of a warp then compute a block as wide as that: what they read lies close together, in
+/// different banks or in the same place.
+std::int64_t columns_of_cell(const fusion::GroupShape& shape, std::size_t m, const std::vector<std::size_t>& found);
 
 struct Patches {
     std::int64_t columns = 1, rows = 1;  ///< of a patch

@@ -124,16 +124,16 @@ TEST(Facts, PatchesRunAlongWhatIsReadTogether) {
     const Grouped p(kCells, {"soft", "out"}, {4096, 4096});
     const GroupFacts& facts = *p.facts;
     EXPECT_EQ(facts.together, (std::vector<int>{0, -1}));  // `out` asks for both k at one place
-    const Cuts cuts(2, {32, 8, 4, 1});
-    const PatchAxes soft = patch_axes(facts, cuts, 0), out = patch_axes(facts, cuts, 1);
+    const plan::PatchReads of_soft = patch_reads(facts, 0), of_out = patch_reads(facts, 1);
+    const PatchAxes soft = plan::patch_axes(facts, 0, 0, of_soft), out = plan::patch_axes(facts, 1, -1, of_out);
     EXPECT_TRUE(soft.whole);
     EXPECT_EQ(soft.columns, 0);
     EXPECT_EQ(soft.rows, 1);  // rows of `grid` that two points below each other read are fewer
-    EXPECT_EQ(patch_columns(facts, cuts, 0, soft, 4), 2);
+    EXPECT_EQ(plan::patch_columns(facts, 0, soft, 4, 16, of_soft), 2);
     EXPECT_FALSE(out.whole);
     EXPECT_EQ(out.columns, 1);
-    EXPECT_EQ(patch_columns(facts, cuts, 1, out, 4), 4);
-    EXPECT_EQ(columns_of_cell(facts, 1), 8);
+    EXPECT_EQ(plan::patch_columns(facts, 1, out, 4, 16, of_out), 4);
+    EXPECT_EQ(plan::columns_of_cell(facts, 1, found_members(facts, 1)), 8);
 }
 
 TEST(Facts, PointsOfAPatchShareNothingThatDataFind) {

@@ -1,0 +1,48 @@
+// What follows of a group of stages from the program alone, whatever its sizes are: what plans are made from, for code,
+// which runs at all sizes, and for cost models, which count at some.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "ir/pipeline.h"
+#include "poly/group.h"
+#include "poly/model.h"
+
+namespace pipec::fusion {
+
+/// One stage, whatever group it is in.
+struct StageShape {
+    int bytes = 4;             ///< of a value
+    bool accumulates = false;  ///< it is an `accumulate`; otherwise each of its points has a formula
+    /// lo <= index < hi, by dimension, where both are constants.
+    struct Range {
+        std::int64_t lo = 0, hi = 0;
+    };
+    std::vector<std::optional<Range>> ranges;
+    int innermost =
+        -1;  ///< the dimension along which its points lie behind each other in global memory; -1: it has none
+};
+StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, int stage);
+
+struct GroupShape {
+    poly::Group group;
+    std::vector<StageShape> shapes;   ///< of its members, in its order
+    std::vector<bool> live, kept;     ///< of members: an output of the group; read by a member
+    std::vector<std::int64_t> units;  ///< by group dimension: poly::tile_unit
+};
+/// `shapes` are those of the group's members.
+GroupShape group_shape(poly::Group group, std::vector<StageShape> shapes);
+GroupShape group_shape(const ir::Pipeline& pipeline, const poly::Model& model, const poly::Group& group);
+
+/// How members read the points of one: some at places that depend on data; by dimension, all at constant places.
+struct FoundBy {
+    bool data = false;
+    std::vector<bool> constant;
+};
+/// The dimension whose points they read together, in one access: a whole one, of 2 or 4 points, of which they know the
+/// index where data say the rest of the place. -1: none.
+int read_together(const GroupShape& shape, std::size_t m, const FoundBy& found);
+
+}  // namespace pipec::fusion

@@ -1,0 +1,18 @@
+// From a group and its schedule to a plan.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "fusion/group_shape.h"
+#include "plan/plan.h"
+
+namespace pipec::plan {
+
+/// Why a schedule's parameters are of no use for groups of this rank; none where they are.
+std::optional<Refusal> check_schedule(const fusion::GroupSchedule& schedule, int rank);
+
+/// How `schedule` (not Strategy::Stage) computes a group, whose stages it does not look at, or why it cannot.
+std::variant<Plan, Refusal> make_plan(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule);
+
+}  // namespace pipec::plan

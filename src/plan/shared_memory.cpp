@@ -1,0 +1,105 @@
+#include "plan/shared_memory.h"
+
+#include <algorithm>
+
+namespace pipec::plan {
+
+std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays) {
+    std::vector<std::int64_t> offsets;
+    for (const Lifetime& array : arrays) {
+        std::vector<std::size_t> others;  // alive at the same time, lowest first
+        for (std::size_t i = 0; i < offsets.size(); ++i) {
+            if (arrays[i].last >= array.first && arrays[i].first <= array.last) others.push_back(i);
+        }
+        std::sort(others.begin(), others.end(), [&](std::size_t a, std::size_t b) { return offsets[a] < offsets[b]; });
+        std::int64_t offset = 0;
+        for (const std::size_t i : others) {
+            if (offset + array.bytes <= offsets[i]) break;
+            offset = std::max(offset, align_shared(offsets[i] + arrays[i].bytes));
+        }
+        offsets.push_back(offset);
+    }
+    return offsets;
+}
+
+namespace {
+
+std::int64_t bytes_of(const fusion::GroupShape& shape, const SharedArray& array) {
+    std::int64_t bytes = shape.shapes[array.member].bytes;
+    for (const std::int64_t extent : array.extents) bytes *= extent;
+    return bytes;
+}
+
+/// All arrays have memory of their own.
+std::int64_t apart(const SharedMemory& shared, std::int64_t thread_groups) {
+    std::int64_t bytes = 0;
+    for (const SharedArray& array : shared.arrays) bytes += align_shared(array.bytes * thread_groups);
+    return bytes;
+}
+
+}  // namespace
+
+/// Members that are never needed at the same time share memory, unless all fit into what a kernel has without asking.
+SharedMemory tile_arrays(const fusion::GroupShape& shape, const Tiles& tiles) {
+    const poly::Group& group = shape.group;
+    const std::int64_t thread_groups = tiles.thread_groups();
+    SharedMemory shared;
+    std::vector<Lifetime> lifetimes;
+    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
+        const bool accumulates = shape.shapes[m].accumulates;  // and reads what it is so far
+        if (!accumulates && !shape.kept[m]) continue;
+        SharedArray& array = shared.arrays.emplace_back();
+        array.member = array.first = array.last = m;
+        for (std::size_t d = 0; d < tiles.parts[m].extent.size(); ++d) {
+            const std::int64_t count = tiles.parts[m].extent[d].count;
+            // What only goes from there to global memory, dimension after dimension, is in rows of an odd length:
+            // otherwise all lanes would ask one bank.
+            const int dim = group.alignment[m][d].dim;
+            const bool odd = accumulates && !shape.kept[m] && dim >= 0 && dim == group.rank - 1;
+            array.extents.push_back(odd ? count | 1 : count);
+        }
+        array.bytes = bytes_of(shape, array);
+        for (const poly::GroupEdge& edge : group.edges) {
+            if (edge.producer == group.stages[m]) array.last = std::max(array.last, group.position(edge.reader));
+        }
+        lifetimes.push_back({array.first, array.last, array.bytes});
+    }
+    const std::vector<std::int64_t> offsets = place_arrays(lifetimes);
+    std::int64_t all = 0, scratch = 0;  // bytes of a thread group
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+        all += align_shared(lifetimes[i].bytes);
+        scratch = std::max(scratch, align_shared(offsets[i] + lifetimes[i].bytes));
+    }
+    if (scratch == all && all * thread_groups <= kStaticSharedBytes) {
+        shared.bytes = apart(shared, thread_groups);
+        return shared;
+    }
+    for (std::size_t i = 0; i < offsets.size(); ++i) shared.arrays[i].offset = offsets[i];
+    shared.scratch = scratch;
+    shared.bytes = scratch * thread_groups;
+    return shared;
+}
+
+SharedMemory stream_windows(const fusion::GroupShape& shape, const Tiles& tiles, const March& march) {
+    SharedMemory shared;
+    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
+        if (!shape.shapes[m].accumulates && !shape.kept[m]) continue;
+        SharedArray& array = shared.arrays.emplace_back();
+        array.member = m;
+        array.last = shape.shapes.size() - 1;  // all of them are in use all the time
+        for (std::size_t d = 0; d < tiles.parts[m].extent.size(); ++d) {
+            const March::Member& member = march.members[m];
+            array.extents.push_back(member.rows == d ? member.window : tiles.parts[m].extent[d].count);
+        }
+        array.bytes = bytes_of(shape, array);
+    }
+    shared.bytes = apart(shared, 1);
+    if (shared.bytes <= kStaticSharedBytes) return shared;
+    for (SharedArray& array : shared.arrays) {
+        array.offset = shared.scratch;
+        shared.scratch += align_shared(array.bytes);
+    }
+    return shared;
+}
+
+}  // namespace pipec::plan

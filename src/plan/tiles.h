@@ -1,0 +1,42 @@
+// Tiles: their sizes, threads and points.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fusion/group_shape.h"
+#include "plan/plan.h"
+
+namespace pipec::plan {
+
+/// Threads of a warp in x, y, z (the paper's W_x, W_y, W_z).
+std::array<int, 3> warp_shape(const std::array<int, 3>& block);
+
+/// Why a block of threads is of no use for tiles of a group; none where it is. Powers of two or, in x, multiples of 32.
+std::optional<Refusal> check_block(const std::array<int, 3>& block, int rank);
+
+/// The lane axis of a group dimension: 0, 1, 2 for x, y, z; -1 for outer dimensions, in which a tile has one coordinate
+/// of the coarsest stage.
+int axis_of(int rank, std::size_t dim);
+
+/// Group coordinates of a tile of `points` of the finest stage: a multiple of `unit`.
+std::int64_t tile_size(std::int64_t points, std::int64_t unit);
+
+/// Sizes by group dimension of tiles of which each lane has `tile` points.
+std::vector<std::int64_t> tile_sizes(const fusion::GroupShape& shape, const std::array<int, 3>& lanes,
+                                     const std::array<int, 3>& tile);
+
+/// The points of dimension `dim` of member `m` that tiles of these sizes compute.
+poly::TileExtent part_along(const fusion::GroupShape& shape, std::size_t m, std::size_t dim, std::int64_t size);
+
+/// Tiles::parts; of a moved tile all that it can compute.
+std::vector<Part> parts_of(const fusion::GroupShape& shape, const std::vector<Cut>& cuts);
+
+/// The tiles of Otptb, Otpw and Hybrid. The schedule has passed check_schedule (make_plan.h).
+Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule);
+/// The strips of Stream.
+Tiles make_strips(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule, const March& march);
+
+}  // namespace pipec::plan

@@ -185,7 +185,7 @@ Text ExpressionWriter::node(const ir::Expr& e) {
     return std::visit(
         ir::overloaded{
             [&](const ir::IntConstant& n) { return literal(int_literal(e->type, n.value)); },
-            [&](const ir::FloatConstant& n) { return literal(float_literal(e->type, n.value, helpers_.target())); },
+            [&](const ir::FloatConstant& n) { return literal(float_literal(e->type, n.value, helpers_.platform())); },
             [&](const ir::Variable& n) { return Text{variables_.at(n.id)}; },
             [&](const ir::SizeRef& n) { return Text{naming_.size(n.index)}; },
             [&](const ir::ParamRef& n) { return Text{naming_.param(n.index)}; },
@@ -242,7 +242,8 @@ Text ExpressionWriter::arithmetic(BinaryOp op, Type type, const Text& a, const T
     if (op == BinaryOp::Min || op == BinaryOp::Max) {
         const bool min = op == BinaryOp::Min;
         if (ir::is_float(type)) return helper(min ? "min_number" : "max_number", {a, b});
-        if (helpers_.target() == Target::Cuda) return narrowed(type, call_text(min ? "min" : "max", {a, b}));
+        if (helpers_.platform() == fusion::Platform::Cuda)
+            return narrowed(type, call_text(min ? "min" : "max", {a, b}));
         return call_text(min ? "std::min" : "std::max", {a, b});
     }
     const Operator symbol = infix_operator(op);
@@ -268,7 +269,7 @@ Text ExpressionWriter::binary(const ir::Expr& e, const ir::Binary& n) {
 /// A divisor for which `divide_by` rounds as a division does. On the host divisions are cheap enough.
 bool ExpressionWriter::has_exact_reciprocal(const ir::Expr& e) const {
     const auto* n = ir::as<ir::FloatConstant>(e);
-    if (n == nullptr || e->type != Type::Float32 || helpers_.target() != Target::Cuda) return false;
+    if (n == nullptr || e->type != Type::Float32 || helpers_.platform() != fusion::Platform::Cuda) return false;
     const double divisor = std::abs(n->value);
     return divisor >= 3 && divisor < 0x1p22 && std::fmod(divisor, 2) == 1;
 }
@@ -303,7 +304,7 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
             total = arithmetic(opposite, type, total, literal(int_literal(type, -*constant)), true);
         } else if (n.op == BinaryOp::Div && has_exact_reciprocal(n.b)) {
             const double divisor = ir::as<ir::FloatConstant>(n.b)->value;
-            const auto number = [&](double v) { return literal(float_literal(type, v, helpers_.target())); };
+            const auto number = [&](double v) { return literal(float_literal(type, v, helpers_.platform())); };
             total = helper("divide_by", {total, number(divisor), number(ir::round_to(type, 1 / divisor))});
         } else {
             total = arithmetic(n.op, type, total, value(n.b), no_wrap);
@@ -367,7 +368,7 @@ Text ExpressionWriter::cast(const ir::Expr& e, const ir::Cast& n) {
 /// std::sqrt(a), or sqrtf(a) where functions are for the device too.
 Text ExpressionWriter::math(Builtin fn, Type type, const std::vector<Text>& args) {
     const std::string_view name = math_function(fn);
-    if (helpers_.target() == Target::Host) return call_text(fmt::format("std::{}", name), args);
+    if (helpers_.platform() == fusion::Platform::Host) return call_text(fmt::format("std::{}", name), args);
     if (fn == Builtin::IsNan) return helper("is_nan", args);
     return call_text(fmt::format("{}{}", name, type == Type::Float64 ? "" : "f"), args);
 }

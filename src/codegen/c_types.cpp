@@ -44,10 +44,10 @@ std::string int_literal(ir::Type type, std::int64_t value) {
     }
 }
 
-std::string float_literal(ir::Type type, double value, Target target) {
+std::string float_literal(ir::Type type, double value, fusion::Platform platform) {
     const std::string_view c_type = value_type(type);
     // Functions of numeric_limits are not for the device.
-    if (target == Target::Cuda && !std::isfinite(value)) {
+    if (platform == fusion::Platform::Cuda && !std::isfinite(value)) {
         const std::string constant = std::isnan(value) ? "NAN" : "INFINITY";
         const std::string text = type == ir::Type::Float64 ? fmt::format("double({})", constant) : constant;
         return value < 0 ? "-" + text : text;

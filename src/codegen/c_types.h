@@ -20,7 +20,7 @@ std::string pipe_type_name(ir::Type type);
 
 /// An expression of value_type(type) for a constant; `value` as in ir::IntConstant. It may start with a minus sign.
 std::string int_literal(ir::Type type, std::int64_t value);
-std::string float_literal(ir::Type type, double value, Target target = Target::Host);
+std::string float_literal(ir::Type type, double value, fusion::Platform platform = fusion::Platform::Host);
 
 /// The 16 bits of a float16 value.
 std::uint16_t half_bits(double value);

@@ -144,7 +144,7 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     std::vector<Unit> units;
     for (const kernel::Program& lowered : programs) units.push_back({&lowered.pipeline, &lowered.model});
     const std::vector<std::string> prefixes = pipeline_names(units);
-    Helpers helpers(Target::Cuda);
+    Helpers helpers(fusion::Platform::Cuda);
     Writer body;
     for (std::size_t i = 0; i < programs.size(); ++i) {
         write_pipeline(body, programs[i], prefixes[i], helpers);

@@ -10,6 +10,7 @@
 #include "codegen/kernel_ir.h"
 #include "codegen/made_groups.h"
 #include "fusion/schedule.h"
+#include "fusion/target.h"
 
 namespace pipec::codegen {
 
@@ -23,6 +24,8 @@ struct CudaOptions {
     std::map<std::string, fusion::Schedule> schedules{};
     /// What was made of the groups while schedules were looked for; null where nothing was kept.
     const MadeGroups* made = nullptr;
+    /// The GPU whose limits the code keeps.
+    fusion::Target target = fusion::default_target();
 };
 
 /// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.

@@ -419,17 +419,17 @@ const Helper& find(std::string_view name) {
 }
 
 /// For the host without what is for the device; for Cuda with all functions for both.
-std::string text_for(Target target, std::string_view text) {
+std::string text_for(fusion::Platform platform, std::string_view text) {
     std::string out;
     bool skip = false;
     while (!text.empty()) {
         const std::string_view line = text.substr(0, text.find('\n') + 1);
         text.remove_prefix(line.size());
-        if (target == Target::Host && line.front() == '#') {
+        if (platform == fusion::Platform::Host && line.front() == '#') {
             skip = line.substr(0, 6) == "#ifdef";
         } else if (!skip) {
             const bool is_function = line.substr(0, 10) == "constexpr " || line.substr(0, 7) == "inline ";
-            if (target == Target::Cuda && is_function) out.append("__host__ __device__ ");
+            if (platform == fusion::Platform::Cuda && is_function) out.append("__host__ __device__ ");
             out.append(line);
         }
     }
@@ -451,7 +451,7 @@ std::string_view Helpers::use(std::string_view name) {
 std::string Helpers::definitions() const {
     std::string out;
     for (const Helper& helper : kHelpers) {
-        if (used_.count(helper.name) > 0) out.append(text_for(target_, helper.text)).append("\n");
+        if (used_.count(helper.name) > 0) out.append(text_for(platform_, helper.text)).append("\n");
     }
     return out;
 }

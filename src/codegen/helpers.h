@@ -2,23 +2,22 @@
 // text. A file contains only those that it uses.
 #pragma once
 
-#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace pipec::codegen {
+#include "fusion/target.h"
 
-/// What the code is compiled by. A file for Cuda is code for the host and for the device.
-enum class Target : std::uint8_t { Host, Cuda };
+namespace pipec::codegen {
 
 /// The helpers that a file needs, with those that they need.
 class Helpers {
 public:
-    explicit Helpers(Target target) : target_(target) {}
+    /// A file for Platform::Cuda is code for the host and for the device.
+    explicit Helpers(fusion::Platform platform) : platform_(platform) {}
 
-    [[nodiscard]] Target target() const { return target_; }
+    [[nodiscard]] fusion::Platform platform() const { return platform_; }
     /// Notes that `name` is called; returns it. It must be one of helper_names().
     std::string_view use(std::string_view name);
     [[nodiscard]] bool uses(std::string_view name) const { return used_.count(name) > 0; }
@@ -27,7 +26,7 @@ public:
     [[nodiscard]] bool empty() const { return used_.empty(); }
 
 private:
-    Target target_;
+    fusion::Platform platform_;
     std::set<std::string, std::less<>> used_;
 };
 

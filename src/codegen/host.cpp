@@ -113,7 +113,7 @@ constexpr std::string_view kIncludes = R"(
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources) {
-    Helpers helpers(Target::Host);
+    Helpers helpers(fusion::Platform::Host);
     Writer body;
     const std::vector<std::string> prefixes = pipeline_names(units);
     for (std::size_t i = 0; i < units.size(); ++i) {

@@ -13,7 +13,7 @@
 
 #include "codegen/hybrid_registers.h"
 #include "codegen/hybrid_tile.h"
-#include "fusion/gpu.h"
+#include "codegen/shared_memory.h"
 #include "ir/build.h"
 #include "plan/make_plan.h"
 
@@ -225,9 +225,8 @@ kernel::Kernel HybridKernel::build() {
     for (kernel::SharedArray& array : kernel.shared) {
         if (space_.teams > 1) array.pitch = scratch_;
     }
-    const std::int64_t bytes = scratch_ * space_.teams, most = fusion::default_gpu().shared_per_block;
-    if (bytes > most) {
-        throw Refusal(fmt::format("its tiles take {} bytes of shared memory, but a block has {}", bytes, most));
+    if (auto reason = shared_refusal(scratch_ * space_.teams, space_.program.target, "its tiles")) {
+        throw Refusal(std::move(*reason));
     }
     return kernel;
 }

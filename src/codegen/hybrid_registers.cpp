@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "codegen/register_pressure.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -16,9 +17,6 @@ using ir::BinaryOp;
 
 namespace {
 
-/// 32-bit registers of a lane for values that are alive at the same time. Of 255 that a lane can have, addresses,
-/// indices and values on the way take some.
-constexpr std::int64_t kRegisters = 200;
 /// Points that a lane computes in straight-line code: more takes nvcc minutes.
 constexpr std::int64_t kPoints = 2048;
 constexpr std::int64_t kRegisterBytes = 4;
@@ -136,8 +134,8 @@ std::optional<std::string> HybridRegisters::too_large() const {
         }
         most = std::max(most, alive);
     }
-    if (most > kRegisters)
-        return fmt::format("{} registers of a lane would hold values, more than {}", most, kRegisters);
+    const std::int64_t registers = registers_for_values(tile_.space.program.target.gpu());
+    if (most > registers) return fmt::format("{} registers of a lane would hold values, more than {}", most, registers);
     return std::nullopt;
 }
 

@@ -36,6 +36,7 @@
 #include <vector>
 
 #include "fusion/schedule.h"
+#include "fusion/target.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -168,7 +169,8 @@ struct Step {
 struct Program {
     ir::Pipeline pipeline;  ///< as code generation sees it: after inlining, with the kernels' variables
     poly::Model model;      ///< of that pipeline
-    std::vector<Step> steps;
+    fusion::Target target;  ///< a GPU, whose limits the kernels keep
+    std::vector<Step> steps{};
     bool fast_math = false;  ///< floats may be added and multiplied as if they were real numbers
     /// Register tiles have code for the widest accesses and for single elements, and not for all between: where there
     /// are many.

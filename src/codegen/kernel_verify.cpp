@@ -9,7 +9,6 @@
 #include "codegen/kernel_flow.h"
 #include "codegen/kernel_ir.h"
 #include "codegen/shared_memory.h"
-#include "fusion/gpu.h"
 #include "ir/build.h"
 #include "ir/verify.h"
 #include "ir/visit.h"
@@ -33,8 +32,8 @@ bool is_local(ir::Source source) {
 
 class Verifier {
 public:
-    Verifier(const ir::Pipeline& pipeline, const Kernel& kernel, const std::set<int>& written_before)
-        : pipeline_(pipeline), kernel_(kernel), written_before_(written_before) {}
+    Verifier(const Program& program, const Kernel& kernel, const std::set<int>& written_before)
+        : pipeline_(program.pipeline), gpu_(program.target.gpu()), kernel_(kernel), written_before_(written_before) {}
 
     std::vector<std::string> run() {
         launch();
@@ -99,7 +98,7 @@ private:
     }
 
     void shared() {
-        const std::int64_t most = fusion::default_gpu().shared_per_block;
+        const std::int64_t most = gpu_.shared_per_block;
         for (const SharedArray& array : kernel_.shared) {
             std::int64_t count = 1;
             for (const std::int64_t extent : array.extents) {
@@ -289,6 +288,7 @@ private:
     void statement(const Remark&) {}
 
     const ir::Pipeline& pipeline_;
+    const fusion::Gpu& gpu_;
     const Kernel& kernel_;
     const std::set<int>& written_before_;
     std::vector<ir::LocalArray> locals_;
@@ -323,7 +323,7 @@ std::vector<std::string> verify(const Program& program) {
                             i));
         std::set<int> now;
         for (const Kernel& kernel : step.variants) {
-            Verifier verifier(program.pipeline, kernel, written);
+            Verifier verifier(program, kernel, written);
             const std::vector<std::string> wrong = verifier.run();
             problems.insert(problems.end(), wrong.begin(), wrong.end());
             now.insert(verifier.written().begin(), verifier.written().end());

@@ -141,9 +141,10 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
     const fusion::Schedule schedule =
         given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
-    kernel::Program program{std::move(inlined.pipeline), std::move(inlined.model), {}, options.fast_math};
+    kernel::Program program{
+        std::move(inlined.pipeline), std::move(inlined.model), options.target, {}, options.fast_math};
     const MadeGroups::Made* made =
-        options.made == nullptr ? nullptr : options.made->find(program.pipeline, options.fast_math);
+        options.made == nullptr ? nullptr : options.made->find(program.pipeline, options.target, options.fast_math);
     if (made != nullptr) program = made->program;
     program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);

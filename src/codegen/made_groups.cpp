@@ -15,6 +15,11 @@ bool is_same(const ir::Pipeline& a, const ir::Pipeline& b) {
                                           [](const ir::Stage& x, const ir::Stage& y) { return x.name == y.name; });
 }
 
+bool is_made_for(const kernel::Program& program, const ir::Pipeline& pipeline, const fusion::Target& target,
+                 bool fast_math) {
+    return program.fast_math == fast_math && program.target == target && is_same(program.pipeline, pipeline);
+}
+
 fusion::GroupSchedule without_stages(fusion::GroupSchedule schedule) {
     schedule.stages.clear();
     return schedule;
@@ -43,10 +48,10 @@ const GroupCode* MadeGroups::Made::find(const std::vector<int>& stages, const fu
     return nullptr;
 }
 
-std::optional<std::string> MadeGroups::refusal(const ir::Pipeline& pipeline, const poly::Model& model, bool fast_math,
-                                               const poly::Group& group, const fusion::GroupSchedule& schedule,
-                                               const SourceManager& sources) {
-    Made& made = of(pipeline, model, fast_math);
+std::optional<std::string> MadeGroups::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+                                               const fusion::Target& target, bool fast_math, const poly::Group& group,
+                                               const fusion::GroupSchedule& schedule, const SourceManager& sources) {
+    Made& made = of(pipeline, model, target, fast_math);
     if (made.find(group.stages, schedule) != nullptr) return std::nullopt;
     auto code = group_code(made.program, group, schedule, sources);
     if (auto* reason = std::get_if<std::string>(&code)) return std::move(*reason);
@@ -60,20 +65,20 @@ std::optional<std::string> MadeGroups::refusal(const ir::Pipeline& pipeline, con
     return std::nullopt;
 }
 
-const MadeGroups::Made* MadeGroups::find(const ir::Pipeline& pipeline, bool fast_math) const {
+const MadeGroups::Made* MadeGroups::find(const ir::Pipeline& pipeline, const fusion::Target& target,
+                                         bool fast_math) const {
     for (const Made& made : made_) {
-        if (made.program.fast_math == fast_math && is_same(made.program.pipeline, pipeline)) return &made;
+        if (is_made_for(made.program, pipeline, target, fast_math)) return &made;
     }
     return nullptr;
 }
 
-MadeGroups::Made& MadeGroups::of(const ir::Pipeline& pipeline, const poly::Model& model, bool fast_math) {
+MadeGroups::Made& MadeGroups::of(const ir::Pipeline& pipeline, const poly::Model& model, const fusion::Target& target,
+                                 bool fast_math) {
     for (Made& made : made_) {
-        if (made.program.fast_math == fast_math && is_same(made.program.pipeline, pipeline)) return made;
+        if (is_made_for(made.program, pipeline, target, fast_math)) return made;
     }
-    Made& made = made_.emplace_back();
-    made.program = {pipeline, model, {}, fast_math};
-    return made;
+    return made_.emplace_back(kernel::Program{pipeline, model, target, {}, fast_math});
 }
 
 }  // namespace pipec::codegen

@@ -38,6 +38,8 @@ public:
     /// The groups of a pipeline that inlining left. All kernels share the program's variables.
     class Made {
     public:
+        explicit Made(kernel::Program of) : program(std::move(of)) {}
+
         kernel::Program program;  ///< without steps
         /// The code of a group; null where none was made. The schedule's stages are not looked at.
         [[nodiscard]] const GroupCode* find(const std::vector<int>& stages,
@@ -49,15 +51,15 @@ public:
     };
 
     /// Why a group is impossible, of a pipeline that inlining left; else its code is kept, in the place of its parts'.
-    std::optional<std::string> refusal(const ir::Pipeline& pipeline, const poly::Model& model, bool fast_math,
-                                       const poly::Group& group, const fusion::GroupSchedule& schedule,
-                                       const SourceManager& sources);
+    std::optional<std::string> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+                                       const fusion::Target& target, bool fast_math, const poly::Group& group,
+                                       const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
-    /// What was made for a pipeline of that name with these stages left; null where that is nothing.
-    [[nodiscard]] const Made* find(const ir::Pipeline& pipeline, bool fast_math) const;
+    /// What was made on a target for a pipeline of that name with these stages left; null where that is nothing.
+    [[nodiscard]] const Made* find(const ir::Pipeline& pipeline, const fusion::Target& target, bool fast_math) const;
 
 private:
-    Made& of(const ir::Pipeline& pipeline, const poly::Model& model, bool fast_math);
+    Made& of(const ir::Pipeline& pipeline, const poly::Model& model, const fusion::Target& target, bool fast_math);
 
     std::list<Made> made_;
 };

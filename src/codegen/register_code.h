@@ -66,7 +66,7 @@ public:
     kernel::Kernel build() {
         kernel::Kernel kernel =
             space_.kernel(space_.members.back().definition.name, [&](bool interior) { return code(interior); });
-        place_prefetched(kernel);
+        place_prefetched(kernel, space_.program.target);
         return kernel;
     }
     /// Of the kernel that was built.

@@ -11,7 +11,6 @@
 #include "codegen/kernel_flow.h"
 #include "codegen/register_shape.h"
 #include "codegen/shared_memory.h"
-#include "fusion/gpu.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -173,11 +172,10 @@ kernel::Body with_prefetch(TileSpace& space, std::vector<RowLoad> loads, kernel:
     return Queue(space, static_cast<std::size_t>(ahead)).run(std::move(loads), std::move(computed));
 }
 
-void place_prefetched(kernel::Kernel& kernel) {
-    const std::int64_t bytes = own_bytes(kernel), most = fusion::default_gpu().shared_per_block;
-    if (bytes > most) {
-        throw Refusal(fmt::format("the rows that are fetched ahead take {} bytes of shared memory, but a block has {}",
-                                  bytes, most));
+void place_prefetched(kernel::Kernel& kernel, const fusion::Target& target) {
+    const std::int64_t bytes = own_bytes(kernel);
+    if (auto reason = shared_refusal(bytes, target, "the rows that are fetched ahead")) {
+        throw Refusal(std::move(*reason));
     }
     if (bytes <= kStaticSharedBytes) return;
     std::int64_t offset = 0;

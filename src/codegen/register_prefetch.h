@@ -22,6 +22,6 @@ kernel::Body with_prefetch(TileSpace& space, std::vector<RowLoad> loads, kernel:
 
 /// Gives the arrays of a kernel places in its scratch memory where they do not fit into what it has without asking.
 /// Throws a Refusal where they have more than a block can have.
-void place_prefetched(kernel::Kernel& kernel);
+void place_prefetched(kernel::Kernel& kernel, const fusion::Target& target);
 
 }  // namespace pipec::codegen

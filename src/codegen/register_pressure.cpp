@@ -11,8 +11,9 @@ namespace pipec::codegen {
 
 namespace {
 
-constexpr std::int64_t kOfMultiprocessor = 65536;  ///< of all that CUDA 12 and later know
-constexpr std::int64_t kGranule = 8;               ///< threads get a multiple of so many
+constexpr int kMostOfThread = 255;  ///< that an instruction can name; the paper counts one more
+constexpr int kOnTheWay = 55;
+constexpr std::int64_t kGranule = 8;  ///< threads get a multiple of so many
 // Measured on an H200 for 24 tiles of seven kernels (reductions by two and their inverse, blur, unsharp masking, Harris
 // corners), each with ten limits: with the estimate less 6, where that is not few, the time is within 4 % of the
 // fastest.
@@ -41,13 +42,17 @@ bool has_sequences(const kernel::Body& body) {
 
 }  // namespace
 
-std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Kernel& kernel) {
+std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Kernel& kernel, const fusion::Gpu& gpu) {
     if (at_once < kFewest) return 0;
     std::int64_t registers = at_once - kLess;
     if (has_sequences(kernel.body)) registers += kSequence;
     registers = (std::max(registers, kLeast) + kGranule - 1) / kGranule * kGranule;
     if (registers > kMost) return 0;
-    return kOfMultiprocessor / (std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2] * registers);
+    return gpu.registers_per_sm / (std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2] * registers);
+}
+
+std::int64_t registers_for_values(const fusion::Gpu& gpu) {
+    return std::min(gpu.registers_per_thread, kMostOfThread) - kOnTheWay;
 }
 
 std::int64_t registers_at_once(const ir::Pipeline& pipeline, const kernel::Body& body) {

@@ -16,6 +16,10 @@ std::int64_t registers_at_once(const ir::Pipeline& pipeline, const kernel::Body&
 /// registers as straight-line code needs that first loads all that it reads; `at_once` of them by the estimate above.
 /// Left to itself, nvcc takes fewer and loads later, one value after another: reductions of images by two took 1.2
 /// times as long on an H200. 0: nvcc may choose, which is as good where few registers are needed.
-std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Kernel& kernel);
+std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Kernel& kernel, const fusion::Gpu& gpu);
+
+/// 32-bit registers of a lane for values that are alive at the same time: what addresses, indices and values on the way
+/// leave of all that a thread can have.
+std::int64_t registers_for_values(const fusion::Gpu& gpu);
 
 }  // namespace pipec::codegen

@@ -19,9 +19,6 @@ namespace pipec::codegen {
 
 namespace {
 
-/// Of a thread, less what addresses need.
-constexpr std::int64_t kRegisters = 200;
-
 /// Bytes that accesses of several elements need arrays to be aligned to.
 using Needs = std::map<ir::Source, std::int64_t>;
 
@@ -113,6 +110,7 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         shape.fetched_sums = sums.uniform_sums();
         attempts.drop();
     }
+    const std::int64_t registers = registers_for_values(program.target.gpu());
     const Reach expected = expected_reach(program, group, shape);
     kernel::Kernel kernel;
     const auto attempt = [&](const Reach& reach) {
@@ -124,14 +122,14 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         return code;
     };
     auto code = attempt(expected);
-    if (code->registers() > kRegisters || !code->halves_hold()) {
+    if (code->registers() > registers || !code->halves_hold()) {
         // Rows far apart are there at once where they are halves of one register.
         shape.halves = false;
         code = attempt(expected);
     }
-    if (code->registers() > kRegisters) {
+    if (code->registers() > registers) {
         throw Refusal(
-            fmt::format("a lane would need about {} registers at once, and has {}", code->registers(), kRegisters));
+            fmt::format("a lane would need about {} registers at once, and has {}", code->registers(), registers));
     }
     const Reach reach = code->reach();
     if (reach.hi - reach.lo > kMostServing) {
@@ -203,7 +201,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
             // which the estimate knows nothing (nvcc spilled some).
             if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16)
-                kernel.least_blocks = blocks_for_registers(piece->registers, kernel);
+                kernel.least_blocks = blocks_for_registers(piece->registers, kernel, program.target.gpu());
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.
                 const Needs now = needs_of(program, kernel);

@@ -1,5 +1,7 @@
 #include "codegen/shared_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "ir/type.h"
@@ -43,6 +45,13 @@ std::int64_t own_bytes(const kernel::Kernel& kernel) {
 std::int64_t dynamic_bytes(const kernel::Kernel& kernel) {
     const std::int64_t scratch = scratch_bytes(kernel);
     return scratch + own_bytes(kernel) > kStaticSharedBytes ? scratch : 0;
+}
+
+std::optional<std::string> shared_refusal(std::int64_t bytes, const fusion::Target& target, std::string_view what) {
+    const fusion::Gpu& gpu = target.gpu();
+    if (bytes <= gpu.shared_per_block) return std::nullopt;
+    return fmt::format("{} take {} bytes of shared memory, but a block of {} has {}", what, bytes, gpu.name,
+                       gpu.shared_per_block);
 }
 
 }  // namespace pipec::codegen

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "codegen/kernel_ir.h"
@@ -25,5 +28,9 @@ std::int64_t own_bytes(const kernel::Kernel& kernel);
 
 /// What the launch must ask for: the scratch, where it does not fit into what is there without asking.
 std::int64_t dynamic_bytes(const kernel::Kernel& kernel);
+
+/// Why a block of the target has no room for `bytes` of shared memory, where it has none; they are of `what` ("its
+/// tiles").
+std::optional<std::string> shared_refusal(std::int64_t bytes, const fusion::Target& target, std::string_view what);
 
 }  // namespace pipec::codegen

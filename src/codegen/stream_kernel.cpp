@@ -16,9 +16,9 @@
 
 #include "codegen/kernel_build.h"
 #include "codegen/pack.h"
+#include "codegen/shared_memory.h"
 #include "codegen/stream_windows.h"
 #include "codegen/tile_space.h"
-#include "fusion/gpu.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/make_plan.h"
@@ -116,10 +116,7 @@ StreamKernel::StreamKernel(kernel::Program& program, const poly::Group& group, c
 }
 
 std::optional<std::string> StreamKernel::refusal() const {
-    const std::int64_t bytes = plan_.shared.bytes;
-    const std::int64_t most = fusion::default_gpu().shared_per_block;
-    if (bytes <= most) return std::nullopt;
-    return fmt::format("its windows take {} bytes of shared memory, but a block has {}", bytes, most);
+    return shared_refusal(plan_.shared.bytes, space_.program.target, "its windows");
 }
 
 // -------------------------------------------------------------------------------------------------------------- points

@@ -16,7 +16,6 @@
 #include "codegen/tile_patches.h"
 #include "codegen/tile_space.h"
 #include "codegen/tile_vectors.h"
-#include "fusion/gpu.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
@@ -102,10 +101,7 @@ private:
 };
 
 std::optional<std::string> TileKernel::refusal() const {
-    const std::int64_t bytes = plan_.shared.bytes;
-    const std::int64_t most = fusion::default_gpu().shared_per_block;
-    if (bytes <= most) return std::nullopt;
-    return fmt::format("its tiles take {} bytes of shared memory, but a block has {}", bytes, most);
+    return shared_refusal(plan_.shared.bytes, space_.program.target, "its tiles");
 }
 
 // -------------------------------------------------------------------------------------------------------------- places

@@ -38,7 +38,8 @@ std::vector<std::int64_t> sizes_of(const AutomaticOptions& options, const ir::Pi
 /// Whether code can be generated for a group.
 bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
                  const std::vector<poly::Dependence>& dependences, const GroupSchedule& schedule,
-                 const SourceManager& sources, bool fast_math, codegen::MadeGroups* made) {
+                 const fusion::Target& target, const SourceManager& sources, bool fast_math,
+                 codegen::MadeGroups* made) {
     std::vector<int> stages;
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         if (std::find(schedule.stages.begin(), schedule.stages.end(), pipeline.stages[s].name) !=
@@ -50,7 +51,7 @@ bool is_possible(const ir::Pipeline& pipeline, const poly::Model& model,
     if (!std::holds_alternative<poly::Group>(group)) return false;
     codegen::MadeGroups none;
     return !(made == nullptr ? none : *made)
-                .refusal(pipeline, model, fast_math, std::get<poly::Group>(group), schedule, sources);
+                .refusal(pipeline, model, target, fast_math, std::get<poly::Group>(group), schedule, sources);
 }
 
 /// The model's choices with what `change` sets, predicted anew.
@@ -72,16 +73,16 @@ fusion::CostModel changed(const fusion::CostModel& cost, const fusion::Gpu& gpu,
 
 }  // namespace
 
-fusion::Gpu target_gpu(const AutomaticOptions& options) {
+fusion::Target target_gpu(const AutomaticOptions& options) {
     if (const auto file = gpu_file_of(options)) {
         try {
-            return fusion::parse_gpu(read_source(*file), *file);
+            return fusion::Target(fusion::parse_gpu(read_source(*file), *file));
         } catch (const fusion::GpuError& error) {
             throw ScheduleError(error.what());
         }
     }
-    if (const auto known = fusion::known_gpu(options.gpu)) return *known;
-    return fusion::default_gpu(options.device ? *options.device : present_device());
+    if (const auto known = fusion::known_gpu(options.gpu)) return fusion::Target(*known);
+    return fusion::Target(fusion::default_gpu(options.device ? *options.device : present_device()));
 }
 
 std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& options,
@@ -94,12 +95,14 @@ std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& optio
     return result;
 }
 
-AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
-                               bool fast_math, codegen::MadeGroups* made, const std::optional<OnlyStrategy>& only) {
-    const auto legal = [&sources, fast_math, made](const ir::Pipeline& pipeline, const poly::Model& model,
-                                                   const std::vector<poly::Dependence>& dependences,
-                                                   const GroupSchedule& group) {
-        return is_possible(pipeline, model, dependences, group, sources, fast_math, made);
+AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Target& target,
+                               const SourceManager& sources, bool fast_math, codegen::MadeGroups* made,
+                               const std::optional<OnlyStrategy>& only) {
+    const fusion::Gpu& gpu = target.gpu();
+    const auto legal = [&sources, target, fast_math, made](const ir::Pipeline& pipeline, const poly::Model& model,
+                                                           const std::vector<poly::Dependence>& dependences,
+                                                           const GroupSchedule& group) {
+        return is_possible(pipeline, model, dependences, group, target, sources, fast_math, made);
     };
     const bool paper = options.cost_model == CostModelName::Paper;
     AutomaticModel result{paper ? cost::paper_cost_model(gpu) : cost::time_cost_model(gpu), legal,
@@ -125,9 +128,9 @@ AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gp
 }
 
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math, codegen::MadeGroups& made,
-                                      const std::optional<OnlyStrategy>& only) {
-    AutomaticModel automatic = automatic_model(options, target_gpu(options), sources, fast_math, &made, only);
+                                      const fusion::Target& target, const SourceManager& sources, bool fast_math,
+                                      codegen::MadeGroups& made, const std::optional<OnlyStrategy>& only) {
+    AutomaticModel automatic = automatic_model(options, target, sources, fast_math, &made, only);
     const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(options, pipelines);
     fusion::Schedules result;
     for (std::size_t i = 0; i < pipelines.size(); ++i) {

@@ -9,16 +9,16 @@
 #include "codegen/made_groups.h"
 #include "driver/automatic_options.h"
 #include "fusion/automatic.h"
-#include "fusion/gpu.h"
 #include "fusion/inline.h"
 #include "fusion/schedule_json.h"
+#include "fusion/target.h"
 #include "support/source.h"
 
 namespace pipec::driver {
 
-/// The one place where it is decided for which GPU costs are counted: what the options name, else fusion::default_gpu
-/// of the device that is here. Throws fusion::ScheduleError and FileError.
-fusion::Gpu target_gpu(const AutomaticOptions& options);
+/// The one place where it is decided for which GPU code is made: what the options name, else fusion::default_gpu of the
+/// device that is here. Throws fusion::ScheduleError and FileError.
+fusion::Target target_gpu(const AutomaticOptions& options);
 
 /// The sizes that costs are counted for, by pipeline and index. Throws fusion::ScheduleError for a size that none has.
 std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& options,
@@ -38,14 +38,14 @@ struct OnlyStrategy {
 };
 /// The model that the options choose, for one GPU. `sources` and `made` stay where they are; `made` keeps the code of
 /// the groups that are legal, null: nothing does.
-AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Gpu& gpu, const SourceManager& sources,
-                               bool fast_math, codegen::MadeGroups* made = nullptr,
+AutomaticModel automatic_model(const AutomaticOptions& options, const fusion::Target& target,
+                               const SourceManager& sources, bool fast_math, codegen::MadeGroups* made = nullptr,
                                const std::optional<OnlyStrategy>& only = {});
 
-/// The schedules of pipelines as code generation prepares them. Throws fusion::ScheduleError for a description of a GPU
-/// or sizes that do not fit, and FileError for a file that cannot be read.
+/// The schedules of pipelines as code generation prepares them. Throws fusion::ScheduleError for sizes that do not fit,
+/// and FileError for a file that cannot be read.
 fusion::Schedules automatic_schedules(const AutomaticOptions& options, const std::vector<fusion::Inlined>& pipelines,
-                                      const SourceManager& sources, bool fast_math, codegen::MadeGroups& made,
-                                      const std::optional<OnlyStrategy>& only = {});
+                                      const fusion::Target& target, const SourceManager& sources, bool fast_math,
+                                      codegen::MadeGroups& made, const std::optional<OnlyStrategy>& only = {});
 
 }  // namespace pipec::driver

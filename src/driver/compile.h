@@ -7,6 +7,7 @@
 #include "codegen/made_groups.h"
 #include "frontend/elaborate.h"
 #include "fusion/schedule_json.h"
+#include "fusion/target.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 #include "support/diagnostics.h"
@@ -33,6 +34,8 @@ struct Compilation {
     /// Of the code for cuda, where it shall not be the default (driver/schedule.h); compile() leaves it empty.
     fusion::Schedules schedules;
     codegen::MadeGroups made;  ///< while schedules were looked for
+    /// What schedules and code are made for.
+    fusion::Target target = fusion::default_target();
 };
 
 /// Runs the passes on a text that `sources` holds. What is wrong with the program goes to `diags`; where it has errors

@@ -118,11 +118,11 @@ std::vector<explain::PipelineReport> reports(const ExplainOptions& options, cons
                                              const SourceManager& sources) {
     const std::vector<fusion::Inlined> prepared = schedulable(compilation);
     const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(options.schedule.automatic, prepared);
-    const fusion::Gpu gpu = target_gpu(options.schedule.automatic);
     std::vector<explain::PipelineReport> result;
     for (std::size_t i = 0; i < prepared.size(); ++i) {
         const fusion::Schedule& schedule = compilation.schedules.at(prepared[i].pipeline.name);
-        result.push_back(explain::explain({prepared[i], schedule, gpu, sizes[i], sources, options.fast_math}));
+        result.push_back(
+            explain::explain({prepared[i], schedule, compilation.target, sizes[i], sources, options.fast_math}));
     }
     return result;
 }
@@ -140,6 +140,7 @@ int explain_program(const ExplainOptions& options) {
     std::string text;
     if (!diags.has_errors()) {
         try {
+            compilation.target = target_gpu(options.schedule.automatic);
             compilation.schedules =
                 make_schedules(options.schedule, compilation, sources, options.fast_math, &compilation.made);
             // Code generation refuses what it cannot make, before anything is said about it.

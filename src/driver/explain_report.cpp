@@ -30,14 +30,14 @@ class Explainer {
 public:
     explicit Explainer(const Question& question)
         : q_(question),
-          predicted_(cost::predict(q_.prepared.pipeline, q_.prepared.model, q_.schedule, q_.gpu, q_.sizes)),
+          predicted_(cost::predict(q_.prepared.pipeline, q_.prepared.model, q_.schedule, q_.target.gpu(), q_.sizes)),
           pipeline_(predicted_.program.pipeline),
           facts_(fusion::stage_facts(pipeline_, predicted_.program.model, predicted_.dependences, q_.sizes)) {}
 
     PipelineReport run() {
         PipelineReport report;
         report.name = pipeline_.name;
-        report.gpu = q_.gpu;
+        report.gpu = q_.target.gpu();
         for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
             report.sizes.emplace_back(pipeline_.sizes[i].name, q_.sizes.at(i));
         }
@@ -130,7 +130,7 @@ std::map<std::string, std::vector<std::string>> Explainer::inlined_in() const {
 
 std::variant<codegen::kernel::Step, std::string> Explainer::generate(const poly::Group& group,
                                                                      const GroupSchedule& schedule) const {
-    codegen::kernel::Program scratch{pipeline_, predicted_.program.model, {}, q_.fast_math};
+    codegen::kernel::Program scratch{pipeline_, predicted_.program.model, q_.target, {}, q_.fast_math};
     return codegen::group_step(scratch, group, schedule, q_.sources);
 }
 
@@ -233,7 +233,7 @@ Alternative Explainer::best(const fusion::GroupFacts& facts, Strategy strategy) 
     Alternative result;
     result.what = fusion::name(strategy);
     result.dims = dim_names(facts.group);
-    std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.gpu, {strategy}, kTrials);
+    std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.target.gpu(), {strategy}, kTrials);
     if (choices.empty()) result.refusal = "no tile that is tried keeps within the GPU's limits";
     for (cost::TimeChoice& choice : choices) {
         if (strategy != Strategy::Stage) {
@@ -282,7 +282,7 @@ std::optional<double> Explainer::apart(const std::vector<int>& stages) const {
         const auto facts = facts_of({s});
         const auto* alone = std::get_if<fusion::GroupFacts>(&facts);
         if (alone == nullptr) return std::nullopt;
-        const auto time = cost::predict_time(*alone, q_.gpu, {});
+        const auto time = cost::predict_time(*alone, q_.target.gpu(), {});
         if (!time) return std::nullopt;
         sum += time->seconds;
     }

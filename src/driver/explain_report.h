@@ -12,6 +12,7 @@
 #include "cost/tile_work.h"
 #include "fusion/inline.h"
 #include "fusion/schedule.h"
+#include "fusion/target.h"
 #include "support/source.h"
 
 namespace pipec::driver::explain {
@@ -91,7 +92,7 @@ struct PipelineReport {
 struct Question {
     const fusion::Inlined& prepared;  ///< as code generation prepares a pipeline
     const fusion::Schedule& schedule;
-    const fusion::Gpu& gpu;
+    const fusion::Target& target;  ///< a GPU
     const std::vector<std::int64_t>& sizes;
     const SourceManager& sources;
     bool fast_math = false;

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "codegen/lower.h"
+#include "driver/automatic_schedule.h"
 #include "driver/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/explain.h"
@@ -52,7 +53,7 @@ void print_lines(const std::string& text) {
 
 /// -###: the command, without the directory that does not exist yet.
 int print_command(const Options& options, const OutputPaths& paths) {
-    const NativeCompiler compiler = object_compiler(options.target, options.object);
+    const NativeCompiler compiler = object_compiler(options.platform, options.object);
     print_lines(
         object_command(compiler, object_source_name(options, paths), options.object, TemporaryDirectory::pattern()));
     return kExitSuccess;
@@ -60,7 +61,7 @@ int print_command(const Options& options, const OutputPaths& paths) {
 
 /// The object as a file to be written. What the compiler had to say is shown, unless it would spoil a document.
 OutputFile object_file(const Options& options, const OutputPaths& paths, const NativeSource& source) {
-    const NativeCompiler compiler = object_compiler(options.target, options.object);
+    const NativeCompiler compiler = object_compiler(options.platform, options.object);
     ObjectBytes object = make_object(compiler, source, options.object);
     if (options.diagnostics_format == DiagnosticsFormat::Text) print_lines(object.output);
     return {paths.main, std::move(object.bytes)};
@@ -77,6 +78,12 @@ void warn_of_order(const Compilation& compilation, Diagnostics& diags) {
     }
 }
 
+/// Which GPU it is matters where there is a schedule.
+fusion::Target target_of(const Options& options) {
+    if (options.platform == fusion::Platform::Host) return fusion::Target::host();
+    return uses_schedule(options.emit) ? target_gpu(options.schedule.automatic) : fusion::default_target();
+}
+
 /// What a compilation gives, but for what another compiler makes of it.
 struct Generated {
     std::vector<OutputFile> files;
@@ -88,7 +95,8 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
                    const SourceManager& sources, Diagnostics& diags) {
     Generated result;
     try {
-        if (options.target == Target::Cuda && uses_schedule(options.emit)) {
+        compilation.target = target_of(options);
+        if (options.platform == fusion::Platform::Cuda && uses_schedule(options.emit)) {
             compilation.schedules =
                 make_schedules(options.schedule, compilation, sources, options.object.fast_math, &compilation.made);
             if (first_given(options.schedule)) check_schedules(options, compilation, sources);
@@ -123,7 +131,8 @@ int run_compiler(const Options& options) {
         diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))
             .note("`-fsyntax-only` checks a file of functions");
     }
-    if (options.target == Target::Cuda && writes_code(options.emit) && !options.deterministic && !diags.has_errors()) {
+    if (options.platform == fusion::Platform::Cuda && writes_code(options.emit) && !options.deterministic &&
+        !diags.has_errors()) {
         warn_of_order(compilation, diags);
     }
     if (options.object.fast_math && !diags.has_errors()) warn_of_finite_math(compilation.pipelines, diags);

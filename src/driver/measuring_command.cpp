@@ -108,6 +108,7 @@ NativeSource cuda_of(const MeasuredProgram& program, const fusion::Schedule& sch
     const std::vector<codegen::Unit> unit = {{&program.pipeline(), &program.model()}};
     codegen::CudaOptions options;
     options.fast_math = fast_math;
+    options.target = program.compilation.target;
     options.schedules = {{program.pipeline().name, schedule}};
     return {"pipeline.cu", codegen::cuda_source(program.name, "pipeline.h", unit, program.sources, options),
             "pipeline.h", codegen::header(program.name, "pipeline", unit)};

@@ -57,7 +57,7 @@ struct MeasuredProgram {
 /// Reads a program and prints what is wrong with it; false where it has errors. Throws RunError and FileError.
 bool load(const MeasuringOptions& options, MeasuredProgram& program);
 
-/// Code of the pipeline with a schedule, and its header. Throws fusion::ScheduleError.
+/// Code of the pipeline with a schedule for the compilation's target, and its header. Throws fusion::ScheduleError.
 NativeSource cuda_of(const MeasuredProgram& program, const fusion::Schedule& schedule, bool fast_math);
 
 /// Throws FileError where there will be no file at `path`: a directory, or in one that cannot be written.

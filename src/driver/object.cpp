@@ -66,8 +66,8 @@ std::string read_object(const fs::path& path, const Tool& tool) {
 
 }  // namespace
 
-NativeCompiler object_compiler(Target target, const ObjectOptions& options) {
-    return target == Target::Cuda ? cuda_compiler(options) : host_compiler(options);
+NativeCompiler object_compiler(fusion::Platform platform, const ObjectOptions& options) {
+    return platform == fusion::Platform::Cuda ? cuda_compiler(options) : host_compiler(options);
 }
 
 std::string object_command(const NativeCompiler& compiler, const std::string& source_name, const ObjectOptions& options,

@@ -11,7 +11,7 @@ namespace pipec::driver {
 
 /// The compiler that the options choose. Throws ToolError where there is none, and BadArchitecture (nvcc.h) for a GPU
 /// that it does not know; where the command is only printed, nothing is run to find that out.
-NativeCompiler object_compiler(Target target, const ObjectOptions& options);
+NativeCompiler object_compiler(fusion::Platform platform, const ObjectOptions& options);
 
 struct ObjectBytes {
     std::string bytes;

@@ -22,6 +22,8 @@
 namespace pipec::driver {
 namespace {
 
+using fusion::Platform;
+
 /// The values of an option that is one of a few words.
 template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
@@ -29,12 +31,12 @@ using Choices = std::vector<std::pair<std::string_view, T>>;
 const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},           {"pipeline", Emit::Pipeline},
                           {"domains", Emit::Domains}, {"schedule", Emit::Schedule}, {"kernel", Emit::Kernel},
                           {"host", Emit::Host},       {"cuda", Emit::Cuda},         {"header", Emit::Header}};
-const Choices<Target> kTarget{{"cuda", Target::Cuda}, {"host", Target::Host}};
+const Choices<Platform> kPlatform{{"cuda", Platform::Cuda}, {"host", Platform::Host}};
 const Choices<int> kOptimize{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
 const Choices<Color> kColor{{"auto", Color::Auto}, {"always", Color::Always}, {"never", Color::Never}};
 const Choices<DiagnosticsFormat> kFormat{{"text", DiagnosticsFormat::Text}, {"json", DiagnosticsFormat::Json}};
 
-constexpr Target kDefaultTarget = Target::Cuda;
+constexpr Platform kDefaultPlatform = Platform::Cuda;
 
 /// Thrown with the message for the person while the command line is read.
 struct BadOption : std::runtime_error {
@@ -120,30 +122,54 @@ std::vector<std::string> architectures(const std::string& list) {
     return result;
 }
 
-/// The target that the name of the code's file says, if it says one.
-std::optional<Target> target_of_name(const std::string& path) {
+/// The platform that the name of the code's file says, if it says one.
+std::optional<Platform> platform_of_name(const std::string& path) {
     const std::string extension = std::filesystem::path(path).extension().string();
-    if (extension == ".cu") return Target::Cuda;
-    if (extension == ".cpp" || extension == ".cc" || extension == ".cxx") return Target::Host;
+    if (extension == ".cu") return Platform::Cuda;
+    if (extension == ".cpp" || extension == ".cc" || extension == ".cxx") return Platform::Host;
     return std::nullopt;
 }
 
-/// What --target, --emit and the name of the output say, which must not contradict each other.
-Target choose_target(const Options& o, const std::string& named) {
-    std::optional<Target> result;
-    if (!named.empty()) result = choose(kTarget, "--target", named);
-    const auto require = [&](Target target, const std::string& what) {
-        if (result && *result != target) throw BadOption(fmt::format("`--target {}` contradicts `{}`", named, what));
-        result = target;
-    };
-    if (o.emit == Emit::Host) require(Target::Host, "--emit host");
-    if (o.emit == Emit::Cuda) require(Target::Cuda, "--emit cuda");
-    if (o.emit == Emit::Kernel) require(Target::Cuda, "--emit kernel");
-    if (o.emit == Emit::Schedule) require(Target::Cuda, "--emit schedule");
-    if (o.emit == Emit::Code && o.output) {
-        if (const auto target = target_of_name(*o.output)) require(*target, "-o " + *o.output);
+/// The platform that a step of the compilation is about, if it is about one.
+std::optional<Platform> platform_of_step(Emit emit) {
+    switch (emit) {
+        case Emit::Host: return Platform::Host;
+        case Emit::Schedule:
+        case Emit::Kernel:
+        case Emit::Cuda: return Platform::Cuda;
+        default: return std::nullopt;
     }
-    return result.value_or(kDefaultTarget);
+}
+
+/// What --target, --emit and the name of the output say, which must not contradict each other.
+Platform choose_platform(const Options& o, const std::string& named, const std::string& step) {
+    std::optional<Platform> result;
+    if (!named.empty()) result = choose(kPlatform, "--target", named);
+    const auto require = [&](std::optional<Platform> platform, const std::string& what) {
+        if (!platform) return;
+        if (result && *result != platform) throw BadOption(fmt::format("`--target {}` contradicts `{}`", named, what));
+        result = platform;
+    };
+    require(platform_of_step(o.emit), "--emit " + step);
+    if (o.emit == Emit::Code && o.output) require(platform_of_name(*o.output), "-o " + *o.output);
+    return result.value_or(kDefaultPlatform);
+}
+
+/// The option about CUDA's compiler that is given.
+std::optional<std::string> first_for_nvcc(const ObjectOptions& object) {
+    if (!object.architectures.empty()) return "-arch";
+    if (!object.nvcc.empty()) return "--nvcc";
+    if (!object.nvcc_flags.empty()) return "-Xnvcc";
+    return std::nullopt;
+}
+
+/// Options that have no meaning for the host.
+void check_platform(const Options& o) {
+    if (o.platform == Platform::Cuda) return;
+    std::optional<std::string> given = first_given(o.schedule);
+    if (o.object.fast_math) given = "-ffast-math";
+    if (!given && o.emit == Emit::Object) given = first_for_nvcc(o.object);
+    if (given) throw BadOption(fmt::format("`{}` is for the target cuda", *given));
 }
 
 /// Options about objects, where there is one.
@@ -156,24 +182,17 @@ void check_object(const Options& o) {
             throw BadOption(fmt::format("`{}` is the name of a shared object: `-shared` makes one", *o.output));
         }
     }
-    const auto refuse_where = [&](bool wrong, const char* what) {
-        const std::pair<bool, const char*> given[] = {{!object.architectures.empty(), "-arch"},
-                                                      {!object.nvcc.empty(), "--nvcc"},
-                                                      {!object.nvcc_flags.empty(), "-Xnvcc"}};
-        for (const auto& [is_given, name] : given) {
-            if (wrong && is_given) throw BadOption(fmt::format("`{}` is for {}", name, what));
-        }
-    };
     if (o.emit != Emit::Object) {
-        refuse_where(true, "objects: it needs `-c` or `-shared`");
+        if (const auto given = first_for_nvcc(object)) {
+            throw BadOption(fmt::format("`{}` is for objects: it needs `-c` or `-shared`", *given));
+        }
         if (!object.cxx.empty() || !object.cxx_flags.empty() || object.keep || object.print_only || object.verbose) {
             throw BadOption("`--cxx`, `-Xcxx`, `--keep`, `-v` and `-###` are for objects: they need `-c` or `-shared`");
         }
         return;
     }
-    refuse_where(o.target == Target::Host, "the target cuda");
     if (o.output == "-") throw BadOption("an object is not written to standard output");
-    if (o.output && target_of_name(*o.output)) {
+    if (o.output && platform_of_name(*o.output)) {
         throw BadOption(fmt::format("`{}` is the name of code; with `{}` an object is written", *o.output,
                                     object.shared ? "-shared" : "-c"));
     }
@@ -183,7 +202,6 @@ void check_object(const Options& o) {
 void check_schedule(const Options& o) {
     const auto given = first_given(o.schedule);
     if (!given) return;
-    if (o.target == Target::Host) throw BadOption(fmt::format("`{}` is for the target cuda", *given));
     if (!uses_schedule(o.emit)) throw BadOption(fmt::format("`{}` is for code, and for `--emit schedule`", *given));
     if (const auto wrong = inconsistency(o.schedule)) throw BadOption(*wrong);
 }
@@ -208,7 +226,7 @@ void check_consistency(const Options& o, const std::vector<std::string>& files) 
     if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
         throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
     }
-    if (o.object.fast_math && o.target == Target::Host) throw BadOption("`-ffast-math` is for the target cuda");
+    check_platform(o);
     check_schedule(o);
     check_object(o);
 }
@@ -376,7 +394,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         o.pic = pic || !no_pic;
         o.optimize = choose(kOptimize, "-O", optimize);
         if (!architecture_list.empty()) o.architectures = architectures(architecture_list);
-        options.target = choose_target(options, target);
+        options.platform = choose_platform(options, target, emit);
         options.color = choose(kColor, "--color", color);
         options.diagnostics_format = choose(kFormat, "--diagnostics-format", format);
         options.analysis.max_operations = positive_integer("--max-analysis-operations", max_operations);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "driver/schedule_options.h"
+#include "fusion/target.h"
 #include "poly/model.h"
 #include "support/diagnostics.h"
 
@@ -17,9 +18,6 @@ namespace pipec::driver {
 /// What is written. Code: for the target, with its header. Object: that, compiled. Nothing: the program is only
 /// checked.
 enum class Emit { Code, Object, Nothing, Tokens, Ast, Pipeline, Domains, Schedule, Kernel, Host, Cuda, Header };
-
-/// What the code runs on.
-enum class Target { Host, Cuda };
 
 enum class Color { Auto, Always, Never };
 enum class DiagnosticsFormat { Text, Json };
@@ -59,8 +57,8 @@ struct Options {
     std::optional<std::string> output;  ///< -o
     std::optional<std::string> header;  ///< --header
     Emit emit = Emit::Code;
-    Target target = Target::Cuda;
-    bool deterministic = false;  ///< sums in the program's order also where that is slow
+    fusion::Platform platform = fusion::Platform::Cuda;  ///< --target
+    bool deterministic = false;                          ///< sums in the program's order also where that is slow
     ScheduleOptions schedule;
     ObjectOptions object;
     std::vector<std::string> include_dirs;

@@ -54,8 +54,8 @@ std::string joined(const std::vector<Piece>& pieces, ToText to_text) {
     return result;
 }
 
-const char* code_extension(Target target) {
-    return target == Target::Cuda ? ".cu" : ".cpp";
+const char* code_extension(fusion::Platform platform) {
+    return platform == fusion::Platform::Cuda ? ".cu" : ".cpp";
 }
 
 codegen::CudaOptions cuda_options(const Options& options, const Compilation& compilation) {
@@ -64,13 +64,14 @@ codegen::CudaOptions cuda_options(const Options& options, const Compilation& com
     result.fast_math = options.object.fast_math;
     result.schedules = compilation.schedules;
     result.made = &compilation.made;
+    result.target = compilation.target;
     return result;
 }
 
 std::string code_text(const Options& options, const std::string& include_name, const Compilation& compilation,
                       const SourceManager& sources) {
     const std::string_view program = sources.name(compilation.program.main.id);
-    if (options.target == Target::Host) {
+    if (compilation.target.platform() == fusion::Platform::Host) {
         return codegen::host_source(program, include_name, units_of(compilation), sources);
     }
     return codegen::cuda_source(program, include_name, units_of(compilation), sources,
@@ -148,7 +149,7 @@ bool writes_code(Emit emit) {
 OutputPaths plan_outputs(const Options& options) {
     OutputPaths paths;
     const std::string stem = stem_of(options.input);
-    const char* code = code_extension(options.target);
+    const char* code = code_extension(options.platform);
     if (options.emit == Emit::Code || options.emit == Emit::Object) {
         const char* object = options.object.shared ? ".so" : ".o";
         paths.main = options.output.value_or(stem + (options.emit == Emit::Code ? code : object));
@@ -202,7 +203,7 @@ Phase last_phase(Emit emit) {
 }
 
 std::string object_source_name(const Options& options, const OutputPaths& paths) {
-    return fs::path(paths.main).stem().string() + code_extension(options.target);
+    return fs::path(paths.main).stem().string() + code_extension(options.platform);
 }
 
 NativeSource object_source(const Options& options, const OutputPaths& paths, const Compilation& compilation,

@@ -56,6 +56,7 @@ struct Subject {
 };
 
 std::vector<Subject> subjects_of(const MeasuredProgram& program, bool fast_math) {
+    const fusion::Target& target = program.compilation.target;
     std::vector<Subject> result;
     std::set<std::string> known;
     const auto& [prepared, model] = program.prepared;
@@ -71,7 +72,7 @@ std::vector<Subject> subjects_of(const MeasuredProgram& program, bool fast_math)
             if (!known.insert(stage.name + " " + code).second) continue;
             const std::string name = fmt::format("stage_{}", result.size());
             result.push_back(
-                {{stage.name, code, 0, {}}, profile_program(pipeline, static_cast<int>(s), name, fast_math)});
+                {{stage.name, code, 0, {}}, profile_program(pipeline, static_cast<int>(s), target, name, fast_math)});
         }
     }
     return result;

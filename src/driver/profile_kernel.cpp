@@ -27,8 +27,8 @@ ir::Expr place(const ir::Expr& index) {
 
 class Loop {
 public:
-    Loop(const ir::Pipeline& original, int stage, const std::string& name, bool fast_math)
-        : stage_(original.stages.at(static_cast<std::size_t>(stage))), program_(empty(original, name)) {
+    Loop(const ir::Pipeline& original, int stage, const fusion::Target& target, const std::string& name, bool fast_math)
+        : stage_(original.stages.at(static_cast<std::size_t>(stage))), program_(empty(original, target, name)) {
         program_.fast_math = fast_math;
     }
 
@@ -62,8 +62,8 @@ public:
 
 private:
     /// A pipeline of the same sizes and parameters, with one output of one element, and nothing to launch.
-    kernel::Program empty(const ir::Pipeline& original, const std::string& name) {
-        kernel::Program result;
+    kernel::Program empty(const ir::Pipeline& original, const fusion::Target& target, const std::string& name) {
+        kernel::Program result{{}, {}, target};
         ir::Pipeline& pipeline = result.pipeline;
         pipeline.name = name;
         pipeline.sizes = original.sizes;
@@ -133,8 +133,9 @@ std::string iterations_name(const ir::Pipeline& pipeline) {
     return name;
 }
 
-kernel::Program profile_program(const ir::Pipeline& pipeline, int stage, const std::string& name, bool fast_math) {
-    return Loop(pipeline, stage, name, fast_math).run();
+kernel::Program profile_program(const ir::Pipeline& pipeline, int stage, const fusion::Target& target,
+                                const std::string& name, bool fast_math) {
+    return Loop(pipeline, stage, target, name, fast_math).run();
 }
 
 }  // namespace pipec::driver

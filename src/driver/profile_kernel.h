@@ -15,7 +15,7 @@ std::string iterations_name(const ir::Pipeline& pipeline);
 
 /// A pipeline without inputs and with one output element, called `name`, whose launch is that kernel for a pure stage.
 /// Its other sizes and its parameters are those of the stage's pipeline; all sizes are the caller's to give.
-codegen::kernel::Program profile_program(const ir::Pipeline& pipeline, int stage, const std::string& name,
-                                         bool fast_math);
+codegen::kernel::Program profile_program(const ir::Pipeline& pipeline, int stage, const fusion::Target& target,
+                                         const std::string& name, bool fast_math);
 
 }  // namespace pipec::driver

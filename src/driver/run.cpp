@@ -11,6 +11,7 @@
 
 #include "codegen/cuda.h"
 #include "codegen/host.h"
+#include "driver/automatic_schedule.h"
 #include "driver/compile.h"
 #include "driver/fast_math.h"
 #include "driver/files.h"
@@ -133,7 +134,7 @@ int run_pipeline(const RunOptions& options) {
     Diagnostics diags(warnings);
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
-    const Compilation compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze}, diags);
+    Compilation compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze}, diags);
     if (options.fast_math && !diags.has_errors()) warn_of_finite_math(compilation.pipelines, diags);
     std::cerr << render_text(diags, sources, {.color = options.color}) << std::flush;
     if (diags.has_errors()) return kExitProgramError;
@@ -153,6 +154,7 @@ int run_pipeline(const RunOptions& options) {
     if (gpu) {
         ScheduleOptions schedule = options.schedule;
         schedule.automatic.device = gpu->name;
+        compilation.target = cuda.target = target_gpu(schedule.automatic);
         cuda.schedules = make_schedules(schedule, compilation, sources, options.fast_math, &made);
         cuda.made = &made;
     }

@@ -97,7 +97,7 @@ NativeCompiler gpu_compiler(const Gpu& gpu, const GpuCompilerOptions& options) {
     object.cxx = options.native.command;
     object.cxx_flags = command_words(options.native.extra_flags);
     object.nvcc_flags = {"-cudart=static"};  // it shares the driver with pipec-run, and needs no library of CUDA's
-    NativeCompiler result = object_compiler(Target::Cuda, object);
+    NativeCompiler result = object_compiler(fusion::Platform::Cuda, object);
     result.identity = run_tool(result.tool, {"--version"}, "when it was asked for its version");
     return result;
 }

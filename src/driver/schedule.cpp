@@ -54,7 +54,8 @@ Trial trial_of(const ScheduleOptions& options, fusion::Inlined program) {
 
 /// How a group is to run for a trial, or why it cannot.
 std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options, const Trial& trial,
-                                                 const poly::Group& group, const SourceManager& sources, bool fast_math,
+                                                 const poly::Group& group, const fusion::Target& target,
+                                                 const SourceManager& sources, bool fast_math,
                                                  codegen::MadeGroups& made) {
     GroupSchedule proposed = fusion::default_group(*options.strategy, group.rank);
     change(options, proposed);
@@ -63,13 +64,15 @@ std::variant<GroupSchedule, std::string> propose(const ScheduleOptions& options,
         if (work && work->redundant > *options.overlap_threshold) return "its tiles overlap too much";
     }
     const auto& [pipeline, model] = trial.program;
-    if (auto reason = made.refusal(pipeline, model, fast_math, group, proposed, sources)) return std::move(*reason);
+    if (auto reason = made.refusal(pipeline, model, target, fast_math, group, proposed, sources))
+        return std::move(*reason);
     return proposed;
 }
 
 /// As many stages in a kernel as can be, with the strategy of the options.
 Schedules trials(const ScheduleOptions& options, const std::vector<fusion::Inlined>& prepared,
-                 const SourceManager& sources, bool fast_math, codegen::MadeGroups& made) {
+                 const fusion::Target& target, const SourceManager& sources, bool fast_math,
+                 codegen::MadeGroups& made) {
     Schedules result;
     bool is_possible = *options.strategy == fusion::Strategy::Stage;
     std::string refusal;
@@ -78,7 +81,7 @@ Schedules trials(const ScheduleOptions& options, const std::vector<fusion::Inlin
         if (*options.strategy == fusion::Strategy::Stage) continue;
         const Trial trial = trial_of(options, inlined(one, schedule));
         const auto accepted = [&](const poly::Group& group) -> std::optional<GroupSchedule> {
-            auto proposal = propose(options, trial, group, sources, fast_math, made);
+            auto proposal = propose(options, trial, group, target, sources, fast_math, made);
             if (auto* proposed = std::get_if<GroupSchedule>(&proposal)) return *proposed;
             refusal = std::get<std::string>(proposal);
             return std::nullopt;
@@ -145,11 +148,12 @@ Schedules make_schedules(const ScheduleOptions& options, const Compilation& comp
     if (options.file) {
         schedules = fusion::schedules_from_json(read_source(*options.file), *options.file, pipelines_of(prepared));
     } else if (options.strategy && !options.automatic.cost_model) {
-        schedules = trials(options, prepared, sources, fast_math, kept);
+        schedules = trials(options, prepared, compilation.target, sources, fast_math, kept);
     } else if (options.automatic.cost_model != CostModelName::None) {
         std::optional<OnlyStrategy> only;
         if (options.strategy) only = {*options.strategy, [&](GroupSchedule& group) { change(options, group); }};
-        schedules = automatic_schedules(options.automatic, prepared, sources, fast_math, kept, only);
+        schedules =
+            automatic_schedules(options.automatic, prepared, compilation.target, sources, fast_math, kept, only);
     }
     for (const fusion::Inlined& one : prepared) {
         const auto [entry, is_new] = schedules.try_emplace(one.pipeline.name);

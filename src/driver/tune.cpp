@@ -69,7 +69,7 @@ struct Candidate {
 
 class Tuner {
 public:
-    Tuner(const TuneOptions& options, const MeasuredProgram& program)
+    Tuner(const TuneOptions& options, MeasuredProgram& program)
         : options_(options),
           program_(program),
           runner_(find_runner()),
@@ -77,6 +77,9 @@ public:
           compiler_(gpu_compiler(gpu_, {options.common.native, options.common.nvcc, options.common.fast_math})),
           output_(options.common.output.value_or(fs::path(program.name).stem().string() + ".schedule.json")) {
         check_output(output_);
+        AutomaticOptions automatic = options.automatic;
+        automatic.device = gpu_.name;
+        program_.compilation.target = target_gpu(automatic);
         const bool in_order = !options.common.fast_math && codegen::order_dependent_updates(program.pipeline()).empty();
         tolerance_ = in_order ? 0 : kTolerance;
     }
@@ -145,10 +148,8 @@ private:
     }
 
     std::vector<Candidate> find_candidates() {
-        AutomaticOptions automatic = options_.automatic;
-        automatic.device = gpu_.name;
-        AutomaticModel model =
-            automatic_model(automatic, target_gpu(automatic), program_.sources, options_.common.fast_math);
+        AutomaticModel model = automatic_model(options_.automatic, program_.compilation.target, program_.sources,
+                                               options_.common.fast_math);
         model.options.sizes = sizes_;
         const fusion::IsLegal legal = [&model](const auto&... group) {
             SignalWatch::check();  // the search takes seconds
@@ -327,7 +328,7 @@ private:
     }
 
     const TuneOptions& options_;
-    const MeasuredProgram& program_;
+    MeasuredProgram& program_;
     std::string runner_;
     Gpu gpu_;
     NativeCompiler compiler_;

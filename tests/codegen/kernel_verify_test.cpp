@@ -87,7 +87,7 @@ protected:
 
     static constexpr ir::Source kImg{ir::Source::Kind::Input, 0}, kOut{ir::Source::Kind::Stage, 0},
         kLocal{ir::Source::Kind::Local, 0};
-    Program program_;
+    Program program_{{}, {}, fusion::default_target()};
     ir::Expr thread_x_, thread_y_, block_;
 };
 

@@ -279,7 +279,7 @@ TEST_P(Examples, InteriorsAreProved) {
         const testing::Inlined program = testing::inline_cheap(compiled.pipelines[i], compiled.models[i]);
         for (const poly::Group& group : testing::some_of(testing::legal_groups(program))) {
             for (const GroupSchedule& schedule : kSchedules) {
-                Program made{program.pipeline, program.model, {}};
+                Program made{program.pipeline, program.model, fusion::default_target()};
                 const auto step = group_step(made, group, schedule, sources);
                 if (!std::holds_alternative<Step>(step)) {
                     ++refused;

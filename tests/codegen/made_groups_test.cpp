@@ -59,7 +59,7 @@ int kept(const Compiled& compiled, const fusion::Schedule& schedule, bool fast_m
     const ir::Pipeline left =
         fusion::inline_stages(prepared.pipeline, prepared.model, fusion::inlined_stages(prepared.pipeline, schedule))
             .pipeline;
-    const auto* made = compiled.compilation.made.find(left, fast_math);
+    const auto* made = compiled.compilation.made.find(left, compiled.compilation.target, fast_math);
     if (made == nullptr) return 0;
     const fusion::OrderedGroups ordered = fusion::order_groups(left, schedule);
     int count = 0;

@@ -61,7 +61,8 @@ TEST(Strips, SayWhyTheyAreImpossible) {
     EXPECT_EQ(refusal(group), "");
     group.block = {128, 8, 1};
     group.tile = {16, 1, 1};
-    EXPECT_EQ(refusal(group), who + "its windows take 417376 bytes of shared memory, but a block has 232448");
+    EXPECT_EQ(refusal(group),
+              who + "its windows take 417376 bytes of shared memory, but a block of NVIDIA H100 SXM has 232448");
 }
 
 TEST(Tiles, SayWhyTheyAreImpossible) {
@@ -73,9 +74,9 @@ TEST(Tiles, SayWhyTheyAreImpossible) {
     group.tile = {6, 1, 1};
     EXPECT_EQ(refusal(group), who + "the 6 columns of a thread are not made of vectors of 4");
     group.tile = {32, 32, 1};
-    EXPECT_EQ(
-        refusal(group).substr(0, 60 + who.size()),
-        (who + "its tiles take 1083632 bytes of shared memory, but a block has 232448").substr(0, 60 + who.size()));
+    EXPECT_EQ(refusal(group).substr(0, 60 + who.size()),
+              (who + "its tiles take 1083632 bytes of shared memory, but a block of NVIDIA H100 SXM has 232448")
+                  .substr(0, 60 + who.size()));
     group.tile = {8, 2, 1};
     EXPECT_EQ(refusal(group), "");
 }

@@ -118,7 +118,7 @@ run run blur.pipe --tile 0; exits 2; says "0 is not between"
 # What is wrong with files.
 printf '{"version": 1, "pipelines": {"blur": {"inlined": [], "groups": [{"stages": ["rows", "out"],\n' >ahead.json
 printf '"strategy": "register_tile", "block": [32, 32, 1], "tile": [4, 16, 1], "prefetch": 18}]}}}' >>ahead.json
-refused 1 "the rows that are fetched ahead take 294912 bytes of shared memory, but a block has 232448" --schedule ahead.json
+refused 1 "the rows that are fetched ahead take 294912 bytes of shared memory, but a block of NVIDIA H100 SXM has 232448" --schedule ahead.json
 run --emit cuda --schedule ahead.json --prefetch 9 blur.pipe; exits 0; prints "launch<147456>("
 refused 3 "cannot read \`none.json\`" --schedule none.json
 printf '{\n  "version": 1,\n  oops\n' >broken.json

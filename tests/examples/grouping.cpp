@@ -65,7 +65,7 @@ private:
         const auto aligned =
             poly::make_group(inlined_.pipeline, inlined_.model, dependences_, {members.begin(), members.end()});
         if (!std::holds_alternative<poly::Group>(aligned)) return false;
-        codegen::kernel::Program program{inlined_.pipeline, inlined_.model, {}};
+        codegen::kernel::Program program{inlined_.pipeline, inlined_.model, fusion::default_target()};
         const auto step = codegen::group_step(program, std::get<poly::Group>(aligned), group, sources_);
         if (!std::holds_alternative<codegen::kernel::Step>(step)) return false;
         Schedule trial = schedule_;

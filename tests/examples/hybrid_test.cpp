@@ -82,7 +82,7 @@ public:
 
     /// The kernel, or why there is none.
     std::variant<codegen::kernel::Step, std::string> step(const GroupSchedule& schedule) {
-        codegen::kernel::Program program{compiled_.pipelines.at(0), compiled_.models.at(0), {}};
+        codegen::kernel::Program program{compiled_.pipelines.at(0), compiled_.models.at(0), fusion::default_target()};
         std::vector<int> stages;
         for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) stages.push_back(static_cast<int>(i));
         const auto group = poly::make_group(program.pipeline, program.model,
@@ -208,7 +208,7 @@ TEST(HybridPrograms, Refusals) {
     EXPECT_EQ(program.refusal(hybrid({32, 1, 1}, {32, 32, 1}, 0, 1)),
               "a lane would compute more than 2048 points in registers");
     EXPECT_EQ(program.refusal(hybrid({32, 16, 1}, {64, 8, 1}, 0, 0)),
-              "its tiles take 2887936 bytes of shared memory, but a block has 232448");
+              "its tiles take 2887936 bytes of shared memory, but a block of NVIDIA H100 SXM has 232448");
 }
 
 }  // namespace

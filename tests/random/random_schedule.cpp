@@ -143,7 +143,7 @@ private:
         }
         group.split = std::min(group.split, last_axis);
         note(group);
-        codegen::kernel::Program made{program_.pipeline, program_.model, {}};
+        codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
         const auto step = codegen::group_step(made, aligned, group, sources_);
         if (std::holds_alternative<codegen::kernel::Step>(step)) return true;
         std::string reason = std::get<std::string>(step);

@@ -1,23 +1,15 @@
 #include "driver/automatic_options.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
-
-#include "fusion/gpu.h"
 
 namespace pipec::driver {
 namespace {
 
 /// Sizes are below (docs/language.md).
 constexpr std::int64_t kLargestSize = (std::int64_t{1} << 30) - 1;
-
-bool is_file_name(const std::string& gpu) {
-    return gpu.find('/') != std::string::npos || gpu.ends_with(".toml");
-}
 
 void set_cost_model(const std::string& text, AutomaticOptions& options) {
     if (text != "time" && text != "paper" && text != "none") {
@@ -26,17 +18,6 @@ void set_cost_model(const std::string& text, AutomaticOptions& options) {
     options.cost_model = text == "time"    ? CostModelName::Time
                          : text == "paper" ? CostModelName::Paper
                                            : CostModelName::None;
-}
-
-void set_gpu(const std::string& text, AutomaticOptions& options) {
-    const std::vector<std::string> known = fusion::known_gpus();
-    if (!is_file_name(text) && std::find(known.begin(), known.end(), text) == known.end()) {
-        throw CLI::ValidationError(
-            fmt::format("`{}` is no GPU that is known, and no name of a file (with .toml or a /); "
-                        "there are: {}",
-                        text, fmt::join(known, ", ")));
-    }
-    options.gpu = text;
 }
 
 /// R=1080,C=1920
@@ -74,8 +55,6 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
     add("--cost-model", "NAME",
         "Fuse and tile as a model of the costs finds best: time (the default) or paper; none: one kernel a stage",
         set_cost_model);
-    add("--gpu", "NAME|FILE",
-        "Which GPU costs are counted for; default: the one that is here, where it is known, otherwise h100", set_gpu);
     add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 3584 each",
         set_sizes);
     add("--profile", "FILE", "What `pipec profile` measured of each stage, in place of estimates",
@@ -84,7 +63,6 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
 
 std::optional<std::string> first_given(const AutomaticOptions& options) {
     if (options.cost_model) return "--cost-model";
-    if (!options.gpu.empty()) return "--gpu";
     if (!options.sizes.empty()) return "--tune-for";
     if (options.profile) return "--profile";
     return std::nullopt;
@@ -97,21 +75,6 @@ std::optional<std::string> inconsistency(const AutomaticOptions& options) {
     if (const auto given = first_given(others))
         return fmt::format("`{}` is for a cost model, and there is none", *given);
     return std::nullopt;
-}
-
-std::optional<std::string> gpu_file_of(const AutomaticOptions& options) {
-    if (!is_file_name(options.gpu)) return std::nullopt;
-    return options.gpu;
-}
-
-std::string list_known_gpus() {
-    std::string result;
-    for (const std::string& name : fusion::known_gpus()) {
-        const fusion::Gpu gpu = *fusion::known_gpu(name);
-        result += fmt::format("{:10} {}, compute capability {}.{}\n", name, gpu.name, gpu.capability_major,
-                              gpu.capability_minor);
-    }
-    return result;
 }
 
 }  // namespace pipec::driver

@@ -17,8 +17,6 @@ enum class CostModelName : std::uint8_t { Time, Paper, None };
 
 struct AutomaticOptions {
     std::optional<CostModelName> cost_model;    ///< --cost-model; Time where nothing else says what is fused
-    std::string gpu;                            ///< --gpu: a name or a file; empty: the default
-    std::optional<std::string> device;          ///< CUDA's name of the GPU here, where that is known already
     std::map<std::string, std::int64_t> sizes;  ///< --tune-for
     std::optional<std::string> profile;         ///< --profile: a file of `pipec profile`
 };
@@ -31,11 +29,5 @@ std::optional<std::string> first_given(const AutomaticOptions& options);
 
 /// What is wrong with options that are each correct, as a sentence.
 std::optional<std::string> inconsistency(const AutomaticOptions& options);
-
-/// --gpu as the file that it names; none where it is a known GPU.
-std::optional<std::string> gpu_file_of(const AutomaticOptions& options);
-
-/// `--list-gpus`: what `--gpu` knows by name.
-std::string list_known_gpus();
 
 }  // namespace pipec::driver

@@ -9,7 +9,6 @@
 #include "cost/cost_models.h"
 #include "cost/time_cost.h"
 #include "driver/files.h"
-#include "driver/run_device.h"
 #include "fusion/automatic.h"
 #include "fusion/profile.h"
 
@@ -72,18 +71,6 @@ fusion::CostModel changed(const fusion::CostModel& cost, const fusion::Gpu& gpu,
 }
 
 }  // namespace
-
-fusion::Target target_gpu(const AutomaticOptions& options) {
-    if (const auto file = gpu_file_of(options)) {
-        try {
-            return fusion::Target(fusion::parse_gpu(read_source(*file), *file));
-        } catch (const fusion::GpuError& error) {
-            throw ScheduleError(error.what());
-        }
-    }
-    if (const auto known = fusion::known_gpu(options.gpu)) return fusion::Target(*known);
-    return fusion::Target(fusion::default_gpu(options.device ? *options.device : present_device()));
-}
 
 std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& options,
                                                    const std::vector<fusion::Inlined>& pipelines) {

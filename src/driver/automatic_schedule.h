@@ -16,10 +16,6 @@
 
 namespace pipec::driver {
 
-/// The one place where it is decided for which GPU code is made: what the options name, else fusion::default_gpu of the
-/// device that is here. Throws fusion::ScheduleError and FileError.
-fusion::Target target_gpu(const AutomaticOptions& options);
-
 /// The sizes that costs are counted for, by pipeline and index. Throws fusion::ScheduleError for a size that none has.
 std::vector<std::vector<std::int64_t>> tuned_sizes(const AutomaticOptions& options,
                                                    const std::vector<fusion::Inlined>& pipelines);

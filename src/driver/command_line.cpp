@@ -56,8 +56,8 @@ switches on those about what keeps a program slow on a GPU.
 Every message ends with its id in brackets; `pipec --list-diagnostics` prints all of them.
 
 Exit codes: 0 success, 1 the program or its schedule has errors, 2 wrong command line, 3 a file
-could not be read or written, 4 a defect of the compiler, 5 nvcc or the C++ compiler is missing
-or failed.
+could not be read or written, 4 a defect of the compiler, 5 nvcc, the C++ compiler or the GPU of
+--gpu native is missing, or a compiler failed.
 Where it is not 0, no output file is changed.
 
 Examples:

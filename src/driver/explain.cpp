@@ -15,6 +15,7 @@
 #include "driver/explain_report.h"
 #include "driver/explain_text.h"
 #include "driver/files.h"
+#include "driver/gpu_option.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
 #include "driver/response_files.h"
@@ -58,12 +59,12 @@ Examples:
   pipec explain blur.pipe --cost-model paper --gpu a100 --tune-for R=1080,C=1920
   pipec explain blur.pipe --html -o blur.html)";
 
-/// The GPU and the sizes are for the prediction, whatever the schedule comes from.
+/// The sizes are for the prediction, whatever the schedule comes from.
 std::optional<std::string> wrong(const ExplainOptions& options) {
     if (options.input.empty()) return "no input file";
     if (options.output.empty()) return "a file name is empty";
     ScheduleOptions schedule = options.schedule;
-    if (schedule.file || schedule.strategy) schedule.automatic.gpu.clear(), schedule.automatic.sizes.clear();
+    if (schedule.file || schedule.strategy) schedule.automatic.sizes.clear();
     return inconsistency(schedule);
 }
 
@@ -93,7 +94,7 @@ Parsed parse_explain_options(int argc, char** argv) {
         ->option_text("DIR ...")
         ->group(input_group);
     app.add_flag("--ffast-math", options.fast_math, "The code with -ffast-math")->group(input_group);
-    add_schedule_options(app, options.schedule, "Fusion and tiling");
+    add_schedule_options(app, options.schedule, kUsualGpu, "Fusion and tiling");
     app.allow_extras();
     Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
     // Behind `--` stand files, whatever they look like.
@@ -140,7 +141,7 @@ int explain_program(const ExplainOptions& options) {
     std::string text;
     if (!diags.has_errors()) {
         try {
-            compilation.target = target_gpu(options.schedule.automatic);
+            compilation.target = gpu_target(options.schedule.gpu);
             compilation.schedules =
                 make_schedules(options.schedule, compilation, sources, options.fast_math, &compilation.made);
             // Code generation refuses what it cannot make, before anything is said about it.

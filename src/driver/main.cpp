@@ -9,12 +9,12 @@
 #include <sstream>
 
 #include "codegen/lower.h"
-#include "driver/automatic_schedule.h"
 #include "driver/compile.h"
 #include "driver/diagnostics.h"
 #include "driver/explain.h"
 #include "driver/fast_math.h"
 #include "driver/files.h"
+#include "driver/gpu_option.h"
 #include "driver/nvcc.h"
 #include "driver/object.h"
 #include "driver/options.h"
@@ -81,7 +81,7 @@ void warn_of_order(const Compilation& compilation, Diagnostics& diags) {
 /// Which GPU it is matters where there is a schedule.
 fusion::Target target_of(const Options& options) {
     if (options.platform == fusion::Platform::Host) return fusion::Target::host();
-    return uses_schedule(options.emit) ? target_gpu(options.schedule.automatic) : fusion::default_target();
+    return uses_schedule(options.emit) ? gpu_target(options.schedule.gpu) : fusion::default_target();
 }
 
 /// What a compilation gives, but for what another compiler makes of it.

@@ -106,7 +106,7 @@ std::vector<std::int64_t> solved_sizes(const ir::Pipeline& pipeline, const poly:
     return sizes;
 }
 
-Gpu gpu_to_measure_on(const std::string& wish, const std::string& runner, const std::string& nvcc) {
+PresentGpu gpu_to_measure_on(const std::string& wish, const std::string& runner, const std::string& nvcc) {
     if (wish == "cpu") throw RunError(kExitUsage, "`--device cpu`: only a GPU is measured");
     try {
         return require_gpu(wish, runner, nvcc);

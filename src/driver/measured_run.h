@@ -41,7 +41,7 @@ std::vector<std::int64_t> solved_sizes(const ir::Pipeline& pipeline, const poly:
 
 /// The GPU that `wish` means ("auto", "gpu" or a number), which nvcc compiles for. Throws ToolError, which says for
 /// what one is needed, and RunError for "cpu".
-Gpu gpu_to_measure_on(const std::string& wish, const std::string& runner, const std::string& nvcc);
+PresentGpu gpu_to_measure_on(const std::string& wish, const std::string& runner, const std::string& nvcc);
 
 /// The values of `--size`, by name, where options are about sizes of this pipeline; the usual one where there is none.
 /// Throws RunError for names that there are not, and values that are no sizes.

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "driver/command_line.h"
+#include "driver/gpu_option.h"
 #include "driver/response_files.h"
 #include "driver/warnings.h"
 #include "runner/options.h"
@@ -293,7 +294,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
            "in the last places. -fno-fast-math, the default, undoes it")
         ->group(output_group);
 
-    add_schedule_options(app, options.schedule, "Fusion and tiling, for cuda");
+    add_schedule_options(app, options.schedule, kUsualGpu, "Fusion and tiling, for cuda");
 
     const std::string object_group = "Objects";
     ObjectOptions& o = options.object;

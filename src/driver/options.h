@@ -88,6 +88,6 @@ inline constexpr int kExitProgramError = 1;  ///< the program was refused, or ne
 inline constexpr int kExitUsage = 2;         ///< the command line was refused
 inline constexpr int kExitFile = 3;          ///< a file could not be read or written
 inline constexpr int kExitInternal = 4;      ///< a defect of the compiler
-inline constexpr int kExitTool = 5;          ///< nvcc or the C++ compiler is missing or failed
+inline constexpr int kExitTool = 5;          ///< nvcc, the C++ compiler or a GPU is missing, or a compiler failed
 
 }  // namespace pipec::driver

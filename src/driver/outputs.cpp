@@ -6,6 +6,7 @@
 
 #include "codegen/cuda.h"
 #include "codegen/host.h"
+#include "driver/gpu_option.h"
 #include "frontend/parse.h"
 #include "fusion/schedule_json.h"
 #include "ir/print.h"
@@ -109,7 +110,7 @@ std::vector<std::string> files_read(const Options& options, const Program& progr
     read.insert(read.end(), program.dependencies.begin(), program.dependencies.end());
     if (options.schedule.file) read.push_back(*options.schedule.file);
     if (const auto& profile = options.schedule.automatic.profile) read.push_back(*profile);
-    if (const auto gpu = gpu_file_of(options.schedule.automatic)) read.push_back(*gpu);
+    if (const auto gpu = gpu_file_of(options.schedule.gpu)) read.push_back(*gpu);
     return read;
 }
 

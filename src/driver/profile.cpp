@@ -205,7 +205,7 @@ private:
     const MeasuredProgram& program_;
     std::string output_, runner_;
     std::vector<std::int64_t> sizes_;
-    Gpu gpu_;
+    PresentGpu gpu_;
     bool has_gpu_ = false;
 };
 

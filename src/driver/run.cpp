@@ -11,10 +11,10 @@
 
 #include "codegen/cuda.h"
 #include "codegen/host.h"
-#include "driver/automatic_schedule.h"
 #include "driver/compile.h"
 #include "driver/fast_math.h"
 #include "driver/files.h"
+#include "driver/gpu_option.h"
 #include "driver/native_compiler.h"
 #include "driver/options.h"
 #include "driver/run_device.h"
@@ -107,7 +107,7 @@ Parsed parse_run_options(int argc, char** argv) {
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->option_text("WHEN")
         ->group(compile_group);
-    add_schedule_options(app, options.schedule, "Fusion and tiling, on a GPU");
+    add_schedule_options(app, options.schedule, kPresentGpu, "Fusion and tiling, on a GPU");
     runner::add_options(app, options.run);
     app.allow_extras();
     try {
@@ -143,7 +143,7 @@ int run_pipeline(const RunOptions& options) {
     const ir::Pipeline& pipeline = compilation.pipelines[index];
     const std::vector<codegen::Unit> unit = {{&pipeline, &compilation.models.at(index)}};
     const std::string_view program = sources.name(main);
-    const std::optional<Gpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
+    const std::optional<PresentGpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
     if (options.fast_math && !gpu) throw RunError(kExitUsage, "`-ffast-math` is for a GPU, but this runs on the CPU");
     codegen::CudaOptions cuda;
     codegen::MadeGroups made;
@@ -152,10 +152,8 @@ int run_pipeline(const RunOptions& options) {
         if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
     }
     if (gpu) {
-        ScheduleOptions schedule = options.schedule;
-        schedule.automatic.device = gpu->name;
-        compilation.target = cuda.target = target_gpu(schedule.automatic);
-        cuda.schedules = make_schedules(schedule, compilation, sources, options.fast_math, &made);
+        compilation.target = cuda.target = gpu_target(options.schedule.gpu, *gpu, runner);
+        cuda.schedules = make_schedules(options.schedule, compilation, sources, options.fast_math, &made);
         cuda.made = &made;
     }
     const NativeSource source = {gpu ? "pipeline.cu" : "pipeline.cpp",

@@ -19,35 +19,40 @@ namespace {
 
 constexpr const char* kAdvice = "\n  note: `--device cpu` needs neither a GPU nor nvcc";
 
-/// Throws ToolError with the runner's reason.
-std::vector<Gpu> list_gpus(const std::string& runner) {
-    const ProcessResult result = run_process({runner, "--list-gpus"});
-    std::istringstream lines(result.output);
+/// What the runner prints. Throws ToolError with its reason.
+std::string answer(const std::string& runner, const std::vector<std::string>& question) {
+    std::vector<std::string> command{runner};
+    command.insert(command.end(), question.begin(), question.end());
+    const ProcessResult result = run_process(command);
+    if (result.ok()) return result.output;
+    constexpr std::string_view kPrefix = "pipec-run: error: ";
+    std::string reason = result.output;
+    if (reason.starts_with(kPrefix)) reason.erase(0, kPrefix.size());
+    if (reason.ends_with('\n')) reason.pop_back();
+    throw ToolError(result.signal == 0 ? reason : fmt::format("the search for GPUs died of signal {}", result.signal));
+}
+
+/// There is at least one. Throws ToolError.
+std::vector<PresentGpu> list_gpus(const std::string& runner) {
+    std::istringstream lines(answer(runner, {"--list-gpus"}));
     std::string line;
-    if (!result.ok()) {
-        constexpr std::string_view kPrefix = "pipec-run: error: ";
-        std::string reason = result.output;
-        if (reason.starts_with(kPrefix)) reason.erase(0, kPrefix.size());
-        if (reason.ends_with('\n')) reason.pop_back();
-        throw ToolError(result.signal == 0 ? reason
-                                           : fmt::format("the search for GPUs died of signal {}", result.signal));
-    }
-    std::vector<Gpu> gpus;
+    std::vector<PresentGpu> gpus;
     while (std::getline(lines, line)) {
-        Gpu gpu;
+        PresentGpu gpu;
         std::istringstream words(line);
         if (words >> gpu.number >> gpu.architecture && gpu.architecture.starts_with("sm_")) {
             std::getline(words >> std::ws, gpu.name);
             gpus.push_back(gpu);
         }
     }
+    if (gpus.empty()) throw ToolError("pipec-run lists no GPU");
     return gpus;
 }
 
 }  // namespace
 
-Gpu require_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc) {
-    const std::vector<Gpu> gpus = list_gpus(runner);
+PresentGpu require_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc) {
+    const std::vector<PresentGpu> gpus = list_gpus(runner);
     const std::size_t number = wish == "auto" || wish == "gpu" ? 0 : std::stoul(wish);
     if (number >= gpus.size()) {
         throw ToolError(gpus.size() == 1
@@ -58,7 +63,7 @@ Gpu require_gpu(const std::string& wish, const std::string& runner, const std::s
     return gpus[number];
 }
 
-std::optional<Gpu> choose_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc) {
+std::optional<PresentGpu> choose_gpu(const std::string& wish, const std::string& runner, const std::string& nvcc) {
     if (wish == "cpu") return std::nullopt;
     std::string reason;
     try {
@@ -84,15 +89,23 @@ std::optional<std::string> locate_runner() {
     return std::nullopt;
 }
 
-std::string present_device() {
-    const auto runner = locate_runner();
-    if (!runner) return {};
+fusion::Target target_of(const PresentGpu& gpu, const std::string& runner) {
+    if (auto known = fusion::gpu_of_device(gpu.name)) return fusion::Target(std::move(*known));
+    const std::string description = answer(runner, {"--describe-gpu", std::to_string(gpu.number)});
     try {
-        const std::vector<Gpu> gpus = list_gpus(*runner);
-        return gpus.empty() ? "" : gpus.front().name;
-    } catch (const ToolError&) {
-        return {};
+        return fusion::Target(fusion::parse_gpu(description, "pipec-run --describe-gpu"));
+    } catch (const fusion::GpuError& error) {
+        throw ToolError(
+            fmt::format("`{}` is no GPU that pipec knows, and the driver does not describe it: {}\n  note: "
+                        "`--gpu` names another one, or a file that describes this one (docs/gpus.md)",
+                        gpu.name, error.what()));
     }
+}
+
+fusion::Target native_target() {
+    const auto runner = locate_runner();
+    if (!runner) throw ToolError("there is no pipec-run, which looks for GPUs");
+    return target_of(list_gpus(*runner).front(), *runner);
 }
 
 }  // namespace pipec::driver

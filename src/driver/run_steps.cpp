@@ -87,7 +87,7 @@ void Progress::end() {
     std::cerr << fmt::format(" {:.1f} s\n", seconds.count());
 }
 
-NativeCompiler gpu_compiler(const Gpu& gpu, const GpuCompilerOptions& options) {
+NativeCompiler gpu_compiler(const PresentGpu& gpu, const GpuCompilerOptions& options) {
     ObjectOptions object;
     object.shared = true;
     object.optimize = options.native.optimize;

@@ -61,7 +61,7 @@ struct GpuCompilerOptions {
     bool fast_math = false;
 };
 /// nvcc for the architecture of one GPU, asked for its version. Throws ToolError.
-NativeCompiler gpu_compiler(const Gpu& gpu, const GpuCompilerOptions& options);
+NativeCompiler gpu_compiler(const PresentGpu& gpu, const GpuCompilerOptions& options);
 
 struct CompiledObject {
     OpenFile file;

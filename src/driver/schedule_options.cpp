@@ -7,6 +7,8 @@
 #include <charconv>
 #include <functional>
 
+#include "driver/gpu_option.h"
+
 namespace pipec::driver {
 
 using fusion::Field;
@@ -102,7 +104,8 @@ std::string option_name(Field field) {
     return result;
 }
 
-void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::string& group) {
+void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_view usual_gpu,
+                          const std::string& group) {
     const auto add = [&](const std::string& flag, const char* value, const char* description,
                          const std::function<void(const std::string&)>& take) {
         const auto checked = [flag, take](const std::string& text) {
@@ -117,6 +120,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
             ->type_name(value)
             ->group(group);
     };
+    add_gpu_option(app, options.gpu, usual_gpu, group);
     add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
         [&options](const std::string& text) { options.file = text; });
     add("--strategy", "NAME",
@@ -140,6 +144,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::st
 }
 
 std::optional<std::string> first_given(const ScheduleOptions& options) {
+    if (!options.gpu.empty()) return "--gpu";
     if (options.file) return "--schedule";
     if (options.strategy) return "--strategy";
     if (options.overlap_threshold) return "--overlap-threshold";

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "driver/automatic_options.h"
 #include "fusion/group_fields.h"
@@ -16,6 +17,7 @@ class App;
 namespace pipec::driver {
 
 struct ScheduleOptions {
+    std::string gpu;                           ///< --gpu (driver/gpu_option.h)
     std::optional<std::string> file;           ///< --schedule
     std::optional<fusion::Strategy> strategy;  ///< --strategy
     std::optional<double> overlap_threshold;   ///< --overlap-threshold
@@ -27,8 +29,9 @@ struct ScheduleOptions {
 /// --frac-reg
 std::string option_name(fusion::Field field);
 
-/// Declares the options on `app`, which then fills `options` when it parses.
-void add_schedule_options(CLI::App& app, ScheduleOptions& options, const std::string& group);
+/// Declares the options on `app`, which then fills `options` when it parses. `usual_gpu` as in add_gpu_option.
+void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_view usual_gpu,
+                          const std::string& group);
 
 /// The option that was given; nothing where none was.
 std::optional<std::string> first_given(const ScheduleOptions& options);

@@ -13,6 +13,7 @@
 #include "driver/automatic_schedule.h"
 #include "driver/cache_digest.h"
 #include "driver/files.h"
+#include "driver/gpu_option.h"
 #include "driver/measured_run.h"
 #include "driver/measuring_command.h"
 #include "driver/options.h"
@@ -54,6 +55,7 @@ Examples:
 
 struct TuneOptions {
     MeasuringOptions common;
+    std::string gpu;  ///< --gpu (driver/gpu_option.h)
     AutomaticOptions automatic;
     std::size_t candidates = 20;
 };
@@ -77,9 +79,7 @@ public:
           compiler_(gpu_compiler(gpu_, {options.common.native, options.common.nvcc, options.common.fast_math})),
           output_(options.common.output.value_or(fs::path(program.name).stem().string() + ".schedule.json")) {
         check_output(output_);
-        AutomaticOptions automatic = options.automatic;
-        automatic.device = gpu_.name;
-        program_.compilation.target = target_gpu(automatic);
+        program_.compilation.target = gpu_target(options.gpu, gpu_, runner_);
         const bool in_order = !options.common.fast_math && codegen::order_dependent_updates(program.pipeline()).empty();
         tolerance_ = in_order ? 0 : kTolerance;
     }
@@ -330,7 +330,7 @@ private:
     const TuneOptions& options_;
     MeasuredProgram& program_;
     std::string runner_;
-    Gpu gpu_;
+    PresentGpu gpu_;
     NativeCompiler compiler_;
     std::string output_;
     TemporaryDirectory results_;  ///< of the pipeline without fusion
@@ -365,6 +365,7 @@ int tune_command(int argc, char** argv) {
     app.add_option("--candidates", options.candidates, "How many schedules are measured; default 20")
         ->check(CLI::Range(1, 1000))
         ->option_text("N");
+    add_gpu_option(app, options.gpu, kPresentGpu, "Candidates");
     add_automatic_options(app, options.automatic, "Candidates");
     runner::add_input_options(app, options.common.run);
     if (const auto finished = parse_command(app, "pipec tune", argc, argv, [&] { check(options); })) return *finished;

@@ -13,13 +13,13 @@ namespace pipec::fusion {
 
 namespace {
 
-constexpr const char* kDefault = "h100";
-
 /// A number of the description: how the file calls it, and where it goes.
 struct Number {
     const char* key;
     bool whole;  ///< an integer
     std::function<void(Gpu&, double)> set;
+    /// What every GPU has that CUDA compiles for: blocks of 1024 threads and 48 KB, which code generation relies on.
+    double least = 0;
 };
 
 std::function<void(Gpu&, double)> to(int Gpu::*field) {
@@ -36,12 +36,12 @@ const std::vector<Number>& numbers() {
     static const std::vector<Number> all{
         {"sms", true, to(&Gpu::sms)},
         {"cores_per_sm", true, to(&Gpu::cores_per_sm)},
-        {"warps_per_sm", true, to(&Gpu::warps_per_sm)},
+        {"warps_per_sm", true, to(&Gpu::warps_per_sm), 32},
         {"blocks_per_sm", true, to(&Gpu::blocks_per_sm)},
-        {"registers_per_sm", true, to(&Gpu::registers_per_sm)},
-        {"registers_per_thread", true, to(&Gpu::registers_per_thread)},
+        {"registers_per_sm", true, to(&Gpu::registers_per_sm), 32768},
+        {"registers_per_thread", true, to(&Gpu::registers_per_thread), 63},
         {"shared_per_sm_kb", true, to_bytes(&Gpu::shared_per_sm)},
-        {"shared_per_block_kb", true, to_bytes(&Gpu::shared_per_block)},
+        {"shared_per_block_kb", true, to_bytes(&Gpu::shared_per_block), 48},
         {"clock_mhz", false, to(&Gpu::clock_hz, 1e6)},
         {"l2_kb", true, to_bytes(&Gpu::l2_bytes)},
         {"dram_gb_per_s", false, to(&Gpu::dram_bandwidth, 1e9)},
@@ -65,7 +65,12 @@ public:
             for (const toml::node& device : list(*devices, "devices")) gpu.devices.push_back(text(device, "devices"));
         }
         read_capability(gpu);
-        for (const Number& n : numbers()) n.set(gpu, number(require(table_, n.key), n.key, n.whole, false));
+        for (const Number& n : numbers()) {
+            const toml::node& node = require(table_, n.key);
+            const double value = number(node, n.key, n.whole, false);
+            if (value < n.least) throw error(node, fmt::format("`{}` is at least {} on every GPU", n.key, n.least));
+            n.set(gpu, value);
+        }
         gpu.threads_per_sm = gpu.warps_per_sm * gpu.warp_size;
         if (gpu.shared_per_block > gpu.shared_per_sm) {
             throw error(require(table_, "shared_per_block_kb"), "a block cannot have more shared memory than there is");
@@ -178,12 +183,16 @@ std::optional<Gpu> known_gpu(std::string_view name) {
     return parse_gpu(*text, fmt::format("gpus/{}.toml", name));
 }
 
-Gpu default_gpu(std::string_view present) {
-    for (const std::string& name : present.empty() ? std::vector<std::string>{} : known_gpus()) {
+std::optional<Gpu> gpu_of_device(std::string_view device) {
+    for (const std::string& name : known_gpus()) {
         Gpu gpu = *known_gpu(name);
-        if (std::find(gpu.devices.begin(), gpu.devices.end(), present) != gpu.devices.end()) return gpu;
+        if (std::find(gpu.devices.begin(), gpu.devices.end(), device) != gpu.devices.end()) return gpu;
     }
-    return known_gpu(kDefault).value();
+    return std::nullopt;
+}
+
+Gpu default_gpu() {
+    return known_gpu(kDefaultGpu).value();
 }
 
 }  // namespace pipec::fusion

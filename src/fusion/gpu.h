@@ -47,8 +47,11 @@ Gpu parse_gpu(std::string_view text, const std::string& file);
 std::vector<std::string> known_gpus();
 std::optional<Gpu> known_gpu(std::string_view name);
 
-/// The GPU that code is written for where nobody says which: `present`, which is CUDA's name of the device here (empty
-/// where there is none), if its numbers are known, otherwise an H100.
-Gpu default_gpu(std::string_view present = {});
+/// The known GPU that CUDA calls `device`.
+std::optional<Gpu> gpu_of_device(std::string_view device);
+
+/// The GPU that code is made for where nobody says which, on every machine.
+inline constexpr std::string_view kDefaultGpu = "h100";
+Gpu default_gpu();
 
 }  // namespace pipec::fusion

@@ -1,8 +1,10 @@
-// Finding the functions of libcuda, and wording their errors.
+// Finding the functions of libcuda and the GPUs, and wording errors.
 #include "runner/cuda_driver.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+
+#include <array>
 
 namespace pipec::runner::cuda {
 
@@ -31,6 +33,30 @@ Driver load_driver() {
 #undef PIPEC_CUDA_FIND
     driver.check(driver.init(0), "cuInit");
     return driver;
+}
+
+int count_gpus(const Driver& driver) {
+    int count = 0;
+    driver.check(driver.device_count(&count), "cuDeviceGetCount");
+    if (count == 0) throw run_error("there is no GPU: the CUDA driver sees none");
+    return count;
+}
+
+DeviceNumber find_gpu(const Driver& driver, int ordinal) {
+    const int count = count_gpus(driver);
+    if (ordinal >= count) {
+        throw run_error(count == 1 ? fmt::format("there is no GPU {}: there is one, number 0", ordinal)
+                                   : fmt::format("there is no GPU {}: there are {}, from 0", ordinal, count));
+    }
+    DeviceNumber device = 0;
+    driver.check(driver.device(&device, ordinal), fmt::format("cuDeviceGet of GPU {}", ordinal));
+    return device;
+}
+
+std::string gpu_name(const Driver& driver, DeviceNumber device) {
+    std::array<char, 256> text{};
+    driver.check(driver.device_name(text.data(), static_cast<int>(text.size()), device), "cuDeviceGetName");
+    return text.data();
 }
 
 }  // namespace pipec::runner::cuda

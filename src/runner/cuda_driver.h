@@ -61,4 +61,10 @@ struct Driver {
 /// Throws Error that says what is missing.
 Driver load_driver();
 
+/// How many GPUs there are, which is not 0; one of them by its number, and its name. They throw Error that says what is
+/// missing.
+int count_gpus(const Driver& driver);
+DeviceNumber find_gpu(const Driver& driver, int ordinal);
+std::string gpu_name(const Driver& driver, DeviceNumber device);
+
 }  // namespace pipec::runner::cuda

@@ -54,4 +54,7 @@ std::unique_ptr<Device> open_device(const std::string& wish, const abi::pipe_inf
 /// Error where there is none.
 std::string list_gpus();
 
+/// A description of a GPU by its number, in the form of gpus/*.toml: what CUDA's driver says of it. Throws Error.
+std::string describe_gpu(int ordinal);
+
 }  // namespace pipec::runner

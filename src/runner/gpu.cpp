@@ -13,36 +13,12 @@ namespace pipec::runner {
 
 namespace {
 
-int count_gpus(const cuda::Driver& driver) {
-    int count = 0;
-    driver.check(driver.device_count(&count), "cuDeviceGetCount");
-    if (count == 0) throw run_error("there is no GPU: the CUDA driver sees none");
-    return count;
-}
-
-cuda::DeviceNumber find_gpu(const cuda::Driver& driver, int ordinal) {
-    const int count = count_gpus(driver);
-    if (ordinal >= count) {
-        throw run_error(count == 1 ? fmt::format("there is no GPU {}: there is one, number 0", ordinal)
-                                   : fmt::format("there is no GPU {}: there are {}, from 0", ordinal, count));
-    }
-    cuda::DeviceNumber device = 0;
-    driver.check(driver.device(&device, ordinal), fmt::format("cuDeviceGet of GPU {}", ordinal));
-    return device;
-}
-
-std::string gpu_name(const cuda::Driver& driver, cuda::DeviceNumber device) {
-    std::array<char, 256> text{};
-    driver.check(driver.device_name(text.data(), static_cast<int>(text.size()), device), "cuDeviceGetName");
-    return text.data();
-}
-
 class Gpu : public Device {
 public:
     explicit Gpu(int ordinal)
         : driver_(cuda::load_driver()),
-          device_(find_gpu(driver_, ordinal)),
-          name_(fmt::format("{} (GPU {})", gpu_name(driver_, device_), ordinal)) {
+          device_(cuda::find_gpu(driver_, ordinal)),
+          name_(fmt::format("{} (GPU {})", cuda::gpu_name(driver_, device_), ordinal)) {
         try {
             cuda::Context context = nullptr;
             check(driver_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
@@ -145,14 +121,14 @@ std::unique_ptr<Device> open_gpu(int ordinal) {
 std::string list_gpus() {
     const cuda::Driver driver = cuda::load_driver();
     std::string result;
-    for (int ordinal = 0, count = count_gpus(driver); ordinal < count; ++ordinal) {
-        const cuda::DeviceNumber device = find_gpu(driver, ordinal);
+    for (int ordinal = 0, count = cuda::count_gpus(driver); ordinal < count; ++ordinal) {
+        const cuda::DeviceNumber device = cuda::find_gpu(driver, ordinal);
         int major = 0, minor = 0;
         for (const auto& [value, attribute] :
              {std::pair{&major, cuda::kComputeCapabilityMajor}, std::pair{&minor, cuda::kComputeCapabilityMinor}}) {
             driver.check(driver.device_attribute(value, attribute, device), "cuDeviceGetAttribute");
         }
-        result += fmt::format("{} sm_{}{} {}\n", ordinal, major, minor, gpu_name(driver, device));
+        result += fmt::format("{} sm_{}{} {}\n", ordinal, major, minor, cuda::gpu_name(driver, device));
     }
     return result;
 }

@@ -37,6 +37,15 @@ int main(int argc, char** argv) {
             throw CLI::Success();
         },
         "Print number, architecture and name of each GPU that CUDA sees");
+    app.add_option_function<int>(
+           "--describe-gpu",
+           [](int number) {
+               std::fputs(pipec::runner::describe_gpu(number).c_str(), stdout);
+               throw CLI::Success();
+           },
+           "Print what CUDA knows of a GPU, as a description for `pipec --gpu`")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("NUMBER");
     app.add_option("OBJECT", object, "The shared object that holds the pipeline")->required();
     app.add_option("--pipeline", pipeline, "The pipeline's name")->required()->option_text("NAME");
     pipec::runner::add_options(app, options);

@@ -103,5 +103,16 @@ TEST(MadeGroups, AreOfOneScheduleOnly) {
     EXPECT_EQ(kept(compiled, options.schedules.at("p"), true), 0) << "made without -ffast-math";
 }
 
+TEST(MadeGroups, AreOfOneTargetOnly) {
+    Compiled compiled;
+    driver::ScheduleOptions schedule;
+    schedule.strategy = fusion::Strategy::RegisterTile;
+    const fusion::Schedules schedules =
+        driver::make_schedules(schedule, compiled.compilation, compiled.sources, false, &compiled.compilation.made);
+    EXPECT_EQ(kept(compiled, schedules.at("p"), false), 3);
+    compiled.compilation.target = fusion::Target(fusion::known_gpu("t4").value());
+    EXPECT_EQ(kept(compiled, schedules.at("p"), false), 0);
+}
+
 }  // namespace
 }  // namespace pipec

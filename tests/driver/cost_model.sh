@@ -25,7 +25,8 @@ run --cost-model paper --gpu v100 --block 32x4 --tile 2x4 --emit schedule blur.p
 prints '"block": [32, 4, 1]'; prints '"tile": [2, 4, 1]'
 run --cost-model paper --gpu v100 --tune-for R=512,C=512,N=100 --emit schedule blur.pipe; exits 0; is_silent
 check "sizes matter" test "$(cat .out)" != "$(cat v100.json)"
-run --cost-model paper -fsyntax-only blur.pipe; exits 0; is_silent # the GPU that is here, or the default
+run --cost-model paper -fsyntax-only blur.pipe; exits 0; is_silent
+run --emit cuda blur.pipe; cp .out default.cu; run --emit cuda --gpu h100 blur.pipe; check "the default GPU" cmp .out default.cu
 
 # One strategy, where the model finds it worth its while; what else is given is not the model's to choose.
 for strategy in otptb otpw hybrid register_tile; do
@@ -67,11 +68,9 @@ refused() { local code=$1 words=$2; shift 2; run "$@" -o new.cu blur.pipe; exits
 sed -i 's/^sms.*/sms = "ten"/' my.toml
 refused 1 "my.toml:3:7: \`sms\` is a positive whole number" --cost-model paper --gpu my.toml
 refused 3 "none.toml" --cost-model paper --gpu none.toml
-refused 2 "\`h300\` is no GPU that is known, and no name of a file (with .toml or a /); there are: a100, b200" --cost-model paper --gpu h300
+refused 2 "\`h300\` is no GPU that is known, and no name of a file (with .toml or a /); there are: a100, b200, gtx1080ti, h100, h200, l4, rtx4090, t4, v100, native" --cost-model paper --gpu h300
 refused 2 "\`best\` is no cost model; there are: time, paper, none" --cost-model best
-refused 2 "\`--gpu\` is for a cost model, and there is none" --cost-model none --gpu v100
 refused 2 "\`--tune-for\` is for a cost model, and there is none" --cost-model none --tune-for R=10
-refused 2 "\`--gpu\` and \`--strategy\` exclude each other" --gpu v100 --strategy otpw
 refused 1 "\`--tune-for\`: there is no size \`Q\`" --cost-model paper --gpu v100 --tune-for R=10,Q=10
 for wrong in R "R=" "R=x" "R=0" "R=-1" "R=1073741824" "=5" "R=5," ""; do
     refused 2 "is not the name of a size, =, and a positive integer" --cost-model paper --tune-for "$wrong"

@@ -115,6 +115,21 @@ run --emit domains --schedule otpw.json blur.pipe; exits 2; says "\`--schedule\`
 run run blur.pipe --strategy otpw --split x; exits 2; says "has no \`--split\`"
 run run blur.pipe --tile 0; exits 2; says "0 is not between"
 
+# The GPU is what code must fit, whoever chose the schedule.
+run --emit cuda --schedule otpw.json --gpu t4 blur.pipe; exits 0; check "a schedule is the same for all GPUs" cmp .out otpw.cu
+run --emit cuda --strategy otpw --gpu t4 blur.pipe; exits 0; check "so is a strategy" cmp .out otpw.cu
+run --emit schedule --cost-model none --gpu t4 blur.pipe; exits 0; check "and no fusion" diff .out stage.json
+wide() { run --emit schedule --strategy otptb --block 32x32 --tile 4x4 --gpu $1 blur.pipe; exits 0; cp .out wide.json; }
+wide h100; prints '"stages": ["rows", "out"]'
+run --emit cuda --schedule wide.json blur.pipe; exits 0; prints "launch<"
+run --schedule wide.json --gpu t4 -MMD blur.pipe; exits 1
+says "its tiles take 66560 bytes of shared memory, but a block of NVIDIA T4 has 65536"
+run -fsyntax-only --schedule wide.json --gpu t4 blur.pipe; exits 1; says "a block of NVIDIA T4 has 65536"
+wide t4; prints '"stages": ["rows"]'
+run --schedule otpw.json --gpu h300 blur.pipe; exits 2; says "\`h300\` is no GPU that is known"
+run --target host --gpu t4 blur.pipe; exits 2; says "\`--gpu\` is for the target cuda"
+run --emit domains --gpu t4 blur.pipe; exits 2; says "\`--gpu\` is for code"
+
 # What is wrong with files.
 printf '{"version": 1, "pipelines": {"blur": {"inlined": [], "groups": [{"stages": ["rows", "out"],\n' >ahead.json
 printf '"strategy": "register_tile", "block": [32, 32, 1], "tile": [4, 16, 1], "prefetch": 18}]}}}' >>ahead.json

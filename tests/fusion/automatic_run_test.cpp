@@ -5,6 +5,7 @@
 #include <set>
 
 #include "../examples/cases.h"
+#include "driver/gpu_option.h"
 #include "driver/schedule.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
@@ -47,9 +48,10 @@ TEST_P(AutomaticRun, EqualsTheInterpreter) {
     for (const auto& [model, gpu] : models) {
         SCOPED_TRACE(gpu);
         options.automatic.cost_model = model;
-        options.automatic.gpu = gpu;
+        compilation.target = driver::gpu_target(gpu);
         const codegen::CudaOptions code{.deterministic = true,
-                                        .schedules = driver::make_schedules(options, compilation, sources)};
+                                        .schedules = driver::make_schedules(options, compilation, sources),
+                                        .target = compilation.target};
         std::size_t fused = 0;
         for (const auto& [name, schedule] : code.schedules) {
             for (const fusion::GroupSchedule& group : schedule.groups) {

@@ -43,12 +43,12 @@ TEST(Gpu, TheMachinesOfThePaper) {
     EXPECT_EQ(v100.paper_weights, (std::array<double, 7>{50, 0.5, 60, 10, 2, 100, 1}));
 }
 
-TEST(Gpu, TheDefaultIsTheDeviceThatIsHereWhereItIsKnown) {
-    EXPECT_EQ(default_gpu().name, "NVIDIA H100 SXM");
-    EXPECT_EQ(default_gpu("NVIDIA H200").name, "NVIDIA H200 SXM");
-    EXPECT_EQ(default_gpu("Tesla T4").name, "NVIDIA T4");
-    EXPECT_EQ(default_gpu("NVIDIA GeForce MX150").name, "NVIDIA H100 SXM");
+TEST(Gpu, DevicesAreKnownByTheNamesThatCudaGivesThem) {
+    EXPECT_EQ(gpu_of_device("NVIDIA H200").value().name, "NVIDIA H200 SXM");
+    EXPECT_EQ(gpu_of_device("Tesla T4").value().name, "NVIDIA T4");
+    EXPECT_FALSE(gpu_of_device("NVIDIA GeForce MX150"));
     EXPECT_FALSE(known_gpu("h300"));
+    EXPECT_EQ(default_gpu().name, "NVIDIA H100 SXM");
 }
 
 /// A complete description, with lines in the place of others.
@@ -103,6 +103,10 @@ TEST(Gpu, WrongDescriptionsAreRefusedWithTheirPlace) {
     }
     EXPECT_EQ(refusal(description("shared_per_block_kb", "shared_per_block_kb = 101")),
               "my.toml:10:23: a block cannot have more shared memory than there is");
+    EXPECT_EQ(refusal(description("shared_per_block_kb", "shared_per_block_kb = 47")),
+              "my.toml:10:23: `shared_per_block_kb` is at least 48 on every GPU");
+    EXPECT_EQ(refusal(description("warps_per_sm", "warps_per_sm = 31")),
+              "my.toml:5:16: `warps_per_sm` is at least 32 on every GPU");
     EXPECT_EQ(refusal(description("", "paper = 1\n")), "my.toml:14:9: `paper` is a table");
     EXPECT_EQ(refusal(description("", "[paper]\nweights = [1, 2]\n")),
               "my.toml:15:11: `paper.weights` are seven, w1 to w7");

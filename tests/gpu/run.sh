@@ -48,7 +48,7 @@ build() {
     if [ -n "$generated" ]; then
         cp "$generated/$x".{cu,cpp,h} .
     else
-        "$pipec" --target cuda "$source_directory/examples/$x.pipe" -o "$x.cu" &&
+        "$pipec" --target cuda --gpu native "$source_directory/examples/$x.pipe" -o "$x.cu" &&
             "$pipec" --target host "$source_directory/examples/$x.pipe" -o "$x.cpp"
     fi &&
         g++ -std=c++17 -O3 -march=native -fopenmp -ffp-contract=off -fPIC -shared "$x.cpp" -o "$x.host.so" &&

@@ -3,6 +3,8 @@
 // back.
 //
 // FAKE_CUDA_DEVICES=N    so many GPUs; default 1
+// FAKE_CUDA_NAME=NAME    what each is called; default "Fake A", "Fake B", ...
+// FAKE_CUDA_MEMORY_CLOCK=0   the driver does not know it
 // FAKE_CUDA_FAIL=F=E     the function F answers the error E; F=E@2 from its second call on
 // FAKE_CUDA_LOG=FILE     where the end of the process leaves what was not given back
 // FAKE_CUDA_CLOCK=WHAT   what takes time: "kernels", 30 ms each; "shared", a microsecond for each byte of shared memory
@@ -116,13 +118,21 @@ int cuDeviceGet(int* device, int ordinal) {
 }
 int cuDeviceGetName(char* name, int size, int device) {
     DRIVER("cuDeviceGetName");
-    std::snprintf(name, static_cast<std::size_t>(size), "Fake %c", 'A' + device - 10);
+    const std::string usual = std::string("Fake ") + static_cast<char>('A' + device - 10);
+    std::snprintf(name, static_cast<std::size_t>(size), "%s", environment("FAKE_CUDA_NAME", usual.c_str()).c_str());
     return kSuccess;
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
     DRIVER("cuDeviceGetAttribute");
-    *value = attribute == 75 ? 9 : 0;
-    return attribute == 75 || attribute == 76 ? kSuccess : kInvalidValue;
+    // In the order of CUdevice_attribute: an H100 with fewer multiprocessors, and shared memory of a block as an A100.
+    static const std::map<int, int> attributes{{13, 1755000},  {16, 24},    {36, 2619000}, {37, 5120},
+                                               {38, 52428800}, {39, 2048},  {75, 9},       {76, 0},
+                                               {81, 233472},   {82, 65536}, {97, 166912},  {106, 32}};
+    const auto found = attributes.find(attribute);
+    if (found == attributes.end()) return kInvalidValue;
+    if (attribute == 36 && environment("FAKE_CUDA_MEMORY_CLOCK") == "0") return *value = 0;
+    *value = found->second;
+    return kSuccess;
 }
 int cuDevicePrimaryCtxRetain(void** context, int device) {
     DRIVER("cuDevicePrimaryCtxRetain");

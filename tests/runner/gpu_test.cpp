@@ -257,5 +257,78 @@ TEST_F(Gpu, TheListOfGpus) {
     EXPECT_EQ(outcome.err, "");
 }
 
+TEST_F(Gpu, WhatTheDriverSaysOfAGpuIsADescription) {
+    const Outcome outcome = shell(PIPEC_RUN " --describe-gpu 0");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("name = \"Fake A\"\ndevices = [\"Fake A\"]\ncompute_capability = \"9.0\"\n"),
+              std::string::npos);
+    EXPECT_NE(outcome.out.find("shared_per_block_kb = 163\nclock_mhz = 1755\nl2_kb = 51200\ndram_gb_per_s = 3352.32\n"),
+              std::string::npos)
+        << outcome.out;
+    EXPECT_EQ(shell(PIPEC_RUN " --describe-gpu 1").err,
+              "pipec-run: error: there is no GPU 1: there is one, number 0\n");
+    EXPECT_EQ(shell(PIPEC_RUN " --describe-gpu -1").exit_code, 2);
+    // As a file it means what `native` means.
+    write_bytes("mine.toml", outcome.out);
+    const Outcome mine = shell(PIPEC " explain --gpu mine.toml blur.pipe");
+    EXPECT_EQ(mine.exit_code, 0) << mine.err;
+    EXPECT_NE(mine.out.find("Fake A"), std::string::npos);
+    EXPECT_EQ(shell(PIPEC " explain --gpu native blur.pipe").out, mine.out);
+}
+
+TEST_F(Gpu, CodeDoesNotDependOnTheGpuOfTheMachineUnlessItIsAskedFor) {
+    const auto report = [](const std::string& environment, const std::string& options) {
+        const Outcome outcome = shell(environment + " " PIPEC " explain blur.pipe " + options);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return outcome.out;
+    };
+    const std::string usual = report("FAKE_CUDA_DEVICES=0", "");
+    EXPECT_NE(usual.find("NVIDIA H100 SXM"), std::string::npos);
+    EXPECT_EQ(report("FAKE_CUDA_NAME='Tesla T4'", ""), usual);
+    EXPECT_EQ(report("", "--gpu h100"), usual);
+    EXPECT_EQ(report("FAKE_CUDA_NAME='Tesla T4'", "--gpu native"), report("", "--gpu t4"));
+    const auto code = [](const std::string& environment, const std::string& options) {
+        return shell(environment + " " PIPEC " blur.pipe -o - " + options).out;
+    };
+    EXPECT_EQ(code("FAKE_CUDA_NAME='Tesla T4'", ""), code("FAKE_CUDA_DEVICES=0", ""));
+    EXPECT_EQ(code("FAKE_CUDA_NAME='Tesla T4'", "--gpu native"), code("", "--gpu t4"));
+}
+
+TEST_F(Gpu, NativeNeedsAGpu) {
+    const auto fails = [](const std::string& environment, const std::string& message) {
+        const Outcome outcome = shell(environment + " " PIPEC " --gpu native blur.pipe");
+        EXPECT_EQ(outcome.exit_code, 5);
+        EXPECT_EQ(outcome.err.substr(0, message.size()), message);
+    };
+    fails("FAKE_CUDA_DEVICES=0", "pipec: error: `--gpu native`: there is no GPU: the CUDA driver sees none\n");
+    write_bytes("libcuda.so.1", "this is no library");
+    fails("LD_LIBRARY_PATH=.",
+          "pipec: error: `--gpu native`: there is no CUDA driver: ./libcuda.so.1: file too short\n");
+    fails("FAKE_CUDA_FAIL=cuDeviceGetAttribute=1@3",
+          "pipec: error: `--gpu native`: cuDeviceGetAttribute of attribute 36 failed: ");
+    fails("FAKE_CUDA_MEMORY_CLOCK=0",
+          "pipec: error: `--gpu native`: `Fake A` is no GPU that pipec knows, and the driver does not describe it: "
+          "pipec-run --describe-gpu:15:17: `dram_gb_per_s` is a positive finite number\n  note: `--gpu` names another");
+}
+
+TEST_F(Gpu, ARunKeepsToTheGpuThatItIsOn) {
+    // Tiles of 194 KB, which an H100 has room for.
+    write_bytes("wide.pipe", R"(
+        pipeline wide(img: uint8[R + 2, C + 2]) -> out: int32[R, C] {
+            sums(x, y) = int32(img(x, y)) + img(x + 1, y) + img(x + 2, y)
+            out(x, y) = sums(x, y) + sums(x, y + 1) + sums(x, y + 2)
+        }
+    )");
+    const std::string wide = "--strategy otptb --block 32x32 --tile 6x8 --emit schedule -o wide.json wide.pipe";
+    ASSERT_EQ(shell(PIPEC " " + wide).exit_code, 0);
+    const std::string options = "wide.pipe --in img=in.pgm --schedule wide.json ";
+    const Outcome refused = run(options);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find("a block of Fake A has 166912"), std::string::npos) << refused.err;
+    EXPECT_EQ(run(options + "--gpu native").err, refused.err);
+    EXPECT_EQ(run(options + "--gpu h100").exit_code, 0);
+    EXPECT_EQ(run(options, "FAKE_CUDA_NAME='NVIDIA H200'").exit_code, 0);
+}
+
 }  // namespace
 }  // namespace pipec::testing

@@ -15,48 +15,6 @@ using fusion::StageFacts;
 
 namespace {
 
-// Constants of the model; docs/cost-model.md says how each was found.
-
-/// Parts of the peak rates that kernels attain.
-constexpr double kDramPart = 0.81;
-constexpr double kIssuePart = 0.815;
-constexpr double kLsuPart = 0.821;
-/// Bytes a clock that a multiprocessor gets from the L2 cache.
-constexpr double kL2BytesPerClock = 20.9;
-/// Of these rates, what is lost by fewer warps at work than enough (as a part of those that a multiprocessor can have),
-/// by accesses of half of 16 bytes, and by lanes whose accesses lie side by side.
-constexpr double kEnoughWarps = 1.16, kNarrow = 0.02, kGaps = 0.41;
-constexpr double kFewWarpsDram = 0.23, kFewWarpsL2 = 0.784;
-/// A register tile asks for all that it reads at once: even with few warps much of it is on its way.
-constexpr double kFewWarpsDramAtOnce = 0.12, kFewWarpsL2AtOnce = 0.343, kL2AtOnce = 3;
-/// Of what the threads of a tile in shared memory load again, the L1 cache has a little; with several planes it has
-/// none, and loses more.
-constexpr double kReadAgain = 0.596, kPlanesReadAgain = 1.73;
-/// A result of global memory comes after so many seconds; a barrier and what is read behind it take so many.
-constexpr double kMemorySeconds = 0.0606e-6;
-constexpr double kBarrierSeconds = 0.032e-6;
-/// A register tile waits once for so many loads of a lane: they are not all on their way at a time.
-constexpr double kLoadsAtOnce = 2.46;
-/// An update of an accumulate that waits for the one before; small cells are read ahead (codegen/cell_updates.h).
-constexpr double kSerialSeconds = 0.0281e-6;
-/// Clocks from one instruction of a warp to the next one where it is by itself: results depend on each other.
-constexpr double kClocksAlone = 0.47;
-/// Register tiles are code without loops. Instructions beyond those that their cache holds come from the L2 cache, for
-/// each warp anew: each takes so many times as long on top.
-constexpr double kCachedCode = 2600, kCodeMisses = 4.57;
-/// A multiprocessor starts a block every so many seconds, however little it does.
-constexpr double kStartSeconds = 0.125e-6;
-/// From the end of a kernel to the first instruction of the next one.
-constexpr double kLaunchSeconds = 2.75e-6;
-/// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1 (one
-/// after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
-constexpr double kOverlap = 6.94, kOverlapWithBarriers = 2.52;
-/// The part of the instructions of a tile at the edges, beyond those of others, that a round of blocks waits for.
-constexpr double kWaitForEdges = 0.157;
-/// A kernel's begin and end together take so many times as long as a block by itself.
-constexpr double kEnds = 2.14;
-/// The part of the L2 cache in which arrays survive until the next kernel.
-constexpr double kL2Part = 0.117;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -69,7 +27,7 @@ double norm(std::initializer_list<double> times, double exponent) {
 
 /// Of bytes that another kernel touched while it touched `all`, those that are still in the L2 cache.
 double in_l2(double all, const Gpu& gpu) {
-    const double room = kL2Part * static_cast<double>(gpu.l2_bytes);
+    const double room = gpu.rates.l2_kept_part * static_cast<double>(gpu.l2_bytes);
     return all <= room ? 1 : std::max(0.0, 2 - all / room);
 }
 
@@ -131,6 +89,7 @@ std::optional<TimePrediction> predict(const GroupFacts& facts, const Gpu& gpu, c
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }
+    const fusion::GpuRates& rates = gpu.rates;
     TimePrediction p;
     p.registers = work->registers;
     p.shared_per_block = work->shared_per_block;
@@ -157,38 +116,42 @@ std::optional<TimePrediction> predict(const GroupFacts& facts, const Gpu& gpu, c
     const double sms = std::min<double>(gpu.sms, p.blocks);
     const double clock = gpu.clock_hz;
     const double per_warp = work->instructions / work->warps_per_tile;
-    const double slower = at_once ? 1 + kCodeMisses * std::max(0.0, 1 - kCachedCode / per_warp) : 1;
-    p.issue = slower * p.instructions / (sms * 4 * clock * kIssuePart);
-    p.lsu = p.wavefronts / (sms * clock * kLsuPart);
-    const double again = !work->in_phases ? 1 : schedule.tile[2] > 1 ? kReadAgain * kPlanesReadAgain : kReadAgain;
+    const double slower =
+        at_once ? 1 + rates.uncached_slowdown * std::max(0.0, 1 - rates.cached_instructions / per_warp) : 1;
+    p.issue = slower * p.instructions / (sms * 4 * clock * rates.issue_part);
+    p.lsu = p.wavefronts / (sms * clock * rates.lsu_part);
+    const double again = !work->in_phases       ? 1
+                         : schedule.tile[2] > 1 ? rates.read_again * rates.planes_read_again
+                                                : rates.read_again;
     // Few warps, and narrow accesses, ask for less at once than memory could deliver.
     const double at_work = std::min(p.occupancy, p.blocks * warps_per_block / (gpu.sms * gpu.warps_per_sm));
     // (Owners of cells, which many updates reach, ask for all of a cell's rows at once.)
-    const double few = work->serial > 1 ? 0 : std::max(0.0, kEnoughWarps - at_work);
-    const double shape =
-        (1 - kNarrow * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) / std::pow(work->gaps, kGaps);
-    const double l2_part = at_once ? kL2AtOnce * (1 - kFewWarpsL2AtOnce * few) : 1 - kFewWarpsL2 * few;
-    const double dram_part = 1 - (at_once ? kFewWarpsDramAtOnce : kFewWarpsDram) * few;
-    p.l2 = p.l2_bytes * again / (sms * clock * kL2BytesPerClock * l2_part * shape);
-    p.dram = p.dram_bytes / (gpu.dram_bandwidth * kDramPart * dram_part * shape);
+    const double few = work->serial > 1 ? 0 : std::max(0.0, rates.enough_warps - at_work);
+    const double shape = (1 - rates.narrow_loss * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
+                         std::pow(work->gaps, rates.gap_exponent);
+    const double l2_part = at_once ? rates.register_tile_l2_factor * (1 - rates.register_tile_few_warps_l2_loss * few)
+                                   : 1 - rates.few_warps_l2_loss * few;
+    const double dram_part = 1 - (at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
+    p.l2 = p.l2_bytes * again / (sms * clock * rates.l2_bytes_per_clock * l2_part * shape);
+    p.dram = p.dram_bytes / (gpu.dram_bandwidth * rates.dram_part * dram_part * shape);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.
     // In the first rounds of blocks others wait for the tiles at the edges.
     const double first = std::min(1.0, 1 / p.waves);
     const double slowest =
-        work->edges > 0 ? std::max(0.0, work->at_edges - work->instructions) * kWaitForEdges * first : 0;
+        work->edges > 0 ? std::max(0.0, work->at_edges - work->instructions) * rates.edge_wait_part * first : 0;
     const double instructions = work->instructions + slowest;
-    const double clocks =
-        slower * std::max(instructions / work->warps_per_tile * kClocksAlone, instructions / (4 * kIssuePart));
-    const double waits = at_once ? std::max(1.0, work->loads / kLoadsAtOnce) : work->waits;
+    const double clocks = slower * std::max(instructions / work->warps_per_tile * rates.clocks_per_instruction,
+                                            instructions / (4 * rates.issue_part));
+    const double waits = at_once ? std::max(1.0, work->loads / rates.loads_at_once) : work->waits;
     const double alone =
-        kMemorySeconds * waits + kBarrierSeconds * work->barriers + kSerialSeconds * work->serial + clocks / clock;
+        rates.memory * waits + rates.barrier * work->barriers + rates.update * work->serial + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
-    p.ends = std::min(1.0, p.waves) * alone * kEnds;
-    p.start = p.blocks / gpu.sms * kStartSeconds;
-    p.launch = kLaunchSeconds;
-    p.seconds =
-        norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, work->in_phases ? kOverlapWithBarriers : kOverlap) +
-        p.ends + p.launch;
+    p.ends = std::min(1.0, p.waves) * alone * rates.ends;
+    p.start = p.blocks / gpu.sms * rates.block_start;
+    p.launch = rates.launch;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start},
+                     work->in_phases ? rates.overlap_with_barriers : rates.overlap) +
+                p.ends + p.launch;
     return p;
 }
 

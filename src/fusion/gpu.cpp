@@ -49,16 +49,24 @@ const std::vector<Number>& numbers() {
     return all;
 }
 
-/// No number of any GPU comes near it, in the units of the file.
-constexpr double kLargest = 1e8;
+/// No number of any GPU comes near these, in the units of the file.
+constexpr double kLargest = 1e8, kSmallest = 1e-6;
+
+/// The GPU on which the rates were measured. Its description has all of them.
+constexpr std::string_view kMeasured = "h200";
+const Gpu& measured() {
+    static const Gpu gpu = known_gpu(kMeasured).value();
+    return gpu;
+}
 
 class Reader {
 public:
-    Reader(const toml::table& table, const std::string& file) : table_(table), file_(file) {}
+    Reader(const toml::table& table, const std::string& file, bool is_measured)
+        : table_(table), file_(file), is_measured_(is_measured) {}
 
     Gpu run() {
         Gpu gpu;
-        refuse_unknown(table_, "", {"name", "devices", "compute_capability", "paper"}, true);
+        refuse_unknown(table_, "", {"name", "devices", "compute_capability", "time", "paper"}, true);
         gpu.name = text(require(table_, "name"), "name");
         if (gpu.name.empty()) throw error(require(table_, "name"), "`name` is empty");
         if (const toml::node* devices = table_.get("devices")) {
@@ -75,6 +83,7 @@ public:
         if (gpu.shared_per_block > gpu.shared_per_sm) {
             throw error(require(table_, "shared_per_block_kb"), "a block cannot have more shared memory than there is");
         }
+        read_rates(gpu);
         if (const toml::node* paper = table_.get("paper")) read_weights(gpu, *paper);
         return gpu;
     }
@@ -111,10 +120,14 @@ private:
         if (const auto* array = node.as_array()) return *array;
         throw error(node, fmt::format("`{}` is a list, in brackets", key));
     }
+    [[nodiscard]] const toml::table& table(const toml::node& node, const char* key) const {
+        if (const auto* table = node.as_table()) return *table;
+        throw error(node, fmt::format("`{}` is a table", key));
+    }
     [[nodiscard]] double number(const toml::node& node, const char* key, bool whole, bool zero) const {
         const auto value =
             node.is_integer() || (node.is_floating_point() && !whole) ? node.value<double>() : std::optional<double>();
-        if (!value || *value > kLargest || !(zero ? *value >= 0 : *value > 0)) {
+        if (!value || *value > kLargest || !(*value >= (zero ? 0 : kSmallest))) {
             throw error(node,
                         fmt::format("`{}` is a {}{} number", key, zero ? "" : "positive ", whole ? "whole" : "finite"));
         }
@@ -133,11 +146,61 @@ private:
         }
     }
 
+    /// Of what is left out, a number of clocks takes as many on this GPU; the rest is the same.
+    void read_rates(Gpu& gpu) const {
+        using Kind = RateMember::Kind;
+        static const toml::table none;
+        const toml::node* node = table_.get("time");
+        const toml::table& rates = node != nullptr ? table(*node, "time") : none;
+        std::vector<std::string_view> known;
+        for (const RateMember& m : rate_members()) known.emplace_back(m.key);
+        refuse_unknown(rates, "time.", known, false);
+        for (const RateMember& m : rate_members()) {
+            const toml::node* given = rates.get(m.key);
+            if (given == nullptr && !is_measured_) {
+                const double slower = m.kind == Kind::Clocks ? measured().clock_hz / gpu.clock_hz : 1;
+                gpu.rates.*m.field = measured().rates.*m.field * slower;
+                continue;
+            }
+            const bool is_time = m.kind == Kind::Time || m.kind == Kind::Clocks;
+            const double value = rate(require(rates, m.key), m);
+            gpu.rates.*m.field = is_time ? value / 1e6 : value;
+        }
+        check_losses(gpu.rates);
+    }
+
+    [[nodiscard]] double rate(const toml::node& node, const RateMember& member) const {
+        using Kind = RateMember::Kind;
+        const std::string key = fmt::format("time.{}", member.key);
+        const bool has_zero = member.kind == Kind::Loss || member.kind == Kind::Power || member.kind == Kind::Time ||
+                              member.kind == Kind::Clocks;
+        const double value = number(node, key.c_str(), false, has_zero);
+        if (member.kind == Kind::Part && value > 1) throw error(node, fmt::format("`{}` is at most 1", key));
+        if (member.kind == Kind::Power && value > 4) throw error(node, fmt::format("`{}` is at most 4", key));
+        if (member.kind == Kind::Exponent && value < 1) throw error(node, fmt::format("`{}` is at least 1", key));
+        return value;
+    }
+
+    /// Something is left of every rate: by accesses of one byte (16 is 2 to the 4th), and where hardly a warp is at
+    /// work.
+    void check_losses(const GpuRates& r) const {
+        const double few = std::max({r.few_warps_dram_loss, r.few_warps_l2_loss, r.register_tile_few_warps_dram_loss,
+                                     r.register_tile_few_warps_l2_loss});
+        if (4 * r.narrow_loss >= 1) {
+            throw GpuError(fmt::format("{}: `time.narrow_loss` is below 1/4, or nothing would be left", file_));
+        }
+        if (few * r.enough_warps >= 1) {
+            throw GpuError(
+                fmt::format("{}: every loss by few warps times `time.enough_warps` is below 1, or nothing "
+                            "would be left",
+                            file_));
+        }
+    }
+
     void read_weights(Gpu& gpu, const toml::node& node) const {
-        const toml::table* paper = node.as_table();
-        if (paper == nullptr) throw error(node, "`paper` is a table");
-        refuse_unknown(*paper, "paper.", {"weights"}, false);
-        const toml::node& weights = require(*paper, "weights");
+        const toml::table& paper = table(node, "paper");
+        refuse_unknown(paper, "paper.", {"weights"}, false);
+        const toml::node& weights = require(paper, "weights");
         const toml::array& array = list(weights, "paper.weights");
         if (array.size() != 7) throw error(weights, "`paper.weights` are seven, w1 to w7");
         gpu.paper_weights.emplace();
@@ -148,11 +211,14 @@ private:
 
     const toml::table& table_;
     const std::string& file_;
+    const bool is_measured_;
 };
 
 }  // namespace
 
-Gpu parse_gpu(std::string_view text, const std::string& file) {
+namespace {
+
+Gpu parse(std::string_view text, const std::string& file, bool is_measured) {
     // TOML has no control characters, and toml++ asserts that some do not reach it.
     const auto is_control = [](char c) {
         return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
@@ -163,11 +229,17 @@ Gpu parse_gpu(std::string_view text, const std::string& file) {
     }
     try {
         const toml::table table = toml::parse(text);
-        return Reader(table, file).run();
+        return Reader(table, file, is_measured).run();
     } catch (const toml::parse_error& e) {
         throw GpuError(
             fmt::format("{}:{}:{}: {}", file, e.source().begin.line, e.source().begin.column, e.description()));
     }
+}
+
+}  // namespace
+
+Gpu parse_gpu(std::string_view text, const std::string& file) {
+    return parse(text, file, false);
 }
 
 std::vector<std::string> known_gpus() {
@@ -180,7 +252,7 @@ std::vector<std::string> known_gpus() {
 std::optional<Gpu> known_gpu(std::string_view name) {
     const auto text = gpu_file(name);
     if (!text) return std::nullopt;
-    return parse_gpu(*text, fmt::format("gpus/{}.toml", name));
+    return parse(*text, fmt::format("gpus/{}.toml", name), name == kMeasured);
 }
 
 std::optional<Gpu> gpu_of_device(std::string_view device) {

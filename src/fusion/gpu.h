@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fusion/gpu_rates.h"
+
 namespace pipec::fusion {
 
 struct Gpu {
@@ -31,6 +33,7 @@ struct Gpu {
     int warps_per_sm = 0;
     int blocks_per_sm = 0;
     int warp_size = 32;
+    GpuRates rates;
     /// The paper's w_1 to w_7 (tab:weights), where somebody has determined them.
     std::optional<std::array<double, 7>> paper_weights;
 };
@@ -40,7 +43,8 @@ struct GpuError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Reads a description in TOML; `file` is for messages. Throws GpuError.
+/// Reads a description in TOML; `file` is for messages. Rates that it leaves out are those of the GPU on which they
+/// were measured. Throws GpuError.
 Gpu parse_gpu(std::string_view text, const std::string& file);
 
 /// "a100", "b200", ...: what `known_gpu` knows.

@@ -83,6 +83,45 @@ TEST(Gpu, WhatIsReadFromAFile) {
     EXPECT_FALSE(gpu.paper_weights);
 }
 
+TEST(Gpu, RatesThatAreLeftOutAreThoseOfTheH200) {
+    const GpuRates h200 = known_gpu("h200").value().rates, h100 = known_gpu("h100").value().rates;
+    EXPECT_EQ(h200.memory, 0.0606e-6);
+    EXPECT_EQ(h200.barrier, 0.032e-6);
+    EXPECT_EQ(h200.dram_part, 0.81);
+    for (const RateMember& m : rate_members()) EXPECT_EQ(h100.*m.field, h200.*m.field) << m.key;
+    // As many clocks, which are longer.
+    const GpuRates own = parse_gpu(description("clock_mhz", "clock_mhz = 990"), "my.toml").rates;
+    EXPECT_EQ(own.barrier, 2 * h200.barrier);
+    EXPECT_EQ(own.update, 2 * h200.update);
+    EXPECT_EQ(own.block_start, 2 * h200.block_start);
+    EXPECT_EQ(own.memory, h200.memory);
+    EXPECT_EQ(own.l2_bytes_per_clock, h200.l2_bytes_per_clock);
+    // What is given counts as it stands.
+    const GpuRates some =
+        parse_gpu(description("", "[time]\nbarrier_us = 0.5\ndram_part = 1\nends = 0\n"), "my.toml").rates;
+    EXPECT_EQ(some.barrier, 0.5e-6);
+    EXPECT_EQ(some.dram_part, 1);
+    EXPECT_EQ(some.ends, 0);
+    EXPECT_EQ(some.issue_part, h200.issue_part);
+}
+
+TEST(Gpu, WrongRatesAreRefused) {
+    const auto refused = [](const std::string& line) { return refusal(description("", "[time]\n" + line + "\n")); };
+    EXPECT_EQ(refusal(description("", "time = 1\n")), "my.toml:14:8: `time` is a table");
+    EXPECT_EQ(refused("dram = 1"), "my.toml:15:1: a GPU has no `time.dram`");
+    EXPECT_EQ(refused("dram_part = 1.5"), "my.toml:15:13: `time.dram_part` is at most 1");
+    EXPECT_EQ(refused("dram_part = 0"), "my.toml:15:13: `time.dram_part` is a positive finite number");
+    EXPECT_EQ(refused("launch_us = -1"), "my.toml:15:13: `time.launch_us` is a finite number");
+    EXPECT_EQ(refused("launch_us = nan"), "my.toml:15:13: `time.launch_us` is a finite number");
+    EXPECT_EQ(refused("launch_us = \"2\""), "my.toml:15:13: `time.launch_us` is a finite number");
+    EXPECT_EQ(refused("gap_exponent = 5"), "my.toml:15:16: `time.gap_exponent` is at most 4");
+    EXPECT_EQ(refused("issue_part = 1e-9"), "my.toml:15:14: `time.issue_part` is a positive finite number");
+    EXPECT_EQ(refused("overlap = 0.5"), "my.toml:15:11: `time.overlap` is at least 1");
+    EXPECT_EQ(refused("narrow_loss = 0.25"), "my.toml: `time.narrow_loss` is below 1/4, or nothing would be left");
+    EXPECT_EQ(refused("enough_warps = 2"),
+              "my.toml: every loss by few warps times `time.enough_warps` is below 1, or nothing would be left");
+}
+
 TEST(Gpu, WrongDescriptionsAreRefusedWithTheirPlace) {
     EXPECT_EQ(refusal(description("sms", "")), "my.toml: `sms` is missing");
     EXPECT_EQ(refusal(description("sms", "sms = 2.5")), "my.toml:3:7: `sms` is a positive whole number");

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "ir/verify.h"
+#include "poly/clamp_casts.h"
 
 namespace pipec::driver {
 namespace {
@@ -29,8 +30,11 @@ Compilation compile(SourceManager& sources, FileId main, const CompileOptions& o
     for (const ir::Pipeline& pipeline : result.pipelines) require_well_formed(pipeline);
     if (options.last == Phase::Elaborate) return result;
 
-    for (const ir::Pipeline& pipeline : result.pipelines) {
-        if (auto model = poly::analyze(pipeline, diags, options.analysis)) result.models.push_back(std::move(*model));
+    for (ir::Pipeline& pipeline : result.pipelines) {
+        auto model = poly::analyze(pipeline, diags, options.analysis);
+        if (!model) continue;
+        if (options.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
+        result.models.push_back(std::move(*model));
     }
     return result;
 }

@@ -22,6 +22,8 @@ struct CompileOptions {
     std::vector<std::string> include_dirs;
     poly::Options analysis;
     Phase last = Phase::Analyze;
+    /// Floats will be computed as -ffast-math allows: indices made of them are clamped to what is proved.
+    bool fast_math = false;
 };
 
 /// Everything that is known about one file. `program` is there after Phase::Parse, `pipelines` after Phase::Elaborate,

@@ -125,7 +125,8 @@ int run_compiler(const Options& options) {
     if (options.object.print_only) return print_command(options, paths);
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
-    const CompileOptions compile_options{options.include_dirs, options.analysis, last_phase(options.emit)};
+    const CompileOptions compile_options{options.include_dirs, options.analysis, last_phase(options.emit),
+                                         options.object.fast_math};
     Compilation compilation = compile(sources, main, compile_options, diags);
     if (writes_code(options.emit) && compilation.pipelines.empty() && !diags.has_errors()) {
         diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))

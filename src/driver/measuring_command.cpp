@@ -93,7 +93,7 @@ bool load(const MeasuringOptions& options, MeasuredProgram& program) {
     Diagnostics diags(warnings);
     SourceManager& sources = program.sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
-    program.compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze}, diags);
+    program.compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze, options.fast_math}, diags);
     if (options.fast_math && !diags.has_errors()) warn_of_finite_math(program.compilation.pipelines, diags);
     std::cerr << render_text(diags, sources, {.color = options.color}) << std::flush;
     if (diags.has_errors()) return false;

@@ -134,7 +134,8 @@ int run_pipeline(const RunOptions& options) {
     Diagnostics diags(warnings);
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
-    Compilation compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze}, diags);
+    Compilation compilation =
+        compile(sources, main, {options.include_dirs, {}, Phase::Analyze, options.fast_math}, diags);
     if (options.fast_math && !diags.has_errors()) warn_of_finite_math(compilation.pipelines, diags);
     std::cerr << render_text(diags, sources, {.color = options.color}) << std::flush;
     if (diags.has_errors()) return kExitProgramError;

@@ -85,6 +85,7 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         if (!inference) return std::nullopt;
         model.domains = std::move(inference->domains);
         model.footprints = std::move(inference->footprints);
+        model.casts = std::move(inference->casts);
         warn_of_overflowing_sums(isl, pipeline, *sizes, model.domains, diags);
         return model;
     } catch (const isl::exception& failure) {

@@ -34,6 +34,8 @@ public:
     int enter(const ir::Range& r, int guard) {
         ranges_.bind(r.var, IntRange{ranges_.integer(r.lo).lo,
                                      std::max(ranges_.integer(r.lo).lo, ranges_.integer(r.hi).hi - 1)});
+        note_casts(r.lo);
+        note_casts(r.hi);
         const auto lo = affine_.exact_integer(r.lo);
         const auto hi = affine_.exact_integer(r.hi);
         oblige(lo.no_wrap, guard);
@@ -82,8 +84,26 @@ public:
     StageAccesses take() { return std::move(result_); }
 
 private:
+    /// Notes the casts from floats in an index or bound, and in the lets that it mentions.
+    void note_casts(const ir::Expr& e) {
+        ir::for_each_node(e, [&](const ir::Expr& node) {
+            if (const auto* var = ir::as<ir::Variable>(node)) {
+                const ir::Expr value = affine_.let_value(var->id);
+                if (value && noted_lets_.insert(var->id).second) note_casts(value);
+                return;
+            }
+            const auto* cast = ir::as<ir::Cast>(node);
+            if (cast == nullptr || !ir::is_float(cast->a->type) || !ir::is_int(node->type)) return;
+            const IntRange range = ranges_.integer(node);
+            if (range == type_range(node->type) || !fits(range, ir::Type::Int64)) return;
+            if (!noted_.insert(node.get()).second) return;
+            result_.casts.push_back({node, static_cast<std::int64_t>(range.lo), static_cast<std::int64_t>(range.hi)});
+        });
+    }
+
     void access(Access access) {
         for (const ir::Expr& index : access.indices) {
+            note_casts(index);
             auto value = affine_.index(index);
             access.values.push_back(std::move(value.value));
             access.no_wrap.insert(access.no_wrap.end(), value.no_wrap.begin(), value.no_wrap.end());
@@ -168,6 +188,8 @@ private:
     const IslContext* isl_;
     AffineTranslator& affine_;
     ValueRanges& ranges_;
+    std::set<const ir::Node*> noted_;  ///< casts
+    std::set<ir::VarId> noted_lets_;
     StageAccesses result_;
     std::vector<int> conditions_{0};  ///< that each guard is made of
     Places* places_ = nullptr;        ///< of the expression that is walked

@@ -9,6 +9,7 @@
 
 #include "ir/pipeline.h"
 #include "poly/isl_affine.h"
+#include "poly/model.h"
 
 namespace pipec::poly {
 
@@ -44,6 +45,7 @@ struct StageAccesses {
     std::vector<Access> accesses;
     std::vector<Case> cases;
     std::vector<GuardedNoWrap> no_wrap;
+    std::vector<CastRange> casts;  ///< see Model::casts
 };
 
 /// Walks the definition of stage `index`. The dimensions' ranges must be bound in `ranges`.

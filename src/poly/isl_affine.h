@@ -95,6 +95,11 @@ public:
 
     /// A let that the expressions to come may mention.
     void bind(ir::VarId var, const ir::Expr& value);
+    /// What a let gives a variable; null for other variables.
+    [[nodiscard]] ir::Expr let_value(ir::VarId var) const {
+        const auto let = lets_.find(var);
+        return let == lets_.end() ? nullptr : let->second;
+    }
 
     [[nodiscard]] const NoWrap& obligation(int index) const { return obligations_.at(static_cast<std::size_t>(index)); }
     /// The expression behind an opaque parameter.

@@ -169,6 +169,7 @@ private:
         }
         const LookedAt& looked = looked_at_[index].emplace(
             LookedAt{*domain, find_accesses(isl_, pipeline_, static_cast<int>(index), values_.affine, values_.ranges)});
+        result_.casts.insert(result_.casts.end(), looked.found.casts.begin(), looked.found.casts.end());
         const NeededBy needed_by = [this, index](std::size_t dim, const isl::set& points) {
             return reads_that_ask(index, dim, points);
         };

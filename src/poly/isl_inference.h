@@ -25,6 +25,7 @@ enum class DomainMode { Box, Exact };
 struct Inference {
     std::vector<Domain> domains;
     std::vector<InputFootprint> footprints;
+    std::vector<CastRange> casts;
     std::vector<Finding> findings;
 };
 

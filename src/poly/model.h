@@ -47,6 +47,12 @@ struct InputFootprint {
     std::vector<Interval> box;
 };
 
+/// What proofs take for granted of an integer that was a float: lo <= cast <= hi, fewer than the values of its type.
+struct CastRange {
+    ir::Expr cast;
+    std::int64_t lo, hi;
+};
+
 struct Model {
     std::vector<Domain> domains;             ///< one for each stage
     std::vector<SizeSolution> sizes;         ///< in the order in which they can be solved; one for each size
@@ -54,6 +60,9 @@ struct Model {
     /// The context as the wrapper must check it: every `where` condition of the program. (That every extent is at least
     /// 1 and below 2^30 and equal to its expression is checked besides.)
     std::vector<ir::Expr> checks;
+    /// Casts from floats in indices and in the bounds of loops. Floats that are not rounded as the language says may
+    /// leave these ranges (clamp_casts.h).
+    std::vector<CastRange> casts;
 };
 
 struct Options {

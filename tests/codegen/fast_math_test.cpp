@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "driver/schedule.h"
+#include "ir/print.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
@@ -88,6 +89,46 @@ void check(const std::string& name, const std::string& text, const std::vector<f
                 }
             }
         }
+    }
+}
+
+TEST(FastMath, IndicesMadeOfFloatsAreClamped) {
+    const std::string text = R"(
+        pipeline lookup(img: float32[R, C], n: float32) -> out: float32[R, C], h: int32[11], s: int32[R, C]
+            where 0 <= n and n <= 3 {
+            bucket(b in 0..=10) = float32(b * b)
+            out(y, x) = let i = int32(clamp(img(y, x), 0, 1) * 10) in bucket(i) + bucket(int32(sin(img(y, x)) + 5.0))
+            accumulate h(i in 0..11): int32 = 0 {
+                for y in 0..R, x in 0..C { h(int32(clamp(img(y, x), 0, 1) * 10)) += 1 }
+            }
+            s(y, x) = (sum(k in 0..int32(n)) k) + int32(img(y, x))
+        })";
+    SourceManager sources;
+    Diagnostics diags;
+    const FileId main = sources.add("lookup.pipe", text);
+    const driver::Compilation exact = driver::compile(sources, main, {}, diags);
+    driver::CompileOptions options;
+    options.fast_math = true;
+    const driver::Compilation fast = driver::compile(sources, main, options, diags);
+    ASSERT_FALSE(diags.has_errors()) << render_text(diags, sources);
+    const std::string before = ir::to_string(exact.pipelines[0]), after = ir::to_string(fast.pipelines[0]);
+    const auto count = [&](const std::string& part) {
+        std::size_t result = 0;
+        for (std::size_t at = 0; (at = after.find(part, at)) != std::string::npos; ++at) ++result;
+        return result;
+    };
+    EXPECT_EQ(before.find("min(max(int32"), std::string::npos);
+    // The let, the sine and the update; the bound of a loop; what is no index stays as it is.
+    EXPECT_EQ(count("min(max(int32("), 4u) << after;
+    EXPECT_EQ(count("0), 10)"), 2u) << after;
+    EXPECT_NE(after.find("min(max(int32(n), 0), 3)"), std::string::npos) << after;
+    // The same values where floats are rounded as the language says.
+    std::mt19937_64 rng(7);
+    const auto arguments = random_arguments(exact.pipelines[0], {{"R", 5}, {"C", 7}}, Fill::Smooth, rng);
+    const auto expected = reference::run(exact.pipelines[0], arguments),
+               actual = reference::run(fast.pipelines[0], arguments);
+    for (const auto& [output, array] : expected) {
+        for (std::size_t i = 0; i < array.size(); ++i) EXPECT_EQ(array.get(i).f, actual.at(output).get(i).f);
     }
 }
 

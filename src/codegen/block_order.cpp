@@ -97,9 +97,10 @@ constexpr std::int64_t kManyBlocks = 16384;
 
 /// Where a block is among the blocks, by dimension. They go through rows of tiles in block_order. Tiles at the edges of
 /// the image take a few times as long as others; begun last, they would be what a kernel ends with, alone. So both ends
-/// of all rows come first, and the last row before the others. Every second kernel (`backwards`) goes through the rows
-/// from the last to the first: it begins with what the one before has touched last, which the L2 cache still has.
-std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body, bool backwards) {
+/// of all rows come first, and the last row before the others. Where kernels follow each other (`in_turns`), every
+/// second one goes through the rows from the last to the first: it begins with what the one before has touched last,
+/// which the L2 cache still has. The launch says which, so that kernels of equal stages are the same code.
+std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body, bool in_turns) {
     const std::vector<std::size_t> order = block_order();
     const auto count = [&](std::size_t d) { return tile_count(dims[d].first, dims[d].end, dims[d].thread_groups); };
     const auto name = [&](std::size_t d) {
@@ -142,16 +143,17 @@ std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body, bool backwards
             block = build.define(body, "block", quotient(block, tiles), 0);
         }
         const bool last_first = dims[d].axis == 1 && has_edges(dims[d]);
-        if ((i > 0 || order.size() == 1) && (last_first || backwards)) {
+        if ((i > 0 || order.size() == 1) && (last_first || in_turns)) {
             place = build.define(body, "row", place, 0);
-            const ir::Expr rows = build.argument(name(d), all, 1), last = difference(rows, constant(1));
-            const ir::Expr zero = constant(0), is_first = ir::binary(BinaryOp::Eq, place, zero);
-            if (!last_first)
-                place = difference(last, place);
-            else if (backwards)
-                place = ir::select(is_first, zero, difference(rows, place));
-            else
-                place = ir::select(is_first, last, difference(place, constant(1)));
+            const ir::Expr last = difference(build.argument(name(d), all, 1), constant(1));
+            if (last_first) {
+                place = ir::select(ir::binary(BinaryOp::Eq, place, constant(0)), last, difference(place, constant(1)));
+            }
+            if (in_turns) {
+                if (last_first) place = build.define(body, "row", place, 0);
+                const ir::Expr backwards = build.turn("backwards");
+                place = ir::select(ir::binary(BinaryOp::Ne, backwards, constant(0)), difference(last, place), place);
+            }
         }
         places[d] = place;
     }

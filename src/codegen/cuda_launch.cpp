@@ -11,9 +11,10 @@
 
 #include "codegen/c_expr.h"
 #include "codegen/c_types.h"
+#include "codegen/kernel_equal.h"
+#include "codegen/launch_values.h"
 #include "codegen/shared_memory.h"
 #include "codegen/strides.h"
-#include "codegen/wide_expr.h"
 #include "codegen/wrapper.h"
 
 namespace pipec::codegen {
@@ -36,14 +37,6 @@ Density density_of(const kernel::Step& step, const kernel::Kernel& kernel) {
     if (kernel.layout == Layout::General) return Density::General;
     const bool stands_for_both = kernel.layout == Layout::Dense && find_variant(step, Layout::General) == nullptr;
     return stands_for_both ? Density::Template : Density::Dense;
-}
-
-/// Expressions of a launch, in 64 bits.
-std::string wide(const ir::Expr& e, const CodeNames& names, Helpers& helpers) {
-    const WideLeaf leaf = [&](const ir::Expr& n) {
-        return Text{names.sizes.at(static_cast<std::size_t>(ir::as<ir::SizeRef>(n)->index))};
-    };
-    return wide_text(e, leaf, helpers).text;
 }
 
 /// What the variants of a step use together.
@@ -81,8 +74,16 @@ std::string block_text(const std::array<int, 3>& block) {
 void launch_variant(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
                     const std::string& function, Density density, Helpers& helpers) {
     const KernelParameters parameters = parameters_of(program, kernel);
+    LaunchValues values(names, helpers);
+    for (const ir::Expr& extent : kernel.grid) {
+        if (extent) values.add(extent, "blocks");
+    }
+    for (const kernel::Argument& argument : parameters.arguments) {
+        values.add(argument.value, program.pipeline.variables.at(static_cast<std::size_t>(argument.var)).name);
+    }
+    values.write(out);
     std::vector<std::string> grid, arguments;
-    for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? wide(extent, names, helpers) : "1");
+    for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? values.text(extent) : "1");
     arguments = {"stream", function + (density == Density::Template ? "<dense>" : ""), "launch_grid",
                  block_text(kernel.block)};
     for (const Source source : parameters.reads) {
@@ -97,10 +98,10 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     for (const kernel::Argument& argument : parameters.arguments) {
         const bool any = argument.least <= -kernel::kVariableLimit + 1;
         if (argument.divides) {
-            arguments.push_back(fmt::format("Divides{{{}}}", wide(argument.value, names, helpers)));
+            arguments.push_back(fmt::format("Divides{{{}}}", values.text(argument.value)));
             continue;
         }
-        arguments.push_back(fmt::format("Argument{{{}{}}}", wide(argument.value, names, helpers),
+        arguments.push_back(fmt::format("Argument{{{}{}}}", values.text(argument.value),
                                         any ? "" : fmt::format(", {}", argument.least)));
     }
     out.line("const int64_t launch_grid[] = {{{}}};", fmt::join(grid, ", "));
@@ -121,12 +122,28 @@ std::vector<std::string> alignment_conditions(const kernel::Program& program, co
 }  // namespace
 
 std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& names) {
+    struct Written {
+        const kernel::Kernel* kernel;
+        Density density;
+        std::string name;
+    };
+    std::vector<Written> written;
     std::vector<StepNames> result;
     for (const kernel::Step& step : program.steps) {
         StepNames step_names;
         for (const kernel::Kernel& kernel : step.variants) {
+            const Density density = density_of(step, kernel);
+            const auto equal = std::find_if(written.begin(), written.end(), [&](const Written& w) {
+                return w.density == density && same_code(program, *w.kernel, kernel);
+            });
+            if (equal != written.end()) {
+                step_names.kernels.push_back({equal->name, false});
+                continue;
+            }
             const bool taken = names.taken.has(identifier(kernel.name));
-            step_names.kernels.push_back(names.taken.add(taken ? kernel.name + "_kernel" : kernel.name));
+            const std::string name = names.taken.add(taken ? kernel.name + "_kernel" : kernel.name);
+            step_names.kernels.push_back({name, true});
+            written.push_back({&kernel, density, name});
         }
         step_names.launcher = names.taken.add("launch_" + step.variants.back().name);
         result.push_back(std::move(step_names));
@@ -162,12 +179,13 @@ void write_view_types(Writer& out, const kernel::Program& program, const CodeNam
 void write_step(Writer& out, const kernel::Program& program, const kernel::Step& step, const CodeNames& names,
                 const StepNames& functions, Helpers& helpers) {
     for (std::size_t i = 0; i < step.variants.size(); ++i) {
+        const auto& [name, is_new] = functions.kernels[i];
         const kernel::Kernel& kernel = step.variants[i];
-        write_kernel(out, program, kernel, names, functions.kernels[i], density_of(step, kernel), helpers);
+        if (is_new) write_kernel(out, program, kernel, names, name, density_of(step, kernel), helpers);
     }
     const auto launch = [&](const kernel::Kernel& kernel) {
         const auto i = static_cast<std::size_t>(&kernel - step.variants.data());
-        launch_variant(out, program, kernel, names, functions.kernels[i], density_of(step, kernel), helpers);
+        launch_variant(out, program, kernel, names, functions.kernels[i].name, density_of(step, kernel), helpers);
     };
     const auto launch_layout = [&](Layout layout) {
         const kernel::Kernel* kernel = find_variant(step, layout);
@@ -184,6 +202,11 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
     for (const int param : interface.params) {
         const auto i = static_cast<std::size_t>(param);
         parameters.push_back(fmt::format("{} {}", value_type(program.pipeline.params[i].type), names.params[i]));
+    }
+    const auto& kernels = functions.kernels;
+    if (std::none_of(kernels.begin(), kernels.end(), [](const KernelFunction& f) { return f.is_new; })) {
+        for (const std::string& line : step.variants.front().comments) out.line("// {}", line);
+        out.line("// The code is that of {}.", kernels.back().name);
     }
     out.add("template <bool dense>");
     out.open(fmt::format("pipe_status {}({})", functions.launcher, fmt::join(parameters, ", ")));

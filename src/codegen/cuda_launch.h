@@ -13,12 +13,17 @@
 
 namespace pipec::codegen {
 
+/// A kernel's function. `is_new`: none before it is the same code, so that it has to be written.
+struct KernelFunction {
+    std::string name;
+    bool is_new = true;
+};
 /// What a step's functions are called.
 struct StepNames {
     std::string launcher;
-    std::vector<std::string> kernels;  ///< one for each variant
+    std::vector<KernelFunction> kernels;  ///< one for each variant
 };
-/// Takes a name for everything in `names`.
+/// Takes a name for everything in `names`. Kernels that are the same code share a function.
 std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& names);
 
 /// `template <bool dense> using NAME_view = View<...>` for every array.

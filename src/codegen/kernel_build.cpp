@@ -69,9 +69,15 @@ ir::Expr KernelBuilder::divisor(const std::string& name, const ir::Expr& value) 
     return ir::as_int(value) ? rewriter_.unique(value) : argument({{}, value, 1, true}, name);
 }
 
+ir::Expr KernelBuilder::turn(const std::string& name) {
+    return argument({{}, ir::int_constant(Type::Int32, 0), 0, false, true}, name);
+}
+
 ir::Expr KernelBuilder::argument(const kernel::Argument& wanted, const std::string& name) {
     for (kernel::Argument& known : kernel.arguments) {
-        if (known.divides != wanted.divides || !ir::structurally_equal(known.value, wanted.value)) continue;
+        if (known.divides != wanted.divides || known.turn != wanted.turn ||
+            !ir::structurally_equal(known.value, wanted.value))
+            continue;
         known.least = std::max(known.least, wanted.least);
         return index(known.var, known.least);
     }

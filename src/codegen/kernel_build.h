@@ -65,6 +65,8 @@ public:
     ir::Expr argument(const std::string& name, const ir::Expr& value, std::int64_t least = -kernel::kVariableLimit + 1);
     /// The same for what only divides, or gives the rest of, values that are not negative; it is positive itself.
     ir::Expr divisor(const std::string& name, const ir::Expr& value);
+    /// Argument::turn.
+    ir::Expr turn(const std::string& name);
     /// One variable for each special.
     ir::Expr special(kernel::Special::Id id);
     /// A value of type Int32 that is an index from `least` to below `end`, and a multiple of `multiple`.

@@ -127,6 +127,7 @@ struct Argument {
     ir::Expr value;
     std::int64_t least = -kVariableLimit + 1;
     bool divides = false;  ///< used only to divide what is not negative, which the host prepares
+    bool turn = false;     ///< 0 in the first, third, ... step of a program and 1 in the others; lowering sets `value`
 };
 
 /// A variable (Int32) that the hardware gives.
@@ -175,6 +176,8 @@ struct Program {
     /// Register tiles have code for the widest accesses and for single elements, and not for all between: where there
     /// are many.
     bool few_widths = false;
+    /// Kernels follow each other, and go through their tiles in turns: forwards, backwards.
+    bool has_turns = false;
 };
 
 /// What is wrong with a program, one sentence for each violation; none for a correct one.

@@ -10,6 +10,7 @@
 #include "codegen/text.h"
 #include "codegen/tile_kernel.h"
 #include "fusion/inline.h"
+#include "ir/build.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
 
@@ -148,6 +149,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
     if (made != nullptr) program = made->program;
     program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
+    program.has_turns = groups.stages.size() > 1;
     std::vector<poly::Dependence> dependences;
     if (!schedule.groups.empty()) dependences = poly::find_dependences(program.pipeline, program.model);
     for (std::size_t g = 0; g < groups.stages.size(); ++g) {
@@ -161,7 +163,12 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
             add_group(program, groups.stages[g], group, dependences, sources, made);
         }
         for (std::size_t i = first; i < program.steps.size(); ++i) {
-            for (kernel::Kernel& kernel : program.steps[i].variants) kernel.load_cache = group.load_cache;
+            for (kernel::Kernel& kernel : program.steps[i].variants) {
+                kernel.load_cache = group.load_cache;
+                for (kernel::Argument& argument : kernel.arguments) {
+                    if (argument.turn) argument.value = ir::int_constant(ir::Type::Int32, i % 2 == 0 ? 0 : 1);
+                }
+            }
         }
     }
     return program;

@@ -28,11 +28,11 @@ fusion::GroupSchedule without_stages(fusion::GroupSchedule schedule) {
 }  // namespace
 
 std::optional<GroupCode::Piece> GroupCode::piece(std::int64_t load_bytes, std::int64_t store_bytes,
-                                                 std::size_t step) const {
+                                                 bool has_turns) const {
     for (const Piece& piece : pieces) {
         if (piece.load_bytes != load_bytes || piece.store_bytes != store_bytes) continue;
         Piece result = piece;
-        if (step % 2 == 1) piece.turned.replace_in(result.kernel);
+        if (has_turns) piece.in_turns.replace_in(result.kernel);
         return result;
     }
     return std::nullopt;

@@ -22,15 +22,15 @@ namespace pipec::codegen {
 /// there is none. Other strategies make theirs quickly, and none is kept.
 struct GroupCode {
     struct Piece {
-        kernel::Kernel kernel;                         ///< as the first step of a program
-        BlockOrder turned;                             ///< as the second one
+        kernel::Kernel kernel;                         ///< as the only step of a program
+        BlockOrder in_turns;                           ///< as one of several
         std::int64_t load_bytes = 0, store_bytes = 0;  ///< RegisterShape's
         std::int64_t registers = 0;                    ///< of a lane, as estimated
     };
     std::vector<Piece> pieces;
 
-    /// The one with these accesses, for a step with that number.
-    [[nodiscard]] std::optional<Piece> piece(std::int64_t load_bytes, std::int64_t store_bytes, std::size_t step) const;
+    /// The one with these accesses, for a program that has turns or has none.
+    [[nodiscard]] std::optional<Piece> piece(std::int64_t load_bytes, std::int64_t store_bytes, bool has_turns) const;
 };
 
 class MadeGroups {

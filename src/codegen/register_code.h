@@ -70,7 +70,7 @@ public:
         return kernel;
     }
     /// Of the kernel that was built.
-    BlockOrder turned() { return space_.turned(); }
+    BlockOrder in_turns() { return space_.in_turns(); }
     /// Of all that was stored.
     [[nodiscard]] const Reach& reach() const { return reach_; }
     /// An estimate of what a lane needs.

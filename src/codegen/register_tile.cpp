@@ -140,9 +140,9 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         code = attempt(reach);
     }
     attempts.keep();
-    BlockOrder turned = code->turned();
+    BlockOrder in_turns = code->in_turns();
     const plan::RegisterTile& tile = *shape.plan.registers;
-    return {std::move(kernel), std::move(turned), tile.load_bytes, tile.store_bytes, code->registers()};
+    return {std::move(kernel), std::move(in_turns), tile.load_bytes, tile.store_bytes, code->registers()};
 }
 
 /// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
@@ -189,7 +189,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             const plan::RegisterTile& tile = *shape.plan.registers;
             std::optional<GroupCode::Piece> piece;
             if (begun != nullptr) {
-                piece = begun->piece(tile.load_bytes, tile.store_bytes, program.steps.size());
+                piece = begun->piece(tile.load_bytes, tile.store_bytes, program.has_turns);
             }
             try {
                 if (!piece) piece = made(program, group_shape, shape);

@@ -350,8 +350,8 @@ void TileSpace::place(kernel::Body& body) {
 }
 
 /// Defines each dimension's tile: that of the block, and in it of the team, x before y before z.
-void TileSpace::define_tiles(kernel::Body& body, bool backwards) {
-    const std::vector<ir::Expr> blocks = block_places(body, backwards);
+void TileSpace::define_tiles(kernel::Body& body, bool in_turns) {
+    const std::vector<ir::Expr> blocks = block_places(body, in_turns);
     ir::Expr rest_of_team = team;
     for (std::size_t d = dims.size(); d-- > 0;) {
         const Dim& dim = dims[d];
@@ -411,18 +411,18 @@ kernel::Kernel TileSpace::kernel(const std::string& name, const std::function<ke
     add_code(rest, code);
     // In what order blocks go through the tiles depends on where the interior is, and that on what the code touches.
     without_order_ = {kernel.arguments, kernel.specials, {}, kernel.body.size(), 0};
-    define_tiles(tiles, goes_backwards());
+    define_tiles(tiles, program.has_turns);
     without_order_.end = without_order_.begin + tiles.size();
     kernel.body.insert(kernel.body.end(), tiles.begin(), tiles.end());
     kernel.body.insert(kernel.body.end(), rest.begin(), rest.end());
     return kernel;
 }
 
-BlockOrder TileSpace::turned() {
+BlockOrder TileSpace::in_turns() {
     BlockOrder result = without_order_;
     std::swap(build.kernel.arguments, result.arguments);
     std::swap(build.kernel.specials, result.specials);
-    define_tiles(result.tiles, !goes_backwards());
+    define_tiles(result.tiles, true);
     std::swap(build.kernel.arguments, result.arguments);
     std::swap(build.kernel.specials, result.specials);
     return result;

@@ -84,8 +84,8 @@ public:
     /// The kernel that runs `code(true)` for tiles in the interior, where guards hold and boundary conditions have
     /// nothing to do, and `code(false)` for those at the edges. Once the tiles are placed.
     kernel::Kernel kernel(const std::string& name, const std::function<kernel::Body(bool interior)>& code);
-    /// Of that kernel, once it is made: how its blocks go through the tiles where it is one step later.
-    BlockOrder turned();
+    /// Of that kernel, once it is made: how its blocks go through the tiles where it is one of several.
+    BlockOrder in_turns();
 
     /// The member that is a stage (by index in the pipeline); null for other stages.
     [[nodiscard]] const Member* member(int stage) const;
@@ -131,10 +131,9 @@ private:
     [[nodiscard]] bool planes_share(std::size_t d) const;
     [[nodiscard]] std::vector<std::size_t> block_order() const;
     bool has_edges(const Dim& dim);
-    [[nodiscard]] bool goes_backwards() const { return program.steps.size() % 2 == 1; }
-    std::vector<ir::Expr> block_places(kernel::Body& body, bool backwards);
+    std::vector<ir::Expr> block_places(kernel::Body& body, bool in_turns);
     void place(kernel::Body& body);
-    void define_tiles(kernel::Body& body, bool backwards);
+    void define_tiles(kernel::Body& body, bool in_turns);
     void add_code(kernel::Body& into, const std::function<kernel::Body(bool interior)>& code);
     ir::Expr in_interior(const Dim& dim);
     ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);

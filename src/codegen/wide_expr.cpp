@@ -2,7 +2,9 @@
 #include "codegen/wide_expr.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <bit>
 #include <optional>
 #include <stdexcept>
@@ -40,15 +42,37 @@ Text quotient(BinaryOp op, const Text& a, const ir::Expr& divisor, const WideLea
     return call_text(fmt::format("{}<int64_t>", function), {a, wide_text(divisor, leaf, helpers)});
 }
 
+void add_operands(const ir::Expr& e, BinaryOp op, const WideLeaf& leaf, Helpers& helpers,
+                  std::vector<std::string>& operands) {
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n != nullptr && n->op == op) {
+        add_operands(n->a, op, leaf, helpers, operands);
+        add_operands(n->b, op, leaf, helpers, operands);
+        return;
+    }
+    std::string text = wide_text(e, leaf, helpers).text;
+    if (std::find(operands.begin(), operands.end(), text) == operands.end()) operands.push_back(std::move(text));
+}
+
+/// The minimum or maximum of all operands, each once.
+Text extremum(const ir::Binary& n, const WideLeaf& leaf, Helpers& helpers) {
+    std::vector<std::string> operands;
+    add_operands(n.a, n.op, leaf, helpers, operands);
+    add_operands(n.b, n.op, leaf, helpers, operands);
+    const std::string_view function = n.op == BinaryOp::Min ? "std::min<int64_t>" : "std::max<int64_t>";
+    if (operands.size() == 1) return wide_text(n.a, leaf, helpers);
+    if (operands.size() == 2) return {fmt::format("{}({}, {})", function, operands[0], operands[1])};
+    return {fmt::format("{}({{{}}})", function, fmt::join(operands, ", "))};
+}
+
 Text binary(const ir::Binary& n, const WideLeaf& leaf, Helpers& helpers) {
     if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub) return sum(n.op, n.a, n.b, leaf, helpers);
+    if (n.op == BinaryOp::Min || n.op == BinaryOp::Max) return extremum(n, leaf, helpers);
     const Text a = wide_text(n.a, leaf, helpers);
     if (n.op == BinaryOp::Div || n.op == BinaryOp::Mod) return quotient(n.op, a, n.b, leaf, helpers);
     const Text b = wide_text(n.b, leaf, helpers);
     switch (n.op) {
         case BinaryOp::Mul: return infix("*", Precedence::Product, a, b);
-        case BinaryOp::Min: return call_text("std::min<int64_t>", {a, b});
-        case BinaryOp::Max: return call_text("std::max<int64_t>", {a, b});
         case BinaryOp::Eq: return infix("==", Precedence::Equality, a, b);
         case BinaryOp::Ne: return infix("!=", Precedence::Equality, a, b);
         case BinaryOp::Lt: return infix("<", Precedence::Relation, a, b);

@@ -134,7 +134,8 @@ int explain_program(const ExplainOptions& options) {
     Diagnostics diags(warnings);
     SourceManager sources;
     const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
-    Compilation compilation = compile(sources, main, {options.include_dirs, {}, Phase::Analyze, options.fast_math}, diags);
+    Compilation compilation =
+        compile(sources, main, {options.include_dirs, {}, Phase::Analyze, options.fast_math}, diags);
     if (compilation.pipelines.empty() && !diags.has_errors()) {
         diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)));
     }

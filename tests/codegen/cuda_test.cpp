@@ -212,9 +212,13 @@ TEST(CudaText, EverySecondKernelBeginsWithItsLastTile) {
     const std::string header = codegen::header("p.pipe", "p", units),
                       source = codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
     const auto backwards = [&](const std::string& kernel) {
-        const std::size_t begin = source.find(" " + kernel + "_kernel(");
-        return source.substr(begin, source.find("\n}\n", begin) - begin).find("tiles_y - 1 - row") != std::string::npos;
+        const std::size_t begin = source.find("pipe_status launch_" + kernel + "(");
+        const std::string launch = source.substr(begin, source.find("\n}\n", begin) - begin);
+        EXPECT_NE(launch.find("Argument{0, 0}") == std::string::npos,
+                  launch.find("Argument{1, 0}") == std::string::npos);
+        return launch.find("Argument{1, 0}") != std::string::npos;
     };
+    EXPECT_NE(source.find("backwards != 0 ? tiles_y - 1 - row"), std::string::npos);
     EXPECT_FALSE(backwards("first"));
     EXPECT_TRUE(backwards("second"));
     EXPECT_FALSE(backwards("o"));
@@ -224,6 +228,44 @@ TEST(CudaText, EverySecondKernelBeginsWithItsLastTile) {
     const reference::Arguments arguments = random_arguments(pipeline, {{"R", 37}, {"C", 130}}, Fill::Smooth, rng);
     EXPECT_EQ(difference(reference::run(pipeline, arguments).at("o"), run_device(library.info("p"), arguments).at("o")),
               "");
+}
+
+// The same filter of two images is one function; another one, of the same shape, is not.
+TEST(CudaText, EqualKernelsAreOneFunction) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(
+pipeline p(a: float32[R, C], b: float32[R, C], c: uint8[R, C]) -> o: float32[R, C - 2] {
+    fa(y, x) = sum(k in 0..3) a(y, x + k) * (k + 1)
+    fb(y, x) = sum(k in 0..3) b(y, x + k) * (k + 1)
+    fc(y, x) = sum(k in 0..3) c(y, x + k) * (k + 1)
+    other(y, x) = sum(k in 0..3) b(y, x + k) * (k + 2)
+    o(y, x) = fa(y, x) - fb(y, x) + fc(y, x) - other(y, x)
+})");
+    ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    const ir::Pipeline& pipeline = compiled.pipelines.front();
+    std::mt19937_64 rng(5);
+    const reference::Arguments arguments = random_arguments(pipeline, {{"R", 37}, {"C", 131}}, Fill::Smooth, rng);
+    const auto expected = reference::run(pipeline, arguments).at("o");
+    for (const fusion::Strategy strategy :
+         {fusion::Strategy::Stage, fusion::Strategy::Otptb, fusion::Strategy::RegisterTile}) {
+        SCOPED_TRACE(fusion::name(strategy));
+        fusion::Schedule schedule;
+        for (const char* const stage : {"fa", "fb", "fc", "other", "o"}) {
+            if (strategy == fusion::Strategy::Stage) break;
+            schedule.groups.push_back({.stages = {stage}, .strategy = strategy, .block = {32, 2, 1}});
+        }
+        const std::string header = codegen::header("p.pipe", "p", units),
+                          source =
+                              codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
+        const auto has = [&](const std::string& text) { return source.find(text) != std::string::npos; };
+        EXPECT_TRUE(has(" fa_kernel(") && !has(" fb_kernel(") && has(" fc_kernel(") && has(" other_kernel("));
+        EXPECT_TRUE(has("// The code is that of fa_kernel."));
+        const DeviceLibrary library(header, "p.h", source);
+        for (const Layout layout : {Layout::Dense, Layout::Pitched, Layout::Sparse}) {
+            EXPECT_EQ(difference(expected, run_device(library.info("p"), arguments, layout).at("o")), "");
+        }
+    }
 }
 
 // Of what takes the longest no tile shall be the last one.

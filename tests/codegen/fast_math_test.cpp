@@ -97,11 +97,11 @@ TEST(FastMath, IndicesMadeOfFloatsAreClamped) {
         pipeline lookup(img: float32[R, C], n: float32) -> out: float32[R, C], h: int32[11], s: int32[R, C]
             where 0 <= n and n <= 3 {
             bucket(b in 0..=10) = float32(b * b)
-            out(y, x) = let i = int32(clamp(img(y, x), 0, 1) * 10) in bucket(i) + bucket(int32(sin(img(y, x)) + 5.0))
+            out(y, x) = let i = int32(clamp(img(y, x), 0, 1) * 10) in bucket(i) + bucket(int32(clamp(img(y, x), -1, 1) + 5.0))
             accumulate h(i in 0..11): int32 = 0 {
                 for y in 0..R, x in 0..C { h(int32(clamp(img(y, x), 0, 1) * 10)) += 1 }
             }
-            s(y, x) = (sum(k in 0..int32(n)) k) + int32(img(y, x))
+            s(y, x) = int32(bucket(int32(n))) + int32(img(y, x))
         })";
     SourceManager sources;
     Diagnostics diags;
@@ -118,7 +118,7 @@ TEST(FastMath, IndicesMadeOfFloatsAreClamped) {
         return result;
     };
     EXPECT_EQ(before.find("min(max(int32"), std::string::npos);
-    // The let, the sine and the update; the bound of a loop; what is no index stays as it is.
+    // The let, the sum, the update and the parameter; what is not an index stays as it is.
     EXPECT_EQ(count("min(max(int32("), 4u) << after;
     EXPECT_EQ(count("0), 10)"), 2u) << after;
     EXPECT_NE(after.find("min(max(int32(n), 0), 3)"), std::string::npos) << after;

@@ -158,14 +158,18 @@ pipe_status launch_blury([[maybe_unused]] const Plan& plan, CUstream_st* stream,
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (img.aligned(16) && blury.aligned(16)) {
-            const int64_t launch_grid[] = {((C + 2 + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
-            return launch(stream, blury_wide, launch_grid, dim3(32, 8), img, blury, Argument{(C + 2 + 127) >> 7, 1},
-                Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
+            const int64_t x_tiles = (C + 129) >> 7;
+            const int64_t y_tiles = (R + 7) >> 3;
+            const int64_t launch_grid[] = {x_tiles * y_tiles * 3, 1, 1};
+            return launch(stream, blury_wide, launch_grid, dim3(32, 8), img, blury, Argument{x_tiles, 1},
+                Argument{y_tiles, 1}, Argument{R + 1}, Argument{C + 2});
         }
     }
-    const int64_t launch_grid[] = {((C + 2 + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
-    return launch(stream, blury_kernel<dense>, launch_grid, dim3(32, 8), img, blury, Argument{(C + 2 + 31) >> 5, 1},
-        Argument{(R + 7) >> 3, 1}, Argument{R + 1}, Argument{C + 2});
+    const int64_t x_tiles = (C + 33) >> 5;
+    const int64_t y_tiles = (R + 7) >> 3;
+    const int64_t launch_grid[] = {x_tiles * y_tiles * 3, 1, 1};
+    return launch(stream, blury_kernel<dense>, launch_grid, dim3(32, 8), img, blury, Argument{x_tiles, 1},
+        Argument{y_tiles, 1}, Argument{R + 1}, Argument{C + 2});
 }
 
 // blur.pipe:4: out(c, y, x)   = blurx(c, y + 1, x + 1)
@@ -233,14 +237,18 @@ pipe_status launch_out([[maybe_unused]] const Plan& plan, CUstream_st* stream, c
     [[maybe_unused]] const int64_t C = plan.C;
     if constexpr (dense) {
         if (blury.aligned(16) && out.aligned(16)) {
-            const int64_t launch_grid[] = {((C + 127) >> 7) * ((R + 7) >> 3) * 3, 1, 1};
+            const int64_t x_tiles = (C + 127) >> 7;
+            const int64_t y_tiles = (R + 7) >> 3;
+            const int64_t launch_grid[] = {x_tiles * y_tiles * 3, 1, 1};
             return launch(stream, out_wide, launch_grid, dim3(32, 8), read_only(blury), out, plan.R, plan.C,
-                Argument{(C + 127) >> 7, 1}, Argument{(R + 7) >> 3, 1});
+                Argument{x_tiles, 1}, Argument{y_tiles, 1});
         }
     }
-    const int64_t launch_grid[] = {((C + 31) >> 5) * ((R + 7) >> 3) * 3, 1, 1};
+    const int64_t x_tiles = (C + 31) >> 5;
+    const int64_t y_tiles = (R + 7) >> 3;
+    const int64_t launch_grid[] = {x_tiles * y_tiles * 3, 1, 1};
     return launch(stream, out_kernel<dense>, launch_grid, dim3(32, 8), read_only(blury), out, plan.R, plan.C,
-        Argument{(C + 31) >> 5, 1}, Argument{(R + 7) >> 3, 1});
+        Argument{x_tiles, 1}, Argument{y_tiles, 1});
 }
 
 // Launches one kernel after the other. `dense`: arrays are as the views and 32-bit offsets need them.

@@ -8,6 +8,7 @@
 #include <array>
 #include <set>
 #include <stdexcept>
+#include <unordered_map>
 
 #include "codegen/c_expr.h"
 #include "codegen/c_types.h"
@@ -127,12 +128,13 @@ std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& nam
         Density density;
         std::string name;
     };
-    std::vector<Written> written;
+    std::unordered_map<std::size_t, std::vector<Written>> by_shape;
     std::vector<StepNames> result;
     for (const kernel::Step& step : program.steps) {
         StepNames step_names;
         for (const kernel::Kernel& kernel : step.variants) {
             const Density density = density_of(step, kernel);
+            std::vector<Written>& written = by_shape[shape_of(kernel)];
             const auto equal = std::find_if(written.begin(), written.end(), [&](const Written& w) {
                 return w.density == density && same_code(program, *w.kernel, kernel);
             });

@@ -1,12 +1,15 @@
 #include "codegen/kernel_equal.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "codegen/cuda_kernel.h"
+#include "codegen/kernel_flow.h"
 #include "codegen/strides.h"
 #include "ir/visit.h"
 
@@ -24,6 +27,33 @@ auto view_of(const kernel::Program& program, Source source) {
     const bool is_buffer = is_input || program.pipeline.stages.at(index).output >= 0;
     return std::tuple{is_input, is_buffer, type, known_strides(program.pipeline, program.model, source)};
 }
+
+/// What the names of variables and arrays have no part in.
+class Shape {
+public:
+    void add(std::size_t part) {
+        hash_ = (hash_ ^ part) * 0x9e3779b97f4a7c15U;
+        hash_ ^= hash_ >> 29U;
+    }
+    void add(const ir::Expr& e) { add(of(e)); }
+    [[nodiscard]] std::size_t hash() const { return hash_; }
+
+private:
+    std::size_t of(const ir::Expr& e) {
+        if (const auto known = known_.find(e.get()); known != known_.end()) return known->second;
+        Shape shape;
+        shape.add(e->value.index() << 8U | static_cast<std::size_t>(e->type));
+        if (const auto* n = ir::as<ir::Binary>(e)) shape.add(static_cast<std::size_t>(n->op));
+        if (const auto* n = ir::as<ir::IntConstant>(e)) shape.add(static_cast<std::size_t>(n->value));
+        if (const auto* n = ir::as<ir::FloatConstant>(e)) shape.add(std::bit_cast<std::uint64_t>(n->value));
+        if (const auto* n = ir::as<ir::Call>(e)) shape.add(static_cast<std::size_t>(n->fn));
+        ir::for_each_child(*e, [&](const ir::Expr& operand) { shape.add(of(operand)); });
+        return known_.emplace(e.get(), shape.hash()).first->second;
+    }
+
+    std::size_t hash_ = 0;
+    std::unordered_map<const ir::Node*, std::size_t> known_;
+};
 
 class Comparison {
 public:
@@ -162,6 +192,18 @@ private:
 };
 
 }  // namespace
+
+std::size_t shape_of(const kernel::Kernel& kernel) {
+    Shape shape;
+    shape.add(static_cast<std::size_t>(kernel.layout));
+    for (const int threads : kernel.block) shape.add(static_cast<std::size_t>(threads));
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        if (std::holds_alternative<kernel::Remark>(stmt.value)) return;
+        shape.add(stmt.value.index());
+        for (const ir::Expr& e : kernel::expressions(stmt)) shape.add(e);
+    });
+    return shape.hash();
+}
 
 bool same_code(const kernel::Program& program, const kernel::Kernel& a, const kernel::Kernel& b) {
     return Comparison(program, a, b).same();

@@ -1,5 +1,7 @@
 #include "codegen/launch_values.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -114,6 +116,17 @@ std::string LaunchValues::c_text(const ir::Expr& e) {
     return wide_text(e, leaf, helpers_).text;
 }
 
+/// A name for a local of the block. The table of names is not copied for it: programs of many stages have many blocks.
+std::string LaunchValues::free_name(const std::string& wanted) const {
+    const std::string first = identifier(wanted);
+    std::string name = first;
+    for (int number = 2;; ++number) {
+        const bool used = std::find(variables_.begin(), variables_.end(), name) != variables_.end();
+        if (!used && !names_.taken.has(name)) return name;
+        name = fmt::format("{}_{}", first, number);
+    }
+}
+
 /// `e` with variables for what has a name.
 ir::Expr LaunchValues::named(Writer& out, const ir::Expr& e) {
     if (const auto known = written_.find(e.get()); known != written_.end()) return known->second;
@@ -122,9 +135,7 @@ ir::Expr LaunchValues::named(Writer& out, const ir::Expr& e) {
     const auto wanted = wanted_.find(e.get());
     const bool is_long = wanted != wanted_.end() && size > kShort;
     if (ir::is_int(e->type) && (is_long || (uses_.at(e.get()) > 1 && size > kShortTwice))) {
-        Names taken = names_.taken;  // locals of one block
-        for (const std::string& name : variables_) taken.reserve(name);
-        variables_.push_back(taken.add(wanted == wanted_.end() ? "count" : wanted->second));
+        variables_.push_back(free_name(wanted == wanted_.end() ? "count" : wanted->second));
         out.line("const int64_t {} = {};", variables_.back(), c_text(result));
         result = ir::variable(static_cast<ir::VarId>(variables_.size()) - 1, e->type);
     }

@@ -37,6 +37,7 @@ private:
     void count(const ir::Expr& e);
     ir::Expr named(Writer& out, const ir::Expr& e);
     std::string c_text(const ir::Expr& e);
+    [[nodiscard]] std::string free_name(const std::string& wanted) const;
 
     const CodeNames& names_;
     Helpers& helpers_;

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "codegen/hybrid_kernel.h"
-#include "codegen/register_tile.h"
-#include "codegen/stream_kernel.h"
-#include "codegen/text.h"
-#include "codegen/tile_kernel.h"
+#include "codegen/emit/c/text.h"
+#include "codegen/strategies/hybrid/hybrid_kernel.h"
+#include "codegen/strategies/register/register_tile.h"
+#include "codegen/strategies/shared/tile_kernel.h"
+#include "codegen/strategies/stream/stream_kernel.h"
 #include "fusion/inline.h"
 #include "ir/build.h"
 #include "poly/dependences.h"

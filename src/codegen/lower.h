@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "codegen/cuda.h"
-#include "codegen/kernel_ir.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/kernel/kernel_ir.h"
 #include "codegen/made_groups.h"
 #include "fusion/schedule.h"
 #include "poly/group.h"

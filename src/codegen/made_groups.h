@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "codegen/kernel_ir.h"
-#include "codegen/tile_space.h"
+#include "codegen/kernel/kernel_ir.h"
+#include "codegen/strategies/tile_space.h"
 #include "fusion/schedule.h"
 #include "poly/group.h"
 #include "support/source.h"

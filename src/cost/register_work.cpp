@@ -23,7 +23,7 @@ namespace {
 constexpr double kOwnRegisters = 23, kLoadedRegisters = 0.32, kWindowRegisters = 0.46, kValueRegisters = 0.13;
 /// nvcc takes up to half as many again, and then spills.
 constexpr double kMostRegisters = 125;
-/// Points of a lane, at most (codegen/register_values.cpp).
+/// Points of a lane, at most (codegen/strategies/register/register_values.cpp).
 constexpr double kMostValues = 4096;
 
 /// Columns of an array, in group coordinates, or of a producer.

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <optional>
 
-#include "codegen/text.h"
+#include "codegen/emit/c/text.h"
 #include "driver/automatic_schedule.h"
 #include "driver/command_line.h"
 #include "driver/compile.h"

@@ -7,9 +7,9 @@
 #include <map>
 #include <set>
 
+#include "codegen/emit/c/text.h"
+#include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
-#include "codegen/shared_memory.h"
-#include "codegen/text.h"
 #include "driver/explain_tiles.h"
 #include "ir/visit.h"
 

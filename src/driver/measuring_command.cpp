@@ -8,8 +8,8 @@
 #include <iostream>
 #include <system_error>
 
-#include "codegen/cuda.h"
-#include "codegen/host.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/emit/host/host.h"
 #include "codegen/lower.h"
 #include "driver/fast_math.h"
 #include "driver/files.h"

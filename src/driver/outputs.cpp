@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "codegen/cuda.h"
-#include "codegen/host.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/emit/host/host.h"
 #include "driver/gpu_option.h"
 #include "frontend/parse.h"
 #include "fusion/schedule_json.h"

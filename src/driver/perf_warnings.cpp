@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "codegen/strides.h"
+#include "codegen/expr/strides.h"
 #include "driver/automatic_schedule.h"
 #include "driver/diagnostics.h"
 #include "driver/narrow_types.h"
@@ -34,7 +34,8 @@ constexpr double kCachedBytes = 32 * 1024;
 constexpr std::int64_t kBusyThreads = 512;
 /// Terms of a reduction that take a thread longer than a launch does.
 constexpr double kLongReduction = 4096;
-/// Constant innermost dimensions of the `stage` strategy that belong to one thread (codegen/stage_kernel.cpp).
+/// Constant innermost dimensions of the `stage` strategy that belong to one thread
+/// (codegen/strategies/stage/stage_kernel.cpp).
 constexpr std::int64_t kInnerPoints = 4;
 
 /// One pipeline with its schedule.

@@ -11,8 +11,8 @@
 #include <set>
 #include <sstream>
 
-#include "codegen/cuda.h"
-#include "codegen/host.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/emit/host/host.h"
 #include "driver/files.h"
 #include "driver/measured_run.h"
 #include "driver/measuring_command.h"

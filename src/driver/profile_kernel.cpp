@@ -4,8 +4,8 @@
 #include <map>
 #include <utility>
 
-#include "codegen/kernel_build.h"
-#include "codegen/rewrite.h"
+#include "codegen/expr/rewrite.h"
+#include "codegen/kernel/kernel_build.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 

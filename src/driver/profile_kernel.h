@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "codegen/kernel_ir.h"
+#include "codegen/kernel/kernel_ir.h"
 #include "fusion/inline.h"
 
 namespace pipec::driver {

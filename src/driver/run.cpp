@@ -9,8 +9,8 @@
 #include <optional>
 #include <system_error>
 
-#include "codegen/cuda.h"
-#include "codegen/host.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/emit/host/host.h"
 #include "driver/compile.h"
 #include "driver/fast_math.h"
 #include "driver/files.h"

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "codegen/cuda.h"
-#include "codegen/host.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/emit/host/host.h"
 #include "support_lib/compile.h"
 
 namespace pipec::testing {

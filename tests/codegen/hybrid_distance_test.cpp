@@ -1,5 +1,5 @@
 // Distances between lanes against counting.
-#include "codegen/hybrid_distance.h"
+#include "codegen/strategies/hybrid/hybrid_distance.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The rules of kernel IR: for each one a program that breaks it, and the sentence.
 #include <gtest/gtest.h>
 
-#include "codegen/kernel_ir.h"
+#include "codegen/kernel/kernel_ir.h"
 #include "ir/build.h"
 
 namespace pipec::codegen::kernel {

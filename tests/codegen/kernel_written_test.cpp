@@ -1,13 +1,13 @@
 // The proof that what is read from shared memory was written: kernels made for it, and all fused kernels of the
 // examples.
-#include "codegen/kernel_written.h"
+#include "codegen/kernel/kernel_written.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "codegen/kernel_flow.h"
+#include "codegen/kernel/kernel_flow.h"
 #include "codegen/lower.h"
 #include "ir/build.h"
 #include "support_lib/groups.h"

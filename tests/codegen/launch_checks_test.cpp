@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "../poly/random_expr.h"
-#include "codegen/uses.h"
+#include "codegen/expr/uses.h"
 #include "ir/print.h"
 #include "reference/exact.h"
 #include "support_lib/host.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 #include "driver/compile.h"
 #include "driver/schedule.h"
 #include "fusion/inline.h"

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "../poly/random_expr.h"
-#include "codegen/interior.h"
-#include "codegen/rewrite.h"
+#include "codegen/expr/interior.h"
+#include "codegen/expr/rewrite.h"
 #include "ir/print.h"
 #include "ir/widen.h"
 

@@ -3,9 +3,9 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include "codegen/interior.h"
-#include "codegen/pack.h"
-#include "codegen/rewrite.h"
+#include "codegen/expr/interior.h"
+#include "codegen/expr/pack.h"
+#include "codegen/expr/rewrite.h"
 #include "fusion/inline.h"
 #include "ir/build.h"
 #include "ir/print.h"

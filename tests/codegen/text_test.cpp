@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "codegen/c_names.h"
+#include "codegen/emit/c/c_names.h"
+#include "codegen/emit/c/text.h"
 #include "codegen/generated.h"
-#include "codegen/text.h"
 
 namespace pipec::testing {
 namespace {

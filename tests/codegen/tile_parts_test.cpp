@@ -4,8 +4,8 @@
 #include <random>
 #include <set>
 
-#include "codegen/pack.h"
-#include "codegen/shared_memory.h"
+#include "codegen/expr/pack.h"
+#include "codegen/kernel/shared_memory.h"
 #include "plan/lane_patches.h"
 
 namespace pipec::codegen {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "codegen/cuda.h"
-#include "codegen/cuda_launch.h"
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/emit/cuda/cuda_launch.h"
 #include "codegen/lower.h"
 #include "fusion/schedule.h"
 #include "support_lib/compile.h"

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "cases.h"
-#include "codegen/kernel_flow.h"
+#include "codegen/kernel/kernel_flow.h"
 #include "codegen/lower.h"
 #include "grouping.h"
 #include "support/render.h"

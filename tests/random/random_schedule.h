@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "codegen/host.h"
+#include "codegen/emit/host/host.h"
 #include "fusion/schedule.h"
 #include "random/tape.h"
 

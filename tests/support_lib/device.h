@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 #include "support_lib/run.h"
 
 namespace pipec::testing {

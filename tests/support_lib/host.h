@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/host.h"
+#include "codegen/emit/host/host.h"
 #include "support_lib/run.h"
 
 namespace pipec::testing {

@@ -1,7 +1,7 @@
 // Programs: the parser, and everything up to the analysis.
 #include <stdexcept>
 
-#include "codegen/host.h"
+#include "codegen/emit/host/host.h"
 #include "driver/compile.h"
 #include "fuzz/targets/targets.h"
 #include "ir/print.h"

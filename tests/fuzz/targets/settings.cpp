@@ -1,5 +1,5 @@
 // What decides about execution: schedules, profiles, descriptions of GPUs.
-#include "codegen/cuda.h"
+#include "codegen/emit/cuda/cuda.h"
 #include "driver/compile.h"
 #include "driver/schedule.h"
 #include "fusion/gpu.h"

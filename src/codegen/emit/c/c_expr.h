@@ -1,0 +1,147 @@
+// IR expressions as C++ text: what an expression computes, in statements and one final expression.
+//
+// Statements are needed for `let`, for reductions (loops) and for nodes that several places of an expression share
+// (they get a name, so that the text stays as small as the graph). What a branch of `if` needs stands inside that
+// branch: nothing is evaluated that the program does not evaluate.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "codegen/emit/c/c_names.h"
+#include "codegen/emit/c/c_text.h"
+#include "codegen/emit/c/helpers.h"
+#include "codegen/emit/c/text.h"
+#include "codegen/expr/uses.h"
+#include "ir/pipeline.h"
+#include "poly/value_ranges.h"
+
+namespace pipec::codegen {
+
+/// Sizes, extents and both ends of every domain are less than this in magnitude; wrappers check it before any code
+/// runs.
+inline constexpr std::int64_t kIndexLimit = std::int64_t{1} << 30;
+inline constexpr poly::IntRange kSizeRange{-kIndexLimit + 1, kIndexLimit - 1};
+
+/// How the leaves of an expression are written. Sizes and parameters are primary expressions of the leaf's value type;
+/// `read` gives the element in memory (of its storage type).
+struct Naming {
+    std::function<std::string(int size)> size;
+    std::function<std::string(int param)> param;
+    std::function<std::string(const ir::Read& read, const std::vector<Text>& indices)> read;
+};
+
+/// Writes the expressions of one function body, into the writer that it was given last. Variables that expressions do
+/// not bind themselves are bound by the caller before.
+class ExpressionWriter {
+public:
+    /// `uses` counts all the expressions that will be written; `names` are those taken where the code stands.
+    ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names, Helpers& helpers,
+                     Writer& out);
+
+    /// Gives an index variable a name and its range, both ends inclusive.
+    void bind(ir::VarId var, std::string name, poly::IntRange range);
+    /// Gives a variable whose value is not known a name, or an expression that is as short.
+    void bind(ir::VarId var, std::string name) { variables_[var] = std::move(name); }
+    /// Declares a constant for `e` and binds `var` to it. With `index`, `var` is an index variable that stays below
+    /// `index` in magnitude.
+    void define(ir::VarId var, const ir::Expr& e, std::string_view wanted, std::optional<std::int64_t> index = {});
+    /// Forgets the names of all nodes that evaluate one for which `changed` is true.
+    void forget(const std::function<bool(const ir::Expr&)>& changed);
+
+    /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
+    void detect_overflow(std::string exact) { detected_ = std::move(exact); }
+
+    /// Writes the statements that `e` needs and returns the expression, of value_type(e->type).
+    Text value(const ir::Expr& e);
+    /// The indices of a read or of an update's target.
+    std::vector<Text> indices(const std::vector<ir::Expr>& indices);
+
+    /// How a loop differs from the usual one.
+    struct LoopForm {
+        ir::Expr step;                      ///< null: 1
+        std::string_view pragma;            ///< a line before it
+        std::optional<std::int64_t> limit;  ///< the variable stays below this in magnitude
+    };
+    /// Opens a loop over a range and binds its variable, until end_loop.
+    void begin_loop(const ir::Range& range, const LoopForm& form);
+    void begin_loop(const ir::Range& range) { begin_loop(range, LoopForm()); }
+    void end_loop();
+    /// Opens a block, `head {`, until end_block.
+    void begin_block(const std::string& head);
+    void end_block();
+    /// Ends a block and opens that of its `else`.
+    void else_block();
+
+    /// `accumulated op next`, as reductions and updates fold.
+    Text fold(ir::ReduceOp op, ir::Type type, const Text& accumulated, const Text& next);
+
+private:
+    /// What a branch of an `if` needs and what it gives.
+    struct Branch {
+        Writer statements;
+        Text value;
+    };
+
+    Text node(const ir::Expr& e);
+    Text unary(const ir::Expr& e, const ir::Unary& n);
+    Text binary(const ir::Expr& e, const ir::Binary& n);
+    Text chain(const ir::Expr& e);
+    Text logical(const ir::Binary& n);
+    [[nodiscard]] bool has_exact_reciprocal(const ir::Expr& e) const;
+    Text divide(const ir::Expr& e, const ir::Binary& n);
+    Text shift(const ir::Expr& e, const ir::Binary& n);
+    Text cast(const ir::Expr& e, const ir::Cast& n);
+    Text call(const ir::Expr& e, const ir::Call& n);
+    Text math(ir::Builtin fn, ir::Type type, const std::vector<Text>& args);
+    Text select(const ir::Expr& e, const ir::Select& n);
+    Text read(const ir::Expr& e, const ir::Read& n);
+    Text let(const ir::Let& n);
+    Text reduce(const ir::Expr& e, const ir::Reduce& n);
+
+    Text arithmetic(ir::BinaryOp op, ir::Type type, const Text& a, const Text& b, bool fits);
+    Text helper(std::string_view name, const std::vector<Text>& args);
+    Text wrapping(std::string_view operation, std::vector<Text> args);
+    Text narrowed(ir::Type type, Text text);
+    bool fits(const ir::Expr& e);
+    bool all_fit(const ir::Expr& e);
+    Text index(const ir::Expr& e);
+
+    Branch branch(const ir::Expr& e);
+    Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise);
+    void name_uniform(const ir::Expr& e);
+    void name_common(const ir::Expr& a, const ir::Expr& b);
+    std::vector<ir::Expr> certain(const ir::Expr& root);
+    [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
+    [[nodiscard]] const std::string* known(const ir::Expr& e) const;
+    Text primary(ir::Type type, const Text& text, std::string_view wanted);
+    std::string declare(ir::Type type, const Text& text, std::string_view wanted);
+
+    const ir::Pipeline& pipeline_;
+    const Uses& uses_;
+    Naming naming_;
+    Names& names_;
+    Helpers& helpers_;
+    Writer* out_;
+    poly::ValueRanges ranges_;
+    bool exact_ = false;    ///< in the definition of an index variable, where no integer wraps
+    std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
+    std::map<ir::VarId, std::string> variables_;
+    std::set<ir::VarId> index_variables_;
+    /// Names of shared nodes, by the block that they stand in.
+    struct Named {
+        std::string name;
+        ir::Expr node;
+    };
+    std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
+    std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
+    std::unordered_set<const ir::Node*> uniform_seen_;                    ///< searched for what is the same everywhere
+};
+
+}  // namespace pipec::codegen

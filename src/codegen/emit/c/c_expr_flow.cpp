@@ -1,0 +1,216 @@
+// Control flow inside expressions: `if`, `and`, `or`, `let`, reductions, and what may be computed before a branch.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "codegen/emit/c/c_expr.h"
+#include "codegen/emit/c/c_types.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::ReduceOp;
+using ir::Type;
+
+void ExpressionWriter::begin_block(const std::string& head) {
+    out_->open(head);
+    scopes_.emplace_back();
+}
+
+void ExpressionWriter::end_block() {
+    scopes_.pop_back();
+    out_->close();
+}
+
+void ExpressionWriter::else_block() {
+    scopes_.back().clear();
+    out_->outdent();
+    out_->open("} else");
+}
+
+ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e) {
+    Branch result;
+    Writer* const outer = out_;
+    out_ = &result.statements;
+    scopes_.emplace_back();
+    result.value = value(e);
+    scopes_.pop_back();
+    out_ = outer;
+    return result;
+}
+
+/// `condition ? then : otherwise`, or the statement where a branch needs statements.
+Text ExpressionWriter::choose(Type type, const Text& condition, const Branch& then, const Branch& otherwise) {
+    if (then.statements.empty() && otherwise.statements.empty()) {
+        return {fmt::format("{} ? {} : {}", at_least(condition, Precedence::Or), at_least(then.value, Precedence::Or),
+                            at_least(otherwise.value, Precedence::Ternary)),
+                Precedence::Ternary};
+    }
+    const std::string name = names_.add("v");
+    out_->line("{} {};", value_type(type), name);
+    out_->open(fmt::format("if ({})", condition.text));
+    out_->append(then.statements);
+    out_->line("{} = {};", name, then.value.text);
+    out_->outdent();
+    out_->open("} else");
+    out_->append(otherwise.statements);
+    out_->line("{} = {};", name, otherwise.value.text);
+    out_->close();
+    return {name};
+}
+
+Text ExpressionWriter::select(const ir::Expr& e, const ir::Select& n) {
+    if (!n.otherwise) return value(n.then);
+    name_uniform(n.then);
+    name_uniform(n.otherwise);
+    name_common(n.then, n.otherwise);
+    const Text condition = value(n.cond);
+    const Branch then = branch(n.then);
+    return choose(e->type, condition, then, branch(n.otherwise));
+}
+
+Text ExpressionWriter::logical(const ir::Binary& n) {
+    const bool is_and = n.op == BinaryOp::And;
+    const Text left = value(n.a);
+    Branch right = branch(n.b);
+    if (right.statements.empty()) {
+        return infix(is_and ? "&&" : "||", is_and ? Precedence::And : Precedence::Or, left, right.value);
+    }
+    const Branch decided{{}, {is_and ? "false" : "true"}};
+    return is_and ? choose(Type::Bool, left, right, decided) : choose(Type::Bool, left, decided, right);
+}
+
+Text ExpressionWriter::let(const ir::Let& n) {
+    if (!uses_.variable(n.var)) return value(n.body);
+    const ir::VariableInfo& info = pipeline_.variables.at(static_cast<std::size_t>(n.var));
+    const Text text = value(n.value);
+    variables_[n.var] = declare(n.value->type, text, info.name.empty() ? "t" : info.name);
+    ranges_.bind(n.var, ranges_.of(n.value));
+    return value(n.body);
+}
+
+// ------------------------------------------------------------------------------------------------------------ loops
+
+/// `text`, or a constant with its value where it is no name or literal.
+Text ExpressionWriter::primary(Type type, const Text& text, std::string_view wanted) {
+    if (text.precedence == Precedence::Primary && text.text.back() != ')') return text;
+    return {declare(type, text, wanted)};
+}
+
+void ExpressionWriter::begin_loop(const ir::Range& range, const LoopForm& form) {
+    const poly::IntRange lo = ranges_.integer(range.lo);
+    const poly::IntRange hi = ranges_.integer(range.hi);
+    const std::string name = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
+    const Text first = value(range.lo);
+    const Text end = primary(Type::Int32, value(range.hi), name + "_end");
+    const bool by_one = !form.step || ir::as_int(form.step) == 1;
+    const Text step = by_one ? Text{} : primary(Type::Int32, value(form.step), name + "_step");
+    if (!form.pragma.empty()) out_->add(std::string(form.pragma));
+    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {3})", name, first.text, end.text,
+                            by_one ? "++" + name : fmt::format("{} += {}", name, step.text)));
+    poly::IntRange values{lo.lo, std::max(lo.lo, hi.hi - 1)};
+    if (form.limit)
+        values = {std::max<poly::Wide>(values.lo, -*form.limit + 1), std::min<poly::Wide>(values.hi, *form.limit - 1)};
+    bind(range.var, name, values);
+}
+
+void ExpressionWriter::end_loop() {
+    end_block();
+}
+
+Text ExpressionWriter::fold(ReduceOp op, Type type, const Text& accumulated, const Text& next) {
+    if (op == ReduceOp::Any) return infix("||", Precedence::Or, accumulated, next);
+    if (op == ReduceOp::All) return infix("&&", Precedence::And, accumulated, next);
+    return arithmetic(ir::fold_op(op), type, accumulated, next, false);
+}
+
+Text ExpressionWriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
+    const Text total{names_.add(ir::name(n.op))};
+    const Text start = value(ir::identity(n.op, e->type));
+    out_->line("{} {} = {};", value_type(e->type), total.text, start.text);
+    for (const ir::Range& range : n.ranges) begin_loop(range);
+    const Text next = value(n.body);
+    out_->line("{} = {};", total.text, fold(n.op, e->type, total, next).text);
+    for (std::size_t i = 0; i < n.ranges.size(); ++i) end_loop();
+    return total;
+}
+
+// --------------------------------------------------------------------------------------- what both branches evaluate
+
+/// The shared nodes that are evaluated whenever `root` is, parents before operands.
+std::vector<ir::Expr> ExpressionWriter::certain(const ir::Expr& root) {
+    std::vector<ir::Expr> found;
+    std::unordered_set<const ir::Node*> seen;
+    std::vector<ir::Expr> stack{root};
+    const auto push = [&](const ir::Expr& e) { stack.push_back(e); };
+    while (!stack.empty()) {
+        const ir::Expr e = std::move(stack.back());
+        stack.pop_back();
+        if (!seen.insert(e.get()).second) continue;
+        if (deserves_name(e)) found.push_back(e);
+        if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) {
+            auto [memo, is_new] = certain_.try_emplace(e.get());
+            if (is_new) {
+                const std::vector<ir::Expr> then = certain(n->then);
+                std::unordered_set<const ir::Node*> in_otherwise;
+                for (const ir::Expr& other : certain(n->otherwise)) in_otherwise.insert(other.get());
+                std::vector<ir::Expr> both;
+                for (const ir::Expr& node : then) {
+                    if (in_otherwise.count(node.get()) > 0) both.push_back(node);
+                }
+                certain_[e.get()] = both;
+            }
+            // These are evaluated, and so is what they evaluate.
+            const std::vector<ir::Expr>& both = certain_[e.get()];
+            std::for_each(both.rbegin(), both.rend(), push);
+            push(n->cond);
+        } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
+            push(logic->a);
+        } else if (const auto* loop = ir::as<ir::Reduce>(e)) {
+            if (!loop->ranges.empty()) push(loop->ranges.front().lo), push(loop->ranges.front().hi);
+        } else {
+            const std::vector<ir::Expr> operands = evaluated_operands(e);
+            std::for_each(operands.rbegin(), operands.rend(), push);
+        }
+    }
+    return found;
+}
+
+/// Names, before a branch, the sums and products in it that are the same for all points: inside they would make
+/// statements of what could be an expression, and be repeated by the next branch.
+void ExpressionWriter::name_uniform(const ir::Expr& e) {
+    const std::function<bool(const ir::Expr&)> is_cheap = [&](const ir::Expr& node) {
+        const std::vector<ir::Expr> operands = ir::children(node);
+        const auto* n = ir::as<ir::Binary>(node);
+        const bool adds = n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul);
+        return operands.empty() || (adds && is_cheap(n->a) && is_cheap(n->b));
+    };
+    std::vector<ir::Expr> stack{e};
+    while (!stack.empty()) {
+        const ir::Expr node = std::move(stack.back());
+        stack.pop_back();
+        if (!uniform_seen_.insert(node.get()).second) continue;
+        if (deserves_name(node) && ir::is_float(node->type) && is_cheap(node) && ir::is_uniform(node)) {
+            static_cast<void>(value(node));
+            continue;
+        }
+        const std::vector<ir::Expr> operands = ir::children(node);
+        stack.insert(stack.end(), operands.rbegin(), operands.rend());
+    }
+}
+
+/// Names, before a branch, the shared nodes that both of its sides evaluate: otherwise each side would repeat them,
+/// and nested branches would repeat the repetition.
+void ExpressionWriter::name_common(const ir::Expr& a, const ir::Expr& b) {
+    std::unordered_set<const ir::Node*> in_b;
+    for (const ir::Expr& e : certain(b)) in_b.insert(e.get());
+    if (in_b.empty()) return;
+    for (const ir::Expr& e : certain(a)) {
+        if (in_b.count(e.get()) > 0) static_cast<void>(value(e));
+    }
+}
+
+}  // namespace pipec::codegen

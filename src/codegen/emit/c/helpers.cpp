@@ -1,0 +1,465 @@
+// Texts of the helper functions.
+#include "codegen/emit/c/helpers.h"
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+namespace pipec::codegen {
+
+namespace {
+
+struct Helper {
+    std::string_view name;
+    std::array<std::string_view, 2> needs;  ///< all stand before it in the table
+    /// Functions begin with `constexpr` or `inline` at the start of a line; what the device does better stands under
+    /// `#ifdef __CUDA_ARCH__`.
+    std::string_view text;
+};
+
+const Helper kHelpers[] = {
+    {"Bits",
+     {},
+     R"(// The unsigned type in which arithmetic on T wraps: no narrower than unsigned, so that nothing promotes to int.
+template <class T>
+using Bits = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
+)"},
+    {"wrap_add",
+     {"Bits"},
+     R"(template <class T>
+constexpr T wrap_add(T a, T b) {
+    return static_cast<T>(static_cast<Bits<T>>(a) + static_cast<Bits<T>>(b));
+}
+)"},
+    {"wrap_sub",
+     {"Bits"},
+     R"(template <class T>
+constexpr T wrap_sub(T a, T b) {
+    return static_cast<T>(static_cast<Bits<T>>(a) - static_cast<Bits<T>>(b));
+}
+)"},
+    {"wrap_mul",
+     {"Bits"},
+     R"(template <class T>
+constexpr T wrap_mul(T a, T b) {
+    return static_cast<T>(static_cast<Bits<T>>(a) * static_cast<Bits<T>>(b));
+}
+)"},
+    {"wrap_neg",
+     {"Bits"},
+     R"(template <class T>
+constexpr T wrap_neg(T a) {
+    return static_cast<T>(Bits<T>{0} - static_cast<Bits<T>>(a));
+}
+)"},
+    {"divide_by",
+     {},
+     R"(// x / divisor, rounded once like the division but without its branch, for odd integers below 2^22: x is no odd
+// multiple of half a unit in the last place of the quotient, and stays further from those than what the second step
+// is off. A rest of 0 (an exact quotient, also of 0) or NaN (of infinity and NaN) leaves the first step's result.
+inline float divide_by(float x, float divisor, float reciprocal) {
+    const float quotient = x * reciprocal;
+    const float rest = fmaf(-quotient, divisor, x);
+    return fabsf(rest) > 0.0f ? fmaf(rest, reciprocal, quotient) : quotient;
+}
+)"},
+    {"wrap_abs",
+     {"wrap_neg"},
+     R"(template <class T>
+constexpr T wrap_abs(T a) {
+    return a < 0 ? wrap_neg(a) : a;
+}
+)"},
+    {"floor_div",
+     {"wrap_neg"},
+     R"(// Rounds toward minus infinity; 0 where the divisor is 0.
+template <class T>
+constexpr T floor_div(T a, T b) {
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return wrap_neg(a);
+        return static_cast<T>(a / b - (a % b != 0 && (a % b < 0) != (b < 0)));
+    } else {
+        return static_cast<T>(a / b);
+    }
+}
+)"},
+    {"floor_mod",
+     {},
+     R"(// Of the divisor's sign; 0 where the divisor is 0.
+template <class T>
+constexpr T floor_mod(T a, T b) {
+    if (b == 0) return 0;
+    if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return 0;
+        const T rest = static_cast<T>(a % b);
+        return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+    } else {
+        return static_cast<T>(a % b);
+    }
+}
+)"},
+    {"shift_left",
+     {"Bits"},
+     R"(// Counts modulo the width.
+template <class T>
+constexpr T shift_left(T a, T count) {
+    return static_cast<T>(static_cast<Bits<T>>(a) << (static_cast<std::make_unsigned_t<T>>(count) % (sizeof(T) * 8)));
+}
+)"},
+    {"shift_right",
+     {},
+     R"(// Counts modulo the width; copies of the sign come in from the left.
+template <class T>
+constexpr T shift_right(T a, T count) {
+    return static_cast<T>(a >> (static_cast<std::make_unsigned_t<T>>(count) % (sizeof(T) * 8)));
+}
+)"},
+    {"exact_add",
+     {"wrap_add"},
+     R"(// a + b; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_add(T a, T b, bool& exact) {
+    const T sum = wrap_add(a, b);
+    if ((b > 0) != (sum > a)) exact = false;
+    return sum;
+}
+)"},
+    {"exact_sub",
+     {"wrap_sub"},
+     R"(// a - b; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_sub(T a, T b, bool& exact) {
+    const T difference = wrap_sub(a, b);
+    if ((b > 0) != (difference < a)) exact = false;
+    return difference;
+}
+)"},
+    {"exact_neg",
+     {"wrap_neg"},
+     R"(// -a; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_neg(T a, bool& exact) {
+    const T negative = wrap_neg(a);
+    if (a != 0 && (std::is_unsigned_v<T> || negative == a)) exact = false;
+    return negative;
+}
+)"},
+    {"exact_mul",
+     {"wrap_mul", "exact_neg"},
+     R"(// a * b; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_mul(T a, T b, bool& exact) {
+    if constexpr (std::is_signed_v<T>) {
+        if (a == -1) return exact_neg(b, exact);  // the least number / -1 traps
+    }
+    const T product = wrap_mul(a, b);
+    if (a != 0 && product / a != b) exact = false;
+    return product;
+}
+)"},
+    {"exact_abs",
+     {"wrap_abs"},
+     R"(// |a|; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_abs(T a, bool& exact) {
+    const T magnitude = wrap_abs(a);
+    if (magnitude < 0) exact = false;
+    return magnitude;
+}
+)"},
+    {"exact_div",
+     {"floor_div", "exact_neg"},
+     R"(// Floor division; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_div(T a, T b, bool& exact) {
+    if constexpr (std::is_signed_v<T>) {
+        if (b == -1) return exact_neg(a, exact);
+    }
+    return floor_div(a, b);
+}
+)"},
+    {"exact_shift_left",
+     {"shift_left", "shift_right"},
+     R"(// a << count; what leaves the type clears `exact`.
+template <class T>
+constexpr T exact_shift_left(T a, T count, bool& exact) {
+    const T shifted = shift_left(a, count);
+    if (shift_right(shifted, count) != a) exact = false;
+    return shifted;
+}
+)"},
+    {"min_number",
+     {},
+     R"(// The smaller one; of a number and a NaN the number.
+template <class T>
+constexpr T min_number(T a, T b) {
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<T, float>)
+        return fminf(a, b);
+    else
+#endif
+    return b == b ? (a <= b ? a : b) : a;
+}
+)"},
+    {"max_number",
+     {},
+     R"(// The greater one; of a number and a NaN the number.
+template <class T>
+constexpr T max_number(T a, T b) {
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_same_v<T, float>)
+        return fmaxf(a, b);
+    else
+#endif
+    return b == b ? (a >= b ? a : b) : a;
+}
+)"},
+    {"is_nan",
+     {},
+     R"(template <class T>
+constexpr bool is_nan(T a) {
+    return a != a;
+}
+)"},
+    {"Limits",
+     {},
+     R"(// The ends of an integer type, as constants that need no function.
+template <class T>
+struct Limits {
+    static constexpr T least = std::numeric_limits<T>::min();
+    static constexpr T greatest = std::numeric_limits<T>::max();
+};
+)"},
+    {"saturate",
+     {"Limits"},
+     R"(// An integer cut to the range of another integer type.
+template <class To, class From>
+constexpr To saturate(From a) {
+    constexpr To least = Limits<To>::least, greatest = Limits<To>::greatest;
+    if constexpr (std::is_signed_v<From>) {
+        if (a < 0 && (std::is_unsigned_v<To> || static_cast<std::int64_t>(a) < static_cast<std::int64_t>(least))) {
+            return least;
+        }
+        if (a < 0) return static_cast<To>(a);
+    }
+    return static_cast<std::uint64_t>(a) > static_cast<std::uint64_t>(greatest) ? greatest : static_cast<To>(a);
+}
+)"},
+    {"to_integer",
+     {"Limits"},
+     R"(// Truncates; beyond the integer's range its nearest end, 0 for NaN.
+template <class To, class From>
+constexpr To to_integer(From a) {
+    constexpr To least = Limits<To>::least, greatest = Limits<To>::greatest;
+#ifdef __CUDA_ARCH__
+    // The instruction for 32 bits does just this; smaller types are cut from int32.
+    if constexpr (std::is_same_v<From, float> && std::is_same_v<To, std::uint32_t>) {
+        return __float2uint_rz(a);
+    } else if constexpr (std::is_same_v<From, float> && sizeof(To) <= 4) {
+        const int wide = __float2int_rz(a);
+        return static_cast<To>(wide < least ? least : wide > greatest ? greatest : wide);
+    } else
+#endif
+    if constexpr (std::numeric_limits<To>::digits <= 16) {  // both ends are exact floats
+        const From number = a == a ? a : From{0};
+        const From above = number > From{least} ? number : From{least};
+        return static_cast<To>(static_cast<std::int32_t>(above < From{greatest} ? above : From{greatest}));
+    } else {
+        constexpr From end = From{2} * static_cast<From>(To{1} << (std::numeric_limits<To>::digits - 1));
+        constexpr From begin = static_cast<From>(least);
+        return a >= end ? greatest : a > begin ? static_cast<To>(a) : a == a ? least : To{0};
+    }
+}
+)"},
+    {"half_to_float",
+     {},
+     R"(// The value of a float16's bits.
+inline float half_to_float(std::uint16_t bits) {
+#ifdef __CUDA_ARCH__
+    return __half2float(__ushort_as_half(bits));
+#else
+    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
+    const std::uint32_t magnitude = bits & 0x7fffu;
+    std::uint32_t single = sign | ((magnitude << 13) + 0x38000000u);         // the exponent's bias is 112 more
+    if (magnitude >= 0x7c00u) single = sign | 0x7f800000u | (magnitude << 13);  // infinity and NaN
+    float value;
+    std::memcpy(&value, &single, sizeof value);
+    if (magnitude < 0x0400u) {  // zero and subnormals: multiples of 2^-24
+        value = static_cast<float>(magnitude) * 0x1p-24f;
+        return sign != 0 ? -value : value;
+    }
+    return value;
+#endif
+}
+)"},
+    {"float_to_half",
+     {},
+     R"(// The bits of the nearest float16, ties to even.
+inline std::uint16_t float_to_half(float value) {
+#ifdef __CUDA_ARCH__
+    return __half_as_ushort(__float2half_rn(value));
+#else
+    std::uint32_t single;
+    std::memcpy(&single, &value, sizeof single);
+    const std::uint32_t sign = (single >> 16) & 0x8000u;
+    const std::uint32_t magnitude = single & 0x7fffffffu;
+    std::uint32_t half;
+    if (magnitude > 0x7f800000u) {
+        half = 0x7e00u;  // NaN
+    } else if (magnitude >= 0x477ff000u) {
+        half = 0x7c00u;  // 65520 and more round to infinity
+    } else if (magnitude >= 0x38800000u) {
+        half = (magnitude - 0x38000000u + 0x0fffu + ((magnitude >> 13) & 1u)) >> 13;
+    } else {
+        // Below 2^-14 the unit is 2^-24, which is the last place of numbers from 0.5 to 1: the sum rounds to it.
+        float shifted;
+        std::memcpy(&shifted, &magnitude, sizeof shifted);
+        shifted += 0.5f;
+        std::memcpy(&half, &shifted, sizeof half);
+        half -= 0x3f000000u;
+    }
+    return static_cast<std::uint16_t>(sign | half);
+#endif
+}
+)"},
+    {"round_half",
+     {"half_to_float", "float_to_half"},
+     R"(// The nearest value that float16 has.
+inline float round_half(float value) {
+    return half_to_float(float_to_half(value));
+}
+)"},
+    {"double_to_half",
+     {"round_half"},
+     R"(// The nearest value that float16 has, rounded once: on the way to float the last bit records what was lost.
+inline float double_to_half(double value) {
+#ifdef __CUDA_ARCH__
+    return __half2float(__double2half(value));
+#else
+    float single = static_cast<float>(value);
+    if (value == value && std::fabs(value) < 65536.0 && static_cast<double>(single) != value) {
+        std::uint32_t bits;
+        std::memcpy(&bits, &single, sizeof bits);
+        if (std::fabs(static_cast<double>(single)) > std::fabs(value)) bits -= 1;  // toward zero
+        bits |= 1u;
+        std::memcpy(&single, &bits, sizeof bits);
+    }
+    return round_half(single);
+#endif
+}
+)"},
+    {"atomic_add",
+     {},
+     R"(// *cell += value, indivisible.
+template <class T>
+__device__ inline void atomic_add(T* cell, T value) {
+    if constexpr (sizeof(T) == 8 && std::is_integral_v<T>)
+        atomicAdd(reinterpret_cast<unsigned long long*>(cell), static_cast<unsigned long long>(value));
+    else
+        atomicAdd(cell, value);
+}
+)"},
+    {"atomic_min",
+     {},
+     R"(// *cell = min(*cell, value) of 32 or 64-bit integers, indivisible.
+template <class T>
+__device__ inline void atomic_min(T* cell, T value) {
+    using Long = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+    if constexpr (sizeof(T) == 8)
+        atomicMin(reinterpret_cast<Long*>(cell), static_cast<Long>(value));
+    else
+        atomicMin(cell, value);
+}
+)"},
+    {"atomic_max",
+     {},
+     R"(// *cell = max(*cell, value) of 32 or 64-bit integers, indivisible.
+template <class T>
+__device__ inline void atomic_max(T* cell, T value) {
+    using Long = std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>;
+    if constexpr (sizeof(T) == 8)
+        atomicMax(reinterpret_cast<Long*>(cell), static_cast<Long>(value));
+    else
+        atomicMax(cell, value);
+}
+)"},
+    {"atomic_update",
+     {},
+     R"(// *cell = update(*cell), indivisible, for elements of 2, 4 or 8 bytes.
+template <class T, class Update>
+__device__ inline void atomic_update(T* cell, Update update) {
+    using Word = std::conditional_t<sizeof(T) == 2, unsigned short,
+                                    std::conditional_t<sizeof(T) == 4, unsigned, unsigned long long>>;
+    const auto updated = [&](Word word) {
+        T value;
+        std::memcpy(&value, &word, sizeof value);
+        value = update(value);
+        std::memcpy(&word, &value, sizeof value);
+        return word;
+    };
+    Word old = 0;  // a guess: the exchange tells what is there
+    Word next = updated(old);
+    while (true) {
+        const Word seen = atomicCAS(reinterpret_cast<Word*>(cell), old, next);
+        if (seen == old) return;
+        old = seen;
+        next = updated(old);
+        if (next == old) return;
+    }
+}
+)"},
+};
+
+const Helper& find(std::string_view name) {
+    for (const Helper& helper : kHelpers) {
+        if (helper.name == name) return helper;
+    }
+    throw std::logic_error("no helper " + std::string(name));
+}
+
+/// For the host without what is for the device; for Cuda with all functions for both.
+std::string text_for(fusion::Platform platform, std::string_view text) {
+    std::string out;
+    bool skip = false;
+    while (!text.empty()) {
+        const std::string_view line = text.substr(0, text.find('\n') + 1);
+        text.remove_prefix(line.size());
+        if (platform == fusion::Platform::Host && line.front() == '#') {
+            skip = line.substr(0, 6) == "#ifdef";
+        } else if (!skip) {
+            const bool is_function = line.substr(0, 10) == "constexpr " || line.substr(0, 7) == "inline ";
+            if (platform == fusion::Platform::Cuda && is_function) out.append("__host__ __device__ ");
+            out.append(line);
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string_view Helpers::use(std::string_view name) {
+    const Helper& helper = find(name);
+    if (used_.emplace(name).second) {
+        for (const std::string_view needed : helper.needs) {
+            if (!needed.empty()) use(needed);
+        }
+    }
+    return helper.name;
+}
+
+std::string Helpers::definitions() const {
+    std::string out;
+    for (const Helper& helper : kHelpers) {
+        if (used_.count(helper.name) > 0) out.append(text_for(platform_, helper.text)).append("\n");
+    }
+    return out;
+}
+
+std::vector<std::string_view> helper_names() {
+    std::vector<std::string_view> names;
+    for (const Helper& helper : kHelpers) names.push_back(helper.name);
+    return names;
+}
+
+}  // namespace pipec::codegen

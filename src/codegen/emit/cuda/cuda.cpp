@@ -1,0 +1,198 @@
+// The `.cu`: fixed part, helpers, and for each pipeline its plan, its kernels, and the public functions.
+#include "codegen/emit/cuda/cuda.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "codegen/emit/c/runtime.h"
+#include "codegen/emit/cuda/cuda_launch.h"
+#include "codegen/emit/cuda/cuda_runtime.h"
+#include "codegen/kernel/kernel_flow.h"
+#include "codegen/kernel/shared_memory.h"
+#include "codegen/lower.h"
+#include "codegen/wrapper/wrapper.h"
+#include "fusion/group_fields.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+constexpr std::string_view kHead = R"(//
+// Compile with nvcc -O3 for sm_70 or newer, and with -fmad=false where results must be those of the host, bit by bit.
+)";
+
+constexpr std::string_view kIncludes = R"(
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+
+)";
+
+/// For the conversions that the device has instructions for.
+constexpr std::string_view kHalfInclude = R"(#ifdef __CUDACC__
+#include <cuda_fp16.h>
+#endif
+
+)";
+
+constexpr std::string_view kCopyInclude = R"(#include <cuda_pipeline_primitives.h>
+
+)";
+
+/// It has one name in all kernels; in the one namespace in which all of them find it.
+constexpr std::string_view kDynamicShared = R"(// Shared memory that a launch asks for.
+extern __shared__ __align__(16) unsigned char dynamic_shared[];
+
+)";
+
+template <class F>
+bool any_kernel(const std::vector<kernel::Program>& programs, const F& holds) {
+    for (const kernel::Program& program : programs) {
+        for (const kernel::Step& step : program.steps) {
+            if (std::any_of(step.variants.begin(), step.variants.end(), holds)) return true;
+        }
+    }
+    return false;
+}
+
+bool copies(const kernel::Kernel& kernel) {
+    bool result = false;
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        result = result || std::holds_alternative<kernel::Copy>(stmt.value);
+    });
+    return result;
+}
+
+kernel::Program lowered(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
+    kernel::Program program = lower(unit, sources, options);
+    const std::vector<std::string> violations = kernel::verify(program);
+    if (!violations.empty()) {
+        throw std::logic_error(fmt::format("the kernels of {} break the rules of kernel IR:\n{}", unit.pipeline->name,
+                                           fmt::join(violations, "\n")));
+    }
+    return program;
+}
+
+/// Through which caches kernels read several elements at once; none where no kernel accesses several.
+std::set<fusion::LoadCache> caches_of_packs(const std::vector<kernel::Program>& programs) {
+    std::set<fusion::LoadCache> result;
+    for (const kernel::Program& program : programs) {
+        for (const kernel::Step& step : program.steps) {
+            for (const kernel::Kernel& kernel : step.variants) {
+                if (!parameters_of(program, kernel).widest.empty()) result.insert(kernel.load_cache);
+            }
+        }
+    }
+    return result;
+}
+
+/// A pipeline's namespace and its public functions.
+void write_pipeline(Writer& out, const kernel::Program& program, const std::string& prefix, Helpers& helpers) {
+    const Unit unit{&program.pipeline, &program.model};
+    CodeNames names = code_names(unit, prefix, device_names());
+    const std::vector<StepNames> functions = step_names(program, names);
+    const Regions regions = assign_regions(program);
+    const std::string space = prefix + "_code";
+
+    out.line("// ---- {}", program.pipeline.name);
+    out.blank();
+    out.add("namespace {");
+    out.line("namespace {} {{", space);
+    out.blank();
+    write_tables(out, unit, names);
+    write_plan(out, unit, names, regions, helpers);
+    write_view_types(out, program, names, regions);
+    for (std::size_t i = 0; i < program.steps.size(); ++i) {
+        write_step(out, program, program.steps[i], names, functions[i], helpers);
+    }
+    write_run(out, program, names, functions, regions, helpers);
+    out.line("}}  // namespace {}", space);
+    out.add("}  // namespace");
+    out.blank();
+    out.add("extern \"C\" {");
+    out.blank();
+    write_api(out, unit, names, space, "cuda");
+    write_launch(out, program, names, regions, space);
+    out.add("}  // extern \"C\"");
+    out.blank();
+}
+
+}  // namespace
+
+std::string cuda_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
+                        const SourceManager& sources, const CudaOptions& options) {
+    std::vector<kernel::Program> programs;
+    for (const Unit& unit : units) programs.push_back(lowered(unit, sources, options));
+    return cuda_source(program, header_name, programs);
+}
+
+std::string cuda_source(std::string_view program, const std::string& header_name,
+                        const std::vector<kernel::Program>& programs) {
+    std::vector<Unit> units;
+    for (const kernel::Program& lowered : programs) units.push_back({&lowered.pipeline, &lowered.model});
+    const std::vector<std::string> prefixes = pipeline_names(units);
+    Helpers helpers(fusion::Platform::Cuda);
+    Writer body;
+    for (std::size_t i = 0; i < programs.size(); ++i) {
+        write_pipeline(body, programs[i], prefixes[i], helpers);
+    }
+
+    Writer out;
+    out.line("// {} for CUDA. Generated by pipec.", comment_text(base_name(program)));
+    out.verbatim(kHead);
+    out.line("#include {}", c_string(header_name));
+    out.verbatim(kIncludes);
+    if (helpers.uses("half_to_float") || helpers.uses("float_to_half")) out.verbatim(kHalfInclude);
+    const bool has_copies = any_kernel(programs, copies);
+    if (has_copies) out.verbatim(kCopyInclude);
+    if (any_kernel(programs, [](const kernel::Kernel& kernel) { return dynamic_bytes(kernel) > 0; }))
+        out.verbatim(kDynamicShared);
+    out.add("namespace {");
+    out.blank();
+    out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
+    out.blank();
+    out.verbatim(wrapper_runtime());
+    out.blank();
+    out.verbatim(device_view_runtime());
+    const std::set<fusion::LoadCache> caches = caches_of_packs(programs);
+    if (!caches.empty()) out.verbatim(pack_runtime());
+    for (const fusion::LoadCache cache : caches) {
+        if (cache != fusion::LoadCache::Default) out.verbatim(cached_pack_runtime(cache));
+    }
+    if (has_copies) out.verbatim(copy_runtime());
+    out.verbatim(launch_runtime());
+    out.blank();
+    if (!helpers.empty()) {
+        out.add("// ---- Operators of the language that C++ has not");
+        out.blank();
+        out.verbatim(helpers.definitions());
+    }
+    out.add("}  // namespace");
+    out.blank();
+    out.append(body);
+    return out.str();
+}
+
+std::string kernel_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options) {
+    std::string text;
+    for (const Unit& unit : units) {
+        if (!text.empty()) text += "\n";
+        text += kernel::to_string(lowered(unit, sources, options));
+    }
+    return text;
+}
+
+}  // namespace pipec::codegen

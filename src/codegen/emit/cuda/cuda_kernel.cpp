@@ -1,0 +1,512 @@
+// One kernel as text: its head, then a line or a block for each statement.
+#include "codegen/emit/cuda/cuda_kernel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "codegen/emit/c/c_expr.h"
+#include "codegen/emit/c/c_types.h"
+#include "codegen/kernel/kernel_flow.h"
+#include "codegen/kernel/shared_memory.h"
+#include "fusion/group_fields.h"
+#include "ir/build.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+using ir::ReduceOp;
+using ir::Source;
+using ir::Type;
+
+constexpr std::string_view kAllLanes = "0xffffffffu";
+/// Columns that fit into a line at any usual depth.
+constexpr std::size_t kShortLine = 100;
+
+Uses uses_of(const kernel::Body& body) {
+    Uses uses;
+    kernel::for_each_stmt(body, [&](const kernel::Stmt& stmt) {
+        for (const ir::Expr& e : kernel::expressions(stmt)) uses.add(e);
+    });
+    return uses;
+}
+
+/// An array that a statement accesses as a whole statement, and how many elements.
+struct Access {
+    Source array;
+    std::size_t count = 0;
+    bool writes = false;
+};
+std::vector<Access> accesses_of(const kernel::Stmt& stmt) {
+    if (const auto* n = std::get_if<kernel::Load>(&stmt.value)) return {{n->array, n->vars.size(), false}};
+    if (const auto* n = std::get_if<kernel::Store>(&stmt.value)) return {{n->array, n->values.size(), true}};
+    if (const auto* n = std::get_if<kernel::Atomic>(&stmt.value)) return {{n->array, 1, true}};
+    if (const auto* n = std::get_if<kernel::Copy>(&stmt.value))
+        return {{n->from, n->count, false}, {n->to, n->count, true}};
+    return {};
+}
+
+Type element_type(const kernel::Program& program, const kernel::Kernel& kernel, Source source) {
+    const auto index = static_cast<std::size_t>(source.index);
+    switch (source.kind) {
+        case Source::Kind::Input: return program.pipeline.inputs.at(index).type;
+        case Source::Kind::Stage: return program.pipeline.stages.at(index).type;
+        case Source::Kind::Local: break;
+    }
+    return kernel.shared.at(index).type;
+}
+
+/// What a piece of code changes: nodes that depend on it have another value behind it.
+struct Changes {
+    std::set<ir::VarId> variables;
+    std::set<Source> arrays;
+    bool barrier = false;  ///< what others wrote into shared memory is seen: other threads, copies
+
+    void add(const kernel::Stmt& stmt) {
+        if (const auto* n = std::get_if<kernel::Assign>(&stmt.value)) variables.insert(n->var);
+        for (const Access& access : accesses_of(stmt)) {
+            if (access.writes) arrays.insert(access.array);
+        }
+        barrier = barrier || std::holds_alternative<kernel::Barrier>(stmt.value) ||
+                  std::holds_alternative<kernel::Wait>(stmt.value);
+    }
+    [[nodiscard]] bool touch(const ir::Expr& e) const {
+        if (const auto* n = ir::as<ir::Variable>(e)) return variables.count(n->id) > 0;
+        const auto* n = ir::as<ir::Read>(e);
+        return n != nullptr && (arrays.count(n->source) > 0 || (barrier && n->source.kind == Source::Kind::Local));
+    }
+};
+
+class KernelWriter {
+public:
+    KernelWriter(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
+                 Helpers& helpers);
+    void write(const std::string& function, Density density);
+
+private:
+    void declare_specials();
+    void declare_shared();
+    void body(const kernel::Body& body);
+    void forget(const Changes& changes);
+
+    void stmt(const kernel::Define& n);
+    void stmt(const kernel::Variable& n);
+    void stmt(const kernel::Assign& n);
+    void stmt(const kernel::Load& n);
+    void stmt(const kernel::Store& n);
+    void stmt(const kernel::Atomic& n);
+    void stmt(const kernel::Shuffle& n);
+    void stmt(const kernel::Barrier& n);
+    void stmt(const kernel::Copy& n);
+    void stmt(const kernel::Commit&) { out_.line("__pipeline_commit();"); }
+    void stmt(const kernel::Wait& n) { out_.line("wait_for_copies<{}>();", n.pending); }
+    void stmt(const kernel::For& n);
+    void stmt(const kernel::If& n);
+    void stmt(const kernel::Remark& n) { out_.line("// {}", comment_text(n.text)); }
+
+    /// A name for a variable of the kernel, the program's where that is free.
+    std::string local(ir::VarId var) { return locals_.add(info(var).name); }
+    [[nodiscard]] const ir::VariableInfo& info(ir::VarId var) const {
+        return program_.pipeline.variables.at(static_cast<std::size_t>(var));
+    }
+    Type type_of(Source source) const { return element_type(program_, kernel_, source); }
+    /// An element, as something that can be assigned to, and its address.
+    std::string element(Source source, const std::vector<Text>& indices);
+    std::string address(Source source, const std::vector<Text>& indices);
+    /// The element's value: through the schedule's cache where the kernel does not write the array.
+    std::string read_element(Source source, const std::vector<Text>& indices);
+    [[nodiscard]] bool has_cache(Source source) const;
+    std::string shared_element(std::size_t array, const std::vector<Text>& indices);
+    void store_pack(const std::string& address, const std::vector<std::string>& values);
+    /// Between values and what memory holds of them.
+    std::string stored(Type type, const Text& value);
+    Text loaded(Type type, const std::string& element);
+
+    Writer& out_;
+    const kernel::Program& program_;
+    const kernel::Kernel& kernel_;
+    const CodeNames& names_;
+    Helpers& helpers_;
+    Uses uses_;
+    KernelParameters parameters_;
+    Names locals_;
+    std::vector<std::string> shared_;
+    ExpressionWriter expressions_;
+};
+
+Naming naming_of(const CodeNames& names, std::function<std::string(const ir::Read&, const std::vector<Text>&)> read) {
+    return {[&names](int size) { return names.sizes[static_cast<std::size_t>(size)]; },
+            [&names](int param) { return names.params[static_cast<std::size_t>(param)]; }, std::move(read)};
+}
+
+KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel,
+                           const CodeNames& names, Helpers& helpers)
+    : out_(out),
+      program_(program),
+      kernel_(kernel),
+      names_(names),
+      helpers_(helpers),
+      uses_(uses_of(kernel.body)),
+      parameters_(parameters_of(program, kernel)),
+      locals_(names.taken),
+      expressions_(
+          program.pipeline, uses_,
+          naming_of(names, [this](const ir::Read& read,
+                                  const std::vector<Text>& indices) { return read_element(read.source, indices); }),
+          locals_, helpers, out) {}
+
+// --------------------------------------------------------------------------------------------------------------- head
+
+void KernelWriter::write(const std::string& function, Density density) {
+    for (const std::string& comment : kernel_.comments) out_.line("// {}", comment_text(comment));
+    std::vector<std::string> parameters;
+    for (const Source source : parameters_.reads) {
+        const std::string type = view_type(names_, source, density);
+        const bool is_input = source.kind == Source::Kind::Input;
+        parameters.push_back(
+            fmt::format("{} {}", is_input ? type : "ReadOnly<" + type + ">", source_name(names_, source)));
+    }
+    for (const Source source : parameters_.writes) {
+        parameters.push_back(fmt::format("{} {}", view_type(names_, source, density), source_name(names_, source)));
+    }
+    for (const int size : parameters_.sizes) {
+        parameters.push_back(fmt::format("int32_t {}", names_.sizes[static_cast<std::size_t>(size)]));
+    }
+    for (const int param : parameters_.params) {
+        const auto i = static_cast<std::size_t>(param);
+        parameters.push_back(fmt::format("{} {}", value_type(program_.pipeline.params[i].type), names_.params[i]));
+    }
+    for (const kernel::Argument& argument : parameters_.arguments) {
+        const std::string name = local(argument.var);
+        parameters.push_back((argument.divides ? "Divisor " : "int32_t ") + name);
+        expressions_.bind(argument.var, name,
+                          {std::max(argument.least, -kernel::kVariableLimit + 1), kernel::kVariableLimit - 1});
+    }
+    if (density == Density::Template) out_.add("template <bool dense>");
+    const int threads = kernel_.block[0] * kernel_.block[1] * kernel_.block[2];
+    const std::string bounds =
+        kernel_.least_blocks > 0 ? fmt::format("{}, {}", threads, kernel_.least_blocks) : fmt::format("{}", threads);
+    out_.open(
+        fmt::format("__global__ void __launch_bounds__({}) {}({})", bounds, function, fmt::join(parameters, ", ")));
+    out_.line("wait_for_previous_kernel();");
+    declare_shared();
+    declare_specials();
+    body(kernel_.body);
+    out_.close();
+    out_.blank();
+}
+
+void KernelWriter::declare_specials() {
+    using Id = kernel::Special::Id;
+    static constexpr std::array<std::string_view, 9> kNames = {"threadIdx.x", "threadIdx.y", "threadIdx.z",
+                                                               "blockIdx.x",  "blockIdx.y",  "blockIdx.z",
+                                                               "gridDim.x",   "gridDim.y",   "gridDim.z"};
+    for (const kernel::Special& special : kernel_.specials) {
+        if (!uses_.variable(special.var)) continue;
+        const auto id = static_cast<std::size_t>(special.id);
+        const std::string name = local(special.var);
+        out_.line("const int32_t {} = int32_t({});", name, kNames[id]);
+        // Which nvcc does not conclude from where it comes: then a division by 8 is a shift.
+        out_.line("__builtin_assume({} >= 0);", name);
+        const std::int64_t blocks = id % 3 == 0 ? kernel::kVariableLimit - 1 : 65535;
+        const bool is_thread = special.id <= Id::ThreadZ;
+        expressions_.bind(special.var, name,
+                          {special.id >= Id::GridX ? 1 : 0, is_thread ? kernel_.block[id] - 1 : blocks});
+    }
+}
+
+/// Arrays that share memory are pointers into the scratch of the block.
+void KernelWriter::declare_shared() {
+    std::string scratch;
+    if (dynamic_bytes(kernel_) > 0) {
+        scratch = "dynamic_shared";
+    } else if (const std::int64_t bytes = scratch_bytes(kernel_)) {
+        scratch = locals_.add("scratch");
+        out_.line("__shared__ __align__(16) unsigned char {}[{}];", scratch, bytes);
+    }
+    for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
+        const kernel::SharedArray& array = kernel_.shared[i];
+        shared_.push_back(locals_.add(array.name));
+        const std::string_view type = storage_type(array.type);
+        if (array.offset >= 0) {
+            const std::string place = array.offset > 0 ? fmt::format("{} + {}", scratch, array.offset) : scratch;
+            out_.line("{0}* const {1} = reinterpret_cast<{0}*>({2});", type, shared_.back(), place);
+            continue;
+        }
+        const auto widest = parameters_.widest.find({Source::Kind::Local, static_cast<int>(i)});
+        const std::string align =
+            widest == parameters_.widest.end() ? "" : fmt::format("__align__({}) ", widest->second);
+        out_.line("__shared__ {}{} {}[{}];", align, type, shared_.back(), bytes_of(array) / ir::bytes(array.type));
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------- memory
+
+/// Row-major; constant parts of the indices are added up here.
+std::string KernelWriter::shared_element(std::size_t array, const std::vector<Text>& indices) {
+    const std::vector<std::int64_t>& extents = kernel_.shared.at(array).extents;
+    const std::vector<std::int64_t> strides = strides_of(kernel_.shared.at(array));
+    std::vector<Text> terms;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (extents[d] == 1 && extents.size() > 1) continue;
+        terms.push_back(strides[d] == 1 ? indices[d]
+                                        : infix("*", Precedence::Product, indices[d], {fmt::format("{}", strides[d])}));
+    }
+    if (terms.empty()) return fmt::format("{}[0]", shared_.at(array));
+    Text sum = terms.front();
+    for (std::size_t i = 1; i < terms.size(); ++i) sum = infix("+", Precedence::Sum, sum, terms[i]);
+    return fmt::format("{}[{}]", shared_.at(array), sum.text);
+}
+
+std::string KernelWriter::element(Source source, const std::vector<Text>& indices) {
+    if (source.kind == Source::Kind::Local) return shared_element(static_cast<std::size_t>(source.index), indices);
+    return call_text(source_name(names_, source), indices).text;
+}
+
+std::string KernelWriter::address(Source source, const std::vector<Text>& indices) {
+    if (source.kind == Source::Kind::Local) return "&" + element(source, indices);
+    return call_text(source_name(names_, source) + ".at", indices).text;
+}
+
+bool KernelWriter::has_cache(Source source) const {
+    const auto& reads = parameters_.reads;
+    return kernel_.load_cache != fusion::LoadCache::Default &&
+           std::find(reads.begin(), reads.end(), source) != reads.end();
+}
+
+std::string KernelWriter::read_element(Source source, const std::vector<Text>& indices) {
+    if (!has_cache(source)) return element(source, indices);
+    return fmt::format("__ld{}({})", fusion::name(kernel_.load_cache), address(source, indices));
+}
+
+std::string KernelWriter::stored(Type type, const Text& value) {
+    return type == Type::Float16 ? call_text(helpers_.use("float_to_half"), {value}).text : value.text;
+}
+
+Text KernelWriter::loaded(Type type, const std::string& element) {
+    if (type == Type::Bool) return infix("!=", Precedence::Equality, {element}, {"0"});
+    if (type == Type::Float16) return call_text(helpers_.use("half_to_float"), {{element}});
+    return {element};
+}
+
+// --------------------------------------------------------------------------------------------------------- statements
+
+void KernelWriter::body(const kernel::Body& body) {
+    for (const kernel::Stmt& s : body) {
+        std::visit([&](const auto& n) { stmt(n); }, s.value);
+        Changes changes;
+        changes.add(s);
+        forget(changes);
+    }
+}
+
+void KernelWriter::forget(const Changes& changes) {
+    const auto is_read = [&](Source source) { return uses_.sources().count(source) > 0; };
+    const bool matters = changes.barrier || !changes.variables.empty() ||
+                         std::any_of(changes.arrays.begin(), changes.arrays.end(), is_read);
+    if (matters) expressions_.forget([&](const ir::Expr& e) { return changes.touch(e); });
+}
+
+void KernelWriter::stmt(const kernel::Define& n) {
+    if (!uses_.variable(n.var)) return;
+    expressions_.define(n.var, n.value, info(n.var).name,
+                        n.index ? std::optional(kernel::kVariableLimit) : std::nullopt);
+}
+
+void KernelWriter::stmt(const kernel::Variable& n) {
+    const Text value = expressions_.value(n.value);
+    const std::string name = local(n.var);
+    out_.line("{} {} = {};", value_type(info(n.var).type), name, value.text);
+    expressions_.bind(n.var, name);
+}
+
+void KernelWriter::stmt(const kernel::Assign& n) {
+    const Text value = expressions_.value(n.value);
+    out_.line("{} = {};", expressions_.value(ir::variable(n.var, info(n.var).type)).text, value.text);
+}
+
+void KernelWriter::stmt(const kernel::Load& n) {
+    const std::vector<Text> indices = expressions_.indices(n.indices);
+    const Type type = type_of(n.array);
+    const bool as_it_is = type != Type::Bool && type != Type::Float16;
+    const auto declare = [&](ir::VarId var, const std::string& element) {
+        const std::string name = local(var);
+        out_.line("const {} {} = {};", value_type(type), name, loaded(type, element).text);
+        expressions_.bind(var, name);
+    };
+    const bool ahead = n.ahead && n.array.kind != Source::Kind::Local && !has_cache(n.array);
+    if (n.vars.size() == 1)
+        return declare(n.vars.front(), ahead ? "*" + address(n.array, indices) : read_element(n.array, indices));
+    const std::string pack = local(n.vars.front());
+    const std::string kind = ahead                ? "_ahead"
+                             : has_cache(n.array) ? fmt::format("_{}", fusion::name(kernel_.load_cache))
+                                                  : "";
+    out_.line("const auto {} = load{}<{}>({});", pack, kind, n.vars.size(), address(n.array, indices));
+    for (std::size_t i = 0; i < n.vars.size(); ++i) {
+        const std::string element = fmt::format("{}[{}]", pack, i);
+        if (as_it_is)
+            expressions_.bind(n.vars[i], element);
+        else if (uses_.variable(n.vars[i]))
+            declare(n.vars[i], element);
+    }
+}
+
+void KernelWriter::stmt(const kernel::Store& n) {
+    if (n.guard) expressions_.begin_block(fmt::format("if ({})", expressions_.value(n.guard).text));
+    const std::vector<Text> indices = expressions_.indices(n.indices);
+    const Type type = type_of(n.array);
+    std::vector<std::string> values;
+    for (const ir::Expr& value : n.values) values.push_back(stored(type, expressions_.value(value)));
+    if (values.size() == 1)
+        out_.line("{} = {};", element(n.array, indices), values.front());
+    else
+        store_pack(address(n.array, indices), values);
+    if (n.guard) expressions_.end_block();
+}
+
+/// In one line where that is short, else a line for each value.
+void KernelWriter::store_pack(const std::string& address, const std::vector<std::string>& values) {
+    const std::string head = fmt::format("store<{}>({}, {{", values.size(), address);
+    const std::string list = fmt::format("{}", fmt::join(values, ", "));
+    if (head.size() + list.size() < kShortLine) {
+        out_.line("{}{}}});", head, list);
+        return;
+    }
+    out_.add(head);
+    out_.indent();
+    for (const std::string& value : values) out_.line("{},", value);
+    out_.outdent();
+    out_.add("});");
+}
+
+void KernelWriter::stmt(const kernel::Atomic& n) {
+    const std::vector<Text> indices = expressions_.indices(n.indices);
+    const Type type = type_of(n.array);
+    const Text value = expressions_.value(n.value);
+    if (n.exclusive) {
+        const std::string cell = locals_.add("cell");
+        out_.line("{}& {} = {};", storage_type(type), cell, element(n.array, indices));
+        out_.line("{} = {};", cell, stored(type, expressions_.fold(n.op, type, loaded(type, cell), value)));
+        return;
+    }
+    const std::string cell = address(n.array, indices);
+    const bool is_sum = n.op == ReduceOp::Sum;
+    if (ir::bits(type) >= 32 && (ir::is_int(type) ? n.op != ReduceOp::Prod : is_sum)) {
+        const std::string_view function = is_sum ? "atomic_add" : n.op == ReduceOp::Min ? "atomic_min" : "atomic_max";
+        // The template's argument follows from the cell; the value's type may be another one of the same width.
+        out_.line("{}<{}>({}, {});", helpers_.use(function), storage_type(type), cell, value.text);
+        return;
+    }
+    const std::string operand = locals_.add("operand"), old = locals_.add("old");
+    out_.line("const {} {} = {};", value_type(type), operand, value.text);
+    const Text updated = expressions_.fold(n.op, type, loaded(type, old), {operand});
+    out_.line("{}({}, [&]({} {}) {{ return {}; }});", helpers_.use("atomic_update"), cell, storage_type(type), old,
+              stored(type, updated));
+}
+
+void KernelWriter::stmt(const kernel::Shuffle& n) {
+    using From = kernel::Shuffle::From;
+    const Type type = n.value->type;
+    const Text value = expressions_.value(n.value);
+    const Text amount = expressions_.value(n.amount);
+    const std::string_view which = n.from == From::Up     ? "_up"
+                                   : n.from == From::Down ? "_down"
+                                   : n.from == From::Xor  ? "_xor"
+                                                          : "";
+    Text result = call_text(fmt::format("__shfl{}_sync", which), {{std::string(kAllLanes)}, value, amount});
+    // Narrower types travel as int.
+    if (type == Type::Bool) result = infix("!=", Precedence::Equality, result, {"0"});
+    if (ir::is_int(type) && ir::bits(type) < 32) result = call_text(value_type(type), {result});
+    const std::string name = local(n.var);
+    out_.line("const {} {} = {};", value_type(type), name, result.text);
+    expressions_.bind(n.var, name);
+}
+
+void KernelWriter::stmt(const kernel::Barrier& n) {
+    out_.add(n.scope == kernel::Barrier::Scope::Block ? "__syncthreads();" : "__syncwarp();");
+}
+
+void KernelWriter::stmt(const kernel::Copy& n) {
+    const bool through_l1 = kernel_.load_cache != fusion::LoadCache::Cg;
+    out_.line("copy_async<{}{}>({}, {});", static_cast<int>(n.count) * ir::bytes(type_of(n.from)),
+              through_l1 ? "" : ", false", address(n.to, expressions_.indices(n.to_indices)),
+              address(n.from, expressions_.indices(n.from_indices)));
+}
+
+void KernelWriter::stmt(const kernel::For& n) {
+    // The body runs again after what it changes.
+    Changes changes;
+    kernel::for_each_stmt(n.body, [&](const kernel::Stmt& inner) { changes.add(inner); });
+    forget(changes);
+    expressions_.begin_loop({n.var, n.lo, n.hi},
+                            {n.step, n.unroll ? "#pragma unroll" : "#pragma unroll 1", kernel::kVariableLimit});
+    body(n.body);
+    expressions_.end_loop();
+}
+
+void KernelWriter::stmt(const kernel::If& n) {
+    expressions_.begin_block(fmt::format("if ({})", expressions_.value(n.condition).text));
+    body(n.then);
+    if (!n.otherwise.empty()) {
+        expressions_.else_block();
+        body(n.otherwise);
+    }
+    expressions_.end_block();
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------------------- interface
+
+KernelParameters parameters_of(const kernel::Program& program, const kernel::Kernel& kernel) {
+    const Uses uses = uses_of(kernel.body);
+    std::set<Source> reads = uses.sources(), writes;
+    KernelParameters result;
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        for (const Access& access : accesses_of(stmt)) {
+            (access.writes ? writes : reads).insert(access.array);
+            if (access.count <= 1) continue;
+            int& widest = result.widest[access.array];
+            widest = std::max(widest,
+                              static_cast<int>(access.count) * ir::bytes(element_type(program, kernel, access.array)));
+        }
+    });
+    const auto is_local = [](Source source) { return source.kind == Source::Kind::Local; };
+    for (const Source source : reads) {
+        if (!is_local(source) && writes.count(source) == 0) result.reads.push_back(source);
+    }
+    for (const Source source : writes) {
+        if (!is_local(source)) result.writes.push_back(source);
+    }
+    result.sizes.assign(uses.sizes().begin(), uses.sizes().end());
+    result.params.assign(uses.params().begin(), uses.params().end());
+    std::copy_if(kernel.arguments.begin(), kernel.arguments.end(), std::back_inserter(result.arguments),
+                 [&](const kernel::Argument& argument) { return uses.variable(argument.var); });
+    return result;
+}
+
+std::string_view text(Density density) {
+    return density == Density::Template ? "dense" : density == Density::Dense ? "true" : "false";
+}
+
+std::string view_type(const CodeNames& names, Source source, Density density) {
+    const auto index = static_cast<std::size_t>(source.index);
+    return fmt::format("{}<{}>", source.kind == Source::Kind::Input ? names.views[index] : names.stage_views[index],
+                       text(density));
+}
+
+const std::string& source_name(const CodeNames& names, Source source) {
+    const auto index = static_cast<std::size_t>(source.index);
+    return source.kind == Source::Kind::Input ? names.buffers[index] : names.stages[index];
+}
+
+void write_kernel(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
+                  const std::string& function, Density density, Helpers& helpers) {
+    KernelWriter(out, program, kernel, names, helpers).write(function, density);
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,172 @@
+// The host source: fixed part, helpers, and for each pipeline its plan, its stages, and the public functions.
+#include "codegen/emit/host/host.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "codegen/emit/c/c_types.h"
+#include "codegen/emit/c/code_names.h"
+#include "codegen/emit/c/runtime.h"
+#include "codegen/emit/host/host_stage.h"
+#include "codegen/expr/strides.h"
+#include "codegen/wrapper/wrapper.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+std::string template_arguments(std::string_view type, const std::vector<std::string>& strides) {
+    return strides.empty() ? std::string(type) : fmt::format("{}, {}", type, fmt::join(strides, ", "));
+}
+
+/// One alias for each array; those of the caller's buffers have a form for dense memory and one for any strides.
+void view_types(Writer& out, const Unit& unit, const CodeNames& names) {
+    const ir::Pipeline& pipeline = *unit.pipeline;
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        const ir::Buffer& buffer = buffer_at(pipeline, i);
+        std::vector<std::string> strides;
+        for (const std::int64_t stride : known_strides(buffer)) {
+            strides.push_back(stride == 0 ? "0" : fmt::format("dense ? {} : 0", stride));
+        }
+        const std::string type =
+            fmt::format("{}{}", i < pipeline.inputs.size() ? "const " : "", storage_type(buffer.type));
+        out.line("template <bool dense>");
+        out.line("using {} = View<{}>;", names.views[i], template_arguments(type, strides));
+    }
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        const ir::Stage& stage = pipeline.stages[i];
+        if (stage.output >= 0) continue;
+        std::vector<std::string> strides;
+        for (const std::int64_t stride :
+             known_strides(pipeline, *unit.model, {ir::Source::Kind::Stage, static_cast<int>(i)})) {
+            strides.push_back(fmt::format("{}", stride));
+        }
+        out.line("using {} = View<{}>;", names.stage_views[i], template_arguments(storage_type(stage.type), strides));
+    }
+    out.blank();
+}
+
+/// Runs the stages, with checked arguments.
+void run_function(Writer& out, const Unit& unit, const CodeNames& names, const Regions& regions, Helpers& helpers) {
+    const ir::Pipeline& pipeline = *unit.pipeline;
+    out.add("// Runs the stages one after the other. `dense`: the strides are those that the views take for known.");
+    out.add("template <bool dense>");
+    out.open(fmt::format("void run(const {}_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace)",
+                         names.prefix));
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(args.{2}, plan.{0});", names.buffers[i],
+                 names.views[i], names.fields.buffers[i].data);
+    }
+    write_parameters(out, pipeline, names, helpers);
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (pipeline.stages[i].output < 0) {
+            out.line("const auto {0} = view_of<{1}>(workspace + plan.regions[{2}], plan.{0});", names.stages[i],
+                     names.stage_views[i], regions.of_stage[i]);
+        }
+        out.add(stage_call(unit, names, i));
+    }
+    out.close();
+    out.blank();
+}
+
+void launch(Writer& out, const CodeNames& names, const std::string& space) {
+    out.open(launch_signature(names));
+    write_launch_checks(out, space, 64);
+    out.line("if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);");
+    std::vector<std::string> fits;
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        fits.push_back(fmt::format("{0}::{1}<true>::fits(plan.{2})", space, names.views[i], names.buffers[i]));
+    }
+    out.line("const bool dense = {};", fmt::join(fits, " && "));
+    out.line("unsigned char* const region = static_cast<unsigned char*>(workspace);");
+    out.line("dense ? {0}::run<true>(*args, plan, region) : {0}::run<false>(*args, plan, region);", space);
+    out.line("return PIPE_OK;");
+    out.close();
+    out.blank();
+}
+
+constexpr std::string_view kHead = R"(//
+// Compile with -O3 -fopenmp, and with -ffp-contract=off where results must not depend on whether the machine has fused
+// multiply-add. Without OpenMP the code runs on one thread.
+)";
+
+constexpr std::string_view kIncludes = R"(
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <initializer_list>
+#include <limits>
+#include <type_traits>
+
+#ifdef _OPENMP
+#define PIPE_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#else
+#define PIPE_PRAGMA(...)
+#endif
+
+)";
+
+}  // namespace
+
+std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
+                        const SourceManager& sources) {
+    Helpers helpers(fusion::Platform::Host);
+    Writer body;
+    const std::vector<std::string> prefixes = pipeline_names(units);
+    for (std::size_t i = 0; i < units.size(); ++i) {
+        const Unit& unit = units[i];
+        const CodeNames names = code_names(unit, prefixes[i]);
+        const Regions regions = assign_regions(*unit.pipeline);
+        const std::string space = prefixes[i] + "_code";
+
+        body.line("// ---- {}", unit.pipeline->name);
+        body.blank();
+        body.add("namespace {");
+        body.line("namespace {} {{", space);
+        body.blank();
+        write_tables(body, unit, names);
+        write_plan(body, unit, names, regions, helpers);
+        view_types(body, unit, names);
+        for (std::size_t s = 0; s < unit.pipeline->stages.size(); ++s) {
+            write_stage(body, unit, names, s, sources, helpers);
+        }
+        run_function(body, unit, names, regions, helpers);
+        body.line("}}  // namespace {}", space);
+        body.add("}  // namespace");
+        body.blank();
+        body.add("extern \"C\" {");
+        body.blank();
+        write_api(body, unit, names, space, "host");
+        launch(body, names, space);
+        body.add("}  // extern \"C\"");
+        body.blank();
+    }
+
+    Writer out;
+    out.line("// {} for the host. Generated by pipec.", comment_text(base_name(program)));
+    out.verbatim(kHead);
+    out.line("#include {}", c_string(header_name));
+    out.verbatim(kIncludes);
+    out.add("namespace {");
+    out.blank();
+    out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
+    out.blank();
+    out.verbatim(wrapper_runtime());
+    out.blank();
+    out.verbatim(view_runtime());
+    out.blank();
+    if (!helpers.empty()) {
+        out.add("// ---- Operators of the language that C++ has not");
+        out.blank();
+        out.verbatim(helpers.definitions());
+    }
+    out.add("}  // namespace");
+    out.blank();
+    out.append(body);
+    return out.str();
+}
+
+}  // namespace pipec::codegen

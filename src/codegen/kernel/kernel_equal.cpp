@@ -1,0 +1,212 @@
+#include "codegen/kernel/kernel_equal.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "codegen/emit/cuda/cuda_kernel.h"
+#include "codegen/expr/strides.h"
+#include "codegen/kernel/kernel_flow.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+using ir::Source;
+
+/// What decides the type of an array's view: sources with equal ones have the same type in C++.
+auto view_of(const kernel::Program& program, Source source) {
+    const auto index = static_cast<std::size_t>(source.index);
+    const bool is_input = source.kind == Source::Kind::Input;
+    const ir::Type type = is_input ? program.pipeline.inputs.at(index).type : program.pipeline.stages.at(index).type;
+    const bool is_buffer = is_input || program.pipeline.stages.at(index).output >= 0;
+    return std::tuple{is_input, is_buffer, type, known_strides(program.pipeline, program.model, source)};
+}
+
+/// What the names of variables and arrays have no part in.
+class Shape {
+public:
+    void add(std::size_t part) {
+        hash_ = (hash_ ^ part) * 0x9e3779b97f4a7c15U;
+        hash_ ^= hash_ >> 29U;
+    }
+    void add(const ir::Expr& e) { add(of(e)); }
+    [[nodiscard]] std::size_t hash() const { return hash_; }
+
+private:
+    std::size_t of(const ir::Expr& e) {
+        if (const auto known = known_.find(e.get()); known != known_.end()) return known->second;
+        Shape shape;
+        shape.add(e->value.index() << 8U | static_cast<std::size_t>(e->type));
+        if (const auto* n = ir::as<ir::Binary>(e)) shape.add(static_cast<std::size_t>(n->op));
+        if (const auto* n = ir::as<ir::IntConstant>(e)) shape.add(static_cast<std::size_t>(n->value));
+        if (const auto* n = ir::as<ir::FloatConstant>(e)) shape.add(std::bit_cast<std::uint64_t>(n->value));
+        if (const auto* n = ir::as<ir::Call>(e)) shape.add(static_cast<std::size_t>(n->fn));
+        ir::for_each_child(*e, [&](const ir::Expr& operand) { shape.add(of(operand)); });
+        return known_.emplace(e.get(), shape.hash()).first->second;
+    }
+
+    std::size_t hash_ = 0;
+    std::unordered_map<const ir::Node*, std::size_t> known_;
+};
+
+class Comparison {
+public:
+    Comparison(const kernel::Program& program, const kernel::Kernel& a, const kernel::Kernel& b)
+        : program_(program), a_(a), b_(b) {}
+
+    bool same() {
+        return a_.layout == b_.layout && a_.block == b_.block && a_.least_blocks == b_.least_blocks &&
+               a_.load_cache == b_.load_cache && same_parameters() &&
+               all(a_.shared, b_.shared,
+                   [](const auto& x, const auto& y) {
+                       return std::tie(x.type, x.extents, x.offset, x.pitch) ==
+                              std::tie(y.type, y.extents, y.offset, y.pitch);
+                   }) &&
+               all(a_.specials, b_.specials,
+                   [&](const auto& x, const auto& y) { return x.id == y.id && declare(x.var, y.var); }) &&
+               same(a_.body, b_.body);
+    }
+
+private:
+    template <class T, class F>
+    static bool all(const std::vector<T>& a, const std::vector<T>& b, const F& f) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(), f);
+    }
+
+    bool same_parameters() {
+        const KernelParameters a = parameters_of(program_, a_), b = parameters_of(program_, b_);
+        const auto take_places = [&](Source x, Source y) {
+            return view_of(program_, x) == view_of(program_, y) && places_.emplace(x, y).first->second == y &&
+                   taken_.emplace(y, x).first->second == x;
+        };
+        return a.sizes == b.sizes && a.params == b.params && all(a.reads, b.reads, take_places) &&
+               all(a.writes, b.writes, take_places) && all(a.arguments, b.arguments, [&](const auto& x, const auto& y) {
+                   return x.least == y.least && x.divides == y.divides && declare(x.var, y.var);
+               });
+    }
+
+    /// From here on one variable is the other.
+    bool declare(ir::VarId a, ir::VarId b) {
+        const auto type = [&](ir::VarId var) {
+            return program_.pipeline.variables.at(static_cast<std::size_t>(var)).type;
+        };
+        return type(a) == type(b) && to_b_.emplace(a, b).first->second == b && to_a_.emplace(b, a).first->second == a;
+    }
+    bool same(ir::VarId a, ir::VarId b) const {
+        const auto found = to_b_.find(a);
+        return found == to_b_.end() ? a == b && !to_a_.contains(b) : found->second == b;
+    }
+    bool same(Source a, Source b) const {
+        const auto found = places_.find(a);
+        return found == places_.end() ? a == b : found->second == b;
+    }
+
+    bool same(const ir::Expr& a, const ir::Expr& b) {
+        if (!a || !b) return !a && !b;
+        if (a->type != b->type || a->value.index() != b->value.index()) return false;
+        if (!equal_.emplace(a.get(), b.get()).second) return true;  // has been compared, or everything ends
+        const std::vector<ir::Expr> parts_a = ir::children(a), parts_b = ir::children(b);
+        const auto rest = [&] {
+            return all(parts_a, parts_b, [&](const auto& x, const auto& y) { return same(x, y); });
+        };
+        if (const auto* n = ir::as<ir::Variable>(a)) return same(n->id, ir::as<ir::Variable>(b)->id);
+        if (const auto* n = ir::as<ir::Read>(a)) return same(n->source, ir::as<ir::Read>(b)->source) && rest();
+        if (const auto* n = ir::as<ir::Let>(a)) return declare(n->var, ir::as<ir::Let>(b)->var) && rest();
+        if (const auto* n = ir::as<ir::Reduce>(a)) {
+            const auto* m = ir::as<ir::Reduce>(b);
+            return n->op == m->op &&
+                   all(n->ranges, m->ranges, [&](const auto& x, const auto& y) { return declare(x.var, y.var); }) &&
+                   rest();
+        }
+        // What is left has operands and constants only: with a's operands, b would be a.
+        std::size_t next = 0;
+        if (parts_a.size() != parts_b.size()) return false;
+        const ir::Expr like_a = ir::map_children(b, [&](const ir::Expr&) { return parts_a[next++]; });
+        return ir::same_node(*a, *like_a) && rest();
+    }
+
+    bool same(const std::vector<ir::Expr>& a, const std::vector<ir::Expr>& b) {
+        return all(a, b, [&](const auto& x, const auto& y) { return same(x, y); });
+    }
+
+    bool same(const kernel::Body& a, const kernel::Body& b) {
+        return all(a, b, [&](const kernel::Stmt& x, const kernel::Stmt& y) {
+            return x.value.index() == y.value.index() &&
+                   std::visit([&](const auto& s) { return same_stmt(s, std::get<std::decay_t<decltype(s)>>(y.value)); },
+                              x.value);
+        });
+    }
+
+    bool same_stmt(const kernel::Define& a, const kernel::Define& b) {
+        return a.index == b.index && same(a.value, b.value) && declare(a.var, b.var);
+    }
+    bool same_stmt(const kernel::Variable& a, const kernel::Variable& b) {
+        return same(a.value, b.value) && declare(a.var, b.var);
+    }
+    bool same_stmt(const kernel::Assign& a, const kernel::Assign& b) {
+        return same(a.var, b.var) && same(a.value, b.value);
+    }
+    bool same_stmt(const kernel::Load& a, const kernel::Load& b) {
+        return a.ahead == b.ahead && same(a.array, b.array) && same(a.indices, b.indices) &&
+               all(a.vars, b.vars, [&](ir::VarId x, ir::VarId y) { return declare(x, y); });
+    }
+    bool same_stmt(const kernel::Store& a, const kernel::Store& b) {
+        return same(a.array, b.array) && same(a.indices, b.indices) && same(a.values, b.values) &&
+               same(a.guard, b.guard);
+    }
+    bool same_stmt(const kernel::Atomic& a, const kernel::Atomic& b) {
+        return a.op == b.op && a.exclusive == b.exclusive && same(a.array, b.array) && same(a.indices, b.indices) &&
+               same(a.value, b.value);
+    }
+    bool same_stmt(const kernel::Shuffle& a, const kernel::Shuffle& b) {
+        return a.from == b.from && same(a.value, b.value) && same(a.amount, b.amount) && declare(a.var, b.var);
+    }
+    bool same_stmt(const kernel::Barrier& a, const kernel::Barrier& b) { return a.scope == b.scope; }
+    bool same_stmt(const kernel::Copy& a, const kernel::Copy& b) {
+        return a.count == b.count && same(a.to, b.to) && same(a.to_indices, b.to_indices) && same(a.from, b.from) &&
+               same(a.from_indices, b.from_indices);
+    }
+    bool same_stmt(const kernel::Commit&, const kernel::Commit&) { return true; }
+    bool same_stmt(const kernel::Wait& a, const kernel::Wait& b) { return a.pending == b.pending; }
+    bool same_stmt(const kernel::For& a, const kernel::For& b) {
+        return a.unroll == b.unroll && same(a.lo, b.lo) && same(a.hi, b.hi) && same(a.step, b.step) &&
+               declare(a.var, b.var) && same(a.body, b.body);
+    }
+    bool same_stmt(const kernel::If& a, const kernel::If& b) {
+        return a.uniform == b.uniform && same(a.condition, b.condition) && same(a.then, b.then) &&
+               same(a.otherwise, b.otherwise);
+    }
+    bool same_stmt(const kernel::Remark&, const kernel::Remark&) { return true; }
+
+    const kernel::Program& program_;
+    const kernel::Kernel &a_, &b_;
+    std::map<Source, Source> places_, taken_;  ///< of a in b, and of b in a
+    std::map<ir::VarId, ir::VarId> to_b_, to_a_;
+    std::set<std::pair<const ir::Node*, const ir::Node*>> equal_;
+};
+
+}  // namespace
+
+std::size_t shape_of(const kernel::Kernel& kernel) {
+    Shape shape;
+    shape.add(static_cast<std::size_t>(kernel.layout));
+    for (const int threads : kernel.block) shape.add(static_cast<std::size_t>(threads));
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        if (std::holds_alternative<kernel::Remark>(stmt.value)) return;
+        shape.add(stmt.value.index());
+        for (const ir::Expr& e : kernel::expressions(stmt)) shape.add(e);
+    });
+    return shape.hash();
+}
+
+bool same_code(const kernel::Program& program, const kernel::Kernel& a, const kernel::Kernel& b) {
+    return Comparison(program, a, b).same();
+}
+
+}  // namespace pipec::codegen

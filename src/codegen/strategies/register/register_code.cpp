@@ -1,0 +1,311 @@
+// Code of a register tile around its values: places, loads, stores, slices of rows.
+#include "codegen/strategies/register/register_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/strategies/register/register_pressure.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "support/integers.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+
+namespace {
+
+/// Rows of a slice, at an edge where registers are few.
+constexpr std::int64_t kEdgeRows = 2;
+/// What code may take of a lane's registers in any case, as estimated: it leaves a multiprocessor full of warps.
+constexpr std::int64_t kFewRegisters = 40;
+
+}  // namespace
+
+/// The first coordinate of the lane, of the slice, or of the tile.
+Linear RegisterCode::origin(const Member& m, std::size_t dim) {
+    if (is_lane(m, dim)) {
+        Linear sum{{}, tile_.shift[position(m)]};
+        return sum.add(*rewriter().linear(unit_), columns(m, dim));
+    }
+    Linear sum = space_.origin(m, dim);
+    if (slice_ && is_row(m, dim)) sum.add(*rewriter().linear(slice_), slice_rows_ / m.alignment[dim].scale);
+    return sum;
+}
+
+std::vector<ir::Expr> RegisterCode::place(const Member& m, const Offsets& offsets) {
+    std::vector<ir::Expr> result;
+    for (std::size_t d = 0; d < offsets.size(); ++d) {
+        Linear sum = origin(m, d);
+        sum.constant += offsets[d];
+        result.push_back(rewriter().expr(sum));
+    }
+    return result;
+}
+
+/// The point is in its stage's domain; null where that is certain.
+ir::Expr RegisterCode::inside(const Member& m, const std::vector<ir::Expr>& at) {
+    ir::Expr result;
+    Rewriter::Bindings point;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+        point[m.definition.dims[d].var] = at[d];
+        if (m.alignment[d].dim < 0) continue;
+        // Once for all points that lie there.
+        const poly::Interval box = box_of(m, d);
+        ir::Expr& known = inside_[{at[d].get(), box.lo.get(), box.hi.get()}];
+        if (!known) {
+            const std::string& dim = space_.name(m, d);
+            const ir::Expr coordinate = builder().define(*body_, dim, with_bases(at[d]));
+            const ir::VarId var = builder().variable(dim + "_inside", ir::Type::Bool);
+            add(*body_, kernel::Define{var, space_.inside(m, d, coordinate)});
+            known = ir::variable(var, ir::Type::Bool);
+        }
+        result = both(result, known);
+    }
+    if (m.guard) result = both(result, rewriter().instance(m.guard, point));
+    return result;
+}
+
+std::string RegisterCode::name(const Member& m, const Offsets& offsets) const {
+    std::string text = m.definition.name;
+    for (std::size_t d = 0; d < offsets.size(); ++d) {
+        if (m.extent[d].count == 1) continue;
+        const std::int64_t first = is_lane(m, d) || m.alignment[d].dim < 0 ? 0 : m.extent[d].first;
+        text += fmt::format("_{}", offsets[d] - first);
+    }
+    return text;
+}
+
+std::string RegisterCode::name_of(ir::Source source) const {
+    const auto index = static_cast<std::size_t>(source.index);
+    return source.kind == ir::Source::Kind::Input ? space_.program.pipeline.inputs.at(index).name
+                                                  : space_.program.pipeline.stages.at(index).name;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- code
+
+std::vector<Pack> RegisterCode::packs(const std::vector<Element>& elements, std::int64_t most_bytes) {
+    std::vector<Pack> result;
+    if (most_bytes > 0)
+        return find_packs(rewriter(), space_.program.pipeline, space_.program.model, elements, {}, most_bytes);
+    for (std::size_t i = 0; i < elements.size(); ++i) result.push_back({i});
+    return result;
+}
+
+/// The lane's own reads, several elements at once where that is allowed.
+std::vector<RowLoad> RegisterCode::loads() {
+    const auto says_row = [&](const ir::Expr& index) {
+        bool has_unit = false;
+        ir::for_each_node(index, [&](const ir::Expr& node) { has_unit = has_unit || node == unit_; });
+        return !has_unit && !ir::as_int(index);
+    };
+    std::vector<RowLoad> result;
+    std::vector<Element> elements;
+    for (const ir::Expr& e : reads_) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    for (const Pack& pack : packs(elements, tile_.load_bytes)) {
+        const std::vector<ir::Expr>& indices = elements[pack.front()].indices;
+        RowLoad& row = result.emplace_back(RowLoad{{{}, elements[pack.front()].source, with_bases(indices)}, {}});
+        for (const std::size_t i : pack) {
+            row.load.vars.push_back(ir::as<ir::Variable>(loaded_.at(reads_[i].get()).expr)->id);
+        }
+        std::copy_if(indices.begin(), indices.end(), std::back_inserter(row.row), says_row);
+    }
+    return result;
+}
+
+/// The tile (of a moved one: what it would have been) owns a row of points, and the lane's part of it. Lanes that
+/// compute for their neighbours store nothing, and of a stage without columns one lane stores all.
+ir::Expr RegisterCode::owns(const Member& m, const Offsets& offsets) {
+    ir::Expr result;
+    bool has_columns = false;
+    const auto within = [&](const ir::Expr& e, std::int64_t lo, std::int64_t hi, std::int64_t least, std::int64_t end) {
+        if (lo > least) result = both(result, ir::binary(BinaryOp::Ge, e, constant(lo)));
+        if (hi < end) result = both(result, ir::binary(BinaryOp::Lt, e, constant(hi)));
+    };
+    const std::int64_t lanes = kWarp - tile_.left - tile_.right;
+    for (std::size_t d = 0; d < offsets.size(); ++d) {
+        if (is_lane(m, d)) {
+            has_columns = true;
+            const TileSpace::Dim& dim = space_.dims[tile_.lane_dim];
+            if (!interior_) {
+                within(space_.lane, tile_.left, tile_.left + lanes, 0, kWarp);
+                continue;
+            }
+            if (!first_lane_) {
+                // Of a moved tile's lanes those whose columns are the tile's.
+                const ir::Expr begin = sum(difference(dim.plain, dim.origin), constant(tile_.left));
+                const std::int64_t end = tile_.left + std::max(dim.cover, dim.size) / dim.step;
+                first_lane_ =
+                    builder().define(*body_, "first_lane", ir::binary(BinaryOp::Max, begin, constant(tile_.left)));
+                end_lane_ = builder().define(*body_, "end_lane",
+                                             ir::binary(BinaryOp::Min, sum(begin, constant(lanes)), constant(end)));
+            }
+            result = both(result, both(ir::binary(BinaryOp::Ge, space_.lane, first_lane_),
+                                       ir::binary(BinaryOp::Lt, space_.lane, end_lane_)));
+        } else if (interior_ && m.alignment[d].dim >= 0) {
+            const auto g = static_cast<std::size_t>(m.alignment[d].dim);
+            const TileSpace::Dim& dim = space_.dims[g];
+            if (dim.step == 0 || dim.step == dim.size) continue;
+            ir::Expr& moved = moved_[g];
+            if (!moved) moved = builder().define(*body_, "moved", difference(dim.origin, dim.plain));
+            const std::int64_t at = offsets[d] / (dim.step / m.alignment[d].scale);
+            within(moved, -at, dim.size / dim.step - at, -dim.size, dim.size);
+        }
+    }
+    if (has_columns) return result;
+    return both(result, ir::binary(BinaryOp::Eq, space_.lane, constant(tile_.left)));
+}
+
+void RegisterCode::store(kernel::Body& body, const Member& m, const std::vector<Offsets>& points) {
+    const ir::Source self{ir::Source::Kind::Stage, m.stage};
+    std::vector<Element> targets;
+    std::vector<ir::Expr> values, exists;
+    for (const Offsets& offsets : points) {
+        const Value value = at(m, offsets);
+        reach_.add(value.reach, 0);
+        values.push_back(value.expr);
+        targets.push_back({self, place(m, offsets)});
+        if (!interior_) exists.push_back(inside(m, targets.back().indices));
+    }
+    ir::Expr owned = both(space_.writes(m), owns(m, points.front()));
+    kernel::Body& guarded = KernelBuilder::guarded(body, owned);
+    if (!interior_) {
+        for (std::size_t i = 0; i < targets.size(); ++i) {
+            add(guarded, kernel::Store{self, with_bases(targets[i].indices), {values[i]}, exists[i]});
+        }
+        return;
+    }
+    for (const Pack& pack : packs(targets, tile_.store_bytes)) {
+        kernel::Store stored{self, with_bases(targets[pack.front()].indices), {}, nullptr};
+        for (const std::size_t i : pack) stored.values.push_back(values[i]);
+        add(guarded, std::move(stored));
+    }
+}
+
+/// All points of an output that the tile (the slice) owns, row by row.
+void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
+    std::vector<Offsets> rows{Offsets(m.definition.dims.size(), 0)};
+    std::vector<std::size_t> in_row;  // dimensions that are stored together
+    const auto extend = [&](std::vector<Offsets>& points, std::size_t d, std::int64_t count) {
+        std::vector<Offsets> more;
+        for (const Offsets& point : points) {
+            for (std::int64_t i = 0; i < count; ++i) {
+                more.push_back(point);
+                more.back()[d] = i;
+            }
+        }
+        points = std::move(more);
+    };
+    for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
+        const int g = m.alignment[d].dim;
+        const bool inner = g < 0 || static_cast<std::size_t>(g) >= tile_.lane_dim;
+        if (inner)
+            in_row.push_back(d);
+        else
+            extend(rows, d, (is_row(m, d) ? slice_rows_ / m.alignment[d].scale : space_.points(m, d)));
+    }
+    if (half_range(m)) {  // a row, then the one that is computed with it
+        const std::size_t d = row_of(m);
+        const std::int64_t distance = half_distance(m);
+        std::stable_sort(rows.begin(), rows.end(),
+                         [&](const Offsets& a, const Offsets& b) { return a[d] % distance < b[d] % distance; });
+    }
+    for (const Offsets& row : rows) {
+        std::vector<Offsets> points{row};
+        for (const std::size_t d : in_row) {
+            extend(points, d,
+                   m.alignment[d].dim < 0 ? m.extent[d].count
+                   : is_lane(m, d)        ? columns(m, d)
+                                          : space_.points(m, d));
+        }
+        store(body, m, points);
+    }
+}
+
+void RegisterCode::outputs(kernel::Body& body) {
+    values_.clear();
+    fetched_.clear();
+    column_sums_.clear();
+    half_ranges_.clear();
+    halves_.clear();
+    divided_.clear();
+    together_.clear();
+    factors_.clear();
+    inside_.clear();
+    nearest_.clear();
+    ends_.clear();
+    first_lane_ = end_lane_ = nullptr;
+    moved_.clear();
+    bases_.clear();
+    base_of_.clear();
+    reads_.clear();
+    loaded_.clear();
+    edge_loads_.clear();
+    kernel::Body computed;
+    body_ = &computed;
+    for (const Member& m : space_.members) {
+        if (m.live) store_rows(computed, m);
+    }
+    std::vector<RowLoad> loaded = loads();
+    body.insert(body.end(), bases_.begin(), bases_.end());
+    if (interior_ && tile_.prefetch > 0) {
+        computed = with_prefetch(space_, std::move(loaded), std::move(computed), tile_.prefetch);
+    } else {
+        for (RowLoad& row : loaded) add(body, std::move(row.load));
+        body.insert(body.end(), edge_loads_.begin(), edge_loads_.end());
+    }
+    body.insert(body.end(), computed.begin(), computed.end());
+}
+
+/// Rows of a tile, in group coordinates, and those of them that are computed at a time where registers are few.
+std::pair<std::int64_t, std::int64_t> RegisterCode::rows_and_slice() const {
+    if (!tile_.row_dim) return {1, 1};
+    const std::int64_t all = shape_.plan.tiles.cuts[*tile_.row_dim].size;
+    const std::int64_t unit = poly::tile_unit(space_.group, static_cast<int>(*tile_.row_dim));
+    const std::int64_t slice = (kEdgeRows + unit - 1) / unit * unit;
+    return {all, all % slice == 0 ? slice : unit};
+}
+
+kernel::Body RegisterCode::code(bool interior) {
+    interior_ = interior;
+    kernel::Body body;
+    ir::Expr unit = sum(space_.dims[tile_.lane_dim].origin, space_.lane);
+    if (tile_.left > 0) unit = difference(unit, constant(tile_.left));
+    const std::int64_t units = kernel::kVariableLimit / (tile_.columns / finest_scale(space_.group, tile_.lane_dim));
+    unit_ = builder().define(body, "unit", unit, -units, 1, units);
+    // Of the ways to write the code at the edges, the first that takes no more registers than the interior does, or the
+    // last. Loads that wait for each other cost more than rows that slices compute again.
+    struct Way {
+        std::int64_t rows;
+        bool loads_first;
+        bool operator==(const Way&) const = default;
+    };
+    const auto [rows, slice] = rows_and_slice();
+    std::vector<Way> ways{{rows, true}, {slice, true}, {rows, false}, {slice, false}};
+    // (What is fetched ahead is to save registers, and none of it counts.)
+    if (tile_.prefetch > 0) ways = {{slice, true}, {slice, false}};
+    if (interior) ways = {{rows, false}};
+    ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
+    const kernel::Body before = body;
+    std::int64_t registers = 0;
+    if (!interior) edge_way_ = std::min(shape_.edge_way, ways.size() - 1);
+    for (std::size_t number = interior ? 0 : edge_way_; number < ways.size(); ++number) {
+        const Way& way = ways[number];
+        if (!interior) edge_way_ = number;
+        body = before;
+        edge_loads_first_ = way.loads_first;
+        slice_rows_ = way.rows;
+        slice_ = nullptr;
+        kernel::Body* inner = &body;
+        if (way.rows < rows)
+            inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
+        outputs(*inner);
+        registers = registers_at_once(space_.program.pipeline, body);
+        if (registers <= std::max(registers_, kFewRegisters)) break;
+    }
+    registers_ = std::max(registers_, registers);
+    return body;
+}
+
+}  // namespace pipec::codegen

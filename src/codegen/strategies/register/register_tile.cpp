@@ -1,0 +1,227 @@
+#include "codegen/strategies/register/register_tile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "codegen/kernel/kernel_flow.h"
+#include "codegen/strategies/register/register_code.h"
+#include "codegen/strategies/register/register_pressure.h"
+#include "codegen/strategies/register/register_shape.h"
+#include "plan/make_plan.h"
+#include "plan/register_tile.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+/// Bytes that accesses of several elements need arrays to be aligned to.
+using Needs = std::map<ir::Source, std::int64_t>;
+
+Needs needs_of(const kernel::Program& program, const kernel::Kernel& kernel) {
+    Needs needs;
+    const auto add_need = [&](ir::Source array, std::size_t count) {
+        const auto index = static_cast<std::size_t>(array.index);
+        const ir::Type type = array.kind == ir::Source::Kind::Input ? program.pipeline.inputs.at(index).type
+                                                                    : program.pipeline.stages.at(index).type;
+        if (count > 1) needs[array] = std::max(needs[array], static_cast<std::int64_t>(count) * ir::bytes(type));
+    };
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        if (const auto* copy = std::get_if<kernel::Copy>(&stmt.value)) add_need(copy->from, copy->count);
+        const auto* load = std::get_if<kernel::Load>(&stmt.value);
+        if (load != nullptr && load->array.kind != ir::Source::Kind::Local) add_need(load->array, load->vars.size());
+        if (const auto* store = std::get_if<kernel::Store>(&stmt.value)) add_need(store->array, store->values.size());
+    });
+    return needs;
+}
+
+/// From the widest accesses to single elements. Narrow ones of many columns would not be coalesced, so that lanes have
+/// fewer columns there; a store at half the width of loads still fills its sectors.
+std::vector<RegisterShape> variants(const fusion::GroupShape& group, const plan::Plan& asked) {
+    std::int64_t narrowest = 16;
+    for (std::size_t m = 0; m < group.shapes.size(); ++m) {
+        if (group.live[m]) narrowest = std::min<std::int64_t>(narrowest, group.shapes[m].bytes);
+    }
+    std::vector<RegisterShape> result;
+    const auto add_variant = [&](std::int64_t part, std::int64_t load, std::int64_t store) {
+        RegisterShape& shape = result.emplace_back();
+        shape.plan = plan::with_fewer_columns(group, asked, part);
+        shape.plan.registers->load_bytes = load;
+        shape.plan.registers->store_bytes = store;
+    };
+    add_variant(1, 16, 16);
+    add_variant(1, 16, 8);
+    for (std::int64_t bytes = 8; bytes > narrowest; bytes /= 2) add_variant(16 / bytes, bytes, bytes);
+    add_variant(16 / narrowest, 0, 0);
+    return result;
+}
+
+/// Attempts at a kernel; the variables of all but one that is kept go again. (A copy of the program would have all
+/// kernels so far.)
+class Attempts {
+public:
+    explicit Attempts(kernel::Program& program) : variables_(program.pipeline.variables), before_(variables_.size()) {}
+    ~Attempts() {
+        if (!kept_) drop();
+    }
+    Attempts(const Attempts&) = delete;
+    Attempts& operator=(const Attempts&) = delete;
+
+    /// Forgets the attempt before.
+    void drop() { variables_.erase(variables_.begin() + static_cast<std::ptrdiff_t>(before_), variables_.end()); }
+    void keep() { kept_ = true; }
+
+private:
+    std::vector<ir::VariableInfo>& variables_;
+    std::size_t before_;
+    bool kept_ = false;
+};
+
+/// The most lanes of a warp that may serve their neighbours only.
+constexpr std::int64_t kMostServing = kWarp / 2;
+
+/// The lanes that the code will ask for values, as far as one row of it tells; none where it does not.
+Reach expected_reach(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
+    const Attempts attempts(program);
+    shape.one_row = true;
+    shape.halves = false;
+    plan::keep_one_row(group, shape.plan);
+    try {
+        RegisterCode code(program, group.group, shape);
+        code.build();
+        const Reach reach = code.reach();
+        return reach.hi - reach.lo > kMostServing ? Reach{} : reach;
+    } catch (const Refusal&) {
+        return {};
+    }
+}
+
+/// The kernel with one way to access memory. The lanes that serve their neighbours only, and what does not hold of the
+/// shape, are found by making the code: twice where they are not the ones that were expected. Throws a Refusal.
+GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
+    Attempts attempts(program);
+    if (program.fast_math) {
+        RegisterCode sums(program, group.group, shape);
+        sums.build();
+        shape.fetched_sums = sums.uniform_sums();
+        attempts.drop();
+    }
+    const std::int64_t registers = registers_for_values(program.target.gpu());
+    const Reach expected = expected_reach(program, group, shape);
+    kernel::Kernel kernel;
+    const auto attempt = [&](const Reach& reach) {
+        attempts.drop();
+        RegisterShape narrower = shape;
+        plan::leave_lanes(group, narrower.plan, -reach.lo, reach.hi);
+        auto code = std::make_unique<RegisterCode>(program, group.group, narrower);
+        kernel = code->build();
+        return code;
+    };
+    auto code = attempt(expected);
+    if (code->registers() > registers || !code->halves_hold()) {
+        // Rows far apart are there at once where they are halves of one register.
+        shape.halves = false;
+        code = attempt(expected);
+    }
+    if (code->registers() > registers) {
+        throw Refusal(
+            fmt::format("a lane would need about {} registers at once, and has {}", code->registers(), registers));
+    }
+    const Reach reach = code->reach();
+    if (reach.hi - reach.lo > kMostServing) {
+        throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
+    }
+    if (reach != expected) {
+        shape.edge_way = code->edge_way();
+        code = attempt(reach);
+    }
+    attempts.keep();
+    BlockOrder in_turns = code->in_turns();
+    const plan::RegisterTile& tile = *shape.plan.registers;
+    return {std::move(kernel), std::move(in_turns), tile.load_bytes, tile.store_bytes, code->registers()};
+}
+
+/// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
+std::vector<RegisterShape> needed_variants(const fusion::GroupShape& group, const plan::Plan& asked) {
+    std::vector<RegisterShape> all = variants(group, asked);
+    return {std::move(all.front()), std::move(all.back())};
+}
+
+}  // namespace
+
+std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
+                                                        const fusion::GroupSchedule& schedule) {
+    const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
+    const auto plan = plan::make_plan(group_shape, schedule);
+    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return *reason;
+    const std::size_t before = program.pipeline.variables.size();
+    try {
+        GroupCode code;
+        // Lanes that serve their neighbours only make tiles smaller, which then are possible, too.
+        for (const RegisterShape& shape : needed_variants(group_shape, std::get<plan::Plan>(plan))) {
+            code.pieces.push_back(made(program, group_shape, shape));
+        }
+        return code;
+    } catch (const Refusal& refusal) {
+        auto& variables = program.pipeline.variables;
+        variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
+        return refusal;
+    }
+}
+
+std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
+                                                           const fusion::GroupSchedule& schedule,
+                                                           const GroupCode* begun) {
+    const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
+    const auto plan = plan::make_plan(group_shape, schedule);
+    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return *reason;
+    const auto& asked = std::get<plan::Plan>(plan);
+    try {
+        kernel::Step step;
+        std::vector<Needs> needs;
+        const std::vector<RegisterShape> shapes =
+            program.few_widths ? needed_variants(group_shape, asked) : variants(group_shape, asked);
+        for (const RegisterShape& shape : shapes) {
+            const plan::RegisterTile& tile = *shape.plan.registers;
+            std::optional<GroupCode::Piece> piece;
+            if (begun != nullptr) {
+                piece = begun->piece(tile.load_bytes, tile.store_bytes, program.has_turns);
+            }
+            try {
+                if (!piece) piece = made(program, group_shape, shape);
+            } catch (const Refusal&) {
+                if (&shape == &shapes.front() || &shape == &shapes.back()) throw;
+                continue;
+            }
+            kernel::Kernel& kernel = piece->kernel;
+            // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
+            // which the estimate knows nothing (nvcc spilled some).
+            if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16)
+                kernel.least_blocks = blocks_for_registers(piece->registers, kernel, program.target.gpu());
+            if (kernel.layout == kernel::Layout::Wide) {
+                // Of no use where it needs nothing, or never less than one before it.
+                const Needs now = needs_of(program, kernel);
+                const auto covers = [&](const Needs& before) {
+                    return std::all_of(before.begin(), before.end(), [&](const auto& need) {
+                        const auto found = now.find(need.first);
+                        return found != now.end() && found->second >= need.second;
+                    });
+                };
+                if (now.empty() || std::any_of(needs.begin(), needs.end(), covers)) continue;
+                needs.push_back(now);
+                kernel.name += fmt::format("_wide{}", tile.load_bytes);
+                if (tile.store_bytes != tile.load_bytes) kernel.name += fmt::format("_{}", tile.store_bytes);
+            }
+            step.variants.push_back(std::move(kernel));
+        }
+        return step;
+    } catch (const Refusal& refusal) {
+        return refusal;
+    }
+}
+
+}  // namespace pipec::codegen

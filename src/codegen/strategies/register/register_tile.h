@@ -1,0 +1,27 @@
+// The strategy `register_tile`: one overlapped tile for each warp, held in registers only.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "codegen/kernel/kernel_ir.h"
+#include "codegen/made_groups.h"
+#include "fusion/schedule.h"
+#include "poly/group.h"
+
+namespace pipec::codegen {
+
+/// The step that computes a group in one kernel, or why it cannot. tile[0] is the number of adjacent columns of a lane,
+/// tile[1] and tile[2] the rows and planes of a tile; block is 32 times the warps in x, and those in y and z. "Columns"
+/// run along the group's last dimension that is not short, rows along the one before. There is a kernel for each width
+/// of accesses that arrays may allow; a width that needs too many registers is left out where it is not the widest one.
+/// `begun`: what register_tile_code has made of it, for a program that has the variables for it.
+std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
+                                                           const fusion::GroupSchedule& schedule,
+                                                           const GroupCode* begun = nullptr);
+
+/// The kernels without which there is no step, or why there cannot be one.
+std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
+                                                        const fusion::GroupSchedule& schedule);
+
+}  // namespace pipec::codegen

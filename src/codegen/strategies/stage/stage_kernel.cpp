@@ -1,0 +1,406 @@
+// The `stage` strategy: one kernel computes one stage over its domain; every point is computed on its own.
+//
+// A thread computes V adjacent points of the lane dimension (the innermost one in memory that is long), and all points
+// of the short constant dimensions inside of it (the channels of interleaved colour). A block is 32 x 8 threads in the
+// lane and the next dimension, other dimensions are in the grid, which is linear. Coordinates are absolute: the first
+// column of a thread is a multiple of V, wherever the domain begins, so that what is aligned is known when the code is
+// made. Threads whose points all lie in the interior take straight-line code with accesses of several elements; the
+// others check each point.
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "codegen/expr/interior.h"
+#include "codegen/expr/pack.h"
+#include "codegen/expr/rewrite.h"
+#include "codegen/expr/strides.h"
+#include "codegen/kernel/kernel_build.h"
+#include "codegen/lower.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::Type;
+
+namespace {
+
+constexpr std::int64_t kThreads = 256;
+constexpr std::int64_t kWarp = 32;
+/// Constant innermost dimensions of no more points than this belong to one thread.
+constexpr std::int64_t kInnerPoints = 4;
+/// Bytes that a thread accesses at once, and points that it computes at most.
+constexpr std::int64_t kAccessBytes = 16;
+constexpr std::int64_t kPointsPerThread = 16;
+/// Straight-line code of more nodes would not fit into registers, nor into the instruction cache.
+constexpr std::int64_t kLargestBody = 4000;
+
+ir::Expr floor_div(const ir::Expr& a, std::int64_t b) {
+    return b == 1 ? a : ir::binary(BinaryOp::Div, a, constant(b));
+}
+
+std::int64_t node_count(const std::vector<ir::Expr>& roots) {
+    std::int64_t count = 0;
+    for (const ir::Expr& e : roots) ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+class StageKernel {
+public:
+    StageKernel(kernel::Program& program, int stage, const ir::Expr& value)
+        : program_(program),
+          stage_index_(stage),
+          stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
+          domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
+          rewriter_(program.pipeline, program.fast_math),
+          build_(program.pipeline, rewriter_) {
+        for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+            rewriter_.index(stage_.dims[d].var, domain_.box[d]);
+        }
+        value_ = rewriter_.instance(value, {});
+        if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
+        arrange();
+        // All points of the inner dimensions belong to one thread, whatever they are.
+        std::vector<bool> splits;
+        for (const Axis& axis : axes_) splits.push_back(axis.role != Role::Inner);
+        interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
+    }
+
+    /// There may be straight-line code: no loops, no conditions on every point.
+    [[nodiscard]] bool splits() const;
+    /// Columns of a thread that accesses of several elements ask for.
+    [[nodiscard]] std::int64_t best_width() const;
+    kernel::Kernel build(std::int64_t width, kernel::Layout layout);
+    [[nodiscard]] bool has_packs() const { return has_packs_; }
+
+private:
+    enum class Role : std::uint8_t { Lane, Row, Outer, Inner };
+    struct Axis {
+        Role role;
+        std::optional<std::int64_t> extent;  ///< where it is constant
+    };
+    using Point = Rewriter::Bindings;
+
+    void arrange();
+    void shape_block(std::int64_t width);
+    kernel::Kernel& kernel() { return build_.kernel; }
+    [[nodiscard]] std::string name(std::size_t dim) const {
+        return program_.pipeline.variables.at(static_cast<std::size_t>(stage_.dims[dim].var)).name;
+    }
+    ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
+    void place_thread(kernel::Body& body);
+    [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole_lane);
+    kernel::Body interior_body();
+    kernel::Body point_body();
+    std::vector<Point> points_of_thread() const;
+    [[nodiscard]] ir::Source self() const { return {ir::Source::Kind::Stage, stage_index_}; }
+
+    kernel::Program& program_;
+    int stage_index_;
+    const ir::Stage stage_;  // copies: adding variables must not move them
+    const poly::Domain domain_;
+    Rewriter rewriter_;
+    ir::Expr value_, guard_;
+    Interior interior_;
+    std::vector<int> order_;  ///< dimensions from outermost to innermost in memory
+    std::vector<Axis> axes_;
+    std::optional<std::size_t> lane_, row_;
+
+    // Of the kernel that is being built:
+    KernelBuilder build_;
+    std::int64_t width_ = 1;
+    std::vector<ir::Expr> at_;  ///< where the thread is, by dimension; the first column for the lane dimension
+    bool has_packs_ = false;
+};
+
+// ------------------------------------------------------------------------------------------------------------ mapping
+
+void StageKernel::arrange() {
+    order_ = memory_order(program_.pipeline, self());
+    for (const poly::Interval& interval : domain_.box) {
+        Axis axis{Role::Outer, std::nullopt};
+        const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
+        if (lo && hi) axis.extent = std::max<std::int64_t>(0, *hi - *lo);
+        axes_.push_back(axis);
+    }
+    std::int64_t points = 1;
+    for (auto d = order_.rbegin(); d != order_.rend(); ++d) {
+        const auto dim = static_cast<std::size_t>(*d);
+        Axis& axis = axes_[dim];
+        if (!lane_ && std::next(d) != order_.rend() && axis.extent && *axis.extent * points <= kInnerPoints) {
+            axis.role = Role::Inner;
+            points *= std::max<std::int64_t>(1, *axis.extent);
+        } else if (!lane_) {
+            axis.role = Role::Lane;
+            lane_ = dim;
+        } else if (!row_) {
+            axis.role = Role::Row;
+            row_ = dim;
+        }
+    }
+}
+
+bool StageKernel::splits() const {
+    bool loops = false;
+    ir::for_each_node(value_, [&](const ir::Expr& e) { loops = loops || ir::as<ir::Reduce>(e) != nullptr; });
+    return lane_ && !loops && !interior_.guard;
+}
+
+std::int64_t StageKernel::best_width() const {
+    std::int64_t widest = ir::bytes(stage_.type);
+    for (const ir::Expr& read : certain_reads({interior_.value})) {
+        widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
+    }
+    std::int64_t inner = 1;
+    for (const Axis& axis : axes_) {
+        if (axis.role == Role::Inner) inner *= std::max<std::int64_t>(1, *axis.extent);
+    }
+    std::int64_t width = kAccessBytes / widest;
+    const std::int64_t nodes = node_count({interior_.value});
+    while (width > 1 && (width * inner > kPointsPerThread || nodes * width * inner > kLargestBody)) width /= 2;
+    const auto extent = axes_[*lane_].extent;
+    return extent && *extent < width ? 1 : width;
+}
+
+/// 32 x 8 threads, or narrower where the lane dimension is known to be short.
+void StageKernel::shape_block(std::int64_t width) {
+    if (!lane_) return;
+    const auto power = [](std::int64_t n) {
+        return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, n))));
+    };
+    std::int64_t x = row_ ? kWarp : kThreads;
+    if (const auto extent = axes_[*lane_].extent) x = std::min(x, power((*extent + width - 1) / width));
+    std::int64_t y = row_ ? kThreads / x : 1;
+    if (row_ && axes_[*row_].extent) y = std::min(y, power(*axes_[*row_].extent));
+    if (row_ && x == kWarp && x * y < kThreads && !axes_[*lane_].extent) x = kThreads / y;
+    kernel().block = {static_cast<int>(x), static_cast<int>(y), 1};
+}
+
+/// max(0, hi - lo), over sizes.
+ir::Expr StageKernel::length(const ir::Expr& lo, const ir::Expr& hi) {
+    const auto first = rewriter_.linear(lo), end = rewriter_.linear(hi);
+    if (!first || !end) return ir::binary(BinaryOp::Max, difference(hi, lo), constant(0));
+    Linear sum = *end;
+    sum.add(*first, -1);
+    const ir::Expr e = rewriter_.expr(sum);
+    return rewriter_.least(sum) >= 0 ? e : ir::binary(BinaryOp::Max, e, constant(0));
+}
+
+/// Where the thread's points begin, from its number and its block's.
+void StageKernel::place_thread(kernel::Body& body) {
+    using Id = kernel::Special::Id;
+    struct Tiles {
+        std::size_t dim;
+        std::int64_t points;  ///< of a block in this dimension
+        ir::Expr first, count;
+    };
+    std::vector<Tiles> tiles;  // innermost first
+    for (auto d = order_.rbegin(); d != order_.rend(); ++d) {
+        const auto dim = static_cast<std::size_t>(*d);
+        if (axes_[dim].role == Role::Inner) continue;
+        const bool is_lane = dim == *lane_, is_row = row_ && dim == *row_;
+        const poly::Interval& box = domain_.box[dim];
+        const ir::Expr first = is_lane && width_ > 1 ? product(floor_div(box.lo, width_), constant(width_)) : box.lo;
+        const std::int64_t points = is_lane ? kernel().block[0] * width_ : is_row ? kernel().block[1] : 1;
+        tiles.push_back({dim, points, first, ceil_div(length(first, box.hi), points)});
+    }
+    ir::Expr blocks = constant(1);
+    for (const Tiles& t : tiles) blocks = count_product(blocks, t.count);
+    kernel().grid[0] = blocks;
+
+    const bool one_block = ir::as_int(blocks).value_or(0) == 1;
+    ir::Expr rest = one_block ? constant(0) : build_.special(Id::BlockX);
+    at_.assign(stage_.dims.size(), nullptr);
+    for (std::size_t i = 0; i < tiles.size(); ++i) {
+        const Tiles& t = tiles[i];
+        ir::Expr tile = rest;
+        if (ir::as_int(t.count).value_or(0) == 1) {
+            tile = constant(0);
+        } else if (i + 1 < tiles.size()) {
+            const ir::Expr count = build_.argument(name(t.dim) + "_tiles", t.count, 1);
+            if (ir::as<ir::Variable>(rest) == nullptr) rest = build_.define(body, "tile", rest, 0);
+            tile = ir::binary(BinaryOp::Mod, rest, count);
+            rest = ir::binary(BinaryOp::Div, rest, count);
+        }
+        const bool is_lane = t.dim == *lane_, is_row = row_ && t.dim == *row_;
+        ir::Expr place = tile;
+        if (is_lane || is_row) {
+            const int threads = kernel().block[is_lane ? 0 : 1];
+            place = product(place, constant(threads));
+            if (threads > 1) place = sum(place, is_lane ? build_.special(Id::ThreadX) : build_.special(Id::ThreadY));
+        }
+        if (is_lane) place = product(place, constant(width_));
+        const ir::Expr first = build_.argument(name(t.dim) + "_first", t.first);
+        at_[t.dim] =
+            build_.define(body, name(t.dim), sum(place, first), -kernel::kVariableLimit + 1, is_lane ? width_ : 1);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------------- bodies
+
+/// The thread's points (its first column, or all of them) lie in a box, as far as that is not certain.
+ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole_lane) {
+    ir::Expr result;
+    for (const int d : order_) {
+        const auto dim = static_cast<std::size_t>(d);
+        if (axes_[dim].role == Role::Inner) continue;
+        const bool is_lane = dim == *lane_;
+        const bool is_domain = &box == &domain_.box;
+        const std::string prefix = name(dim) + (is_domain ? "_" : "_inner_");
+        const auto lo = ir::as_int(box[dim].lo), hi = ir::as_int(box[dim].hi);
+        const auto first = ir::as_int(domain_.box[dim].lo), end = ir::as_int(domain_.box[dim].hi);
+        // The first point of the thread with the lowest number: the domain's, rounded down for the lane dimension.
+        const std::int64_t unit = is_lane ? width_ : 1;
+        const bool starts_exactly = unit == 1 || (first && *first % unit == 0);
+        const bool same_lo = (lo && first && *lo <= *first) || ir::structurally_equal(box[dim].lo, domain_.box[dim].lo);
+        if (!(same_lo && starts_exactly)) {
+            result = both(result, ir::binary(BinaryOp::Ge, at_[dim], build_.argument(prefix + "begin", box[dim].lo)));
+        }
+        // Dimensions that are tiled by single points end exactly.
+        const bool tiled = is_lane || (row_ && dim == *row_);
+        const std::int64_t points = is_lane ? kernel().block[0] * width_ : tiled ? kernel().block[1] : 1;
+        const bool ends_exactly = points == 1 || (first && end && starts_exactly && (*end - *first) % points == 0);
+        const bool same_hi = (hi && end && *hi >= *end) || ir::structurally_equal(box[dim].hi, domain_.box[dim].hi);
+        if (!(same_hi && ends_exactly)) {
+            const ir::Expr last = is_lane && whole_lane ? sum(at_[dim], constant(width_ - 1)) : at_[dim];
+            result = both(result, ir::binary(BinaryOp::Lt, last, build_.argument(prefix + "end", box[dim].hi)));
+        }
+    }
+    return result;
+}
+
+/// All points of a thread, as values of the dimensions.
+std::vector<StageKernel::Point> StageKernel::points_of_thread() const {
+    std::vector<Point> points(1);
+    for (const int d : order_) {
+        const auto dim = static_cast<std::size_t>(d);
+        const ir::VarId var = stage_.dims[dim].var;
+        std::vector<ir::Expr> values;
+        if (axes_[dim].role == Role::Inner) {
+            const std::int64_t lo = *ir::as_int(domain_.box[dim].lo);
+            for (std::int64_t i = 0; i < *axes_[dim].extent; ++i) values.push_back(constant(lo + i));
+        } else if (dim == *lane_) {
+            for (std::int64_t i = 0; i < width_; ++i) values.push_back(i == 0 ? at_[dim] : sum(at_[dim], constant(i)));
+        } else {
+            values.push_back(at_[dim]);
+        }
+        std::vector<Point> next;
+        for (const Point& point : points) {
+            for (const ir::Expr& value : values) {
+                next.push_back(point);
+                next.back()[var] = value;
+            }
+        }
+        points = std::move(next);
+    }
+    return points;
+}
+
+/// Straight-line code for all points: loads, then values, then stores.
+kernel::Body StageKernel::interior_body() {
+    kernel::Body body;
+    std::vector<ir::Expr> values;
+    std::vector<Element> targets;
+    for (const Point& point : points_of_thread()) {
+        values.push_back(rewriter_.instance(interior_.value, point));
+        std::vector<ir::Expr> indices;
+        for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
+        targets.push_back({self(), std::move(indices)});
+    }
+    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? kAccessBytes : 0);
+    packs.load(body, values);
+    packs.store(body, targets, values);
+    has_packs_ = has_packs_ || packs.widest() > 0;
+    return body;
+}
+
+/// One point after the other, each only where it is in the domain.
+kernel::Body StageKernel::point_body() {
+    kernel::Body body;
+    kernel::Body* inner = &body;
+    Point point;
+    std::vector<ir::Expr> indices(stage_.dims.size());
+    const auto set = [&](std::size_t dim, const ir::Expr& value) {
+        indices[dim] = rewriter_.unique(value);
+        point[stage_.dims[dim].var] = indices[dim];
+    };
+    const auto loop = [&](const std::string& name, std::int64_t lo, std::int64_t hi) {
+        ir::Expr at;
+        inner = &build_.loop(*inner, name, constant(lo), constant(hi), constant(1), at);
+        return at;
+    };
+    const auto guarded = [&](const ir::Expr& condition) { inner = &KernelBuilder::guarded(*inner, condition); };
+    for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
+        if (axes_[dim].role != Role::Inner && dim != *lane_) set(dim, at_[dim]);
+    }
+    if (lane_) {
+        if (width_ > 1) {
+            const ir::Expr i = loop("i", 0, width_);
+            const std::vector<ir::Expr> thread = at_;
+            at_[*lane_] = build_.define(*inner, name(*lane_) + "_i", sum(at_[*lane_], i));
+            guarded(inside(domain_.box, false));
+            set(*lane_, at_[*lane_]);
+            at_ = thread;
+        } else {
+            guarded(inside(domain_.box, false));
+            set(*lane_, at_[*lane_]);
+        }
+    }
+    for (const int d : order_) {
+        const auto dim = static_cast<std::size_t>(d);
+        if (axes_[dim].role != Role::Inner) continue;
+        const std::int64_t lo = *ir::as_int(domain_.box[dim].lo);
+        set(dim, loop(name(dim), lo, lo + *axes_[dim].extent));
+    }
+    if (guard_) guarded(rewriter_.instance(guard_, point));
+    inner->push_back({kernel::Store{self(), indices, {rewriter_.instance(value_, point)}, nullptr}});
+    return body;
+}
+
+kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
+    build_.kernel = {};
+    kernel().name = stage_.name + (layout == kernel::Layout::Wide ? "_wide" : "");
+    kernel().layout = layout;
+    width_ = width;
+    shape_block(width);
+    if (!lane_) {
+        kernel().grid[0] = constant(1);
+        kernel().body = point_body();
+        return kernel();
+    }
+    place_thread(kernel().body);
+    // A guard that stays is evaluated for each point, so nothing is gained by a second version of the code.
+    const bool split = (layout == kernel::Layout::Wide || interior_.simpler) && !interior_.guard;
+    if (!split) {
+        kernel::Body points = point_body();
+        kernel().body.insert(kernel().body.end(), points.begin(), points.end());
+        return kernel();
+    }
+    const ir::Expr condition = inside(interior_.box, true);
+    kernel::Body fast = interior_body();
+    if (!condition) {
+        kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
+        return kernel();
+    }
+    kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane}});
+    return kernel();
+}
+
+}  // namespace
+
+kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources) {
+    kernel::Step step;
+    StageKernel builder(program, stage, value);
+    if (builder.splits()) {
+        kernel::Kernel wide = builder.build(builder.best_width(), kernel::Layout::Wide);
+        if (builder.has_packs()) step.variants.push_back(std::move(wide));
+    }
+    step.variants.push_back(builder.build(1, kernel::Layout::Dense));
+    for (kernel::Kernel& kernel : step.variants) {
+        kernel.comments = stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(stage)), sources);
+    }
+    return step;
+}
+
+}  // namespace pipec::codegen

@@ -15,7 +15,7 @@ using fusion::SearchBudget;
 
 namespace {
 
-/// Of a group, that are remembered in case that code generation refuses the best of them.
+/// Schedules of a group that are kept in case code generation refuses the best of them.
 constexpr std::size_t kMostChoices = 16;
 
 }  // namespace

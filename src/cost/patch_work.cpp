@@ -70,7 +70,7 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
     return result;
 }
 
-/// Elements that one access loads of what data find.
+/// Elements that one access of a data-dependent load brings.
 double at_once(const GroupFacts& facts, const StageFacts& reader, const Load& load) {
     // The owner of an accumulate's element goes through what is its own, row after row.
     if (!reader.pure) return reader.serial > 1 ? kAccessBytes / load.bytes : 1;

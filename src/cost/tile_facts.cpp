@@ -47,7 +47,7 @@ TileFacts tile_facts(const GroupFacts& facts, const TileShape& shape) {
             owned *= static_cast<double>(result.size[g]) / static_cast<double>(a.scale);
             has[g] = true;
         }
-        // All tiles along a dimension that the stage has not compute the same of it.
+        // Where the stage lacks a dimension, all tiles along it compute the same points of the stage.
         for (std::size_t g = 0; g < count.size(); ++g) owned /= has[g] ? 1 : count[g];
         result.computed.push_back(computed);
         result.owned.push_back(owned);

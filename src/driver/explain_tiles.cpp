@@ -78,7 +78,7 @@ void describe_part(const GroupFacts& facts, std::size_t member, const GroupRepor
         stage.owned *= part.owned;
         stage.part.push_back(std::move(part));
     }
-    // All tiles along a dimension that the stage has not compute the same of it.
+    // Where the stage lacks a dimension, all tiles along it compute the same points of the stage.
     for (std::size_t g = 0; g < has.size(); ++g) {
         if (!has[g]) stage.owned /= static_cast<double>(tiles_along(facts, report, g));
     }

@@ -49,7 +49,7 @@ const std::vector<Number>& numbers() {
     return all;
 }
 
-/// No number of any GPU comes near these, in the units of the file.
+/// Numbers in a description lie between these. They are in the units of the file, and far from every GPU there is.
 constexpr double kLargest = 1e8, kSmallest = 1e-6;
 
 /// The GPU on which the rates were measured. Its description has all of them.

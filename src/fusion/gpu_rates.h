@@ -31,15 +31,15 @@ struct GpuRates {
     double launch = 0;       ///< from the end of a kernel to the first instruction of the next one
 
     double loads_at_once = 0;           ///< of a lane of a register tile, on their way at a time
-    double clocks_per_instruction = 0;  ///< of a warp by itself: results depend on each other
+    double clocks_per_instruction = 0;  ///< of a single warp, whose results depend on each other
     /// Register tiles are code without loops: instructions beyond those that are cached come from the L2 cache, for
-    /// each warp anew, and take so many times as long on top.
+    /// each warp anew; each of those takes this multiple of its time in addition.
     double cached_instructions = 0, uncached_slowdown = 0;
     /// How well a kernel keeps several resources busy at a time: exponents of the norm that joins their times, from 1
     /// (one after the other) up. Tiles in shared memory load, then wait at a barrier, then compute.
     double overlap = 0, overlap_with_barriers = 0;
     double edge_wait_part = 0;  ///< of a tile's instructions at the edges, beyond those of others: what blocks wait for
-    double ends = 0;            ///< a kernel's begin and end together, as a multiple of a block by itself
+    double ends = 0;            ///< a kernel's begin and end together, as a multiple of the time of one block
 };
 
 /// A member of the table: how the file calls it, where it goes, and which numbers it takes.

@@ -54,7 +54,7 @@ PatchAxes lane_axes(const fusion::GroupShape& shape, std::size_t m) {
     return axes;
 }
 
-/// Of an accumulate a lane has a cell: lanes beside each other update elements in different banks, whichever they are.
+/// In an accumulate each lane has one cell, so that neighbouring lanes update elements in different banks.
 PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int together, const PatchReads& reads) {
     PatchAxes axes = lane_axes(shape, m);
     const fusion::StageShape& stage = shape.shapes[m];

@@ -252,7 +252,8 @@ isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
     return isl_.value(name);
 }
 
-/// Of a sum, product or let that is opaque already: its parameter, which is the sum itself wherever that does not wrap.
+/// The parameter of a sum, product or let that is opaque already. A fact says that it equals the sum wherever that does
+/// not wrap.
 std::optional<isl::pw_aff> AffineTranslator::known_opaque(const ir::Expr& e) {
     const auto* n = ir::as<ir::Binary>(e);
     const auto* var = ir::as<ir::Variable>(e);

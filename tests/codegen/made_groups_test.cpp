@@ -19,8 +19,8 @@
 namespace pipec {
 namespace {
 
-/// Three groups, as what data find is in no group of its reader: their kernels are the first, the second and the third
-/// step. Lanes serve both of their neighbours, those on one side only, and none.
+/// Three groups: what is read at data-dependent indices is never in the group of its reader. They are the first, the
+/// second and the third step. Lanes serve both of their neighbours, those on one side only, and none.
 constexpr const char* kProgram = R"(
 import "boundary"
 pipeline p(img: float32[R, C]) -> a: float32[R, C], b: float32[R, C], c: float32[R, C] {

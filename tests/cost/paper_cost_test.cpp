@@ -18,12 +18,8 @@ namespace {
 
 using namespace fusion;
 using testing::Grouped;
+using testing::kBlur;
 
-constexpr const char* kBlur = R"(
-pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
-    out(y, x) = (rows(y, x) + rows(y, x + 1) + rows(y, x + 2)) / 3
-})";
 constexpr const char* kPyramid = R"(
 pipeline p(img: float32[3, 2 * R + 2, 2 * C + 2]) -> out: float32[3, 2 * R, 2 * C] {
     down(c, y in 0..R + 1, x in 0..C + 1) = (img(c, 2 * y, 2 * x) + img(c, 2 * y + 1, 2 * x + 1)) / 2

@@ -16,12 +16,7 @@ namespace {
 
 using namespace cost;
 using testing::Grouped;
-
-constexpr const char* kBlur = R"(
-pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
-    rows(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
-    out(y, x) = (rows(y, x) + rows(y, x + 1) + rows(y, x + 2)) / 3
-})";
+using testing::kBlur;
 
 TEST(Facts, OfStages) {
     const Grouped blur(kBlur, {});

@@ -16,6 +16,12 @@
 
 namespace pipec::testing {
 
+inline constexpr const char* kBlur = R"(
+pipeline blur(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+    rows(y, x) = (img(y, x) + img(y + 1, x) + img(y + 2, x)) / 3
+    out(y, x) = (rows(y, x) + rows(y, x + 1) + rows(y, x + 2)) / 3
+})";
+
 /// The first pipeline of a program, its stages' facts and those of a group, without inlining.
 struct Grouped {
     Grouped(const std::string& text, const std::vector<std::string>& members, std::vector<std::int64_t> sizes = {}) {

@@ -349,6 +349,15 @@ void TileSpace::place(kernel::Body& body) {
     }
 }
 
+int TileSpace::add_array(const plan::SharedArray& planned) {
+    const Member& m = members[planned.member];
+    kernel::SharedArray& array = build.kernel.shared.emplace_back();
+    array.name = m.definition.name + "_tile";
+    array.type = m.definition.type;
+    array.offset = planned.offset;
+    return static_cast<int>(build.kernel.shared.size()) - 1;
+}
+
 /// Defines each dimension's tile: that of the block, and in it of the team, x before y before z.
 void TileSpace::define_tiles(kernel::Body& body, bool in_turns) {
     const std::vector<ir::Expr> blocks = block_places(body, in_turns);

@@ -105,6 +105,9 @@ public:
         std::function<std::vector<ir::Expr>(const Member&, const std::vector<ir::Expr>&)> element);
     /// Whether the tile, not one beside it, writes this point of a live-out; null where it writes all that it computes.
     ir::Expr owned(const Member& m, const std::vector<ir::Expr>& offset);
+    /// Adds to the kernel a shared array that the plan has for a member, still without extents. Returns its number in
+    /// kernel::Kernel::shared.
+    int add_array(const plan::SharedArray& planned);
     /// Whether the member has a dimension that is aligned with this one of the group.
     [[nodiscard]] static bool has(const Member& m, std::size_t group_dim);
     /// The name of a member's dimension.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostOfThread = 255;  ///< that an instruction can name; the paper counts one more
 constexpr int kOnTheWay = 55;
-constexpr std::int64_t kGranule = 8;  ///< threads get a multiple of so many
+constexpr std::int64_t kGranule = 8;  ///< registers of a thread come in multiples of it
 // Measured on an H200 for 24 tiles of seven kernels (reductions by two and their inverse, blur, unsharp masking, Harris
 // corners), each with ten limits: with the estimate less 6, where that is not few, the time is within 4 % of the
 // fastest.

@@ -20,7 +20,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
                                                            const fusion::GroupSchedule& schedule,
                                                            const GroupCode* begun = nullptr);
 
-/// The kernels without which there is no step, or why there cannot be one.
+/// The kernels that the step needs in any case, or why it is impossible.
 std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
                                                         const fusion::GroupSchedule& schedule);
 

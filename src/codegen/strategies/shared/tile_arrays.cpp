@@ -53,11 +53,8 @@ TileArrays::TileArrays(TileSpace& space, const fusion::GroupShape& shape, const 
     for (const TileSpace::Member& m : space.members) axes_.push_back(find_axes(m));
     for (const plan::SharedArray& planned : shared.arrays) {
         const TileSpace::Member& m = space.members[planned.member];
-        arrays_[planned.member] = static_cast<int>(space.build.kernel.shared.size());
-        kernel::SharedArray& array = space.build.kernel.shared.emplace_back();
-        array.name = m.definition.name + "_tile";
-        array.type = m.definition.type;
-        array.offset = planned.offset;
+        arrays_[planned.member] = space.add_array(planned);
+        kernel::SharedArray& array = space.build.kernel.shared.back();
         if (space.teams > 1) array.extents.push_back(space.teams);
         for (const std::size_t d : axes(m).order) array.extents.push_back(planned.extents[d]);
         if (space.teams > 1) array.pitch = shared.scratch;

@@ -13,11 +13,8 @@ StreamWindows::StreamWindows(TileSpace& space, const plan::Plan& plan)
     : space_(space), march_(*plan.march), arrays_(space.members.size(), -1) {
     for (const plan::SharedArray& planned : plan.shared.arrays) {
         const TileSpace::Member& m = space.members[planned.member];
-        arrays_[planned.member] = static_cast<int>(space.build.kernel.shared.size());
-        kernel::SharedArray& array = space.build.kernel.shared.emplace_back();
-        array.name = m.definition.name + "_tile";
-        array.type = m.definition.type;
-        array.offset = planned.offset;
+        arrays_[planned.member] = space.add_array(planned);
+        kernel::SharedArray& array = space.build.kernel.shared.back();
         for (const std::size_t d : order(m)) array.extents.push_back(planned.extents[d]);
     }
 }

@@ -5,13 +5,12 @@
 #include <algorithm>
 
 #include "codegen/emit/c/text.h"
+#include "codegen/prepare.h"
 #include "codegen/strategies/hybrid/hybrid_kernel.h"
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_kernel.h"
 #include "codegen/strategies/stream/stream_kernel.h"
-#include "fusion/inline.h"
 #include "ir/build.h"
-#include "poly/dependences.h"
 #include "poly/group.h"
 
 namespace pipec::codegen {
@@ -57,19 +56,12 @@ void add_stage(kernel::Program& program, int stage, const SourceManager& sources
     }
 }
 
-void add_group(kernel::Program& program, const std::vector<int>& stages, const fusion::GroupSchedule& schedule,
-               const std::vector<poly::Dependence>& dependences, const SourceManager& sources,
-               const MadeGroups::Made* made) {
-    const auto refuse = [&](const std::string& reason) {
-        return fusion::ScheduleError(fmt::format("`{}` is impossible for the group of `{}`: {}",
-                                                 name(schedule.strategy), schedule.stages.front(), reason));
-    };
-    const auto group = poly::make_group(program.pipeline, program.model, dependences, stages);
-    if (const auto* illegal = std::get_if<poly::Illegal>(&group)) throw refuse(illegal->reason);
-    const GroupCode* begun = made == nullptr ? nullptr : made->find(std::get<poly::Group>(group).stages, schedule);
-    auto step = group_step(program, std::get<poly::Group>(group), schedule, sources, begun);
-    if (const auto* reason = std::get_if<std::string>(&step)) throw refuse(*reason);
-    program.steps.push_back(std::move(std::get<kernel::Step>(step)));
+void add_group(Prepared& prepared, const Prepared::Group& of, const SourceManager& sources) {
+    const poly::Group group = aligned(prepared, of);
+    const GroupCode* begun = prepared.made == nullptr ? nullptr : prepared.made->find(group.stages, of.schedule);
+    auto step = group_step(prepared.program, group, of.schedule, sources, begun);
+    if (const auto* reason = std::get_if<std::string>(&step)) throw impossible(of.schedule, *reason);
+    prepared.program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
 
 /// Some strategies have no place for an accumulate's cells.
@@ -85,15 +77,6 @@ std::optional<std::string> refused_accumulate(const kernel::Program& program, co
                            by_rows ? "a whole tile at once" : "shared memory");
     }
     return std::nullopt;
-}
-
-/// Pipelines with more groups than this in register tiles have few widths of accesses each: code grows with both.
-constexpr std::ptrdiff_t kMostWithAllWidths = 12;
-
-bool has_many_register_tiles(const fusion::Schedule& schedule) {
-    return std::count_if(schedule.groups.begin(), schedule.groups.end(), [](const fusion::GroupSchedule& group) {
-               return group.strategy == fusion::Strategy::RegisterTile;
-           }) > kMostWithAllWidths;
 }
 
 }  // namespace
@@ -135,43 +118,25 @@ std::variant<GroupCode, std::string> group_code(kernel::Program& program, const 
 }
 
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
-    ir::Pipeline pipeline = *unit.pipeline;
-    poly::Model model = *unit.model;
-    widen_narrow_accumulates(pipeline, model);
-    const auto given = options.schedules.find(pipeline.name);
-    const fusion::Schedule schedule =
-        given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
-    fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
-    kernel::Program program{
-        std::move(inlined.pipeline), std::move(inlined.model), options.target, {}, options.fast_math};
-    const MadeGroups::Made* made =
-        options.made == nullptr ? nullptr : options.made->find(program.pipeline, options.target, options.fast_math);
-    if (made != nullptr) program = made->program;
-    program.few_widths = has_many_register_tiles(schedule);
-    const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
-    program.has_turns = groups.stages.size() > 1;
-    std::vector<poly::Dependence> dependences;
-    if (!schedule.groups.empty()) dependences = poly::find_dependences(program.pipeline, program.model);
-    for (std::size_t g = 0; g < groups.stages.size(); ++g) {
-        const int number = groups.number[g];
-        const fusion::GroupSchedule group =
-            number < 0 ? fusion::GroupSchedule{} : schedule.groups[static_cast<std::size_t>(number)];
+    Prepared prepared = prepare(unit, options);
+    kernel::Program& program = prepared.program;
+    for (const Prepared::Group& group : prepared.groups) {
         const std::size_t first = program.steps.size();
-        if (group.strategy == fusion::Strategy::Stage) {
-            for (const int stage : groups.stages[g]) add_stage(program, stage, sources, options);
+        if (group.schedule.strategy == fusion::Strategy::Stage) {
+            for (const int stage : group.stages) add_stage(program, stage, sources, options);
         } else {
-            add_group(program, groups.stages[g], group, dependences, sources, made);
+            add_group(prepared, group, sources);
         }
         for (std::size_t i = first; i < program.steps.size(); ++i) {
             for (kernel::Kernel& kernel : program.steps[i].variants) {
-                kernel.load_cache = group.load_cache;
+                kernel.load_cache = group.schedule.load_cache;
                 for (kernel::Argument& argument : kernel.arguments) {
                     if (argument.turn) argument.value = ir::int_constant(ir::Type::Int32, i % 2 == 0 ? 0 : 1);
                 }
             }
         }
     }
-    return program;
+    return std::move(prepared.program);
 }
 
 }  // namespace pipec::codegen

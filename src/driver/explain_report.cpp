@@ -12,6 +12,7 @@
 #include "codegen/lower.h"
 #include "driver/explain_tiles.h"
 #include "ir/visit.h"
+#include "plan/plan_print.h"
 
 namespace pipec::driver::explain {
 
@@ -67,7 +68,6 @@ private:
     [[nodiscard]] std::variant<fusion::GroupFacts, poly::Illegal> facts_of(const std::vector<int>& stages) const;
     [[nodiscard]] std::string why_unknown(const std::vector<int>& stages) const;
     GroupReport describe(const cost::PredictedGroup& predicted) const;
-    [[nodiscard]] std::vector<std::string> dim_names(const poly::Group& group) const;
     void describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const;
     /// The first stage that accumulates.
     [[nodiscard]] std::optional<std::string> impure(const std::vector<int>& stages) const;
@@ -150,20 +150,6 @@ std::string Explainer::why_unknown(const std::vector<int>& stages) const {
 }
 
 /// As the last member that names a dimension calls it. A whole-image expression names none: then its position.
-std::vector<std::string> Explainer::dim_names(const poly::Group& group) const {
-    std::vector<std::string> names;
-    for (int g = 0; g < group.rank; ++g) names.push_back(fmt::format("dim {}", g));
-    for (std::size_t m = 0; m < group.stages.size(); ++m) {
-        const ir::Stage& member = stage(group.stages[m]);
-        for (std::size_t d = 0; d < member.dims.size(); ++d) {
-            const int g = group.alignment[m][d].dim;
-            const ir::VariableInfo& var = pipeline_.variables.at(static_cast<std::size_t>(member.dims[d].var));
-            if (g >= 0 && var.range.valid()) names[static_cast<std::size_t>(g)] = var.name;
-        }
-    }
-    return names;
-}
-
 GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     GroupReport report;
     report.schedule = predicted.schedule;
@@ -175,7 +161,7 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
         return report;
     }
     const poly::Group& group = predicted.facts->group;
-    report.dims = dim_names(group);
+    report.dims = plan::dimension_names(pipeline_, group);
     report.traffic = cost::traffic(*predicted.facts);
     describe_tiles(*predicted.facts, report);
     if (!predicted.time) report.unknown = why_unknown(stages);
@@ -232,7 +218,7 @@ std::optional<std::string> Explainer::impure(const std::vector<int>& stages) con
 Alternative Explainer::best(const fusion::GroupFacts& facts, Strategy strategy) const {
     Alternative result;
     result.what = fusion::name(strategy);
-    result.dims = dim_names(facts.group);
+    result.dims = plan::dimension_names(pipeline_, facts.group);
     std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.target.gpu(), {strategy}, kTrials);
     if (choices.empty()) result.refusal = "no tile that is tried keeps within the GPU's limits";
     for (cost::TimeChoice& choice : choices) {

@@ -65,10 +65,9 @@ void describe_part(const GroupFacts& facts, std::size_t member, const GroupRepor
             const poly::TileExtent extent = plan::part_along(facts, member, d, report.tile[g]);
             part.computed = part.needed = extent.count;
             part.first = extent.first;
-            // A stage that all readers read to the right lies to the right as a whole: that is no overlap.
-            const std::int64_t more = std::max<std::int64_t>(0, extent.count - own);
-            part.before = std::clamp<std::int64_t>(-extent.first, 0, more);
-            part.after = more - part.before;
+            const plan::Halo halo = plan::halo(extent, own);
+            part.before = halo.before;
+            part.after = halo.after;
             part.owned = static_cast<double>(report.tile[g]) / static_cast<double>(a.scale);
             if (!report.warp_tile.empty() && report.warp_tile[g] != report.tile[g]) {
                 part.computed = report.warp_tile[g] / a.scale;  // every lane computes

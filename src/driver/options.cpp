@@ -30,8 +30,9 @@ template <class T>
 using Choices = std::vector<std::pair<std::string_view, T>>;
 
 const Choices<Emit> kEmit{{"tokens", Emit::Tokens},   {"ast", Emit::Ast},           {"pipeline", Emit::Pipeline},
-                          {"domains", Emit::Domains}, {"schedule", Emit::Schedule}, {"kernel", Emit::Kernel},
-                          {"host", Emit::Host},       {"cuda", Emit::Cuda},         {"header", Emit::Header}};
+                          {"domains", Emit::Domains}, {"schedule", Emit::Schedule}, {"plan", Emit::Plan},
+                          {"kernel", Emit::Kernel},   {"host", Emit::Host},         {"cuda", Emit::Cuda},
+                          {"header", Emit::Header}};
 const Choices<Platform> kPlatform{{"cuda", Platform::Cuda}, {"host", Platform::Host}};
 const Choices<int> kOptimize{{"0", 0}, {"1", 1}, {"2", 2}, {"3", 3}};
 const Choices<Color> kColor{{"auto", Color::Auto}, {"always", Color::Always}, {"never", Color::Never}};
@@ -136,6 +137,7 @@ std::optional<Platform> platform_of_step(Emit emit) {
     switch (emit) {
         case Emit::Host: return Platform::Host;
         case Emit::Schedule:
+        case Emit::Plan:
         case Emit::Kernel:
         case Emit::Cuda: return Platform::Cuda;
         default: return std::nullopt;
@@ -280,7 +282,8 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     app.add_flag("--fsyntax-only", syntax_only, "Check the program and write nothing")->group(output_group);
     one(app.add_option("--emit", emit,
                        "Write one step instead of the code and the header, to standard output unless -o is given: "
-                       "tokens, ast, pipeline (checked and typed), domains, schedule, kernel, host (the code), cuda "
+                       "tokens, ast, pipeline (checked and typed), domains, schedule, plan (tiles, threads and memory "
+                       "of each kernel), kernel, host (the code), cuda "
                        "(the code), header"))
         ->type_name("STEP")
         ->group(output_group);
@@ -415,6 +418,7 @@ bool uses_schedule(Emit emit) {
         case Emit::Object:
         case Emit::Nothing:
         case Emit::Schedule:
+        case Emit::Plan:
         case Emit::Kernel:
         case Emit::Cuda: return true;
         default: return false;

@@ -17,7 +17,7 @@ namespace pipec::driver {
 
 /// What is written. Code: for the target, with its header. Object: that, compiled. Nothing: the program is only
 /// checked.
-enum class Emit { Code, Object, Nothing, Tokens, Ast, Pipeline, Domains, Schedule, Kernel, Host, Cuda, Header };
+enum class Emit { Code, Object, Nothing, Tokens, Ast, Pipeline, Domains, Schedule, Plan, Kernel, Host, Cuda, Header };
 
 enum class Color { Auto, Always, Never };
 enum class DiagnosticsFormat { Text, Json };

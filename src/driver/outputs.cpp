@@ -6,6 +6,7 @@
 
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/emit/host/host.h"
+#include "codegen/group_plans.h"
 #include "driver/gpu_option.h"
 #include "frontend/parse.h"
 #include "fusion/schedule_json.h"
@@ -93,6 +94,7 @@ std::string main_text(const Options& options, const OutputPaths& paths, const st
             return joined(pipelines,
                           [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
         case Emit::Schedule: return fusion::to_json(compilation.schedules, pipelines);
+        case Emit::Plan: return codegen::plan_text(units_of(compilation), cuda_options(options, compilation));
         case Emit::Header: return codegen::header(program, stem, units_of(compilation));
         case Emit::Kernel:
             return codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
@@ -221,7 +223,9 @@ NativeSource object_source(const Options& options, const OutputPaths& paths, con
 }
 
 void check_schedules(const Options& options, const Compilation& compilation, const SourceManager& sources) {
-    if (options.emit != Emit::Nothing && options.emit != Emit::Schedule) return;  // the others are made of the kernels
+    const bool before_kernels =
+        options.emit == Emit::Nothing || options.emit == Emit::Schedule || options.emit == Emit::Plan;
+    if (!before_kernels) return;  // the others are made of the kernels
     codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
 }
 

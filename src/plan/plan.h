@@ -2,11 +2,13 @@
 // the program's types and constant ranges, and a schedule, and holds for all sizes. Cost models count it, code
 // generation emits it, `pipec explain` and `--emit plan` print it.
 //
+// clang-format off
 //     tile            what a thread group computes of the group's outputs: a box in group coordinates (poly/group.h)
 //     thread group    the threads that compute a tile: a warp, or a block; they share what is kept in shared memory
 //     lane            a thread's number in its thread group, in x, y and z: the group's last dimension and those before
-//     it halo            points of a stage that a tile computes though they belong to the tiles beside it scratch
-//     shared memory that arrays with different lifetimes have in common
+//     halo            points of a stage that a tile computes although they belong to the tiles beside it
+//     scratch         shared memory that arrays with different lifetimes have in common
+// clang-format on
 #pragma once
 
 #include <array>

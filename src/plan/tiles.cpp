@@ -85,6 +85,21 @@ std::vector<Part> parts_of(const fusion::GroupShape& shape, const std::vector<Cu
     return parts;
 }
 
+Halo halo(const poly::TileExtent& extent, std::int64_t own) {
+    const std::int64_t more = std::max<std::int64_t>(0, extent.count - own);
+    const std::int64_t before = std::clamp<std::int64_t>(-extent.first, 0, more);
+    return {before, more - before};
+}
+
+std::int64_t own_points(const fusion::GroupShape& shape, const Tiles& tiles, std::size_t m) {
+    std::int64_t own = 1;
+    for (std::size_t d = 0; d < tiles.parts[m].extent.size(); ++d) {
+        const poly::Alignment& a = shape.group.alignment[m][d];
+        own *= a.dim < 0 ? tiles.parts[m].extent[d].count : tiles.cuts[static_cast<std::size_t>(a.dim)].size / a.scale;
+    }
+    return own;
+}
+
 Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule) {
     using fusion::Strategy;
     Tiles tiles;

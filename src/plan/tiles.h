@@ -34,6 +34,16 @@ poly::TileExtent part_along(const fusion::GroupShape& shape, std::size_t m, std:
 /// Tiles::parts; of a moved tile all that it can compute.
 std::vector<Part> parts_of(const fusion::GroupShape& shape, const std::vector<Cut>& cuts);
 
+/// What a tile computes beside its `own` points, which begin at its origin. A stage that all readers read to the right
+/// lies to the right as a whole: that is no halo.
+struct Halo {
+    std::int64_t before = 0, after = 0;
+};
+Halo halo(const poly::TileExtent& extent, std::int64_t own);
+
+/// Points of member `m` that belong to a tile alone; dimensions that are computed as a whole count as such.
+std::int64_t own_points(const fusion::GroupShape& shape, const Tiles& tiles, std::size_t m);
+
 /// The tiles of Otptb, Otpw and Hybrid. The schedule has passed check_schedule (make_plan.h).
 Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule);
 /// The strips of Stream.

@@ -32,7 +32,7 @@ run -fsyntax-only - <good.pipe; exits 0
 
 # Steps.
 fresh; good_program; bad_program
-for step in tokens ast pipeline domains schedule kernel host cuda header; do
+for step in tokens ast pipeline domains schedule plan kernel host cuda header; do
     run --emit $step good.pipe; exits 0; is_silent; only good.pipe bad.pipe
     check "$step prints something" [ -s .out ]
     cp .out first

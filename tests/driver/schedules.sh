@@ -70,6 +70,13 @@ cp .out stream.json
 run --emit cuda --strategy stream --block 64x2 --tile 1x8 blur.pipe; cp .out stream.cu
 run --emit cuda --schedule stream.json blur.pipe; check "a march and its file are one" cmp .out stream.cu
 run --emit kernel --schedule stream.json blur.pipe; exits 0; prints "for step"; prints "barrier block"
+run --emit plan --schedule stream.json blur.pipe; exits 0; prints "march along y: "; prints ", window of "
+run --emit plan --strategy hybrid blur.pipe; exits 0; prints "hybrid tile, split along"; prints "iterations stay in registers"
+run --emit plan --strategy register_tile --prefetch 2 blur.pipe; exits 0; prints "2 rows fetched ahead"
+run --emit plan --strategy otpw --tile 4x8 --vector 4 blur.pipe; exits 0; prints "where arrays are not aligned for that"
+run --emit plan --cost-model none blur.pipe; exits 0; prints "through global memory, without tiles"
+sed 's/"block": \[64, 2, 1\]/"block": [31, 2, 1]/' stream.json >odd.json
+run --emit plan --schedule odd.json blur.pipe; exits 1; says "\`stream\` is impossible for the group of \`rows\`: 31 threads"
 refused_field() { run --schedule "$1" blur.pipe -o new.cu; exits 1; says "$2"; absent new.cu; }
 sed '0,/"strategy": "stream",/s//"strategy": "stream", "vector": 4,/' stream.json >vector.json
 refused_field vector.json "the strategy \`stream\` has no \`vector\`"

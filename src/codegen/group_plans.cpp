@@ -1,0 +1,74 @@
+#include "codegen/group_plans.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <utility>
+
+#include "codegen/prepare.h"
+#include "codegen/strategies/shared/tile_vectors.h"
+#include "plan/make_plan.h"
+#include "plan/plan_print.h"
+
+namespace pipec::codegen {
+
+using fusion::GroupSchedule;
+using fusion::Strategy;
+
+namespace {
+
+std::string members_text(const ir::Pipeline& pipeline, const std::vector<int>& stages) {
+    std::vector<std::string> names;
+    for (const int stage : stages) names.push_back(pipeline.stages.at(static_cast<std::size_t>(stage)).name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string group_text(const Prepared& prepared, const Prepared::Group& group) {
+    const ir::Pipeline& pipeline = prepared.program.pipeline;
+    std::string text =
+        fmt::format("group {}: {}\n", members_text(pipeline, group.stages), fusion::name(group.schedule.strategy));
+    if (group.schedule.strategy == Strategy::Stage) return text + "  through global memory, without tiles\n";
+    const auto plans = group_plans(prepared.program, aligned(prepared, group), group.schedule);
+    if (const auto* reason = std::get_if<plan::Refusal>(&plans)) throw impossible(group.schedule, *reason);
+    bool first = true;
+    for (const GroupPlan& one : std::get<std::vector<GroupPlan>>(plans)) {
+        if (!std::exchange(first, false)) text += "  where arrays are not aligned for that\n";
+        text += plan::to_string(pipeline, one.shape, one.plan);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(const kernel::Program& program,
+                                                                const poly::Group& group,
+                                                                const GroupSchedule& schedule) {
+    // Single columns where arrays are not aligned for vectors.
+    std::vector<GroupSchedule> schedules{schedule};
+    const bool tiles = schedule.strategy == Strategy::Otptb || schedule.strategy == Strategy::Otpw;
+    if (tiles && schedule.vector > 1) schedules.emplace_back(schedule).vector = 1;
+    if (auto reason = plan::check_schedule(schedule, group.rank)) return *reason;
+    std::vector<GroupPlan> plans;
+    for (const GroupSchedule& one : schedules) {
+        fusion::GroupShape shape = fusion::group_shape(program.pipeline, program.model,
+                                                       tiles ? with_vectors(program, group, one.vector) : group);
+        auto plan = plan::make_plan(shape, one);
+        if (auto* reason = std::get_if<plan::Refusal>(&plan)) return std::move(*reason);
+        plans.push_back({std::move(shape), std::get<plan::Plan>(std::move(plan))});
+    }
+    return plans;
+}
+
+std::string plan_text(const std::vector<Unit>& units, const CudaOptions& options) {
+    std::string text;
+    for (const Unit& unit : units) {
+        const Prepared prepared = prepare(unit, options);
+        std::vector<std::string> groups;
+        for (const Prepared::Group& group : prepared.groups) groups.push_back(group_text(prepared, group));
+        text += fmt::format("{}plan of {}\n{}", text.empty() ? "" : "\n", prepared.program.pipeline.name,
+                            fmt::join(groups, "\n"));
+    }
+    return text;
+}
+
+}  // namespace pipec::codegen

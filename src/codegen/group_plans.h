@@ -1,0 +1,33 @@
+// The plans of a group's kernels, before there is code.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/kernel/kernel_ir.h"
+#include "fusion/group_shape.h"
+#include "fusion/schedule.h"
+#include "plan/plan.h"
+#include "poly/group.h"
+
+namespace pipec::codegen {
+
+/// The plan of kernels of a group, and the group as they compute it: where lanes move vectors, a tile may compute more
+/// points than its outputs need, so that vectors are aligned.
+struct GroupPlan {
+    fusion::GroupShape shape;
+    plan::Plan plan;
+};
+
+/// The plans of a group's kernels: the one for the widest accesses to global memory, then those for narrower ones, as
+/// far as they differ. Or why there are none.
+std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(const kernel::Program& program,
+                                                                const poly::Group& group,
+                                                                const fusion::GroupSchedule& schedule);
+
+/// All plans of all pipelines, for `--emit plan`. Throws fusion::ScheduleError.
+std::string plan_text(const std::vector<Unit>& units, const CudaOptions& options);
+
+}  // namespace pipec::codegen

@@ -1,0 +1,63 @@
+#include "codegen/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "codegen/lower.h"
+#include "fusion/inline.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+/// Pipelines with more groups than this in register tiles have few widths of accesses each: code grows with both.
+constexpr std::ptrdiff_t kMostWithAllWidths = 12;
+
+bool has_many_register_tiles(const fusion::Schedule& schedule) {
+    return std::count_if(schedule.groups.begin(), schedule.groups.end(), [](const fusion::GroupSchedule& group) {
+               return group.strategy == fusion::Strategy::RegisterTile;
+           }) > kMostWithAllWidths;
+}
+
+}  // namespace
+
+Prepared prepare(const Unit& unit, const CudaOptions& options) {
+    ir::Pipeline pipeline = *unit.pipeline;
+    poly::Model model = *unit.model;
+    widen_narrow_accumulates(pipeline, model);
+    const auto given = options.schedules.find(pipeline.name);
+    const fusion::Schedule schedule =
+        given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
+    fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
+    Prepared prepared{
+        {std::move(inlined.pipeline), std::move(inlined.model), options.target, {}, options.fast_math}, {}, {}};
+    kernel::Program& program = prepared.program;
+    if (options.made != nullptr)
+        prepared.made = options.made->find(program.pipeline, options.target, options.fast_math);
+    if (prepared.made != nullptr) program = prepared.made->program;
+    program.few_widths = has_many_register_tiles(schedule);
+    const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
+    program.has_turns = groups.stages.size() > 1;
+    if (!schedule.groups.empty()) prepared.dependences = poly::find_dependences(program.pipeline, program.model);
+    for (std::size_t g = 0; g < groups.stages.size(); ++g) {
+        const int number = groups.number[g];
+        prepared.groups.push_back({groups.stages[g], number < 0 ? fusion::GroupSchedule{}
+                                                                : schedule.groups[static_cast<std::size_t>(number)]});
+    }
+    return prepared;
+}
+
+fusion::ScheduleError impossible(const fusion::GroupSchedule& schedule, const std::string& reason) {
+    return fusion::ScheduleError(fmt::format("`{}` is impossible for the group of `{}`: {}", name(schedule.strategy),
+                                             schedule.stages.front(), reason));
+}
+
+poly::Group aligned(const Prepared& prepared, const Prepared::Group& group) {
+    auto result =
+        poly::make_group(prepared.program.pipeline, prepared.program.model, prepared.dependences, group.stages);
+    if (const auto* illegal = std::get_if<poly::Illegal>(&result)) throw impossible(group.schedule, illegal->reason);
+    return std::get<poly::Group>(std::move(result));
+}
+
+}  // namespace pipec::codegen

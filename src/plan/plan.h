@@ -71,6 +71,8 @@ struct SharedMemory {
     std::vector<SharedArray> arrays;  ///< in the order of their members
     std::int64_t scratch = 0;         ///< bytes of a thread group
     std::int64_t bytes = 0;           ///< of a block, all of it
+    std::vector<bool> waits;    ///< by member: the thread group meets at a barrier before it is computed (not Stream)
+    std::int64_t barriers = 0;  ///< at which a thread group meets for a tile, those inside of accumulates too
 };
 
 /// How a tile of Hybrid, or a piece of it, is divided into shared memory and registers.

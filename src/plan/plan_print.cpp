@@ -142,16 +142,10 @@ private:
     }
 
     void shared_memory() {
-        const std::int64_t groups = plan_.tiles.thread_groups();
-        if (plan_.hybrid) {
-            line(1, "shared memory: scratch of {} bytes per thread group, {} bytes per block", plan_.hybrid->scratch,
-                 plan_.hybrid->scratch * groups);
-        } else if (plan_.shared.scratch > 0) {
-            line(1, "shared memory: scratch of {} bytes per thread group, {} bytes per block", plan_.shared.scratch,
-                 plan_.shared.bytes);
-        } else if (plan_.shared.bytes > 0) {
-            line(1, "shared memory: {} bytes per block", plan_.shared.bytes);
-        }
+        if (plan_.shared.scratch > 0) line(1, "scratch of {} bytes per thread group", plan_.shared.scratch);
+        if (plan_.shared.bytes > 0)
+            line(1, "shared memory: {} bytes per block, {} per tile", plan_.shared.bytes,
+                 counted(plan_.shared.barriers, "barrier"));
     }
 
     const ir::Pipeline& pipeline_;

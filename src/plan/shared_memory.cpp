@@ -30,6 +30,39 @@ std::int64_t bytes_of(const fusion::GroupShape& shape, const SharedArray& array)
     return bytes;
 }
 
+/// Both use some of the same memory.
+bool overlap(const SharedArray& a, const SharedArray& b) {
+    if (&a == &b) return true;
+    return a.offset >= 0 && b.offset >= 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+/// A barrier stands where a member reads or writes memory that one since the last barrier has written, or writes what
+/// one has read. Accumulates have a barrier between first values and updates, and one before they write out.
+void find_barriers(const fusion::GroupShape& shape, SharedMemory& shared) {
+    std::vector<const SharedArray*> array_of(shape.shapes.size(), nullptr);
+    for (const SharedArray& array : shared.arrays) array_of[array.member] = &array;
+    const auto reads = [&](std::size_t reader, const SharedArray& written) {
+        return std::any_of(shape.group.edges.begin(), shape.group.edges.end(), [&](const poly::GroupEdge& edge) {
+            return edge.reader == shape.group.stages[reader] &&
+                   overlap(*array_of[shape.group.position(edge.producer)], written);
+        });
+    };
+    std::vector<std::size_t> since;  // the last barrier
+    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
+        const SharedArray* own = array_of[m];
+        const bool waits = std::any_of(since.begin(), since.end(), [&](std::size_t other) {
+            const SharedArray* theirs = array_of[other];
+            return (theirs != nullptr && (reads(m, *theirs) || (own != nullptr && overlap(*own, *theirs)))) ||
+                   (own != nullptr && reads(other, *own));
+        });
+        if (waits) since.clear();
+        since.push_back(m);
+        shared.waits.push_back(waits);
+        shared.barriers += waits ? 1 : 0;
+        if (shape.shapes[m].accumulates) shared.barriers += shape.live[m] ? 2 : 1;
+    }
+}
+
 /// All arrays have memory of their own.
 std::int64_t apart(const SharedMemory& shared, std::int64_t thread_groups) {
     std::int64_t bytes = 0;
@@ -37,10 +70,8 @@ std::int64_t apart(const SharedMemory& shared, std::int64_t thread_groups) {
     return bytes;
 }
 
-}  // namespace
-
 /// Members that are never needed at the same time share memory, unless all fit into what a kernel has without asking.
-SharedMemory tile_arrays(const fusion::GroupShape& shape, const Tiles& tiles) {
+SharedMemory placed_arrays(const fusion::GroupShape& shape, const Tiles& tiles) {
     const poly::Group& group = shape.group;
     const std::int64_t thread_groups = tiles.thread_groups();
     SharedMemory shared;
@@ -80,6 +111,14 @@ SharedMemory tile_arrays(const fusion::GroupShape& shape, const Tiles& tiles) {
     return shared;
 }
 
+}  // namespace
+
+SharedMemory tile_arrays(const fusion::GroupShape& shape, const Tiles& tiles) {
+    SharedMemory shared = placed_arrays(shape, tiles);
+    find_barriers(shape, shared);
+    return shared;
+}
+
 SharedMemory stream_windows(const fusion::GroupShape& shape, const Tiles& tiles, const March& march) {
     SharedMemory shared;
     for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
@@ -92,7 +131,9 @@ SharedMemory stream_windows(const fusion::GroupShape& shape, const Tiles& tiles,
             array.extents.push_back(member.rows == d ? member.window : tiles.parts[m].extent[d].count);
         }
         array.bytes = bytes_of(shape, array);
+        if (!march.members[m].rows) ++shared.barriers;
     }
+    if (!shared.arrays.empty()) shared.barriers += march.steps;
     shared.bytes = apart(shared, 1);
     if (shared.bytes <= kStaticSharedBytes) return shared;
     for (SharedArray& array : shared.arrays) {

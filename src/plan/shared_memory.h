@@ -28,7 +28,8 @@ struct Lifetime {
 /// order of the list, each at the lowest place that is free in all of its steps.
 std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays);
 
-/// The arrays of Otptb and Otpw: a tile's part of each stage that is read in the group or accumulates.
+/// The arrays of Otptb and Otpw: a tile's part of each stage that is read in the group or accumulates; and where the
+/// thread group waits for its threads.
 SharedMemory tile_arrays(const fusion::GroupShape& shape, const Tiles& tiles);
 
 /// The windows of Stream: of stages with rows the latest ones, of the others the strip's part.

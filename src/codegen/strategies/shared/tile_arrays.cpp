@@ -5,7 +5,6 @@
 
 #include "codegen/expr/pack.h"
 #include "codegen/kernel/kernel_build.h"
-#include "codegen/kernel/shared_memory.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -49,7 +48,7 @@ plan::PatchReads patch_reads(TileSpace& space, const TileSpace::Member& m) {
 }
 
 TileArrays::TileArrays(TileSpace& space, const fusion::GroupShape& shape, const plan::SharedMemory& shared)
-    : space_(space), shape_(shape), shared_(shared), arrays_(space.members.size(), -1) {
+    : space_(space), shape_(shape), arrays_(space.members.size(), -1) {
     for (const TileSpace::Member& m : space.members) axes_.push_back(find_axes(m));
     for (const plan::SharedArray& planned : shared.arrays) {
         const TileSpace::Member& m = space.members[planned.member];
@@ -89,14 +88,6 @@ TileArrays::Axes TileArrays::find_axes(const TileSpace::Member& m) const {
     }
     if (axes.columns) axes.order.push_back(*axes.columns);
     return axes;
-}
-
-bool TileArrays::overlap(int a, int b) const {
-    if (a == b) return true;
-    const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
-    const plan::SharedArray &first = shared_.arrays[i], &second = shared_.arrays[j];
-    return first.offset >= 0 && second.offset >= 0 && first.offset < second.offset + second.bytes &&
-           second.offset < first.offset + first.bytes;
 }
 
 std::vector<ir::Expr> TileArrays::indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) const {

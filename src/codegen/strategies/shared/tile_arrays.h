@@ -37,8 +37,6 @@ public:
 
     /// The member's array, an index of Kernel::shared; -1 where nobody in the group reads it.
     [[nodiscard]] int of(const TileSpace::Member& m) const { return arrays_[space_.group.position(m.stage)]; }
-    /// Whether two arrays have memory in common.
-    [[nodiscard]] bool overlap(int a, int b) const;
     /// The indices of a point, whose offset is from the first point of the tile's part of the member.
     [[nodiscard]] std::vector<ir::Expr> indices(const TileSpace::Member& m, const std::vector<ir::Expr>& offset) const;
     /// For instances of members: what they read of each other comes from the arrays.
@@ -50,7 +48,6 @@ private:
 
     TileSpace& space_;
     const fusion::GroupShape& shape_;
-    const plan::SharedMemory& shared_;
     std::vector<Axes> axes_;   ///< of members
     std::vector<int> arrays_;  ///< of members
 };

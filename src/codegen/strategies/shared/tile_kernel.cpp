@@ -74,7 +74,6 @@ private:
     enum class Known : std::uint8_t { Tile, Patch, Nothing };
 
     kernel::Body stages(bool interior);
-    [[nodiscard]] bool waits(const Member& m, const Members& since) const;
     [[nodiscard]] static bool alike(const Member& a, const Member& b);
     void interior_stage(kernel::Body& body, const Members& together);
     void edge_stage(kernel::Body& body, const Member& m);
@@ -293,21 +292,6 @@ void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
     compute(KernelBuilder::guarded(*body, condition), {&m}, patch, Known::Nothing);
 }
 
-/// The member reads or writes memory that one of the others, which no barrier separates from it, writes or uses.
-bool TileKernel::waits(const Member& m, const Members& since) const {
-    const auto reads = [&](const Member& reader, const Member& written) {
-        return written.is_read && std::any_of(group_.edges.begin(), group_.edges.end(), [&](const poly::GroupEdge& e) {
-                   return e.reader == reader.stage &&
-                          arrays_.overlap(arrays_.of(*space_.member(e.producer)), arrays_.of(written));
-               });
-    };
-    return std::any_of(since.begin(), since.end(), [&](const Member* other) {
-        return reads(m, *other) ||
-               (m.is_read &&
-                (reads(*other, m) || (other->is_read && arrays_.overlap(arrays_.of(*other), arrays_.of(m)))));
-    });
-}
-
 /// The same points of both are computed by a tile.
 bool TileKernel::alike(const Member& a, const Member& b) {
     const auto same = [](const poly::TileExtent& x, const poly::TileExtent& y) {
@@ -319,22 +303,19 @@ bool TileKernel::alike(const Member& a, const Member& b) {
 
 kernel::Body TileKernel::stages(bool interior) {
     kernel::Body body;
-    Members since;  // the last barrier
     for (std::size_t i = 0; i < space_.members.size();) {
         Members together;
         while (i < space_.members.size()) {
             const Member& m = space_.members[i];
+            const bool waits = plan_.shared.waits[i];
             const bool alone = m.accumulates || (!together.empty() && together.front()->accumulates);
-            const bool goes_along =
-                together.empty() || (interior && !alone && alike(*together.front(), m) && !waits(m, since));
+            const bool goes_along = together.empty() || (interior && !alone && alike(*together.front(), m) && !waits);
             if (!goes_along) break;
-            if (waits(m, since)) {
+            if (waits) {
                 const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
                 add(body, kernel::Barrier{scope});
-                since.clear();
             }
             together.push_back(&m);
-            since.push_back(&m);
             add(body, kernel::Remark{m.definition.name});
             ++i;
         }

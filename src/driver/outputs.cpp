@@ -7,6 +7,7 @@
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/emit/host/host.h"
 #include "codegen/group_plans.h"
+#include "driver/code_origin.h"
 #include "driver/gpu_option.h"
 #include "frontend/parse.h"
 #include "fusion/schedule_json.h"
@@ -67,6 +68,7 @@ codegen::CudaOptions cuda_options(const Options& options, const Compilation& com
     result.schedules = compilation.schedules;
     result.made = &compilation.made;
     result.target = compilation.target;
+    result.origin = code_origin(options, compilation);
     return result;
 }
 
@@ -74,7 +76,8 @@ std::string code_text(const Options& options, const std::string& include_name, c
                       const SourceManager& sources) {
     const std::string_view program = sources.name(compilation.program.main.id);
     if (compilation.target.platform() == fusion::Platform::Host) {
-        return codegen::host_source(program, include_name, units_of(compilation), sources);
+        return codegen::host_source(program, include_name, units_of(compilation), sources,
+                                    code_origin(options, compilation));
     }
     return codegen::cuda_source(program, include_name, units_of(compilation), sources,
                                 cuda_options(options, compilation));
@@ -95,7 +98,8 @@ std::string main_text(const Options& options, const OutputPaths& paths, const st
                           [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
         case Emit::Schedule: return fusion::to_json(compilation.schedules, pipelines);
         case Emit::Plan: return codegen::plan_text(units_of(compilation), cuda_options(options, compilation));
-        case Emit::Header: return codegen::header(program, stem, units_of(compilation));
+        case Emit::Header:
+            return codegen::header(program, stem, units_of(compilation), code_origin(options, compilation));
         case Emit::Kernel:
             return codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
         case Emit::Host:
@@ -214,7 +218,8 @@ NativeSource object_source(const Options& options, const OutputPaths& paths, con
     const std::string stem = fs::path(paths.main).stem().string();
     NativeSource result{object_source_name(options, paths), {}, stem + ".h", {}};
     result.source = code_text(options, result.header_name, compilation, sources);
-    result.header = codegen::header(sources.name(compilation.program.main.id), stem, units_of(compilation));
+    result.header = codegen::header(sources.name(compilation.program.main.id), stem, units_of(compilation),
+                                    code_origin(options, compilation));
     if (!paths.kept_code.empty()) {
         const std::string kept = fs::absolute(paths.kept_code).lexically_normal().string();
         result.source = fmt::format("#line 1 {}\n{}", literal(kept), result.source);
@@ -238,8 +243,8 @@ std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& 
     }
     if (!paths.header.empty()) {
         const std::string base = paths.header == "-" ? stem : stem_of(paths.header);
-        files.push_back(
-            {paths.header, codegen::header(sources.name(compilation.program.main.id), base, units_of(compilation))});
+        files.push_back({paths.header, codegen::header(sources.name(compilation.program.main.id), base,
+                                                       units_of(compilation), code_origin(options, compilation))});
     }
     if (!paths.kept_code.empty()) {
         files.push_back({paths.kept_code, code_text(options, paths.include_name, compilation, sources)});

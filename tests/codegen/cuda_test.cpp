@@ -192,8 +192,8 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
                                     {.deterministic = true, .schedules = {{"p", schedule}}});
     };
     EXPECT_NE(kernels("mask(y, x)", "3").find("tile_z = floor_mod(block, 3);"), std::string::npos);
-    EXPECT_NE(kernels("2", "3").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
-    EXPECT_NE(kernels("mask(y, x)", "300").find("block_2 = floor_div(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("2", "3").find("tile_z = floor_div(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "300").find("tile_z = floor_div(block, tiles_y_2);"), std::string::npos);
 }
 
 // Of what a kernel reads, the cache has what the one before touched last.

@@ -20,7 +20,7 @@ prints '"stages": ["rows", "out"]'; prints '"stages": ["twice"], "strategy": "st
 cp .out v100.json
 run --cost-model paper --gpu v100 --emit schedule blur.pipe; check "the same again" cmp .out v100.json
 run --cost-model paper --gpu v100 --emit cuda blur.pipe; exits 0; cp .out v100.cu; prints "__syncwarp();"
-run --schedule v100.json --emit cuda blur.pipe; check "the schedule as a file" cmp .out v100.cu
+run --schedule v100.json --emit cuda blur.pipe; check "the schedule as a file" same_code .out v100.cu
 run --cost-model paper --gpu v100 --block 32x4 --tile 2x4 --emit schedule blur.pipe; exits 0
 prints '"block": [32, 4, 1]'; prints '"tile": [2, 4, 1]'
 run --cost-model paper --gpu v100 --tune-for R=512,C=512,N=100 --emit schedule blur.pipe; exits 0; is_silent

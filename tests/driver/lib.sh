@@ -30,6 +30,8 @@ is_silent() { check "nothing on standard error" [ ! -s .err ]; }
 prints() { check "standard output has: $1" grep -qF -- "$1" .out; }
 exists() { for file in "$@"; do check "$file exists" [ -s "$file" ]; done; }
 absent() { for file in "$@"; do check "$file does not exist" [ ! -e "$file" ]; done; }
+# Two files of generated code are the same behind their first comments.
+same_code() { cmp -s <(sed '1,/^#include/d' "$1") <(sed '1,/^#include/d' "$2") && [ -s "$1" ]; }
 # Only these files are there (hidden temporaries count, the helpers' own do not).
 only() { check "the directory holds just: $*" [ "$(find . -mindepth 1 ! -name .out ! -name .err | sort)" = "$(printf './%s\n' "$@" | sort)" ]; }
 fresh() {

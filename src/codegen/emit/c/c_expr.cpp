@@ -117,9 +117,12 @@ void ExpressionWriter::bind(ir::VarId var, std::string name, poly::IntRange rang
 void ExpressionWriter::define(ir::VarId var, const ir::Expr& e, std::string_view wanted,
                               std::optional<std::int64_t> index) {
     exact_ = index.has_value();
+    if (ir::as<ir::Select>(e) != nullptr) wanted_ = wanted;
     const Text text = value(e);
+    wanted_.clear();
     exact_ = false;
-    const std::string name = declare(e->type, text, wanted);
+    const bool has_name = text.precedence == Precedence::Primary && names_.has(text.text) && !changing(e);
+    const std::string name = has_name ? text.text : declare(e->type, text, wanted);
     if (index) {
         const poly::IntRange range = ranges_.integer(e);
         bind(var, name, {std::max<poly::Wide>(range.lo, -*index + 1), std::min<poly::Wide>(range.hi, *index - 1)});

@@ -49,8 +49,13 @@ public:
     void bind(ir::VarId var, std::string name, poly::IntRange range);
     /// Gives a variable whose value is not known a name, or an expression that is as short.
     void bind(ir::VarId var, std::string name) { variables_[var] = std::move(name); }
-    /// Declares a constant for `e` and binds `var` to it. With `index`, `var` is an index variable that stays below
-    /// `index` in magnitude.
+    /// The same of one that is assigned to later.
+    void bind_changing(ir::VarId var, std::string name) {
+        changing_.insert(var);
+        bind(var, std::move(name));
+    }
+    /// Declares a constant for `e`, unless there is one with this value, and binds `var` to it. With `index`, `var` is
+    /// an index variable that stays below `index` in magnitude.
     void define(ir::VarId var, const ir::Expr& e, std::string_view wanted, std::optional<std::int64_t> index = {});
     /// Forgets the names of all nodes that evaluate one for which `changed` is true.
     void forget(const std::function<bool(const ir::Expr&)>& changed);
@@ -114,11 +119,16 @@ private:
     Text index(const ir::Expr& e);
 
     Branch branch(const ir::Expr& e);
-    Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise);
+    Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise,
+                std::string_view wanted = "v");
     void name_uniform(const ir::Expr& e);
     void name_common(const ir::Expr& a, const ir::Expr& b);
     std::vector<ir::Expr> certain(const ir::Expr& root);
     [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
+    [[nodiscard]] bool changing(const ir::Expr& e) const {
+        const auto* n = ir::as<ir::Variable>(e);
+        return n != nullptr && changing_.count(n->id) > 0;
+    }
     [[nodiscard]] const std::string* known(const ir::Expr& e) const;
     Text primary(ir::Type type, const Text& text, std::string_view wanted);
     std::string declare(ir::Type type, const Text& text, std::string_view wanted);
@@ -142,6 +152,8 @@ private:
     std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
     std::unordered_set<const ir::Node*> uniform_seen_;                    ///< searched for what is the same everywhere
+    std::string wanted_;  ///< a name for the select that is written next
+    std::set<ir::VarId> changing_;
 };
 
 }  // namespace pipec::codegen

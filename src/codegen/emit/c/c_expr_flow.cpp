@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
@@ -43,13 +44,14 @@ ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e) {
 }
 
 /// `condition ? then : otherwise`, or the statement where a branch needs statements.
-Text ExpressionWriter::choose(Type type, const Text& condition, const Branch& then, const Branch& otherwise) {
+Text ExpressionWriter::choose(Type type, const Text& condition, const Branch& then, const Branch& otherwise,
+                              std::string_view wanted) {
     if (then.statements.empty() && otherwise.statements.empty()) {
         return {fmt::format("{} ? {} : {}", at_least(condition, Precedence::Or), at_least(then.value, Precedence::Or),
                             at_least(otherwise.value, Precedence::Ternary)),
                 Precedence::Ternary};
     }
-    const std::string name = names_.add("v");
+    const std::string name = names_.add(wanted);
     out_->line("{} {};", value_type(type), name);
     out_->open(fmt::format("if ({})", condition.text));
     out_->append(then.statements);
@@ -64,12 +66,13 @@ Text ExpressionWriter::choose(Type type, const Text& condition, const Branch& th
 
 Text ExpressionWriter::select(const ir::Expr& e, const ir::Select& n) {
     if (!n.otherwise) return value(n.then);
+    const std::string wanted = wanted_.empty() ? "v" : std::exchange(wanted_, "");
     name_uniform(n.then);
     name_uniform(n.otherwise);
     name_common(n.then, n.otherwise);
     const Text condition = value(n.cond);
     const Branch then = branch(n.then);
-    return choose(e->type, condition, then, branch(n.otherwise));
+    return choose(e->type, condition, then, branch(n.otherwise), wanted);
 }
 
 Text ExpressionWriter::logical(const ir::Binary& n) {

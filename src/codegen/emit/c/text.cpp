@@ -10,18 +10,23 @@ namespace {
 constexpr std::size_t kColumns = 120;
 constexpr int kIndent = 4;
 
-/// How tightly a comma or the operator that ends with this character binds what stands around it.
-int tightness(char c) {
-    switch (c) {
+/// How tightly a comma or the operator at the end of `before` binds what stands around it.
+int tightness(std::string_view before) {
+    for (const std::string_view comparison : {"==", "!=", "<=", ">="}) {
+        if (before.ends_with(comparison)) return 2;
+    }
+    switch (before.back()) {
         case ',': return 0;
         case '=':
-        case '?':
         case ':':
         case '|':
         case '&': return 1;
+        case '?':
+        case '<':
+        case '>': return 2;
         case '+':
-        case '-': return 2;
-        default: return 3;
+        case '-': return 3;
+        default: return 4;
     }
 }
 
@@ -49,7 +54,7 @@ std::size_t break_position(std::string_view text, std::size_t room) {
         if (text[i - 1] == ' ' || text.substr(i + 1).substr(0, 1) == "{") continue;
         if (i < room / 2) {
             fallback = i;
-        } else if (const std::pair cost{nesting, tightness(text[i - 1])};
+        } else if (const std::pair cost{nesting, tightness(text.substr(0, i))};
                    best == std::string_view::npos || cost <= best_cost) {
             best = i;
             best_cost = cost;
@@ -95,9 +100,29 @@ void Writer::open(std::string_view head) {
     ++depth_;
 }
 
+/// `if (condition) statement;` for a block that holds one statement, where that fits a line.
+bool Writer::join_short_block() {
+    if (lines_.size() < 2) return false;
+    Line& head = lines_[lines_.size() - 2];
+    const Line& only = lines_.back();
+    const auto begins = [](const std::string& text, std::string_view with) { return text.starts_with(with); };
+    if (!begins(head.text, "if (") || head.text.back() != '{' || head.depth != depth_ || only.depth != depth_ + 1)
+        return false;
+    if (!only.breakable || only.text.empty() || only.text.back() != ';' || begins(only.text, "if (") ||
+        begins(only.text, "//")) {
+        return false;
+    }
+    const auto indent = static_cast<std::size_t>(depth_ * kIndent);
+    if (indent + head.text.size() - 1 + only.text.size() > kColumns) return false;
+    head.text.back() = only.text.front();
+    head.text.append(only.text, 1);
+    lines_.pop_back();
+    return true;
+}
+
 void Writer::close(std::string_view tail) {
     --depth_;
-    add("}" + std::string(tail));
+    if (!tail.empty() || !join_short_block()) add("}" + std::string(tail));
 }
 
 void Writer::append(const Writer& other) {

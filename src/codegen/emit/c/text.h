@@ -26,7 +26,7 @@ public:
 
     /// "head {", and deeper from here on; an empty head opens a plain block.
     void open(std::string_view head);
-    /// Back out, "}" and what follows it.
+    /// Back out, "}" and what follows it. An `if` of one short statement takes a line.
     void close(std::string_view tail = "");
     void indent() { ++depth_; }
     void outdent() { --depth_; }
@@ -43,6 +43,8 @@ private:
         std::string text;
         bool breakable = true;
     };
+    bool join_short_block();
+
     std::vector<Line> lines_;
     int depth_ = 0;
 };

@@ -26,6 +26,7 @@ struct CudaOptions {
     const MadeGroups* made = nullptr;
     /// The GPU whose limits the code keeps.
     fusion::Target target = fusion::default_target();
+    Origin origin{};
 };
 
 /// CUDA C++17 (nvcc 12 and 13, sm_70 and newer) that implements the header; `header_name` is what it includes.
@@ -33,9 +34,9 @@ struct CudaOptions {
 std::string cuda_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const CudaOptions& options = {});
 
-/// The same of pipelines that are lowered already.
+/// The same of pipelines that are lowered already, for one GPU.
 std::string cuda_source(std::string_view program, const std::string& header_name,
-                        const std::vector<kernel::Program>& programs);
+                        const std::vector<kernel::Program>& programs, const Origin& origin = {});
 
 /// The kernel IR of all pipelines, for `--emit kernel`.
 std::string kernel_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options = {});

@@ -109,7 +109,12 @@ private:
     void stmt(const kernel::Remark& n) { out_.line("// {}", comment_text(n.text)); }
 
     /// A name for a variable of the kernel, the program's where that is free.
-    std::string local(ir::VarId var) { return locals_.add(info(var).name); }
+    std::string local(ir::VarId var) { return locals_.add(wanted_name(var)); }
+    /// Of a value that only another variable uses, which is the same then: that one's name.
+    [[nodiscard]] const std::string& wanted_name(ir::VarId var) const {
+        const auto copy = copies_.find(var);
+        return info(copy == copies_.end() ? var : copy->second).name;
+    }
     [[nodiscard]] const ir::VariableInfo& info(ir::VarId var) const {
         return program_.pipeline.variables.at(static_cast<std::size_t>(var));
     }
@@ -134,6 +139,7 @@ private:
     Uses uses_;
     KernelParameters parameters_;
     Names locals_;
+    std::map<ir::VarId, ir::VarId> copies_;  ///< by what they are copies of
     std::vector<std::string> shared_;
     ExpressionWriter expressions_;
 };
@@ -157,7 +163,13 @@ KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const ke
           program.pipeline, uses_,
           naming_of(names, [this](const ir::Read& read,
                                   const std::vector<Text>& indices) { return read_element(read.source, indices); }),
-          locals_, helpers, out) {}
+          locals_, helpers, out) {
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        const auto* n = std::get_if<kernel::Define>(&stmt.value);
+        const auto* original = n == nullptr ? nullptr : ir::as<ir::Variable>(n->value);
+        if (original != nullptr && uses_.of(n->value) == 1) copies_.emplace(original->id, n->var);
+    });
+}
 
 // --------------------------------------------------------------------------------------------------------------- head
 
@@ -313,7 +325,7 @@ void KernelWriter::forget(const Changes& changes) {
 
 void KernelWriter::stmt(const kernel::Define& n) {
     if (!uses_.variable(n.var)) return;
-    expressions_.define(n.var, n.value, info(n.var).name,
+    expressions_.define(n.var, n.value, wanted_name(n.var),
                         n.index ? std::optional(kernel::kVariableLimit) : std::nullopt);
 }
 
@@ -321,7 +333,7 @@ void KernelWriter::stmt(const kernel::Variable& n) {
     const Text value = expressions_.value(n.value);
     const std::string name = local(n.var);
     out_.line("{} {} = {};", value_type(info(n.var).type), name, value.text);
-    expressions_.bind(n.var, name);
+    expressions_.bind_changing(n.var, name);
 }
 
 void KernelWriter::stmt(const kernel::Assign& n) {

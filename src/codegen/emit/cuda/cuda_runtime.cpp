@@ -321,8 +321,8 @@ __device__ inline void wait_for_previous_kernel() {
 // Puts a kernel into the stream, unless its grid is empty. `dynamic_bytes` are of shared memory, beyond what kernels
 // have without asking. Asking is repeated for each launch: it is cheap, and there is nothing to remember for devices.
 template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
-[[maybe_unused]] pipe_status launch(CUstream_st* stream, void (*kernel)(Parameters...), const int64_t (&grid)[3], dim3 block,
-                                    const Arguments&... arguments) {
+[[maybe_unused]] pipe_status launch(CUstream_st* stream, void (*kernel)(Parameters...), const int64_t (&grid)[3],
+                                    dim3 block, const Arguments&... arguments) {
     if (grid[0] < 1 || grid[1] < 1 || grid[2] < 1) return PIPE_OK;
     if (grid[0] >= kernel_limit || grid[1] > 65535 || grid[2] > 65535) return PIPE_ERROR_SIZE;
     if (!(is_valid(arguments) && ...)) return PIPE_ERROR_SIZE;
@@ -334,7 +334,7 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]));
+    config.gridDim = dim3(unsigned(grid[0]), unsigned(grid[1]), unsigned(grid[2]));
     config.blockDim = block;
     config.dynamicSmemBytes = dynamic_bytes;
     config.stream = stream;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/emit/origin.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -18,10 +19,11 @@ struct Unit {
 
 /// The C header (C99 and C++) for the pipelines of one file. `program` is that file's name, for the first comment;
 /// `base` is the header's stem and names the include guard.
-std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units);
+std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
+                   const Origin& origin = {});
 
 /// C++17 that implements the header; `header_name` is what it includes.
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
-                        const SourceManager& sources);
+                        const SourceManager& sources, const Origin& origin = {});
 
 }  // namespace pipec::codegen

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/prepare.h"
+#include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_vectors.h"
 #include "plan/make_plan.h"
 #include "plan/plan_print.h"
@@ -23,7 +24,7 @@ std::string members_text(const ir::Pipeline& pipeline, const std::vector<int>& s
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string group_text(const Prepared& prepared, const Prepared::Group& group) {
+std::string group_text(Prepared& prepared, const Prepared::Group& group) {
     const ir::Pipeline& pipeline = prepared.program.pipeline;
     std::string text =
         fmt::format("group {}: {}\n", members_text(pipeline, group.stages), fusion::name(group.schedule.strategy));
@@ -40,8 +41,7 @@ std::string group_text(const Prepared& prepared, const Prepared::Group& group) {
 
 }  // namespace
 
-std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(const kernel::Program& program,
-                                                                const poly::Group& group,
+std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program& program, const poly::Group& group,
                                                                 const GroupSchedule& schedule) {
     // Single columns where arrays are not aligned for vectors.
     std::vector<GroupSchedule> schedules{schedule};
@@ -54,7 +54,13 @@ std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(const kernel::Pr
                                                        tiles ? with_vectors(program, group, one.vector) : group);
         auto plan = plan::make_plan(shape, one);
         if (auto* reason = std::get_if<plan::Refusal>(&plan)) return std::move(*reason);
-        plans.push_back({std::move(shape), std::get<plan::Plan>(std::move(plan))});
+        auto& asked = std::get<plan::Plan>(plan);
+        if (!asked.registers) {
+            plans.push_back({std::move(shape), std::move(asked)});
+            continue;
+        }
+        for (plan::Plan& variant : register_tile_plans(program, shape, asked))
+            plans.push_back({shape, std::move(variant)});
     }
     return plans;
 }
@@ -62,7 +68,7 @@ std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(const kernel::Pr
 std::string plan_text(const std::vector<Unit>& units, const CudaOptions& options) {
     std::string text;
     for (const Unit& unit : units) {
-        const Prepared prepared = prepare(unit, options);
+        Prepared prepared = prepare(unit, options);
         std::vector<std::string> groups;
         for (const Prepared::Group& group : prepared.groups) groups.push_back(group_text(prepared, group));
         text += fmt::format("{}plan of {}\n{}", text.empty() ? "" : "\n", prepared.program.pipeline.name,

@@ -22,9 +22,8 @@ struct GroupPlan {
 };
 
 /// The plans of a group's kernels: the one for the widest accesses to global memory, then those for narrower ones, as
-/// far as they differ. Or why there are none.
-std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(const kernel::Program& program,
-                                                                const poly::Group& group,
+/// far as they differ. Or why there are none. Leaves the program as it was.
+std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program& program, const poly::Group& group,
                                                                 const fusion::GroupSchedule& schedule);
 
 /// All plans of all pipelines, for `--emit plan`. Throws fusion::ScheduleError.

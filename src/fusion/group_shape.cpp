@@ -1,17 +1,69 @@
 #include "fusion/group_shape.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "ir/build.h"
+#include "ir/visit.h"
 
 namespace pipec::fusion {
+
+namespace {
+
+/// The variables that expressions depend on, as bits of StageShape::Read::dims; what lets stand for in their places.
+class Depends {
+public:
+    Depends(const ir::Stage& stage, const ir::Expr& value) {
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) dims_[stage.dims[d].var] = 1U << d;
+        ir::for_each_node(value, [&](const ir::Expr& e) {
+            if (const auto* let = ir::as<ir::Let>(e)) lets_[let->var] = let->value;
+        });
+    }
+    unsigned of(const ir::Expr& e) {
+        if (!e) return 0;
+        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
+        unsigned result = 0;
+        if (const auto* variable = ir::as<ir::Variable>(e)) {
+            const auto let = lets_.find(variable->id);
+            const auto dim = dims_.find(variable->id);
+            result = let != lets_.end() ? of(let->second) : dim != dims_.end() ? dim->second : StageShape::kLoops;
+        }
+        for (const ir::Expr& child : ir::children(e)) result |= of(child);
+        memo_.emplace(e.get(), result);
+        return result;
+    }
+
+private:
+    std::unordered_map<ir::VarId, unsigned> dims_;
+    std::unordered_map<ir::VarId, ir::Expr> lets_;
+    std::unordered_map<const ir::Node*, unsigned> memo_;
+};
+
+std::vector<StageShape::Read> reads_of(const ir::Stage& stage) {
+    const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
+    const ir::Expr value = accumulate ? accumulate->init : std::get<ir::Pure>(stage.definition).value;
+    Depends depends(stage, value);
+    std::set<StageShape::Read> reads;
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr) return;
+        StageShape::Read found{read->source};
+        for (const ir::Expr& index : read->indices) found.dims |= depends.of(index);
+        reads.insert(found);
+    });
+    return {reads.begin(), reads.end()};
+}
+
+}  // namespace
 
 StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, int stage) {
     const ir::Stage& definition = pipeline.stages.at(static_cast<std::size_t>(stage));
     StageShape shape;
     shape.bytes = ir::bytes(definition.type);
     shape.accumulates = std::holds_alternative<ir::Accumulate>(definition.definition);
+    shape.reads = reads_of(definition);
     for (const poly::Interval& interval : model.domains.at(static_cast<std::size_t>(stage)).box) {
         const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
         std::optional<StageShape::Range>& range = shape.ranges.emplace_back();

@@ -21,6 +21,14 @@ struct StageShape {
         std::int64_t lo = 0, hi = 0;
     };
     std::vector<std::optional<Range>> ranges;
+    /// What its value reads: by array, of which of the stage's dimensions indices of one read depend on (bit d).
+    struct Read {
+        ir::Source array;
+        unsigned dims = 0;
+        friend auto operator<=>(const Read&, const Read&) = default;
+    };
+    static constexpr unsigned kLoops = 1U << 31;  ///< and on variables of loops
+    std::vector<Read> reads;                      ///< each once; of an `accumulate` those of its first values
     int innermost =
         -1;  ///< the dimension along which its points lie behind each other in global memory; -1: it has none
 };

@@ -13,11 +13,13 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fusion/schedule.h"
+#include "ir/expr.h"
 #include "plan/march.h"
 #include "poly/group.h"
 
@@ -53,6 +55,8 @@ struct Tiles {
     bool by_warp = false;                ///< each warp is a thread group; otherwise the block is
     std::vector<Cut> cuts;               ///< by group dimension
     std::vector<Part> parts;             ///< by member of the group, in its order
+    /// Group dimensions from the one whose tiles vary fastest from block to block.
+    std::vector<std::size_t> order;
 
     [[nodiscard]] int threads() const { return block[0] * block[1] * block[2]; }
     [[nodiscard]] int threads_of_group() const { return lanes[0] * lanes[1] * lanes[2]; }
@@ -93,6 +97,16 @@ struct HybridTile {
     std::int64_t scratch = 0;        ///< bytes of a thread group
 };
 
+/// Columns of an array in global memory, as reads say them: dimension `dim`, of which a lane has `columns`.
+struct ColumnsOf {
+    ir::Source array;
+    std::size_t dim = 0;
+    std::int64_t columns = 1;
+    friend auto operator<=>(const ColumnsOf&, const ColumnsOf&) = default;
+};
+/// How many lanes further a lane's own columns of an array are than those of the same number; no entry stands for 0.
+using Homes = std::map<ColumnsOf, std::int64_t>;
+
 /// A register tile: one warp, each lane of which has a few adjacent columns.
 struct RegisterTile {
     std::size_t lane_dim = 0;            ///< of the group: columns
@@ -100,6 +114,7 @@ struct RegisterTile {
     std::int64_t columns = 1;            ///< of a lane, in group coordinates
     std::int64_t left = 0, right = 0;    ///< lanes that compute for their neighbours only
     std::vector<std::int64_t> shift;     ///< of members: a lane's first column is `shift` behind where its tile's is
+    Homes homes;
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
     int prefetch = 0;  ///< rows that are copied ahead into shared memory; 0: all are loaded into registers first

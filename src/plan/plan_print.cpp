@@ -20,6 +20,7 @@ public:
     std::string text() {
         threads();
         for (std::size_t g = 0; g < plan_.tiles.cuts.size(); ++g) dimension(g);
+        order();
         if (plan_.march) march();
         if (plan_.registers) register_tile();
         if (plan_.hybrid) hybrid();
@@ -60,6 +61,13 @@ private:
         if (cut.step > 0) more += fmt::format(", moved inward at the ends by multiples of {}", cut.step);
         if (cut.cover > cut.size) more += fmt::format(", then covering {}", cut.cover);
         line(1, "dimension {}: tiles of {}{}", dims_[g], cut.size, more);
+    }
+
+    void order() {
+        if (dims_.size() < 2) return;
+        std::vector<std::string> names;
+        for (const std::size_t g : plan_.tiles.order) names.push_back(dims_[g]);
+        line(1, "blocks follow each other along {}", fmt::join(names, ", then "));
     }
 
     void march() {

@@ -63,7 +63,7 @@ void use_all_lanes(const fusion::GroupShape& shape, Plan& plan) {
     Cut& across = plan.tiles.cuts[plan.registers->lane_dim];
     across.size = kWarp * plan.registers->columns;
     across.step = plan.registers->columns;
-    plan.tiles.parts = parts_of(shape, plan.tiles.cuts);
+    complete(shape, plan.tiles);
 }
 
 }  // namespace
@@ -140,13 +140,10 @@ Plan with_fewer_columns(const fusion::GroupShape& shape, Plan plan, std::int64_t
     return plan;
 }
 
-void keep_one_row(const fusion::GroupShape& shape, Plan& plan) {
-    plan.registers->prefetch = 0;
-    if (!plan.registers->row_dim) return;
-    Cut& rows = plan.tiles.cuts[*plan.registers->row_dim];
-    rows.size = shape.units[*plan.registers->row_dim];
-    rows.step = 0;
-    plan.tiles.parts = parts_of(shape, plan.tiles.cuts);
+std::string access_suffix(const RegisterTile& tile) {
+    if (tile.load_bytes == 0) return {};
+    const std::string loads = fmt::format("_wide{}", tile.load_bytes);
+    return tile.store_bytes == tile.load_bytes ? loads : fmt::format("{}_{}", loads, tile.store_bytes);
 }
 
 std::int64_t stored_bytes(const fusion::GroupShape& shape, std::size_t lane_dim, std::int64_t columns) {
@@ -178,7 +175,7 @@ void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left,
     Cut& cut = plan.tiles.cuts[registers.lane_dim];
     cut.size = lanes * registers.columns;
     cut.cover = useful * registers.columns;
-    plan.tiles.parts = parts_of(shape, plan.tiles.cuts);
+    complete(shape, plan.tiles);
 }
 
 }  // namespace pipec::plan

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <variant>
 
 #include "fusion/group_shape.h"
@@ -16,8 +17,8 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
 /// what a block reads of a row stays as long, and lanes of a quarter of the columns have twice the rows.
 Plan with_fewer_columns(const fusion::GroupShape& shape, Plan plan, std::int64_t part);
 
-/// A tile of the least number of rows: it asks the same lanes for values as the whole one.
-void keep_one_row(const fusion::GroupShape& shape, Plan& plan);
+/// What says in a kernel's name which accesses it makes: "_wide16", "_wide16_8"; nothing for single elements.
+std::string access_suffix(const RegisterTile& tile);
 
 /// Leaves `left` and `right` lanes for their neighbours; more on the right so that stored strips begin and end with
 /// sectors of global memory, where that costs no more than an eighth of the lanes.

@@ -100,6 +100,65 @@ std::int64_t own_points(const fusion::GroupShape& shape, const Tiles& tiles, std
     return own;
 }
 
+namespace {
+
+/// Tiles of a dimension, where their number does not depend on sizes.
+std::optional<std::int64_t> tile_count(const fusion::GroupShape& shape, std::size_t g, const Cut& cut) {
+    std::optional<std::int64_t> first, end;
+    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
+        for (std::size_t d = 0; shape.live[m] && d < shape.group.alignment[m].size(); ++d) {
+            const poly::Alignment& a = shape.group.alignment[m][d];
+            if (a.dim != static_cast<int>(g)) continue;
+            const auto& range = shape.shapes[m].ranges[d];
+            if (!range) return std::nullopt;
+            const std::int64_t points = cut.size / a.scale;
+            const std::int64_t lo = floor_quotient(range->lo, points), hi = ceil_quotient(range->hi, points);
+            first = std::min(first.value_or(lo), lo);
+            end = std::max(end.value_or(hi), hi);
+        }
+    }
+    return first ? std::optional(*end - *first) : std::nullopt;
+}
+
+/// All planes of the group's dimension `g` read some of the same points of an array that is not the group's own.
+bool planes_share(const fusion::GroupShape& shape, std::size_t g) {
+    const std::vector<int>& stages = shape.group.stages;
+    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
+        const std::vector<poly::Alignment>& alignment = shape.group.alignment[m];
+        const auto plane = std::find_if(alignment.begin(), alignment.end(),
+                                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(g); });
+        if (plane == alignment.end()) continue;
+        const unsigned bit = 1U << (plane - alignment.begin());
+        for (const fusion::StageShape::Read& read : shape.shapes[m].reads) {
+            const bool own = read.array.kind == ir::Source::Kind::Stage &&
+                             std::find(stages.begin(), stages.end(), read.array.index) != stages.end();
+            if (!own && read.dims != 0 && (read.dims & bit) == 0) return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
+std::vector<std::size_t> block_order(const fusion::GroupShape& shape, const std::vector<Cut>& cuts) {
+    constexpr std::int64_t kMostPlanes = 8;
+    std::vector<std::size_t> order;
+    for (std::size_t d = cuts.size(); d-- > 0;) order.push_back(d);
+    for (std::size_t i = 2; i < order.size(); ++i) {
+        const Cut& cut = cuts[order[i]];
+        const auto planes = tile_count(shape, order[i], cut);
+        if (!planes || *planes > kMostPlanes * cut.thread_groups || !planes_share(shape, order[i])) continue;
+        std::rotate(order.begin() + 1, order.begin() + static_cast<std::ptrdiff_t>(i),
+                    order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    }
+    return order;
+}
+
+void complete(const fusion::GroupShape& shape, Tiles& tiles) {
+    tiles.parts = parts_of(shape, tiles.cuts);
+    tiles.order = block_order(shape, tiles.cuts);
+}
+
 Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule) {
     using fusion::Strategy;
     Tiles tiles;
@@ -118,7 +177,7 @@ Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& s
         cut.thread_groups = schedule.block[a] / tiles.lanes[a];
         cut.size = tile_size(std::int64_t{schedule.tile[a]} * cut.lanes, unit);
     }
-    tiles.parts = parts_of(shape, tiles.cuts);
+    complete(shape, tiles);
     return tiles;
 }
 
@@ -131,7 +190,7 @@ Tiles make_strips(const fusion::GroupShape& shape, const fusion::GroupSchedule& 
         const int axis = axis_of(shape.group.rank, g);
         if (axis >= 0) cut.lanes = schedule.block[static_cast<std::size_t>(axis)];
     }
-    tiles.parts = parts_of(shape, tiles.cuts);
+    complete(shape, tiles);
     return tiles;
 }
 

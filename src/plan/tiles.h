@@ -44,6 +44,13 @@ Halo halo(const poly::TileExtent& extent, std::int64_t own);
 /// Points of member `m` that belong to a tile alone; dimensions that are computed as a whole count as such.
 std::int64_t own_points(const fusion::GroupShape& shape, const Tiles& tiles, std::size_t m);
 
+/// Tiles::order. Rows of tiles follow each other, so that what two of them read is still in the L2 cache. Of a few
+/// planes that read the same points (a mask, the alpha channel) the rows take turns: then these come from memory once.
+std::vector<std::size_t> block_order(const fusion::GroupShape& shape, const std::vector<Cut>& cuts);
+
+/// What follows from the cuts: parts and order.
+void complete(const fusion::GroupShape& shape, Tiles& tiles);
+
 /// The tiles of Otptb, Otpw and Hybrid. The schedule has passed check_schedule (make_plan.h).
 Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule);
 /// The strips of Stream.

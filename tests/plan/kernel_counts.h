@@ -20,8 +20,9 @@ struct KernelCounts {
     bool by_data = false;
 };
 
-/// Of a launch for `sizes` (by index); none where no block that is tried has all its tiles in the interior.
+/// Of a launch for `sizes` (by index), of so many blocks the one that writes most to global memory: tiles that were
+/// moved inward leave points to others. None where no block that is tried has all its tiles in the interior.
 std::optional<KernelCounts> count_interior(const codegen::kernel::Kernel& kernel,
-                                           const std::vector<std::int64_t>& sizes);
+                                           const std::vector<std::int64_t>& sizes, int most_blocks);
 
 }  // namespace pipec::testing

@@ -18,6 +18,7 @@
 #include "fusion/grow_groups.h"
 #include "fusion/schedule_json.h"
 #include "kernel_counts.h"
+#include "plan/register_tile.h"
 #include "plan/tiles.h"
 #include "random/image_program.h"
 #include "random/random_schedule.h"
@@ -38,8 +39,14 @@ struct Looked {
     std::map<Strategy, int> followed;
 };
 
-/// The plan of one of the kernels: those with wide accesses have the first one.
+/// The plan of one of the kernels. Of register tiles each has its own; otherwise those with wide accesses have the
+/// first one.
 const GroupPlan& plan_of(const std::vector<GroupPlan>& plans, const codegen::kernel::Kernel& kernel) {
+    for (const GroupPlan& plan : plans) {
+        if (plan.plan.registers && kernel.layout == codegen::kernel::Layout::Wide &&
+            kernel.name.ends_with(plan::access_suffix(*plan.plan.registers)))
+            return plan;
+    }
     return kernel.layout == codegen::kernel::Layout::Wide ? plans.front() : plans.back();
 }
 
@@ -92,7 +99,8 @@ void check_group(const codegen::kernel::Program& program, const poly::Group& gro
         ++looked.refused;
         return;
     }
-    const auto plans = std::get<std::vector<GroupPlan>>(codegen::group_plans(program, group, schedule));
+    codegen::kernel::Program planned_of = program;
+    const auto plans = std::get<std::vector<GroupPlan>>(codegen::group_plans(planned_of, group, schedule));
     const std::vector<std::int64_t> sizes = fusion::usual_sizes(program.pipeline);
     for (const codegen::kernel::Kernel& kernel : std::get<codegen::kernel::Step>(step).variants) {
         SCOPED_TRACE(fmt::format("{} {} block {}x{}x{} tile {}x{}x{} vector {}\n{}", name(schedule.strategy),
@@ -102,9 +110,9 @@ void check_group(const codegen::kernel::Program& program, const poly::Group& gro
         const GroupPlan& planned = plan_of(plans, kernel);
         ++looked.kernels;
         EXPECT_EQ(kernel.block[0] * kernel.block[1] * kernel.block[2], planned.plan.tiles.threads());
-        if (planned.plan.registers) continue;
-        if (!planned.plan.hybrid) expect_shared_memory(planned.plan, kernel);
-        const auto counts = count_interior(kernel, sizes);
+        if (!planned.plan.hybrid && !planned.plan.registers) expect_shared_memory(planned.plan, kernel);
+        constexpr int kMoved = 6;  // so many blocks beside each other are not all of tiles that were moved
+        const auto counts = count_interior(kernel, sizes, planned.plan.registers ? kMoved : 1);
         if (!counts) {
             ++looked.without_interior;
         } else if (counts->by_data) {
@@ -257,7 +265,8 @@ TEST(RandomGroups, AreAsPlanned) {
         if (HasFailure()) return;
     }
     print(looked);
-    for (const Strategy strategy : {Strategy::Otptb, Strategy::Otpw, Strategy::Stream, Strategy::Hybrid})
+    for (const Strategy strategy :
+         {Strategy::Otptb, Strategy::Otpw, Strategy::Stream, Strategy::Hybrid, Strategy::RegisterTile})
         EXPECT_GT(looked.followed[strategy], 0) << name(strategy);
 }
 

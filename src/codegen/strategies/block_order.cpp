@@ -5,7 +5,6 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "ir/build.h"
-#include "ir/visit.h"
 
 namespace pipec::codegen {
 
@@ -24,48 +23,6 @@ bool is_one(const ir::Expr& e) {
 }
 
 }  // namespace
-
-/// All planes of the group's dimension `d` read some of the same points of an array that is not the group's own.
-bool TileSpace::planes_share(std::size_t d) const {
-    for (const Member& m : members) {
-        const auto plane = std::find_if(m.alignment.begin(), m.alignment.end(),
-                                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(d); });
-        if (plane == m.alignment.end()) continue;
-        const ir::VarId var = m.definition.dims[static_cast<std::size_t>(plane - m.alignment.begin())].var;
-        bool shares = false;
-        ir::for_each_node(m.value, [&](const ir::Expr& e) {
-            const auto* read = ir::as<ir::Read>(e);
-            if (read == nullptr || (read->source.kind == ir::Source::Kind::Stage && member(read->source.index))) return;
-            bool by_plane = false, by_point = false;
-            for (const ir::Expr& index : read->indices) {
-                ir::for_each_node(index, [&](const ir::Expr& node) {
-                    const auto* variable = ir::as<ir::Variable>(node);
-                    if (variable != nullptr) (variable->id == var ? by_plane : by_point) = true;
-                });
-            }
-            shares = shares || (by_point && !by_plane);
-        });
-        if (shares) return true;
-    }
-    return false;
-}
-
-/// The group's dimensions from the one whose tiles vary fastest from block to block. Rows of tiles follow each other,
-/// so that what two of them read is still in the L2 cache. Of a few planes that read the same points (a mask, the alpha
-/// channel) the rows take turns: then these come from memory once.
-std::vector<std::size_t> TileSpace::block_order() const {
-    constexpr std::int64_t kMostPlanes = 8;
-    std::vector<std::size_t> order;
-    for (std::size_t d = dims.size(); d-- > 0;) order.push_back(d);
-    for (std::size_t i = 2; i < order.size(); ++i) {
-        const Dim& dim = dims[order[i]];
-        const auto first = ir::as_int(dim.first), end = ir::as_int(dim.end);
-        if (!first || !end || *end - *first > kMostPlanes * dim.thread_groups || !planes_share(order[i])) continue;
-        std::rotate(order.begin() + 1, order.begin() + static_cast<std::ptrdiff_t>(i),
-                    order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    }
-    return order;
-}
 
 /// Whatever the size of an image like a photograph, the first or the last tile of a dimension is not of the interior.
 /// (With some sizes all are, where only the ends of tiles and the alignment of rows count.) Once the code of the
@@ -95,13 +52,13 @@ bool TileSpace::has_edges(const Dim& dim) {
 /// of its channels busy.
 constexpr std::int64_t kManyBlocks = 16384;
 
-/// Where a block is among the blocks, by dimension. They go through rows of tiles in block_order. Tiles at the edges of
-/// the image take a few times as long as others; begun last, they would be what a kernel ends with, alone. So both ends
-/// of all rows come first, and the last row before the others. Where kernels follow each other (`in_turns`), every
-/// second one goes through the rows from the last to the first: it begins with what the one before has touched last,
-/// which the L2 cache still has. The launch says which, so that kernels of equal stages are the same code.
+/// Where a block is among the blocks, by dimension. They go through rows of tiles in the plan's order. Tiles at the
+/// edges of the image take a few times as long as others; begun last, they would be what a kernel ends with, alone. So
+/// both ends of all rows come first, and the last row before the others. Where kernels follow each other (`in_turns`),
+/// every second one goes through the rows from the last to the first: it begins with what the one before has touched
+/// last, which the L2 cache still has. The launch says which, so that kernels of equal stages are the same code.
 std::vector<ir::Expr> TileSpace::block_places(kernel::Body& body, bool in_turns) {
-    const std::vector<std::size_t> order = block_order();
+    const std::vector<std::size_t>& order = order_;
     const auto count = [&](std::size_t d) { return tile_count(dims[d].first, dims[d].end, dims[d].thread_groups); };
     const auto name = [&](std::size_t d) {
         return "tiles_" + (dims[d].axis < 0 ? std::to_string(d) : std::string(1, "xyz"[dims[d].axis]));

@@ -28,7 +28,8 @@ TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::
       group(tiled),
       per_warp(tiles.by_warp),
       rewriter(of.pipeline, of.fast_math),
-      build(of.pipeline, rewriter) {
+      build(of.pipeline, rewriter),
+      order_(tiles.order) {
     for (std::size_t g = 0; g < tiles.cuts.size(); ++g) {
         Dim& dim = dims.emplace_back();
         static_cast<plan::Cut&>(dim) = tiles.cuts[g];

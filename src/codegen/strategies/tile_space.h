@@ -131,8 +131,6 @@ private:
     void find_tiles();
     [[nodiscard]] bool in_one_tile(const Member& m, std::size_t d) const;
     void find_interior_tiles();
-    [[nodiscard]] bool planes_share(std::size_t d) const;
-    [[nodiscard]] std::vector<std::size_t> block_order() const;
     bool has_edges(const Dim& dim);
     std::vector<ir::Expr> block_places(kernel::Body& body, bool in_turns);
     void place(kernel::Body& body);
@@ -141,6 +139,7 @@ private:
     ir::Expr in_interior(const Dim& dim);
     ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);
 
+    const std::vector<std::size_t> order_;  ///< plan::Tiles::order
     bool has_interior_ = true;
     BlockOrder without_order_;  ///< what the kernel was given before the order of its blocks was written
 };

@@ -22,8 +22,8 @@
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/strategies/register/column_sums.h"
 #include "codegen/strategies/register/pending_factors.h"
-#include "codegen/strategies/register/register_homes.h"
 #include "codegen/strategies/register/register_prefetch.h"
+#include "codegen/strategies/register/register_reads.h"
 #include "codegen/strategies/register/register_shape.h"
 #include "codegen/strategies/tile_space.h"
 
@@ -54,7 +54,6 @@ public:
         : shape_(shape),
           tile_(*shape_.plan.registers),
           space_(program, group, shape_.plan.tiles),
-          homes_(find_homes(space_, tile_)),
           sums_(space_.rewriter),
           factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
         space_.build.kernel.layout = tile_.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
@@ -110,7 +109,7 @@ private:
     Linear origin(const Member& m, std::size_t dim);
     std::vector<ir::Expr> place(const Member& m, const Offsets& offsets);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& at);
-    Value at(const Member& m, const Offsets& point);
+    Value at(const Member& m, const Offsets& offsets);
     ir::Expr define(const std::string& name, const ir::Expr& value);
     ir::Expr define_waiting(const std::string& name, const ir::Expr& value);
     ir::Expr whole(const ir::Expr& variable, const ir::Expr& value);
@@ -118,7 +117,7 @@ private:
     Value resolve(const Member& m, const Offsets& offsets, const ir::Expr& value);
     Value column_sum(const Member& m, const Offsets& offsets, const ir::Expr& e);
     [[nodiscard]] std::int64_t first_column(const ColumnSums::Sum& sum) const;
-    [[nodiscard]] std::int64_t home(const ColumnsOf& columns) const;
+    [[nodiscard]] std::int64_t home(const plan::ColumnsOf& columns) const;
     Offsets member_offsets(const Member& p, const ir::Read& read);
     Value member_read(const Member& reader, const Offsets& from, const ir::Read& read);
     Value choose(const Member& p, const std::vector<std::vector<std::int64_t>>& choices, Offsets& offsets,
@@ -194,7 +193,6 @@ private:
     const RegisterShape shape_;
     const plan::RegisterTile& tile_;
     TileSpace space_;
-    Homes homes_;
     ColumnSums sums_;
     PendingFactors factors_;
     bool interior_ = false;

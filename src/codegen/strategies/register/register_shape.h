@@ -20,8 +20,6 @@ struct RegisterShape {
     /// The first of RegisterCode's ways to write the code at the edges that may take no more registers than the
     /// interior does: those before it are known to take more.
     std::size_t edge_way = 0;
-    /// All rows have the values of the first: not code to run, but it asks the same lanes for values.
-    bool one_row = false;
 };
 
 }  // namespace pipec::codegen

@@ -11,8 +11,10 @@
 #include "codegen/kernel/kernel_flow.h"
 #include "codegen/strategies/register/register_code.h"
 #include "codegen/strategies/register/register_pressure.h"
+#include "codegen/strategies/register/register_reads.h"
 #include "codegen/strategies/register/register_shape.h"
 #include "plan/make_plan.h"
+#include "plan/register_lanes.h"
 #include "plan/register_tile.h"
 
 namespace pipec::codegen {
@@ -81,29 +83,23 @@ private:
     bool kept_ = false;
 };
 
-/// The most lanes of a warp that may serve their neighbours only.
-constexpr std::int64_t kMostServing = kWarp / 2;
-
-/// The lanes that the code will ask for values, as far as one row of it tells; none where it does not.
-Reach expected_reach(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
+/// The lanes that code will ask for values, as the plan says: none where they would be too many. Completes the plan by
+/// which lanes load what.
+Reach planned_reach(kernel::Program& program, const fusion::GroupShape& group, plan::Plan& plan) {
     const Attempts attempts(program);
-    shape.one_row = true;
-    shape.halves = false;
-    plan::keep_one_row(group, shape.plan);
-    try {
-        RegisterCode code(program, group.group, shape);
-        code.build();
-        const Reach reach = code.reach();
-        return reach.hi - reach.lo > kMostServing ? Reach{} : reach;
-    } catch (const Refusal&) {
-        return {};
-    }
+    TileSpace space(program, group.group, plan.tiles);
+    const std::vector<plan::LaneRead> reads = lane_reads(space, *plan.registers);
+    plan.registers->homes = plan::find_homes(reads);
+    const plan::Serving serving = plan::serving_lanes(group, *plan.registers, reads);
+    if (serving.left + serving.right > plan::kMostServing) return {};
+    return {-serving.left, serving.right};
 }
 
-/// The kernel with one way to access memory. The lanes that serve their neighbours only, and what does not hold of the
-/// shape, are found by making the code: twice where they are not the ones that were expected. Throws a Refusal.
+/// The kernel with one way to access memory. What does not hold of the shape is found by making the code; it is made
+/// again, too, where it asks other lanes for values than the plan says. Throws a Refusal.
 GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
     Attempts attempts(program);
+    const Reach planned = planned_reach(program, group, shape.plan);
     if (program.fast_math) {
         RegisterCode sums(program, group.group, shape);
         sums.build();
@@ -111,7 +107,6 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         attempts.drop();
     }
     const std::int64_t registers = registers_for_values(program.target.gpu());
-    const Reach expected = expected_reach(program, group, shape);
     kernel::Kernel kernel;
     const auto attempt = [&](const Reach& reach) {
         attempts.drop();
@@ -121,21 +116,21 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         kernel = code->build();
         return code;
     };
-    auto code = attempt(expected);
+    auto code = attempt(planned);
     if (code->registers() > registers || !code->halves_hold()) {
         // Rows far apart are there at once where they are halves of one register.
         shape.halves = false;
-        code = attempt(expected);
+        code = attempt(planned);
     }
     if (code->registers() > registers) {
         throw Refusal(
             fmt::format("a lane would need about {} registers at once, and has {}", code->registers(), registers));
     }
     const Reach reach = code->reach();
-    if (reach.hi - reach.lo > kMostServing) {
+    if (reach.hi - reach.lo > plan::kMostServing) {
         throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
     }
-    if (reach != expected) {
+    if (reach != planned) {
         shape.edge_way = code->edge_way();
         code = attempt(reach);
     }
@@ -171,6 +166,17 @@ std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program
         variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
         return refusal;
     }
+}
+
+std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusion::GroupShape& group,
+                                            const plan::Plan& asked) {
+    std::vector<plan::Plan> plans;
+    for (RegisterShape& shape : variants(group, asked)) {
+        const Reach reach = planned_reach(program, group, shape.plan);
+        plan::leave_lanes(group, shape.plan, -reach.lo, reach.hi);
+        plans.push_back(std::move(shape.plan));
+    }
+    return plans;
 }
 
 std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
@@ -213,8 +219,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
                 };
                 if (now.empty() || std::any_of(needs.begin(), needs.end(), covers)) continue;
                 needs.push_back(now);
-                kernel.name += fmt::format("_wide{}", tile.load_bytes);
-                if (tile.store_bytes != tile.load_bytes) kernel.name += fmt::format("_{}", tile.store_bytes);
+                kernel.name += plan::access_suffix(tile);
             }
             step.variants.push_back(std::move(kernel));
         }

@@ -3,10 +3,13 @@
 
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/made_groups.h"
+#include "fusion/group_shape.h"
 #include "fusion/schedule.h"
+#include "plan/plan.h"
 #include "poly/group.h"
 
 namespace pipec::codegen {
@@ -19,6 +22,11 @@ namespace pipec::codegen {
 std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& program, const poly::Group& group,
                                                            const fusion::GroupSchedule& schedule,
                                                            const GroupCode* begun = nullptr);
+
+/// The plans of its kernels, from the one for the widest accesses to global memory to the one for single elements, as
+/// far as they are known before there is code. `asked`: what plan::make_plan makes of the schedule.
+std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusion::GroupShape& group,
+                                            const plan::Plan& asked);
 
 /// The kernels that the step needs in any case, or why it is impossible.
 std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,

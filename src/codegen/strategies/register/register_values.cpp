@@ -23,11 +23,7 @@ constexpr std::int64_t kLargestChoice = 64;
 }  // namespace
 
 /// A stage's value at a point of the lane itself.
-Value RegisterCode::at(const Member& m, const Offsets& point) {
-    Offsets offsets = point;
-    for (std::size_t d = 0; shape_.one_row && d < offsets.size(); ++d) {
-        if (!is_lane(m, d)) offsets[d] = 0;
-    }
+Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     const auto key = std::make_pair(m.stage, offsets);
     if (const auto known = values_.find(key); known != values_.end()) return known->second;
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {
@@ -163,9 +159,9 @@ std::int64_t RegisterCode::first_column(const ColumnSums::Sum& sum) const {
 }
 
 /// How many lanes further a lane's own columns of an array are.
-std::int64_t RegisterCode::home(const ColumnsOf& columns) const {
-    const auto known = homes_.find(columns);
-    return known == homes_.end() ? 0 : known->second;
+std::int64_t RegisterCode::home(const plan::ColumnsOf& columns) const {
+    const auto known = tile_.homes.find(columns);
+    return known == tile_.homes.end() ? 0 : known->second;
 }
 
 /// A point in any lane as one of the lane itself, and how many lanes further it is.
@@ -336,29 +332,15 @@ void RegisterCode::all_lanes_read(const Member& m, const ir::Read& read) {
 /// whose columns they are reads, and how many lanes further that is. None for other reads; they stay where they are.
 std::optional<std::pair<Value, std::int64_t>> RegisterCode::own_read(const ir::Expr& e) {
     const auto* read = ir::as<ir::Read>(e);
-    const ir::VarId unit = ir::as<ir::Variable>(unit_)->id;
-    std::optional<std::size_t> along;
+    const auto found = column_read(rewriter(), *read, unit_);
+    if (!found) return std::nullopt;
+    const std::int64_t n = found->columns;
+    const std::int64_t lanes = floor_quotient(found->index, n) - home({read->source, found->along, n});
     std::vector<ir::Expr> indices = read->indices;
-    std::int64_t lanes = 0;
-    for (std::size_t d = 0; d < indices.size(); ++d) {
-        const auto sum = rewriter().linear(indices[d]);
-        if (!sum) return std::nullopt;
-        const std::int64_t n = sum->factor_of(unit);
-        const bool alone = sum->terms.size() == 1 && n > 0;
-        for (const auto& [atom, factor] : sum->terms) {
-            bool has_unit = false;  // also inside of quotients
-            ir::for_each_node(atom, [&](const ir::Expr& node) { has_unit = has_unit || node == unit_; });
-            if (has_unit && (!alone || along)) return std::nullopt;
-        }
-        if (n == 0) continue;
-        along = d;
-        lanes = floor_quotient(sum->constant, n) - home({read->source, d, n});
-        Linear own = *sum;
-        own.constant -= lanes * n;
-        indices[d] = rewriter().expr(own);
-        all_lanes_touch(*read, d, n, own.constant);
-    }
-    if (!along) return std::nullopt;  // the same for all lanes
+    Linear in_own = *rewriter().linear(indices[found->along]);
+    in_own.constant -= lanes * n;
+    indices[found->along] = rewriter().expr(in_own);
+    all_lanes_touch(*read, found->along, n, in_own.constant);
     const ir::Expr own = rewriter().unique(ir::read(read->source, e->type, std::move(indices), e->range));
     auto known = loaded_.find(own.get());
     if (known == loaded_.end()) {

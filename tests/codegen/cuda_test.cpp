@@ -288,6 +288,23 @@ TEST(CudaText, TilesAtTheEdgesComeFirst) {
     EXPECT_EQ(source("", "img", "R, C + 3").find("at_ends"), std::string::npos) << "no tile has edges";
 }
 
+TEST(CudaText, NobodyAsksForWhatIsKnown) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe",
+                                           "pipeline p(img: float32[R, C + 2]) -> o: float32[R, C] {\n"
+                                           "rows(y in 0..R, x in 0..C + 2) = img(y, x) * 2\n"
+                                           "o(y, x) = rows(y, x) + rows(y, x + 2) }");
+    ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    fusion::Schedule schedule;
+    schedule.groups.push_back(
+        {.stages = {"rows", "o"}, .strategy = fusion::Strategy::Otpw, .block = {32, 4, 1}, .tile = {2, 1, 1}});
+    const std::string source = codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
+    // Whether there is a tile, and in it whether it lies in the interior.
+    EXPECT_NE(source.find("    if (tile_y < R) {\n"), std::string::npos);
+    EXPECT_NE(source.find("        if (tile_x < inner_end) {\n"), std::string::npos);
+}
+
 TEST(CudaText, OfEveryOperatorIsForNvcc) {
     const std::string text = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/operators.pipe");
     const GeneratedText generated = generate_cuda("p", text);

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "codegen/emit/c/c_names.h"
+#include "codegen/emit/c/pieces.h"
 #include "codegen/emit/c/text.h"
 #include "codegen/generated.h"
 
@@ -31,7 +32,7 @@ TEST(Text, Golden) {
 
 TEST(Text, FitsTheScreen) {
     const GeneratedText text = generate("blur", kBlurText);
-    for (const std::string& file : {text.header, text.source}) {
+    for (const std::string& file : {text.header, text.source, generate_cuda("blur", kBlurText).source}) {
         std::istringstream lines(file);
         for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 120u) << line;
     }
@@ -56,6 +57,24 @@ TEST(Text, OnlyTheHelpersThatAreUsed) {
     EXPECT_EQ(generate("blur", kBlurText).source.find("floor_div"), std::string::npos);
     const std::string divided = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = img(x) / 3 }";
     EXPECT_NE(generate("p", divided).source.find("floor_div"), std::string::npos);
+}
+
+// Of what stands in every file as of the helpers: names in comments and literals use nothing, and what is used brings
+// what it needs.
+TEST(Text, OnlyThePiecesThatAreUsed) {
+    const std::vector<codegen::Piece> pieces = {
+        {"", "// ---- One\n"}, {"a", "int a;\n"},       {"b twin", "int b = a;\n"}, {"", "// ---- Two\n"},
+        {"c", "int c = b;\n"}, {"", "// ---- Three\n"}, {"d", "int d;\n"}};
+    EXPECT_EQ(codegen::used_pieces(pieces, "return c;"),
+              "// ---- One\n\nint a;\n\nint b = a;\n\n// ---- Two\n\nint c = b;\n\n");
+    EXPECT_EQ(codegen::used_pieces(pieces, "twin();"), "// ---- One\n\nint a;\n\nint b = a;\n\n");
+    EXPECT_EQ(codegen::used_pieces(pieces, "f(\"a \\\" c\", ad);  // c\n"), "");
+    const std::string one = "pipeline p(img: float32[N]) -> out: float32[N] { out(x) = img(x) * 2 }";
+    for (const std::string& source : {generate("p", one).source, generate_cuda("p", one).source}) {
+        EXPECT_NE(source.find("settle_strides(Report"), std::string::npos);
+        EXPECT_EQ(source.find("struct Space"), std::string::npos) << "nothing lies in the workspace";
+        EXPECT_EQ(source.find("check_conditions"), std::string::npos) << "there are none";
+    }
 }
 
 // Of indices, too, which are not negative: C compilers do not know.

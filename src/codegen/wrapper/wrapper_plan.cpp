@@ -32,6 +32,9 @@ public:
     void check_pointers();
 
 private:
+    [[nodiscard]] bool has_conditions() const;
+    [[nodiscard]] bool has_places() const;
+    [[nodiscard]] bool is_checked(std::size_t stage) const;
     void settle_size(const poly::SizeSolution& solution);
     void check_parameters();
 
@@ -197,7 +200,26 @@ void PlanWriter::check_parameters() {
     }
 }
 
+bool PlanWriter::has_conditions() const {
+    return !unit_.model->checks.empty() ||
+           std::any_of(pipeline_.params.begin(), pipeline_.params.end(),
+                       [](const ir::ScalarParameter& param) { return param.type == ir::Type::Bool; });
+}
+
+/// Stages that only tiles hold have no place, but the limit of all indices.
+bool PlanWriter::is_checked(std::size_t stage) const {
+    return regions_.of_stage[stage] >= 0 || unit_.model->domains.at(stage).may_be_too_large;
+}
+
+bool PlanWriter::has_places() const {
+    for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
+        if (is_checked(i)) return true;
+    }
+    return false;
+}
+
 void PlanWriter::check_conditions() {
+    if (!has_conditions()) return;
     out_.add("// Parameters, and what the pipeline demands of them and of the sizes.");
     out_.open(
         fmt::format("[[maybe_unused]] pipe_status check_conditions([[maybe_unused]] const {}_args& args, "
@@ -264,14 +286,11 @@ void PlanWriter::check_conditions() {
 }
 
 void PlanWriter::place_stages() {
+    if (!has_places()) return;
     out_.add(
         "// Where each stage is computed, and its part of the workspace. Stages that are never alive together share "
         "one.");
     out_.open("[[maybe_unused]] pipe_status place_stages([[maybe_unused]] Report& report, Plan& plan)");
-    // Stages that only tiles hold have no place, but the limit of all indices.
-    const auto is_checked = [&](std::size_t i) {
-        return regions_.of_stage[i] >= 0 || unit_.model->domains.at(i).may_be_too_large;
-    };
     std::set<int> sizes;
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
         if (!is_checked(i)) continue;
@@ -317,9 +336,11 @@ void PlanWriter::place_stages() {
 void PlanWriter::make_plan() {
     out_.open(fmt::format("[[maybe_unused]] pipe_status make_plan(const {}_args& args, Report& report, Plan& plan)",
                           names_.prefix));
-    check("resolve_shapes(args, report, plan)");
-    check("check_conditions(args, report, plan)");
-    out_.line("return place_stages(report, plan);");
+    std::vector<std::string> parts{"resolve_shapes(args, report, plan)"};
+    if (has_conditions()) parts.emplace_back("check_conditions(args, report, plan)");
+    if (has_places()) parts.emplace_back("place_stages(report, plan)");
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) check(parts[i]);
+    out_.line("return {};", parts.back());
     out_.close();
     out_.blank();
 }

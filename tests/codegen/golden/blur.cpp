@@ -47,12 +47,6 @@ struct Plan {
     return PIPE_OK;
 }
 
-// Parameters, and what the pipeline demands of them and of the sizes.
-[[maybe_unused]] pipe_status check_conditions([[maybe_unused]] const blur_args& args, [[maybe_unused]] Report& report,
-    [[maybe_unused]] const Plan& plan) {
-    return PIPE_OK;
-}
-
 // Where each stage is computed, and its part of the workspace. Stages that are never alive together share one.
 [[maybe_unused]] pipe_status place_stages([[maybe_unused]] Report& report, Plan& plan) {
     const int64_t R = plan.R;
@@ -72,7 +66,6 @@ struct Plan {
 
 [[maybe_unused]] pipe_status make_plan(const blur_args& args, Report& report, Plan& plan) {
     if (const pipe_status status = resolve_shapes(args, report, plan)) return status;
-    if (const pipe_status status = check_conditions(args, report, plan)) return status;
     return place_stages(report, plan);
 }
 

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <set>
 #include <stdexcept>
 
 #include "codegen/emit/c/runtime.h"
@@ -86,19 +85,6 @@ kernel::Program lowered(const Unit& unit, const SourceManager& sources, const Cu
     return program;
 }
 
-/// Through which caches kernels read several elements at once; none where no kernel accesses several.
-std::set<fusion::LoadCache> caches_of_packs(const std::vector<kernel::Program>& programs) {
-    std::set<fusion::LoadCache> result;
-    for (const kernel::Program& program : programs) {
-        for (const kernel::Step& step : program.steps) {
-            for (const kernel::Kernel& kernel : step.variants) {
-                if (!parameters_of(program, kernel).widest.empty()) result.insert(kernel.load_cache);
-            }
-        }
-    }
-    return result;
-}
-
 /// A pipeline's namespace and its public functions.
 void write_pipeline(Writer& out, const kernel::Program& program, const std::string& prefix, Helpers& helpers) {
     const Unit unit{&program.pipeline, &program.model};
@@ -159,29 +145,21 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     out.line("#include {}", c_string(header_name));
     out.verbatim(kIncludes);
     if (helpers.uses("half_to_float") || helpers.uses("float_to_half")) out.verbatim(kHalfInclude);
-    const bool has_copies = any_kernel(programs, copies);
-    if (has_copies) out.verbatim(kCopyInclude);
+    if (any_kernel(programs, copies)) out.verbatim(kCopyInclude);
     if (any_kernel(programs, [](const kernel::Kernel& kernel) { return dynamic_bytes(kernel) > 0; }))
         out.verbatim(kDynamicShared);
     out.add("namespace {");
     out.blank();
     out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
     out.blank();
-    out.verbatim(wrapper_runtime());
-    out.blank();
-    out.verbatim(device_view_runtime());
-    const std::set<fusion::LoadCache> caches = caches_of_packs(programs);
-    if (!caches.empty()) out.verbatim(pack_runtime());
-    for (const fusion::LoadCache cache : caches) {
-        if (cache != fusion::LoadCache::Default) out.verbatim(cached_pack_runtime(cache));
-    }
-    if (has_copies) out.verbatim(copy_runtime());
-    out.verbatim(launch_runtime());
-    out.blank();
+    const std::string operators = helpers.definitions();
+    std::vector<Piece> pieces = wrapper_runtime();
+    for (const Piece& piece : device_runtime()) pieces.push_back(piece);
+    out.verbatim(used_pieces(pieces, operators + body.str()));
     if (!helpers.empty()) {
         out.add("// ---- Operators of the language that C++ has not");
         out.blank();
-        out.verbatim(helpers.definitions());
+        out.verbatim(operators);
     }
     out.add("}  // namespace");
     out.blank();

@@ -10,6 +10,8 @@
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
+#include "codegen/emit/cuda/kernel_uses.h"
+#include "codegen/emit/cuda/known_conditions.h"
 #include "codegen/kernel/kernel_flow.h"
 #include "codegen/kernel/shared_memory.h"
 #include "fusion/group_fields.h"
@@ -26,39 +28,6 @@ using ir::Type;
 constexpr std::string_view kAllLanes = "0xffffffffu";
 /// Columns that fit into a line at any usual depth.
 constexpr std::size_t kShortLine = 100;
-
-Uses uses_of(const kernel::Body& body) {
-    Uses uses;
-    kernel::for_each_stmt(body, [&](const kernel::Stmt& stmt) {
-        for (const ir::Expr& e : kernel::expressions(stmt)) uses.add(e);
-    });
-    return uses;
-}
-
-/// An array that a statement accesses as a whole statement, and how many elements.
-struct Access {
-    Source array;
-    std::size_t count = 0;
-    bool writes = false;
-};
-std::vector<Access> accesses_of(const kernel::Stmt& stmt) {
-    if (const auto* n = std::get_if<kernel::Load>(&stmt.value)) return {{n->array, n->vars.size(), false}};
-    if (const auto* n = std::get_if<kernel::Store>(&stmt.value)) return {{n->array, n->values.size(), true}};
-    if (const auto* n = std::get_if<kernel::Atomic>(&stmt.value)) return {{n->array, 1, true}};
-    if (const auto* n = std::get_if<kernel::Copy>(&stmt.value))
-        return {{n->from, n->count, false}, {n->to, n->count, true}};
-    return {};
-}
-
-Type element_type(const kernel::Program& program, const kernel::Kernel& kernel, Source source) {
-    const auto index = static_cast<std::size_t>(source.index);
-    switch (source.kind) {
-        case Source::Kind::Input: return program.pipeline.inputs.at(index).type;
-        case Source::Kind::Stage: return program.pipeline.stages.at(index).type;
-        case Source::Kind::Local: break;
-    }
-    return kernel.shared.at(index).type;
-}
 
 /// What a piece of code changes: nodes that depend on it have another value behind it.
 struct Changes {
@@ -80,6 +49,14 @@ struct Changes {
         return n != nullptr && (arrays.count(n->source) > 0 || (barrier && n->source.kind == Source::Kind::Local));
     }
 };
+
+std::set<ir::VarId> changing_variables(const kernel::Kernel& kernel) {
+    std::set<ir::VarId> result;
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        if (const auto* n = std::get_if<kernel::Variable>(&stmt.value)) result.insert(n->var);
+    });
+    return result;
+}
 
 class KernelWriter {
 public:
@@ -140,6 +117,7 @@ private:
     KernelParameters parameters_;
     Names locals_;
     std::map<ir::VarId, ir::VarId> copies_;  ///< by what they are copies of
+    KnownConditions known_;
     std::vector<std::string> shared_;
     ExpressionWriter expressions_;
 };
@@ -159,6 +137,7 @@ KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const ke
       uses_(uses_of(kernel.body)),
       parameters_(parameters_of(program, kernel)),
       locals_(names.taken),
+      known_(changing_variables(kernel)),
       expressions_(
           program.pipeline, uses_,
           naming_of(names, [this](const ir::Read& read,
@@ -368,7 +347,8 @@ void KernelWriter::stmt(const kernel::Load& n) {
 }
 
 void KernelWriter::stmt(const kernel::Store& n) {
-    if (n.guard) expressions_.begin_block(fmt::format("if ({})", expressions_.value(n.guard).text));
+    const ir::Expr guard = n.guard ? known_.unknown(n.guard) : nullptr;
+    if (guard) expressions_.begin_block(fmt::format("if ({})", expressions_.value(guard).text));
     const std::vector<Text> indices = expressions_.indices(n.indices);
     const Type type = type_of(n.array);
     std::vector<std::string> values;
@@ -377,7 +357,7 @@ void KernelWriter::stmt(const kernel::Store& n) {
         out_.line("{} = {};", element(n.array, indices), values.front());
     else
         store_pack(address(n.array, indices), values);
-    if (n.guard) expressions_.end_block();
+    if (guard) expressions_.end_block();
 }
 
 /// In one line where that is short, else a line for each value.
@@ -461,8 +441,12 @@ void KernelWriter::stmt(const kernel::For& n) {
 }
 
 void KernelWriter::stmt(const kernel::If& n) {
-    expressions_.begin_block(fmt::format("if ({})", expressions_.value(n.condition).text));
+    const ir::Expr condition = known_.unknown(n.condition);
+    if (!condition) return body(n.then);
+    expressions_.begin_block(fmt::format("if ({})", expressions_.value(condition).text));
+    const std::size_t before = known_.enter(condition);
     body(n.then);
+    known_.leave(before);
     if (!n.otherwise.empty()) {
         expressions_.else_block();
         body(n.otherwise);
@@ -471,50 +455,6 @@ void KernelWriter::stmt(const kernel::If& n) {
 }
 
 }  // namespace
-
-// ---------------------------------------------------------------------------------------------------------- interface
-
-KernelParameters parameters_of(const kernel::Program& program, const kernel::Kernel& kernel) {
-    const Uses uses = uses_of(kernel.body);
-    std::set<Source> reads = uses.sources(), writes;
-    KernelParameters result;
-    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
-        for (const Access& access : accesses_of(stmt)) {
-            (access.writes ? writes : reads).insert(access.array);
-            if (access.count <= 1) continue;
-            int& widest = result.widest[access.array];
-            widest = std::max(widest,
-                              static_cast<int>(access.count) * ir::bytes(element_type(program, kernel, access.array)));
-        }
-    });
-    const auto is_local = [](Source source) { return source.kind == Source::Kind::Local; };
-    for (const Source source : reads) {
-        if (!is_local(source) && writes.count(source) == 0) result.reads.push_back(source);
-    }
-    for (const Source source : writes) {
-        if (!is_local(source)) result.writes.push_back(source);
-    }
-    result.sizes.assign(uses.sizes().begin(), uses.sizes().end());
-    result.params.assign(uses.params().begin(), uses.params().end());
-    std::copy_if(kernel.arguments.begin(), kernel.arguments.end(), std::back_inserter(result.arguments),
-                 [&](const kernel::Argument& argument) { return uses.variable(argument.var); });
-    return result;
-}
-
-std::string_view text(Density density) {
-    return density == Density::Template ? "dense" : density == Density::Dense ? "true" : "false";
-}
-
-std::string view_type(const CodeNames& names, Source source, Density density) {
-    const auto index = static_cast<std::size_t>(source.index);
-    return fmt::format("{}<{}>", source.kind == Source::Kind::Input ? names.views[index] : names.stage_views[index],
-                       text(density));
-}
-
-const std::string& source_name(const CodeNames& names, Source source) {
-    const auto index = static_cast<std::size_t>(source.index);
-    return source.kind == Source::Kind::Input ? names.buffers[index] : names.stages[index];
-}
 
 void write_kernel(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
                   const std::string& function, Density density, Helpers& helpers) {

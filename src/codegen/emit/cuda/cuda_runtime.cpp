@@ -1,22 +1,20 @@
 // Texts of the fixed part of a `.cu`.
 #include "codegen/emit/cuda/cuda_runtime.h"
 
-#include <fmt/format.h>
-
-#include "fusion/group_fields.h"
-
 namespace pipec::codegen {
 
 // clang-format off: it takes the texts for code of this file.
-std::string_view device_view_runtime() {
-    return R"text(// ---- Arrays in device memory
-
-// What offsets are computed in. Arrays are dense where their strides are the expected ones and all of
-// their offsets fit 32 bits.
+std::vector<Piece> device_runtime() {
+    return {
+        {"", R"text(// ---- Arrays in device memory
+)text"},
+        {"Offset",
+         R"text(// What offsets are computed in. Arrays are dense where their strides are the expected ones and all of their offsets
+// fit 32 bits.
 template <bool dense>
 using Offset = std::conditional_t<dense, int32_t, int64_t>;
-
-// An n-d array. A stride among the template arguments that is not 0 is known to the compiler.
+)text"},
+        {"View", R"text(// An n-d array. A stride among the template arguments that is not 0 is known to the compiler.
 template <class T, class Offset, int64_t... known>
 struct View {
     static constexpr int rank = static_cast<int>(sizeof...(known));
@@ -58,8 +56,8 @@ struct View {
         return same;
     }
 };
-
-// A view for kernels that do not write the array.
+)text"},
+        {"read_only", R"text(// A view for kernels that do not write the array.
 template <class V>
 using ReadOnly = typename V::ReadOnly;
 
@@ -69,15 +67,15 @@ ReadOnly<V> read_only(const V& view) {
     std::copy(view.stride, view.stride + V::rank, result.stride);
     return result;
 }
-
-// Adds the greatest offset of a dimension to `reach`, while that fits 32 bits.
+)text"},
+        {"extend_reach", R"text(// Adds the greatest offset of a dimension to `reach`, while that fits 32 bits.
 [[maybe_unused]] bool extend_reach(int64_t& reach, int64_t index, int64_t stride) {
     if (index > 0 && stride > (INT32_MAX - reach) / index) return false;
     reach += index * stride;
     return true;
 }
-
-template <class V>
+)text"},
+        {"is_dense", R"text(template <class V>
 bool is_dense(const Array& array) {
     int64_t reach = 0;
     for (int d = 0; d < V::rank; ++d) {
@@ -85,8 +83,8 @@ bool is_dense(const Array& array) {
     }
     return V::has_known_strides(array.stride);
 }
-
-[[maybe_unused]] bool is_dense(const Space& space, int rank) {
+)text"},
+        {"Space", R"text([[maybe_unused]] bool is_dense(const Space& space, int rank) {
     int64_t reach = 0;
     for (int d = 0; d < rank; ++d) {
         const int64_t index = std::max<int64_t>(-int64_t{space.lo[d]}, int64_t{space.hi[d]} - 1);
@@ -94,21 +92,21 @@ bool is_dense(const Array& array) {
     }
     return true;
 }
-
-template <class V, class Strides>
+)text"},
+        {"view_at", R"text(template <class V, class Strides>
 V view_at(std::uintptr_t address, const Strides& strides) {
     V view{reinterpret_cast<typename V::Element*>(address), {}};
     for (int d = 0; d < V::rank; ++d) view.stride[d] = static_cast<std::decay_t<decltype(view.stride[d])>>(strides[d]);
     return view;
 }
-
-// A buffer of the caller's.
+)text"},
+        {"view_of", R"text(// A buffer of the caller's.
 template <class V>
 V view_of(const void* data, const Array& array) {
     return view_at<V>(reinterpret_cast<std::uintptr_t>(data), array.stride);
 }
-
-// A stage in the workspace.
+)text"},
+        {"Space", R"text(// A stage in the workspace.
 template <class V>
 V view_of(const unsigned char* region, const Space& space) {
     int64_t origin = space.first;
@@ -116,90 +114,68 @@ V view_of(const unsigned char* region, const Space& space) {
     const std::uintptr_t bytes = static_cast<std::uintptr_t>(origin) * sizeof(typename V::Element);
     return view_at<V>(reinterpret_cast<std::uintptr_t>(region) + bytes, space.stride);
 }
-
-)text";
-}
-
-std::string_view pack_runtime() {
-    return R"text(// ---- Several elements in one access
-
+)text"},
+        {"", R"text(// ---- Several elements in one access
+)text"},
+        {"Word", R"text(// An unsigned type of 2, 4, 8 or 16 bytes.
 template <int bytes>
-struct WordOf;
-template <>
-struct WordOf<2> {
-    using type = unsigned short;
-};
-template <>
-struct WordOf<4> {
-    using type = unsigned;
-};
-template <>
-struct WordOf<8> {
-    using type = uint2;
-};
-template <>
-struct WordOf<16> {
-    using type = uint4;
-};
-template <int bytes>
-using Word = typename WordOf<bytes>::type;
-
-// n elements that lie behind each other; their address is a multiple of their size.
+using Word = std::conditional_t<bytes == 2, unsigned short, std::conditional_t<bytes == 4, unsigned,
+                                std::conditional_t<bytes == 8, uint2, uint4>>>;
+)text"},
+        {"Pack", R"text(// n elements that lie behind each other; their address is a multiple of their size.
 template <class T, int n>
 struct Pack {
     T element[n];
     __device__ T operator[](int i) const { return element[i]; }
 };
-
-template <class T, int n>
+)text"},
+        {"unpack", R"text(template <class T, int n>
 __device__ Pack<T, n> unpack(Word<n * sizeof(T)> word) {
     Pack<T, n> pack;
     std::memcpy(&pack, &word, sizeof pack);
     return pack;
 }
-
-template <int n, class T>
+)text"},
+        {"load", R"text(template <int n, class T>
 __device__ Pack<T, n> load(T* address) {
     return unpack<T, n>(*reinterpret_cast<Word<n * sizeof(T)>*>(address));
 }
-
-// The same of what the kernel does not write.
+)text"},
+        {"load", R"text(// The same of what the kernel does not write.
 template <int n, class T>
 __device__ Pack<T, n> load(const T* address) {
     return unpack<T, n>(__ldg(reinterpret_cast<const Word<n * sizeof(T)>*>(address)));
 }
-
-// ... and what is for later: no compiler moves it past a barrier, as it may with the read-only cache.
+)text"},
+        {"load_ahead",
+         R"text(// ... and what is for later: no compiler moves it past a barrier, as it may with the read-only cache.
 template <int n, class T>
 __device__ Pack<T, n> load_ahead(const T* address) {
     return unpack<T, n>(*reinterpret_cast<const Word<n * sizeof(T)>*>(address));
 }
-
-template <int n, class T>
+)text"},
+        {"store", R"text(template <int n, class T>
 __device__ void store(T* address, const Pack<T, n>& pack) {
     Word<n * sizeof(T)> word;
     std::memcpy(&word, &pack, sizeof word);
     *reinterpret_cast<Word<n * sizeof(T)>*>(address) = word;
 }
-
-)text";
+)text"},
+        {"load_ca", R"text(template <int n, class T>
+__device__ Pack<T, n> load_ca(const T* address) {
+    return unpack<T, n>(__ldca(reinterpret_cast<const Word<n * sizeof(T)>*>(address)));
 }
-
-std::string cached_pack_runtime(fusion::LoadCache cache) {
-    constexpr std::string_view kText = R"text(template <int n, class T>
-__device__ Pack<T, n> load_{0}(const T* address) {{
-    return unpack<T, n>(__ld{0}(reinterpret_cast<const Word<n * sizeof(T)>*>(address)));
-}}
-
-)text";
-    return fmt::format(kText, fusion::name(cache));
+)text"},
+        {"load_cg", R"text(template <int n, class T>
+__device__ Pack<T, n> load_cg(const T* address) {
+    return unpack<T, n>(__ldcg(reinterpret_cast<const Word<n * sizeof(T)>*>(address)));
 }
-
-std::string_view copy_runtime() {
-    return R"text(// ---- Copies into shared memory while the thread goes on
-
-// `bytes` is 4, 8 or 16, and both addresses are multiples of it; all 16 may pass by the first cache. Older GPUs copy at
-// once.
+)text"},
+        {"", R"text(// ---- Copies into shared memory while the thread goes on
+)text"},
+        {"copy_async",
+         R"text(// `bytes` is 4, 8 or 16, and both addresses are multiples of it; all 16 may pass by the first cache. Older GPUs copy
+// at once.
 template <int bytes, bool through_l1 = true>
 __device__ void copy_async(void* to, const void* from) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -212,9 +188,10 @@ __device__ void copy_async(void* to, const void* from) {
     __pipeline_memcpy_async(to, from, bytes);
 #endif
 }
-
-// Until all batches of copies but the last n are there. What CUDA has for it waits for all but 8 at most, and does not
-// keep reads behind it.
+)text"},
+        {"wait_for_copies",
+         R"text(// Until all batches of copies but the last n are there. What CUDA has for it waits for all but 8 at most, and does
+// not keep reads behind it.
 template <int n>
 __device__ void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -223,29 +200,38 @@ __device__ void wait_for_copies() {
     __pipeline_wait_prior(n);
 #endif
 }
-
-)text";
-}
-
-std::string_view launch_runtime() {
-    return R"text(// ---- Starting kernels
-
-// Grids and what kernels compute with are less than this.
+)text"},
+        {"", R"text(// ---- Starting kernels
+)text"},
+        {"kernel_limit", R"text(// Grids and what kernels compute with are less than this.
 constexpr int64_t kernel_limit = (int64_t{1} << 30) + (int64_t{1} << 24);
-
-// An argument that is computed from sizes, of at least `least`.
+)text"},
+        {"is_valid", R"text(template <class T>
+bool is_valid(const T&) {
+    return true;
+}
+)text"},
+        {"kernel_value", R"text(// What the kernel is given for an argument.
+template <class T>
+const T& kernel_value(const T& argument) {
+    return argument;
+}
+)text"},
+        {"Argument", R"text(// An argument that is computed from sizes, of at least `least`.
 struct Argument {
     int64_t value;
     int64_t least = 1 - kernel_limit;
 };
-
-// Likewise, by which the kernel divides.
-struct Divides {
-    int64_t value;
-};
-
-// What is not negative divided by a number that the host knows: by way of the product with 2^32 / number, which is at
-// most one too small. (Where blocks begin, a division by itself is what they would wait for.)
+[[maybe_unused]] bool is_valid(const Argument& argument) {
+    return argument.value >= argument.least && argument.value < kernel_limit;
+}
+[[maybe_unused]] int32_t kernel_value(const Argument& argument) {
+    return static_cast<int32_t>(argument.value);
+}
+)text"},
+        {"Divisor Divides",
+         R"text(// What is not negative divided by a number that the host knows: by way of the product with 2^32 / number, which is
+// at most one too small. (Where blocks begin, a division by itself is what they would wait for.)
 struct Divisor {
     uint32_t number, inverse;
 };
@@ -262,46 +248,36 @@ struct Divisor {
 [[maybe_unused]] __device__ inline int32_t floor_mod(int32_t value, Divisor by) {
     return value % by;
 }
-
-template <class T>
-bool is_valid(const T&) {
-    return true;
-}
-[[maybe_unused]] bool is_valid(const Argument& argument) {
-    return argument.value >= argument.least && argument.value < kernel_limit;
-}
+)text"},
+        {"Divides", R"text(// Likewise, by which the kernel divides.
+struct Divides {
+    int64_t value;
+};
 [[maybe_unused]] bool is_valid(const Divides& argument) {
     return argument.value >= 1 && argument.value < kernel_limit;
-}
-
-// What the kernel is given for an argument.
-template <class T>
-const T& kernel_value(const T& argument) {
-    return argument;
-}
-[[maybe_unused]] int32_t kernel_value(const Argument& argument) {
-    return static_cast<int32_t>(argument.value);
 }
 [[maybe_unused]] Divisor kernel_value(const Divides& argument) {
     const auto number = static_cast<uint32_t>(argument.value);
     return {number, UINT32_MAX / number};
 }
-
-// First in every kernel. On devices of capability 9.0 or newer a kernel's blocks may take their places while the last
-// blocks of the one before in the stream are at work, whoever put it there; here they wait until that one is over, and
-// all that it wrote is to be seen. As every kernel waits, so are all before it. Only then may the next one come: there
-// are never more than two at work. Behind a copy, or what another stream is waited for, blocks start when that is over.
-// (What is compiled for the host never runs.)
+)text"},
+        {"wait_for_previous_kernel",
+         R"text(// First in every kernel. On devices of capability 9.0 or newer a kernel's blocks may take their places while the
+// last blocks of the one before in the stream are at work, whoever put it there; here they wait until that one is
+// over, and all that it wrote is to be seen. As every kernel waits, so are all before it. Only then may the next one
+// come: there are never more than two at work. Behind a copy, or what another stream is waited for, blocks start
+// when that is over. (What is compiled for the host never runs.)
 __device__ inline void wait_for_previous_kernel() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
     cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
-
-// Whether the code that the current device runs has that wait: it is there where nvcc compiled for 9.0 or newer, which
-// says nothing about the device (it may translate what was compiled for an older one). So it is for all kernels of this
-// file or for none, and a device is asked once.
+)text"},
+        {"kernels_wait",
+         R"text(// Whether the code that the current device runs has that wait: it is there where nvcc compiled for 9.0 or newer,
+// which says nothing about the device (it may translate what was compiled for an older one). So it is for all
+// kernels of this file or for none, and a device is asked once.
 [[maybe_unused]] bool kernels_wait(const void* kernel) {
     enum Answer { unknown, no, yes };
     static std::atomic<Answer> answers[64];
@@ -317,9 +293,11 @@ __device__ inline void wait_for_previous_kernel() {
     }
     return answer == yes;
 }
-
-// Puts a kernel into the stream, unless its grid is empty. `dynamic_bytes` are of shared memory, beyond what kernels
-// have without asking. Asking is repeated for each launch: it is cheap, and there is nothing to remember for devices.
+)text"},
+        {"launch",
+         R"text(// Puts a kernel into the stream, unless its grid is empty. `dynamic_bytes` are of shared memory, beyond what kernels
+// have without asking. Asking is repeated for each launch: it is cheap, and there is nothing to remember for
+// devices.
 template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 [[maybe_unused]] pipe_status launch(CUstream_st* stream, void (*kernel)(Parameters...), const int64_t (&grid)[3],
                                     dim3 block, const Arguments&... arguments) {
@@ -342,7 +320,8 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
     config.numAttrs = kernels_wait(reinterpret_cast<const void*>(kernel)) ? 1 : 0;
     return cudaLaunchKernelEx(&config, kernel, kernel_value(arguments)...) == cudaSuccess ? PIPE_OK : PIPE_ERROR_DEVICE;
 }
-)text";
+)text"},
+    };
 }
 
 // clang-format on
@@ -350,10 +329,10 @@ template <int dynamic_bytes = 0, class... Parameters, class... Arguments>
 const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
-        "Argument", "Divides", "Divisor", "Offset", "Pack", "ReadOnly", "Word", "WordOf", "copy_async",
-        "dynamic_shared", "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait",
-        "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only", "store", "unpack", "view_at",
-        "wait_for_copies", "wait_for_previous_kernel",
+        "Argument", "Divides", "Divisor", "Offset", "Pack", "ReadOnly", "Word", "copy_async", "dynamic_shared",
+        "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "launch", "launch_grid",
+        "load", "load_ca", "load_cg", "read_only", "store", "unpack", "view_at", "wait_for_copies",
+        "wait_for_previous_kernel",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -155,14 +155,14 @@ std::string host_source(std::string_view program, const std::string& header_name
     out.blank();
     out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
     out.blank();
-    out.verbatim(wrapper_runtime());
-    out.blank();
-    out.verbatim(view_runtime());
-    out.blank();
+    const std::string operators = helpers.definitions();
+    std::vector<Piece> pieces = wrapper_runtime();
+    for (const Piece& piece : view_runtime()) pieces.push_back(piece);
+    out.verbatim(used_pieces(pieces, operators + body.str()));
     if (!helpers.empty()) {
         out.add("// ---- Operators of the language that C++ has not");
         out.blank();
-        out.verbatim(helpers.definitions());
+        out.verbatim(operators);
     }
     out.add("}  // namespace");
     out.blank();

@@ -71,9 +71,9 @@ std::string block_text(const std::array<int, 3>& block) {
     return fmt::format("dim3({})", fmt::join(block.begin(), block.begin() + rank, ", "));
 }
 
-/// Launches one variant and returns what came of it.
+/// Launches one variant, which is called `function`, and returns what came of it.
 void launch_variant(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
-                    const std::string& function, Density density, Helpers& helpers) {
+                    const std::string& function, Helpers& helpers) {
     const KernelParameters parameters = parameters_of(program, kernel);
     LaunchValues values(names, helpers);
     for (const ir::Expr& extent : kernel.grid) {
@@ -85,8 +85,7 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     values.write(out);
     std::vector<std::string> grid, arguments;
     for (const ir::Expr& extent : kernel.grid) grid.push_back(extent ? values.text(extent) : "1");
-    arguments = {"stream", function + (density == Density::Template ? "<dense>" : ""), "launch_grid",
-                 block_text(kernel.block)};
+    arguments = {"stream", function, "launch_grid", block_text(kernel.block)};
     for (const Source source : parameters.reads) {
         const std::string& name = source_name(names, source);
         arguments.push_back(source.kind == Source::Kind::Input ? name : fmt::format("read_only({})", name));
@@ -118,6 +117,49 @@ std::vector<std::string> alignment_conditions(const kernel::Program& program, co
         conditions.push_back(fmt::format("{}.aligned({})", source_name(names, source), bytes));
     }
     return conditions;
+}
+
+/// A variant that is launched where all conditions hold.
+struct Choice {
+    const kernel::Kernel* kernel;
+    std::string function;
+    std::vector<std::string> conditions;
+};
+
+/// Launches the first of the choices whose conditions hold. Where all launches are the same, only the function is
+/// chosen.
+void launch_choices(Writer& out, const kernel::Program& program, const std::vector<Choice>& choices,
+                    const CodeNames& names, Helpers& helpers) {
+    const std::string chosen = "chosen_kernel";
+    const auto launch = [&](const Choice& choice, const std::string& function) {
+        Writer code;
+        launch_variant(code, program, *choice.kernel, names, function, helpers);
+        return code;
+    };
+    const auto condition = [](const Choice& choice) { return fmt::format("{}", fmt::join(choice.conditions, " && ")); };
+    std::vector<Writer> launches;
+    for (const Choice& choice : choices)
+        launches.push_back(launch(choice, choices.size() > 1 ? chosen : choice.function));
+    for (std::size_t i = 0; i < choices.size();) {
+        std::size_t end = i + 1;
+        while (end < choices.size() && launches[end].str() == launches[i].str()) ++end;
+        if (end - i == 1) {
+            out.open(choices[i].conditions.empty() ? "" : fmt::format("if ({})", condition(choices[i])));
+            out.append(choices.size() > 1 ? launch(choices[i], choices[i].function) : launches[i]);
+        } else {
+            out.line("const auto {} =", chosen);
+            out.indent();
+            for (std::size_t c = i; c < end; ++c) {
+                const std::string test = choices[c].conditions.empty() ? "true" : condition(choices[c]);
+                out.line("{} ? {} :{}", test, choices[c].function, c + 1 < end ? "" : " nullptr;");
+            }
+            out.outdent();
+            out.open(fmt::format("if ({} != nullptr)", chosen));
+            out.append(launches[i]);
+        }
+        out.close();
+        i = end;
+    }
 }
 
 }  // namespace
@@ -185,14 +227,14 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
         const kernel::Kernel& kernel = step.variants[i];
         if (is_new) write_kernel(out, program, kernel, names, name, density_of(step, kernel), helpers);
     }
-    const auto launch = [&](const kernel::Kernel& kernel) {
+    const auto function = [&](const kernel::Kernel& kernel) {
         const auto i = static_cast<std::size_t>(&kernel - step.variants.data());
-        launch_variant(out, program, kernel, names, functions.kernels[i].name, density_of(step, kernel), helpers);
+        return functions.kernels[i].name + (density_of(step, kernel) == Density::Template ? "<dense>" : "");
     };
     const auto launch_layout = [&](Layout layout) {
         const kernel::Kernel* kernel = find_variant(step, layout);
         if (kernel == nullptr) throw std::logic_error("a step without a kernel for every layout of arrays");
-        launch(*kernel);
+        launch_variant(out, program, *kernel, names, function(*kernel), helpers);
     };
 
     const StepInterface interface = interface_of(program, step);
@@ -219,13 +261,12 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
     const bool twins = find_variant(step, Layout::General) != nullptr;
     if (has_wide || twins) {
         out.open("if constexpr (dense)");
+        std::vector<Choice> choices;
         for (const kernel::Kernel& kernel : step.variants) {
             if (kernel.layout != Layout::Wide) continue;
-            const std::vector<std::string> conditions = alignment_conditions(program, kernel, names);
-            out.open(conditions.empty() ? "" : fmt::format("if ({})", fmt::join(conditions, " && ")));
-            launch(kernel);
-            out.close();
+            choices.push_back({&kernel, function(kernel), alignment_conditions(program, kernel, names)});
         }
+        launch_choices(out, program, choices, names, helpers);
         if (twins) {
             launch_layout(Layout::Dense);
             out.outdent();

@@ -330,9 +330,9 @@ const std::vector<std::string_view>& device_names() {
     static const std::vector<std::string_view> kNames = {
         // The text's, and what is generated for every pipeline.
         "Argument", "Divides", "Divisor", "Offset", "Pack", "ReadOnly", "Word", "copy_async", "dynamic_shared",
-        "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "launch", "launch_grid",
-        "load", "load_ca", "load_cg", "read_only", "store", "unpack", "view_at", "wait_for_copies",
-        "wait_for_previous_kernel",
+        "extend_reach", "is_dense", "is_valid", "kernel_limit", "kernel_value", "kernels_wait", "chosen_kernel",
+        "launch", "launch_grid", "load", "load_ca", "load_cg", "read_only", "store", "unpack", "view_at",
+        "wait_for_copies", "wait_for_previous_kernel",
         // What expressions and kernels call.
         "acos", "acosf", "asin", "asinf", "atan", "atan2", "atan2f", "atanf", "atomicAdd", "atomicCAS", "atomicMax",
         "atomicMin", "ceil", "ceilf", "cos", "cosf", "cosh", "coshf", "exp", "exp2", "exp2f", "expf", "fabs", "fabsf",

@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
+#include "cost/lane_reads.h"
 #include "cost/tile_cuts.h"
 #include "plan/make_plan.h"
-#include "plan/register_tile.h"
 #include "support/integers.h"
 
 namespace pipec::cost {
@@ -44,12 +44,9 @@ public:
           lane_dim_(plan.registers->lane_dim),
           columns_(static_cast<double>(plan.registers->columns)) {
         work_.threads_per_block = plan.tiles.threads();
-        // A lane's part, until it is known how many lanes serve their neighbours only.
-        cuts_[lane_dim_].size = plan.registers->columns;
     }
 
     std::optional<TileWork> counted() {
-        if (!share_lanes()) return std::nullopt;
         for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
         if (values_ > kMostValues) return std::nullopt;
         const double loaded = add_loads();
@@ -77,50 +74,6 @@ private:
         if (is_lane(m, static_cast<int>(d)))
             return std::max(1.0, columns_ / static_cast<double>(facts_.group.alignment[m][d].scale));
         return extent(facts_, cuts_, m, d);
-    }
-
-    /// Lanes that serve their neighbours have no columns of the tile's own; false where too many do.
-    bool share_lanes() {
-        double left = 0, right = 0;
-        std::map<ir::Source, Columns> read;  // of arrays in global memory, as far as a lane's tile reaches
-        for (std::size_t m = 0; m < facts_.stages.size(); ++m) {
-            double scale = 0;
-            for (std::size_t d = 0; d < dims(m); ++d) {
-                if (!is_lane(m, static_cast<int>(d))) continue;
-                scale = static_cast<double>(facts_.group.alignment[m][d].scale);
-            }
-            if (scale == 0) continue;
-            const poly::Distance& reach = facts_.group.reach[m][lane_dim_];
-            const auto lo = static_cast<double>(reach.lo), hi = static_cast<double>(reach.hi);
-            left = std::max(left, -lo);
-            right = std::max(right, hi);
-            for (const Load* load : fusion::global_loads(facts_, m)) {
-                for (const auto& r : load->indices) {
-                    if (!r || !is_lane(m, r->dim)) continue;
-                    const double to_group = scale / static_cast<double>(r->num);
-                    extend(read, load->source, lo + static_cast<double>(r->lo) * to_group,
-                           hi + static_cast<double>(r->hi) * to_group);
-                }
-            }
-        }
-        for (const auto& [source, all] : read) {
-            // Lanes load the columns that all ask for, where those are not at their own place (register_homes.h).
-            const double home = all.lo > 0   ? std::floor(all.lo / columns_) * columns_
-                                : all.hi < 0 ? std::ceil(all.hi / columns_) * columns_
-                                             : 0;
-            left = std::max(left, home - all.lo);
-            right = std::max(right, all.hi - home);
-        }
-        const double serving = std::ceil(left / columns_ - 1e-9) + std::ceil(right / columns_ - 1e-9);
-        if (serving > kWarp / 2.0) return false;
-        // Code rounds its seven eighths down (24 of 28 lanes will do). Here they are exact: where the count of serving
-        // lanes is one too many, that would cost four more.
-        const std::int64_t useful = kWarp - static_cast<std::int64_t>(serving);
-        const std::int64_t lanes = plan::storing_lanes(
-            useful, plan::stored_bytes(facts_, lane_dim_, static_cast<std::int64_t>(columns_)), (useful * 7 + 7) / 8);
-        cuts_[lane_dim_].size = lanes * static_cast<std::int64_t>(columns_);
-        cuts_[lane_dim_].lanes = kWarp;
-        return true;
     }
 
     /// What a lane computes of a member, and stores.
@@ -261,9 +214,10 @@ private:
 }  // namespace
 
 std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule) {
-    auto plan = plan::make_plan(facts, schedule);
-    if (std::holds_alternative<plan::Refusal>(plan)) return std::nullopt;
-    return RegisterWork(facts, std::get<plan::Plan>(std::move(plan))).counted();
+    auto made = plan::make_plan(facts, schedule);
+    auto* plan = std::get_if<plan::Plan>(&made);
+    if (plan == nullptr || !leave_serving_lanes(facts, *plan)) return std::nullopt;
+    return RegisterWork(facts, std::move(*plan)).counted();
 }
 
 }  // namespace pipec::cost

@@ -139,8 +139,10 @@ public:
           counts_(counts),
           tiles_(plan.tiles),
           march_(plan.march),
+          shared_(plan.shared),
           cuts_(plan.tiles.cuts),
           in_patches_(schedule.strategy == Strategy::Otptb || schedule.strategy == Strategy::Otpw),
+          is_hybrid_(schedule.strategy == Strategy::Hybrid),
           in_registers_(schedule.strategy == Strategy::Hybrid ? schedule.frac_reg : 0),
           threads_(plan.tiles.threads_of_group()) {}
 
@@ -149,7 +151,7 @@ public:
         work_.threads_per_block = tiles_.threads();
         work_.warps_per_tile = std::max(1, threads_ / kWarp);
         for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
-        if (march_ && scratch_ > 0) work_.barriers += static_cast<double>(march_->steps);
+        if (!is_hybrid_) work_.barriers = static_cast<double>(shared_.barriers);
         count_tiles(facts_, cuts_, computed_, work_);
         work_.bytes = tile_bytes(facts_, cuts_, computed_, s_.vector, false,
                                  [this](std::size_t m, const Load& load) { return times_asked(m, load); });
@@ -246,14 +248,14 @@ private:
         }
     }
 
-    /// What a member takes of shared memory (and, hybrid, of registers), and the barrier behind it.
+    /// What a member takes of shared memory and, hybrid, of registers. All arrays have memory of their own here: what
+    /// the plan says of lifetimes would let groups grow whose many instructions cost more than is counted. Where the
+    /// thread group waits in a hybrid tile is known with the code only.
     void add_scratch(std::size_t m, double points) {
         const bool in_window = march_ && march_->members[m].rows;
-        if (in_window) {
+        if (in_window)
             points *= static_cast<double>(march_->members[m].window) / static_cast<double>(march_->members[m].count);
-        } else {
-            ++work_.barriers;
-        }
+        if (is_hybrid_) ++work_.barriers;
         scratch_ += points * facts_.stages[m].bytes * (1 - 0.75 * registers());
     }
 
@@ -274,8 +276,10 @@ private:
     PatchCounts& counts_;
     const plan::Tiles& tiles_;
     const std::optional<plan::March>& march_;
+    const plan::SharedMemory& shared_;
     const Cuts& cuts_;
     bool in_patches_;
+    bool is_hybrid_;
     double in_registers_;
     int threads_;  ///< of a thread group
     TileWork work_;

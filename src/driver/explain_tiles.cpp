@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/lane_reads.h"
 #include "plan/make_plan.h"
 #include "plan/tiles.h"
 #include "support/integers.h"
@@ -12,35 +13,6 @@ namespace {
 
 using fusion::GroupFacts;
 using fusion::Strategy;
-
-/// Points, in group coordinates, that reads of inputs and of other kernels reach beyond a tile in one dimension.
-poly::Distance reach_of_reads(const GroupFacts& facts, std::size_t dim) {
-    poly::Distance all;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        const poly::Distance& own = facts.group.reach[m][dim];
-        for (const fusion::Load* load : fusion::global_loads(facts, m)) {
-            for (const auto& index : load->indices) {
-                if (!index || index->dim < 0) continue;
-                const poly::Alignment& a = facts.group.alignment[m][static_cast<std::size_t>(index->dim)];
-                if (a.dim != static_cast<int>(dim)) continue;
-                // den * index = num * v + offset, and g = scale * v: index k lies at scale / num * (den * k - offset).
-                all.lo = std::min(all.lo, own.lo + floor_quotient(index->lo * a.scale, index->num));
-                all.hi = std::max(all.hi, own.hi + ceil_quotient(index->hi * a.scale, index->num));
-            }
-        }
-    }
-    return all;
-}
-
-/// Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp. Code generation may
-/// leave out more of them, so that strips begin with sectors of memory.
-void leave_lanes(const GroupFacts& facts, const plan::RegisterTile& registers, GroupReport& report) {
-    report.warp_tile = report.tile;
-    const std::size_t lanes = registers.lane_dim;
-    const poly::Distance reach = reach_of_reads(facts, lanes);
-    const std::int64_t idle = ceil_quotient(-reach.lo, registers.columns) + ceil_quotient(reach.hi, registers.columns);
-    report.tile[lanes] = registers.columns * std::max<std::int64_t>(1, plan::kWarp - idle);
-}
 
 std::int64_t tiles_along(const GroupFacts& facts, const GroupReport& report, std::size_t dim) {
     return std::max<std::int64_t>(1, ceil_quotient(facts.extents[dim], report.tile[dim]));
@@ -87,11 +59,20 @@ void describe_part(const GroupFacts& facts, std::size_t member, const GroupRepor
 
 void describe_tiles(const GroupFacts& facts, GroupReport& report) {
     if (report.schedule.strategy == Strategy::Stage || facts.extents.empty()) return;
-    const auto made = plan::make_plan(facts, report.schedule);
-    const auto* plan = std::get_if<plan::Plan>(&made);
+    auto made = plan::make_plan(facts, report.schedule);
+    auto* plan = std::get_if<plan::Plan>(&made);
     if (plan == nullptr) return;
-    for (const plan::Cut& cut : plan->tiles.cuts) report.tile.push_back(cut.size);
-    if (plan->registers) leave_lanes(facts, *plan->registers, report);
+    const auto sizes = [&] {
+        std::vector<std::int64_t> result;
+        for (const plan::Cut& cut : plan->tiles.cuts) result.push_back(cut.size);
+        return result;
+    };
+    if (plan->registers) {
+        // Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp.
+        report.warp_tile = sizes();
+        cost::leave_serving_lanes(facts, *plan);
+    }
+    report.tile = sizes();
     double computed = 0, owned = 0;
     for (std::size_t m = 0; m < report.stages.size(); ++m) {
         describe_part(facts, m, report, report.stages[m]);

@@ -146,6 +146,9 @@ std::string access_suffix(const RegisterTile& tile) {
     return tile.store_bytes == tile.load_bytes ? loads : fmt::format("{}_{}", loads, tile.store_bytes);
 }
 
+namespace {
+
+/// The least that a lane with so many columns stores of a row, up to a sector.
 std::int64_t stored_bytes(const fusion::GroupShape& shape, std::size_t lane_dim, std::int64_t columns) {
     std::int64_t bytes = kSectorBytes;
     for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
@@ -157,10 +160,13 @@ std::int64_t stored_bytes(const fusion::GroupShape& shape, std::size_t lane_dim,
     return bytes;
 }
 
+/// Lanes of `lanes` that store, of which each stores `bytes` of a row: whole sectors, unless fewer than `least` would.
 std::int64_t storing_lanes(std::int64_t lanes, std::int64_t bytes, std::int64_t least) {
     const std::int64_t whole = kSectorBytes / bytes, rounded = lanes / whole * whole;
     return rounded >= least ? rounded : lanes;
 }
+
+}  // namespace
 
 void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right) {
     RegisterTile& registers = *plan.registers;

@@ -24,10 +24,4 @@ std::string access_suffix(const RegisterTile& tile);
 /// sectors of global memory, where that costs no more than an eighth of the lanes.
 void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right);
 
-/// Lanes of `lanes` that store, of which each stores `bytes` of a row: whole sectors, unless fewer than `least` would.
-std::int64_t storing_lanes(std::int64_t lanes, std::int64_t bytes, std::int64_t least);
-
-/// The least that a lane with so many columns stores of a row, up to a sector.
-std::int64_t stored_bytes(const fusion::GroupShape& shape, std::size_t lane_dim, std::int64_t columns);
-
 }  // namespace pipec::plan

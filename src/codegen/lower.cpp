@@ -1,8 +1,10 @@
 #include "codegen/lower.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "codegen/emit/c/text.h"
 #include "codegen/prepare.h"
@@ -79,6 +81,14 @@ std::optional<std::string> refused_accumulate(const kernel::Program& program, co
     return std::nullopt;
 }
 
+/// What strategies promise to every later pass; a broken promise is a defect of the compiler.
+void require_rules(const kernel::Program& program) {
+    const std::vector<std::string> violations = kernel::verify(program);
+    if (violations.empty()) return;
+    throw std::logic_error(fmt::format("the kernels of {} break the rules of kernel IR:\n{}", program.pipeline.name,
+                                       fmt::join(violations, "\n")));
+}
+
 }  // namespace
 
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
@@ -136,6 +146,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
             }
         }
     }
+    require_rules(program);
     return std::move(prepared.program);
 }
 

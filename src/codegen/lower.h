@@ -14,7 +14,8 @@
 
 namespace pipec::codegen {
 
-/// The steps of a launch. Stages that cost less to compute again than to keep are computed inside of their readers.
+/// The steps of a launch, verified. Stages that cost less to compute again than to keep are computed inside of their
+/// readers. Throws fusion::ScheduleError for a schedule that is impossible.
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options = {});
 
 /// The step that computes `value` at every point of a stage's domain (its definition, or what an `accumulate` starts

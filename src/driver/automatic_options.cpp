@@ -5,24 +5,30 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 
+#include "driver/files.h"
+
 namespace pipec::driver {
+
+using compiler::CostModelName;
+using compiler::ModelRequest;
+
 namespace {
 
 /// Sizes are below (docs/language.md).
 constexpr std::int64_t kLargestSize = (std::int64_t{1} << 30) - 1;
 
-void set_cost_model(const std::string& text, AutomaticOptions& options) {
+void set_cost_model(const std::string& text, ModelRequest& request) {
     if (text != "time" && text != "paper" && text != "none") {
         throw CLI::ValidationError(fmt::format("`{}` is no cost model; there are: time, paper, none", text));
     }
-    options.cost_model = text == "time"    ? CostModelName::Time
+    request.cost_model = text == "time"    ? CostModelName::Time
                          : text == "paper" ? CostModelName::Paper
                                            : CostModelName::None;
 }
 
 /// R=1080,C=1920
-void set_sizes(std::string_view text, AutomaticOptions& options) {
-    options.sizes.clear();
+void set_sizes(std::string_view text, ModelRequest& request) {
+    request.sizes.clear();
     while (true) {
         const std::string_view one = text.substr(0, text.find(','));
         const std::size_t equals = one.find('=');
@@ -36,7 +42,7 @@ void set_sizes(std::string_view text, AutomaticOptions& options) {
             throw CLI::ValidationError(
                 fmt::format("`--tune-for`: `{}` is not the name of a size, =, and a positive integer", one));
         }
-        options.sizes[std::string(one.substr(0, equals))] = value;
+        request.sizes[std::string(one.substr(0, equals))] = value;
         if (one.size() == text.size()) return;
         text.remove_prefix(one.size() + 1);
     }
@@ -44,10 +50,10 @@ void set_sizes(std::string_view text, AutomaticOptions& options) {
 
 }  // namespace
 
-void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::string& group) {
+void add_automatic_options(CLI::App& app, ModelRequest& request, const std::string& group) {
     const auto add = [&](const char* flag, const char* value, const char* description, auto take) {
         app.add_option_function<std::string>(
-               flag, [&options, take](const std::string& text) { take(text, options); }, description)
+               flag, [&request, take](const std::string& text) { take(text, request); }, description)
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
             ->type_name(value)
             ->group(group);
@@ -58,19 +64,25 @@ void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::
     add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default 3584 each",
         set_sizes);
     add("--profile", "FILE", "What `pipec profile` measured of each stage, in place of estimates",
-        [](const std::string& text, AutomaticOptions& o) { o.profile = text; });
+        [](const std::string& text, ModelRequest& o) {
+            o.profile = compiler::TextFile{text, {}};
+        });
 }
 
-std::optional<std::string> first_given(const AutomaticOptions& options) {
-    if (options.cost_model) return "--cost-model";
-    if (!options.sizes.empty()) return "--tune-for";
-    if (options.profile) return "--profile";
+void read_files(ModelRequest& request) {
+    if (request.profile) request.profile->text = read_source(request.profile->name);
+}
+
+std::optional<std::string> first_given(const ModelRequest& request) {
+    if (request.cost_model) return "--cost-model";
+    if (!request.sizes.empty()) return "--tune-for";
+    if (request.profile) return "--profile";
     return std::nullopt;
 }
 
-std::optional<std::string> inconsistency(const AutomaticOptions& options) {
-    if (options.cost_model != CostModelName::None) return std::nullopt;
-    AutomaticOptions others = options;
+std::optional<std::string> inconsistency(const ModelRequest& request) {
+    if (request.cost_model != CostModelName::None) return std::nullopt;
+    ModelRequest others = request;
     others.cost_model.reset();
     if (const auto given = first_given(others))
         return fmt::format("`{}` is for a cost model, and there is none", *given);

@@ -1,10 +1,10 @@
-// Options about automatic fusion, as `pipec` and `pipec run` share them.
+// Options about automatic fusion, as `pipec` and its commands share them.
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+
+#include "compiler/settings.h"
 
 namespace CLI {
 class App;
@@ -12,22 +12,16 @@ class App;
 
 namespace pipec::driver {
 
-/// None: no fusion but of cheap stages into their readers.
-enum class CostModelName : std::uint8_t { Time, Paper, None };
+/// Declares the options on `app`, which then fills `request` when it parses. A profile has its name only.
+void add_automatic_options(CLI::App& app, compiler::ModelRequest& request, const std::string& group);
 
-struct AutomaticOptions {
-    std::optional<CostModelName> cost_model;    ///< --cost-model; Time where nothing else says what is fused
-    std::map<std::string, std::int64_t> sizes;  ///< --tune-for
-    std::optional<std::string> profile;         ///< --profile: a file of `pipec profile`
-};
-
-/// Declares the options on `app`, which then fills `options` when it parses.
-void add_automatic_options(CLI::App& app, AutomaticOptions& options, const std::string& group);
+/// Reads the profile. Throws FileError.
+void read_files(compiler::ModelRequest& request);
 
 /// The option that was given; nothing where none was.
-std::optional<std::string> first_given(const AutomaticOptions& options);
+std::optional<std::string> first_given(const compiler::ModelRequest& request);
 
 /// What is wrong with options that are each correct, as a sentence.
-std::optional<std::string> inconsistency(const AutomaticOptions& options);
+std::optional<std::string> inconsistency(const compiler::ModelRequest& request);
 
 }  // namespace pipec::driver

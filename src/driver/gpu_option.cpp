@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "driver/files.h"
-#include "driver/tool.h"
+#include "driver/native/tool.h"
 #include "fusion/schedule.h"
 
 namespace pipec::driver {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "driver/run_device.h"
+#include "driver/run/run_device.h"
 #include "fusion/target.h"
 
 namespace CLI {

@@ -9,23 +9,24 @@
 #include <sstream>
 
 #include "codegen/lower.h"
-#include "driver/compile.h"
+#include "compiler/code_origin.h"
+#include "compiler/diagnostics.h"
+#include "compiler/fast_math.h"
+#include "compiler/perf_warnings.h"
 #include "driver/diagnostics.h"
-#include "driver/explain.h"
-#include "driver/fast_math.h"
+#include "driver/explain/explain.h"
 #include "driver/files.h"
 #include "driver/gpu_option.h"
-#include "driver/nvcc.h"
-#include "driver/object.h"
+#include "driver/native/nvcc.h"
+#include "driver/native/object.h"
+#include "driver/native/temporary_directory.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
-#include "driver/perf_warnings.h"
-#include "driver/profile.h"
-#include "driver/run.h"
-#include "driver/run_process.h"
-#include "driver/schedule.h"
-#include "driver/temporary_directory.h"
-#include "driver/tune.h"
+#include "driver/profile/profile.h"
+#include "driver/program.h"
+#include "driver/run/run.h"
+#include "driver/run/run_process.h"
+#include "driver/tune/tune.h"
 #include "driver/warnings.h"
 #include "support/big_stack.h"
 #include "support/render.h"
@@ -68,8 +69,8 @@ OutputFile object_file(const Options& options, const OutputPaths& paths, const N
 }
 
 /// Floats that atomics add: equal inputs need not give equal bits.
-void warn_of_order(const Compilation& compilation, Diagnostics& diags) {
-    for (const ir::Pipeline& pipeline : compilation.pipelines) {
+void warn_of_order(const std::vector<ir::Pipeline>& pipelines, Diagnostics& diags) {
+    for (const ir::Pipeline& pipeline : pipelines) {
         for (const codegen::OrderDependent& update : codegen::order_dependent_updates(pipeline)) {
             const std::string& name = pipeline.stages.at(static_cast<std::size_t>(update.stage)).name;
             diags.report(diag::OrderDependent, update.range, name)
@@ -78,39 +79,60 @@ void warn_of_order(const Compilation& compilation, Diagnostics& diags) {
     }
 }
 
-/// Which GPU it is matters where there is a schedule.
-fusion::Target target_of(const Options& options) {
-    if (options.platform == fusion::Platform::Host) return fusion::Target::host();
-    return uses_schedule(options.emit) ? gpu_target(options.schedule.gpu) : fusion::default_target();
+compiler::Settings settings_of(const Options& options) {
+    compiler::Settings settings;
+    settings.include_dirs = options.include_dirs;
+    settings.analysis = options.analysis;
+    settings.last = last_phase(options.emit);
+    settings.fast_math = options.object.fast_math;
+    settings.deterministic = options.deterministic;
+    return settings;
 }
 
-/// What a compilation gives, but for what another compiler makes of it.
+/// The passes for a GPU. Throws fusion::ScheduleError and FileError.
+void make_kernels(const Options& options, Compilation& compilation, Diagnostics& diags) {
+    compiler::ScheduleRequest request = options.schedule.request;
+    read_files(request);
+    const compiler::Settings settings = settings_of(options);
+    const compiler::Prepared prepared = compiler::prepare(compilation.checked);
+    compilation.scheduled =
+        compiler::schedule(prepared, request, gpu_target(options.schedule.gpu), settings, compilation.sources);
+    // A schedule that somebody chose is checked also where no code is written.
+    if (needs_kernels(options.emit) || first_given(options.schedule)) {
+        compilation.lowered =
+            compiler::lower(compilation.checked, compilation.scheduled, settings, compilation.sources);
+    }
+    if (options.emit == Emit::Plan) {
+        compilation.plans = compiler::plan_text(compilation.checked, compilation.scheduled, settings);
+    }
+    if (any_enabled(options.warnings, kPerformanceGroup)) {
+        compiler::warn_of_performance(prepared, compilation.scheduled.schedules, request.model, diags);
+    }
+}
+
+/// What a compilation gives, except what another compiler makes of it.
 struct Generated {
     std::vector<OutputFile> files;
     NativeSource object;  ///< where there is one
 };
 
 /// The last passes. A schedule that does not fit the program is reported to `diags`.
-Generated generate(const Options& options, const OutputPaths& paths, Compilation& compilation,
-                   const SourceManager& sources, Diagnostics& diags) {
+Generated generate(const Options& options, const OutputPaths& paths, Compilation& compilation, Diagnostics& diags) {
     Generated result;
     try {
-        compilation.target = target_of(options);
         if (options.platform == fusion::Platform::Cuda && uses_schedule(options.emit)) {
-            compilation.schedules =
-                make_schedules(options.schedule, compilation, sources, options.object.fast_math, &compilation.made);
-            if (first_given(options.schedule)) check_schedules(options, compilation, sources);
-            if (any_enabled(options.warnings, kPerformanceGroup)) {
-                warn_of_performance(compilation, compilation.schedules, options.schedule.automatic, diags);
-            }
+            make_kernels(options, compilation, diags);
         }
-        result.files = make_outputs(options, paths, compilation, sources);
-        if (options.emit == Emit::Object) result.object = object_source(options, paths, compilation, sources);
+        const bool has_schedule = options.platform == fusion::Platform::Cuda;
+        compilation.origin = compiler::code_origin(settings_of(options), options.schedule.request,
+                                                   has_schedule ? &compilation.scheduled : nullptr);
+        result.files = make_outputs(options, paths, compilation);
+        if (options.emit == Emit::Object) result.object = object_source(paths, options, compilation);
     } catch (const fusion::ScheduleError& error) {
         const std::string message = error.what();
         auto report = diags.report(diag::InvalidSchedule, {}, message);
-        const auto& file = options.schedule.file;
-        if (file && !message.starts_with(*file)) report.note(fmt::format("the schedule is in {}", *file));
+        const auto& file = options.schedule.request.file;
+        if (file && !message.starts_with(file->name)) report.note(fmt::format("the schedule is in {}", file->name));
     }
     return result;
 }
@@ -123,25 +145,24 @@ int run_compiler(const Options& options) {
     }
     const OutputPaths paths = plan_outputs(options);
     if (options.object.print_only) return print_command(options, paths);
-    SourceManager sources;
-    const FileId main = sources.add(options.input == "-" ? "<stdin>" : options.input, read_source(options.input));
-    const CompileOptions compile_options{options.include_dirs, options.analysis, last_phase(options.emit),
-                                         options.object.fast_math};
-    Compilation compilation = compile(sources, main, compile_options, diags);
-    if (writes_code(options.emit) && compilation.pipelines.empty() && !diags.has_errors()) {
-        diags.report(diag::MissingPipeline, {}, std::string(sources.name(main)))
+    Compilation compilation;
+    const FileId main = add_source(compilation.sources, options.input);
+    compilation.checked = compiler::check(compilation.sources, main, settings_of(options), diags);
+    const std::vector<ir::Pipeline>& pipelines = compilation.checked.pipelines;
+    if (writes_code(options.emit) && pipelines.empty() && !diags.has_errors()) {
+        diags.report(diag::MissingPipeline, {}, std::string(compilation.sources.name(main)))
             .note("`-fsyntax-only` checks a file of functions");
     }
     if (options.platform == fusion::Platform::Cuda && writes_code(options.emit) && !options.deterministic &&
         !diags.has_errors()) {
-        warn_of_order(compilation, diags);
+        warn_of_order(pipelines, diags);
     }
-    if (options.object.fast_math && !diags.has_errors()) warn_of_finite_math(compilation.pipelines, diags);
+    if (options.object.fast_math && !diags.has_errors()) compiler::warn_of_finite_math(pipelines, diags);
     Generated generated;
-    if (!diags.has_errors()) generated = generate(options, paths, compilation, sources, diags);
-    print_diagnostics(options, diags, sources);
+    if (!diags.has_errors()) generated = generate(options, paths, compilation, diags);
+    print_diagnostics(options, diags, compilation.sources);
     if (diags.has_errors()) return kExitProgramError;
-    protect_inputs(paths, options, compilation.program);
+    protect_inputs(paths, options, compilation.checked.program);
     if (options.emit == Emit::Object) generated.files.push_back(object_file(options, paths, generated.object));
     write_files(generated.files);
     return kExitSuccess;

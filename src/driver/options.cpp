@@ -412,6 +412,10 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     return options;
 }
 
+bool needs_kernels(Emit emit) {
+    return emit == Emit::Code || emit == Emit::Object || emit == Emit::Kernel || emit == Emit::Cuda;
+}
+
 bool uses_schedule(Emit emit) {
     switch (emit) {
         case Emit::Code:

@@ -79,6 +79,9 @@ struct Finished {
 /// Whether what is written depends on the schedule; a check of the program alone checks the schedule too.
 bool uses_schedule(Emit emit);
 
+/// Whether what is written is made of kernels.
+bool needs_kernels(Emit emit);
+
 /// Reads the arguments of a compilation (argv[0] is the program). Throws FileError for response files.
 std::variant<Options, Finished> parse_options(int argc, const char* const* argv);
 

@@ -4,10 +4,6 @@
 
 #include <filesystem>
 
-#include "codegen/emit/cuda/cuda.h"
-#include "codegen/emit/host/host.h"
-#include "codegen/group_plans.h"
-#include "driver/code_origin.h"
 #include "driver/gpu_option.h"
 #include "frontend/parse.h"
 #include "fusion/schedule_json.h"
@@ -41,14 +37,6 @@ bool same_file(const std::string& a, const std::string& b) {
            fs::weakly_canonical(fs::absolute(a), error) == fs::weakly_canonical(fs::absolute(b), error);
 }
 
-std::vector<codegen::Unit> units_of(const Compilation& compilation) {
-    std::vector<codegen::Unit> units;
-    for (std::size_t i = 0; i < compilation.pipelines.size(); ++i) {
-        units.push_back({&compilation.pipelines[i], &compilation.models.at(i)});
-    }
-    return units;
-}
-
 /// The pieces' texts with an empty line between them.
 template <class Piece, class ToText>
 std::string joined(const std::vector<Piece>& pieces, ToText to_text) {
@@ -61,50 +49,41 @@ const char* code_extension(fusion::Platform platform) {
     return platform == fusion::Platform::Cuda ? ".cu" : ".cpp";
 }
 
-codegen::CudaOptions cuda_options(const Options& options, const Compilation& compilation) {
-    codegen::CudaOptions result;
-    result.deterministic = options.deterministic;
-    result.fast_math = options.object.fast_math;
-    result.schedules = compilation.schedules;
-    result.made = &compilation.made;
-    result.target = compilation.target;
-    result.origin = code_origin(options, compilation);
-    return result;
+std::string_view program_name(const Compilation& compilation) {
+    return compilation.sources.name(compilation.checked.program.main.id);
 }
 
-std::string code_text(const Options& options, const std::string& include_name, const Compilation& compilation,
-                      const SourceManager& sources) {
-    const std::string_view program = sources.name(compilation.program.main.id);
-    if (compilation.target.platform() == fusion::Platform::Host) {
-        return codegen::host_source(program, include_name, units_of(compilation), sources,
-                                    code_origin(options, compilation));
-    }
-    return codegen::cuda_source(program, include_name, units_of(compilation), sources,
-                                cuda_options(options, compilation));
+std::string code_text(const std::string& include_name, const Compilation& c) {
+    return compiler::code_text(program_name(c), include_name, c.checked, c.lowered, c.sources, c.origin);
+}
+
+std::string header_text(const std::string& stem, const Compilation& c) {
+    return compiler::header_text(program_name(c), stem, c.checked, c.origin);
 }
 
 std::string main_text(const Options& options, const OutputPaths& paths, const std::string& stem,
-                      const Compilation& compilation, const SourceManager& sources) {
-    const auto& pipelines = compilation.pipelines;
-    const std::string_view program = sources.name(compilation.program.main.id);
+                      const Compilation& compilation) {
+    const Program& program = compilation.checked.program;
+    const auto& pipelines = compilation.checked.pipelines;
     switch (options.emit) {
         case Emit::Nothing:
         case Emit::Object: return {};
-        case Emit::Tokens: return dump_tokens(sources, compilation.program.main.id);
-        case Emit::Ast: return ast::to_string(compilation.program.main, sources);
+        case Emit::Tokens: return dump_tokens(compilation.sources, program.main.id);
+        case Emit::Ast: return ast::to_string(program.main, compilation.sources);
         case Emit::Pipeline: return joined(pipelines, [&](std::size_t i) { return ir::to_string(pipelines[i]); });
         case Emit::Domains:
-            return joined(pipelines,
-                          [&](std::size_t i) { return poly::to_string(pipelines[i], compilation.models.at(i)); });
-        case Emit::Schedule: return fusion::to_json(compilation.schedules, pipelines);
-        case Emit::Plan: return codegen::plan_text(units_of(compilation), cuda_options(options, compilation));
-        case Emit::Header:
-            return codegen::header(program, stem, units_of(compilation), code_origin(options, compilation));
+            return joined(pipelines, [&](std::size_t i) {
+                return poly::to_string(pipelines[i], compilation.checked.models.at(i));
+            });
+        case Emit::Schedule: return fusion::to_json(compilation.scheduled.schedules, pipelines);
+        case Emit::Plan: return *compilation.plans;
+        case Emit::Header: return header_text(stem, compilation);
         case Emit::Kernel:
-            return codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
+            return joined(compilation.lowered->programs,
+                          [&](std::size_t i) { return codegen::kernel::to_string(compilation.lowered->programs[i]); });
         case Emit::Host:
         case Emit::Cuda:
-        case Emit::Code: return code_text(options, paths.include_name, compilation, sources);
+        case Emit::Code: return code_text(paths.include_name, compilation);
     }
     return {};
 }
@@ -114,8 +93,9 @@ std::vector<std::string> files_read(const Options& options, const Program& progr
     std::vector<std::string> read;
     if (options.input != "-") read.push_back(options.input);
     read.insert(read.end(), program.dependencies.begin(), program.dependencies.end());
-    if (options.schedule.file) read.push_back(*options.schedule.file);
-    if (const auto& profile = options.schedule.automatic.profile) read.push_back(*profile);
+    const compiler::ScheduleRequest& request = options.schedule.request;
+    if (request.file) read.push_back(request.file->name);
+    if (request.model.profile) read.push_back(request.model.profile->name);
     if (const auto gpu = gpu_file_of(options.schedule.gpu)) read.push_back(*gpu);
     return read;
 }
@@ -200,12 +180,12 @@ void protect_inputs(const OutputPaths& paths, const Options& options, const Prog
     }
 }
 
-Phase last_phase(Emit emit) {
+compiler::Phase last_phase(Emit emit) {
     switch (emit) {
         case Emit::Tokens:
-        case Emit::Ast: return Phase::Parse;
-        case Emit::Pipeline: return Phase::Elaborate;
-        default: return Phase::Analyze;
+        case Emit::Ast: return compiler::Phase::Parse;
+        case Emit::Pipeline: return compiler::Phase::Elaborate;
+        default: return compiler::Phase::Analyze;
     }
 }
 
@@ -213,13 +193,11 @@ std::string object_source_name(const Options& options, const OutputPaths& paths)
     return fs::path(paths.main).stem().string() + code_extension(options.platform);
 }
 
-NativeSource object_source(const Options& options, const OutputPaths& paths, const Compilation& compilation,
-                           const SourceManager& sources) {
+NativeSource object_source(const OutputPaths& paths, const Options& options, const Compilation& compilation) {
     const std::string stem = fs::path(paths.main).stem().string();
     NativeSource result{object_source_name(options, paths), {}, stem + ".h", {}};
-    result.source = code_text(options, result.header_name, compilation, sources);
-    result.header = codegen::header(sources.name(compilation.program.main.id), stem, units_of(compilation),
-                                    code_origin(options, compilation));
+    result.source = code_text(result.header_name, compilation);
+    result.header = header_text(stem, compilation);
     if (!paths.kept_code.empty()) {
         const std::string kept = fs::absolute(paths.kept_code).lexically_normal().string();
         result.source = fmt::format("#line 1 {}\n{}", literal(kept), result.source);
@@ -227,27 +205,18 @@ NativeSource object_source(const Options& options, const OutputPaths& paths, con
     return result;
 }
 
-void check_schedules(const Options& options, const Compilation& compilation, const SourceManager& sources) {
-    const bool before_kernels =
-        options.emit == Emit::Nothing || options.emit == Emit::Schedule || options.emit == Emit::Plan;
-    if (!before_kernels) return;  // the others are made of the kernels
-    codegen::kernel_text(units_of(compilation), sources, cuda_options(options, compilation));
-}
-
-std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
-                                     const SourceManager& sources) {
+std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation) {
     const std::string stem = stem_of(options.input);
     std::vector<OutputFile> files;
     if (!paths.main.empty() && options.emit != Emit::Object) {
-        files.push_back({paths.main, main_text(options, paths, stem, compilation, sources)});
+        files.push_back({paths.main, main_text(options, paths, stem, compilation)});
     }
     if (!paths.header.empty()) {
         const std::string base = paths.header == "-" ? stem : stem_of(paths.header);
-        files.push_back({paths.header, codegen::header(sources.name(compilation.program.main.id), base,
-                                                       units_of(compilation), code_origin(options, compilation))});
+        files.push_back({paths.header, header_text(base, compilation)});
     }
     if (!paths.kept_code.empty()) {
-        files.push_back({paths.kept_code, code_text(options, paths.include_name, compilation, sources)});
+        files.push_back({paths.kept_code, code_text(paths.include_name, compilation)});
     }
     if (!paths.dependencies.empty()) {
         std::vector<std::string> targets = options.dependencies.targets;
@@ -256,7 +225,7 @@ std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& 
                 if (!path.empty() && path != "-") targets.push_back(escaped_for_make(path));
             }
         }
-        files.push_back({paths.dependencies, dependency_rule(targets, files_read(options, compilation.program),
+        files.push_back({paths.dependencies, dependency_rule(targets, files_read(options, compilation.checked.program),
                                                              options.dependencies.phony_targets)});
     }
     return files;

@@ -4,12 +4,22 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
+#include "compiler/passes.h"
 #include "driver/files.h"
-#include "driver/native_compiler.h"
+#include "driver/native/native_compiler.h"
 #include "driver/options.h"
 
 namespace pipec::driver {
+
+/// What the passes made, as far as the results need it.
+struct Compilation {
+    SourceManager sources;
+    compiler::Checked checked;
+    compiler::Scheduled scheduled;  ///< for a GPU
+    codegen::Origin origin;
+    std::optional<std::string> plans;          ///< for a GPU, where they are what is printed
+    std::optional<compiler::Lowered> lowered;  ///< for a GPU, where code is made
+};
 
 /// Where results go; "-" is standard output, an empty path means that this one is not written.
 struct OutputPaths {
@@ -32,7 +42,7 @@ OutputPaths plan_outputs(const Options& options);
 void protect_inputs(const OutputPaths& paths, const Options& options, const Program& program);
 
 /// The last pass that the options need.
-Phase last_phase(Emit emit);
+compiler::Phase last_phase(Emit emit);
 
 /// Whether the result is for callers, who need something to call.
 bool writes_code(Emit emit);
@@ -41,17 +51,11 @@ bool writes_code(Emit emit);
 std::string object_source_name(const Options& options, const OutputPaths& paths);
 
 /// What an object is made of: the code and a header beside it, under names that the object's has chosen. Where the code
-/// is kept, it says so, and debuggers find it. Throws fusion::ScheduleError.
-NativeSource object_source(const Options& options, const OutputPaths& paths, const Compilation& compilation,
-                           const SourceManager& sources);
+/// is kept, it says so, and debuggers find it.
+NativeSource object_source(const OutputPaths& paths, const Options& options, const Compilation& compilation);
 
-/// Throws fusion::ScheduleError where code generation refuses one of the compilation's schedules, also where no code is
-/// asked for.
-void check_schedules(const Options& options, const Compilation& compilation, const SourceManager& sources);
-
-/// All files of a compilation without errors, but for an object. Throws fusion::ScheduleError.
-std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation,
-                                     const SourceManager& sources);
+/// All files of a compilation without errors, except an object.
+std::vector<OutputFile> make_outputs(const Options& options, const OutputPaths& paths, const Compilation& compilation);
 
 /// The rule for make (DependencyOptions): targets, then every file read, then, with phony targets, a rule for each
 /// import.

@@ -7,10 +7,14 @@
 #include <charconv>
 #include <functional>
 
+#include "driver/automatic_options.h"
+#include "driver/files.h"
 #include "driver/gpu_option.h"
 
 namespace pipec::driver {
 
+using compiler::CostModelName;
+using compiler::option_name;
 using fusion::Field;
 using fusion::ScheduleError;
 
@@ -98,12 +102,6 @@ bool knows(CostModelName model, fusion::Strategy strategy) {
 
 }  // namespace
 
-std::string option_name(Field field) {
-    std::string result = fmt::format("--{}", name(field));
-    std::replace(result.begin(), result.end(), '_', '-');
-    return result;
-}
-
 void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_view usual_gpu,
                           const std::string& group) {
     const auto add = [&](const std::string& flag, const char* value, const char* description,
@@ -122,59 +120,69 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_v
     };
     add_gpu_option(app, options.gpu, usual_gpu, group);
     add("--schedule", "FILE", "What is fused and how it is tiled, in the form that --emit schedule prints",
-        [&options](const std::string& text) { options.file = text; });
+        [&options](const std::string& text) {
+            options.request.file = compiler::TextFile{text, {}};
+        });
     add("--strategy", "NAME",
         "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid, register_tile or "
         "stream; with --cost-model those that the model finds best",
-        [&options](const std::string& text) { options.strategy = fusion::parse_strategy(text); });
+        [&options](const std::string& text) { options.request.strategy = fusion::parse_strategy(text); });
     add("--overlap-threshold", "F",
         "With --strategy: only groups in which the points that several tiles compute are at most this part of the "
         "others",
         [&options](const std::string& text) {
-            options.overlap_threshold = parse_number<double>(text);
-            if (!(*options.overlap_threshold >= 0)) throw ScheduleError("it is not negative");
+            options.request.overlap_threshold = parse_number<double>(text);
+            if (!(*options.request.overlap_threshold >= 0)) throw ScheduleError("it is not negative");
         });
-    add_automatic_options(app, options.automatic, group);
+    add_automatic_options(app, options.request.model, group);
     for (const Field field : fusion::kFields) {
         add(option_name(field), form(field), help(field), [&options, field](const std::string& text) {
-            parse_field(field, text, options.values);
-            options.changed.insert(field);
+            parse_field(field, text, options.request.values);
+            options.request.changed.insert(field);
         });
     }
+}
+
+void read_files(compiler::ScheduleRequest& request) {
+    if (request.file) request.file->text = read_source(request.file->name);
+    read_files(request.model);
 }
 
 std::optional<std::string> first_given(const ScheduleOptions& options) {
     if (!options.gpu.empty()) return "--gpu";
-    if (options.file) return "--schedule";
-    if (options.strategy) return "--strategy";
-    if (options.overlap_threshold) return "--overlap-threshold";
-    if (auto automatic = first_given(options.automatic)) return automatic;
-    if (!options.changed.empty()) return option_name(*options.changed.begin());
+    const compiler::ScheduleRequest& request = options.request;
+    if (request.file) return "--schedule";
+    if (request.strategy) return "--strategy";
+    if (request.overlap_threshold) return "--overlap-threshold";
+    if (auto automatic = first_given(request.model)) return automatic;
+    if (!request.changed.empty()) return option_name(*request.changed.begin());
     return std::nullopt;
 }
 
 std::optional<std::string> inconsistency(const ScheduleOptions& options) {
-    if (options.file && options.strategy) return "`--schedule` and `--strategy` exclude each other";
-    if (options.file && (options.file->empty() || *options.file == "-")) return "`--schedule` needs the name of a file";
-    if (auto wrong = inconsistency(options.automatic)) return wrong;
-    const auto model = options.automatic.cost_model;
-    const bool trial = options.strategy && (!model || model == CostModelName::None);
-    if (options.file || trial) {
-        const char* const other = options.file ? "--schedule" : "--strategy";
-        if (const auto given = first_given(options.automatic)) {
+    const compiler::ScheduleRequest& request = options.request;
+    if (request.file && request.strategy) return "`--schedule` and `--strategy` exclude each other";
+    if (request.file && (request.file->name.empty() || request.file->name == "-"))
+        return "`--schedule` needs the name of a file";
+    if (auto wrong = inconsistency(request.model)) return wrong;
+    const auto model = request.model.cost_model;
+    const bool trial = request.strategy && (!model || model == CostModelName::None);
+    if (request.file || trial) {
+        const char* const other = request.file ? "--schedule" : "--strategy";
+        if (const auto given = first_given(request.model)) {
             return fmt::format("`{}` and `{}` exclude each other", *given, other);
         }
     }
-    if (options.strategy && model && !knows(*model, *options.strategy)) {
+    if (request.strategy && model && !knows(*model, *request.strategy)) {
         return fmt::format("the cost model `{}` knows nothing of `{}`",
-                           *model == CostModelName::Paper ? "paper" : "time", name(*options.strategy));
+                           *model == CostModelName::Paper ? "paper" : "time", name(*request.strategy));
     }
-    if (options.overlap_threshold && (!trial || options.strategy == fusion::Strategy::Stage)) {
+    if (request.overlap_threshold && (!trial || request.strategy == fusion::Strategy::Stage)) {
         return "`--overlap-threshold` is for a `--strategy` that fuses as many stages as can be";
     }
-    for (const Field field : options.changed) {
-        if (options.strategy && !has(*options.strategy, field)) {
-            return fmt::format("the strategy `{}` has no `{}`", name(*options.strategy), option_name(field));
+    for (const Field field : request.changed) {
+        if (request.strategy && !has(*request.strategy, field)) {
+            return fmt::format("the strategy `{}` has no `{}`", name(*request.strategy), option_name(field));
         }
     }
     return std::nullopt;

@@ -156,7 +156,7 @@ TEST(CudaText, ReadsThroughTheCacheThatTheScheduleChooses) {
         EXPECT_EQ(kernels.find(load + "counts.at("), std::string::npos);
         EXPECT_EQ(kernels.find("load<"), std::string::npos);
         EXPECT_NE(kernels.find(cache == fusion::LoadCache::Ca ? "load_ca<" : "load_cg<"), std::string::npos);
-        EXPECT_NE(codegen::kernel_text(units, sources, options)
+        EXPECT_NE(to_string(codegen::lower(units.front(), sources, options))
                       .find(cache == fusion::LoadCache::Ca ? "    reads ca\n" : "    reads cg\n"),
                   std::string::npos);
         const std::string header = codegen::header("p.pipe", "p", units);

@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "driver/schedule.h"
+#include "compiler/passes.h"
 #include "ir/print.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
@@ -24,18 +24,20 @@ namespace {
 /// differences of numbers that are 100 times as large.
 constexpr double kTolerance = 1e-4;
 
-codegen::CudaOptions options_of(const driver::Compilation& compilation, const SourceManager& sources,
+codegen::CudaOptions options_of(const compiler::Checked& checked, const SourceManager& sources,
                                 fusion::Strategy strategy) {
-    driver::ScheduleOptions schedule;
-    schedule.strategy = strategy;
+    compiler::ScheduleRequest request;
+    request.strategy = strategy;
     if (strategy == fusion::Strategy::RegisterTile) {
-        schedule.changed = {fusion::Field::Block, fusion::Field::Tile};
-        schedule.values.block = {32, 2, 1};
-        schedule.values.tile = {4, 4, 1};
+        request.changed = {fusion::Field::Block, fusion::Field::Tile};
+        request.values.block = {32, 2, 1};
+        request.values.tile = {4, 4, 1};
     }
     codegen::CudaOptions options;
     options.fast_math = true;
-    options.schedules = driver::make_schedules(schedule, compilation, sources, true);
+    options.schedules = compiler::schedule(compiler::prepare(checked), request, fusion::default_target(),
+                                           {.include_dirs = {}, .analysis = {}, .fast_math = true}, sources)
+                            .schedules;
     return options;
 }
 
@@ -44,17 +46,15 @@ struct Program {
     Program(const std::string& name, const std::string& text, fusion::Strategy strategy) {
         Diagnostics diags;
         const FileId main = sources.add(name, text);
-        compilation = driver::compile(sources, main, {}, diags);
+        checked = compiler::check(sources, main, {}, diags);
         if (diags.has_errors()) throw std::runtime_error(render_text(diags, sources));
-        for (std::size_t i = 0; i < compilation.pipelines.size(); ++i) {
-            units.push_back({&compilation.pipelines[i], &compilation.models.at(i)});
-        }
-        options = options_of(compilation, sources, strategy);
+        units = checked.units();
+        options = options_of(checked, sources, strategy);
     }
     std::string code() { return codegen::cuda_source("p.pipe", "p.h", units, sources, options); }
 
     SourceManager sources;
-    driver::Compilation compilation;
+    compiler::Checked checked;
     std::vector<codegen::Unit> units;
     codegen::CudaOptions options;
 };
@@ -75,7 +75,7 @@ void check(const std::string& name, const std::string& text, const std::vector<f
         const DeviceLibrary library(program.units, program.sources, program.options);
         std::mt19937_64 rng(20260607);
         std::uint64_t order = 0;
-        for (const ir::Pipeline& pipeline : program.compilation.pipelines) {
+        for (const ir::Pipeline& pipeline : program.checked.pipelines) {
             for (const auto& [rows, columns] : {std::pair(1, 1), std::pair(5, 11), std::pair(17, 133)}) {
                 for (const Layout layout : {Layout::Dense, Layout::Pitched, Layout::Sparse}) {
                     SCOPED_TRACE(fmt::format("{} x {}, {} images", rows, columns, testing::name(layout)));
@@ -106,10 +106,10 @@ TEST(FastMath, IndicesMadeOfFloatsAreClamped) {
     SourceManager sources;
     Diagnostics diags;
     const FileId main = sources.add("lookup.pipe", text);
-    const driver::Compilation exact = driver::compile(sources, main, {}, diags);
-    driver::CompileOptions options;
+    const compiler::Checked exact = compiler::check(sources, main, {}, diags);
+    compiler::Settings options;
     options.fast_math = true;
-    const driver::Compilation fast = driver::compile(sources, main, options, diags);
+    const compiler::Checked fast = compiler::check(sources, main, options, diags);
     ASSERT_FALSE(diags.has_errors()) << render_text(diags, sources);
     const std::string before = ir::to_string(exact.pipelines[0]), after = ir::to_string(fast.pipelines[0]);
     const auto count = [&](const std::string& part) {

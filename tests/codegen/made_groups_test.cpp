@@ -8,9 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/emit/cuda/cuda.h"
-#include "driver/compile.h"
-#include "driver/schedule.h"
+#include "compiler/passes.h"
 #include "fusion/inline.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
@@ -41,25 +39,38 @@ struct Compiled {
     Compiled() {
         Diagnostics diags;
         const FileId main = sources.add("p.pipe", kProgram);
-        compilation = driver::compile(sources, main, {}, diags);
+        checked = compiler::check(sources, main, {}, diags);
         if (diags.has_errors()) throw std::runtime_error(render_text(diags, sources));
+        prepared = compiler::prepare(checked);
     }
-    std::string code(const codegen::CudaOptions& options) {
-        return codegen::cuda_source("p.pipe", "p.h", {{&compilation.pipelines.front(), &compilation.models.front()}},
-                                    sources, options);
+    compiler::Scheduled scheduled(const compiler::Settings& settings = {}) {
+        compiler::ScheduleRequest request;
+        request.strategy = fusion::Strategy::RegisterTile;
+        return compiler::schedule(prepared, request, fusion::default_target(), settings, sources);
+    }
+    std::string code(const compiler::Scheduled& scheduled, const compiler::Settings& settings = {}) {
+        return compiler::code_text("p.pipe", "p.h", checked, compiler::lower(checked, scheduled, settings, sources),
+                                   sources);
+    }
+    /// The same, of groups whose code is made anew.
+    std::string code_anew(compiler::Scheduled scheduled, const compiler::Settings& settings = {}) {
+        scheduled.made = {};
+        return code(scheduled, settings);
     }
 
     SourceManager sources;
-    driver::Compilation compilation;
+    compiler::Checked checked;
+    compiler::Prepared prepared;
 };
 
-/// How many groups of a schedule are kept.
-int kept(const Compiled& compiled, const fusion::Schedule& schedule, bool fast_math) {
-    const fusion::Inlined prepared = driver::schedulable(compiled.compilation).front();
+/// How many groups of the schedule are kept.
+int kept(const Compiled& compiled, const compiler::Scheduled& scheduled, bool fast_math) {
+    const fusion::Inlined& prepared = compiled.prepared.front();
+    const fusion::Schedule& schedule = scheduled.schedules.at("p");
     const ir::Pipeline left =
         fusion::inline_stages(prepared.pipeline, prepared.model, fusion::inlined_stages(prepared.pipeline, schedule))
             .pipeline;
-    const auto* made = compiled.compilation.made.find(left, compiled.compilation.target, fast_math);
+    const auto* made = scheduled.made.find(left, scheduled.target, fast_math);
     if (made == nullptr) return 0;
     const fusion::OrderedGroups ordered = fusion::order_groups(left, schedule);
     int count = 0;
@@ -75,43 +86,29 @@ TEST(MadeGroups, AreTheCodeThatLoweringMakes) {
     for (const bool fast_math : {false, true}) {
         SCOPED_TRACE(fast_math);
         Compiled compiled;
-        driver::ScheduleOptions schedule;
-        schedule.strategy = fusion::Strategy::RegisterTile;
-        codegen::CudaOptions options;
-        options.fast_math = fast_math;
-        options.schedules = driver::make_schedules(schedule, compiled.compilation, compiled.sources, fast_math,
-                                                   &compiled.compilation.made);
-        EXPECT_EQ(kept(compiled, options.schedules.at("p"), fast_math), 3);
-        const std::string anew = compiled.code(options);
-        options.made = &compiled.compilation.made;
-        EXPECT_EQ(compiled.code(options), anew);
+        compiler::Settings settings;
+        settings.fast_math = fast_math;
+        const compiler::Scheduled scheduled = compiled.scheduled(settings);
+        EXPECT_EQ(kept(compiled, scheduled, fast_math), 3);
+        EXPECT_EQ(compiled.code(scheduled, settings), compiled.code_anew(scheduled, settings));
     }
 }
 
 TEST(MadeGroups, AreOfOneScheduleOnly) {
     Compiled compiled;
-    driver::ScheduleOptions schedule;
-    schedule.strategy = fusion::Strategy::RegisterTile;
-    codegen::CudaOptions options;
-    options.schedules =
-        driver::make_schedules(schedule, compiled.compilation, compiled.sources, false, &compiled.compilation.made);
-    for (fusion::GroupSchedule& group : options.schedules.at("p").groups) group.tile = {2, 4, 1};
-    EXPECT_EQ(kept(compiled, options.schedules.at("p"), false), 0);
-    const std::string anew = compiled.code(options);
-    options.made = &compiled.compilation.made;
-    EXPECT_EQ(compiled.code(options), anew);
-    EXPECT_EQ(kept(compiled, options.schedules.at("p"), true), 0) << "made without -ffast-math";
+    compiler::Scheduled scheduled = compiled.scheduled();
+    for (fusion::GroupSchedule& group : scheduled.schedules.at("p").groups) group.tile = {2, 4, 1};
+    EXPECT_EQ(kept(compiled, scheduled, false), 0);
+    EXPECT_EQ(compiled.code(scheduled), compiled.code_anew(scheduled));
+    EXPECT_EQ(kept(compiled, scheduled, true), 0) << "made without -ffast-math";
 }
 
 TEST(MadeGroups, AreOfOneTargetOnly) {
     Compiled compiled;
-    driver::ScheduleOptions schedule;
-    schedule.strategy = fusion::Strategy::RegisterTile;
-    const fusion::Schedules schedules =
-        driver::make_schedules(schedule, compiled.compilation, compiled.sources, false, &compiled.compilation.made);
-    EXPECT_EQ(kept(compiled, schedules.at("p"), false), 3);
-    compiled.compilation.target = fusion::Target(fusion::known_gpu("t4").value());
-    EXPECT_EQ(kept(compiled, schedules.at("p"), false), 0);
+    compiler::Scheduled scheduled = compiled.scheduled();
+    EXPECT_EQ(kept(compiled, scheduled, false), 3);
+    scheduled.target = fusion::Target(fusion::known_gpu("t4").value());
+    EXPECT_EQ(kept(compiled, scheduled, false), 0);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <set>
 
 #include "../examples/cases.h"
+#include "compiler/passes.h"
 #include "driver/gpu_option.h"
-#include "driver/schedule.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
 #include "support_lib/device.h"
@@ -30,15 +30,12 @@ TEST_P(AutomaticRun, EqualsTheInterpreter) {
     const std::string path = std::string(PIPEC_SOURCE_DIR "/examples/") + GetParam() + ".pipe";
     const Compiled compiled = compile_text(sources, path, read_file(path));
     ASSERT_EQ(render_text(compiled.diags, sources), "");
-    driver::Compilation compilation;
-    compilation.pipelines = compiled.pipelines;
-    compilation.models = compiled.models;
-    std::vector<codegen::Unit> units;
-    for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
-        units.push_back({&compiled.pipelines[i], &compiled.models[i]});
-    }
-    driver::ScheduleOptions options;
-    using driver::CostModelName;
+    compiler::Checked checked;
+    checked.pipelines = compiled.pipelines;
+    checked.models = compiled.models;
+    const std::vector<codegen::Unit> units = checked.units();
+    compiler::ScheduleRequest request;
+    using compiler::CostModelName;
     std::vector<std::pair<CostModelName, std::string>> models{{CostModelName::Time, "h200"}};
     const std::set<std::string> small{"blur", "unsharp", "harris", "bilateral_grid"};  // others take long
     if (small.count(GetParam()) > 0) {
@@ -47,11 +44,11 @@ TEST_P(AutomaticRun, EqualsTheInterpreter) {
     }
     for (const auto& [model, gpu] : models) {
         SCOPED_TRACE(gpu);
-        options.automatic.cost_model = model;
-        compilation.target = driver::gpu_target(gpu);
-        const codegen::CudaOptions code{.deterministic = true,
-                                        .schedules = driver::make_schedules(options, compilation, sources),
-                                        .target = compilation.target};
+        request.model.cost_model = model;
+        const compiler::Scheduled scheduled =
+            compiler::schedule(compiler::prepare(checked), request, driver::gpu_target(gpu), {}, sources);
+        const codegen::CudaOptions code{
+            .deterministic = true, .schedules = scheduled.schedules, .target = scheduled.target};
         std::size_t fused = 0;
         for (const auto& [name, schedule] : code.schedules) {
             for (const fusion::GroupSchedule& group : schedule.groups) {

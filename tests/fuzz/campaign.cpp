@@ -38,8 +38,8 @@ std::optional<Finding> refusal(const Subject& subject, const SourceManager& sour
     const std::string id = first_error(subject.compiled);
     if (!options.only_id.empty() && id != options.only_id) return std::nullopt;
     SourceManager again;
-    driver::CompileOptions elaboration;
-    elaboration.last = driver::Phase::Elaborate;
+    compiler::Settings elaboration;
+    elaboration.last = compiler::Phase::Elaborate;
     const Compiled compiled = compile_text(again, "p.pipe", subject.text, elaboration);
     const double seconds = options.only_id.empty() ? kLegalitySeconds : kQuickLegalitySeconds;
     verdict.illegal = !compiled.pipelines.empty() && !found_illegal(compiled.pipelines.front(), seconds).empty();

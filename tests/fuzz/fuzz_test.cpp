@@ -37,8 +37,8 @@ TEST(Isolated, SaysHowWorkEnds) {
 
 std::string illegality(const std::string& text) {
     SourceManager sources;
-    driver::CompileOptions options;
-    options.last = driver::Phase::Elaborate;
+    compiler::Settings options;
+    options.last = compiler::Phase::Elaborate;
     const Compiled compiled = compile_text(sources, "p.pipe", text, options);
     return found_illegal(compiled.pipelines.at(0), 0.3);
 }

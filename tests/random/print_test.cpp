@@ -67,8 +67,8 @@ std::optional<std::map<std::string, reference::Array>> results(const ir::Pipelin
 
 TEST(Print, TheTextOfAPipelineIsAProgram) {
     std::mt19937_64 rng(99);
-    driver::CompileOptions options;
-    options.last = driver::Phase::Elaborate;
+    compiler::Settings options;
+    options.last = compiler::Phase::Elaborate;
     int compared = 0;
     for (int i = 0; i < 120; ++i) {
         Tape tape(40 + rng() % 300);

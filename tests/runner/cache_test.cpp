@@ -1,14 +1,14 @@
 // The cache of compiled objects, and the system's compiler when it is missing, fails or is killed.
-#include "driver/cache.h"
+#include "driver/native/cache.h"
 
 #include <unistd.h>
 
 #include <thread>
 
 #include "command.h"
-#include "driver/cache_digest.h"
 #include "driver/files.h"
-#include "driver/native_compiler.h"
+#include "driver/native/cache_digest.h"
+#include "driver/native/native_compiler.h"
 
 namespace pipec::testing {
 

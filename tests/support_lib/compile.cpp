@@ -7,9 +7,9 @@
 namespace pipec::testing {
 
 Compiled compile_text(SourceManager& sources, const std::string& name, const std::string& text,
-                      const driver::CompileOptions& options) {
+                      const compiler::Settings& options) {
     Compiled result;
-    driver::Compilation compilation = driver::compile(sources, sources.add(name, text), options, result.diags);
+    compiler::Checked compilation = compiler::check(sources, sources.add(name, text), options, result.diags);
     result.pipelines = std::move(compilation.pipelines);
     result.models = std::move(compilation.models);
     return result;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "driver/compile.h"
+#include "compiler/passes.h"
 #include "support/diagnostics.h"
 #include "support/source.h"
 
@@ -20,7 +20,7 @@ struct Compiled {
 
 /// Runs every pass up to the analysis, or to the one that the options say. The text is added to `sources` under `name`.
 Compiled compile_text(SourceManager& sources, const std::string& name, const std::string& text,
-                      const driver::CompileOptions& options = {});
+                      const compiler::Settings& options = {});
 
 /// The content of a file; throws where it cannot be read.
 std::string read_file(const std::string& path);

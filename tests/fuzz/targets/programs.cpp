@@ -2,7 +2,7 @@
 #include <stdexcept>
 
 #include "codegen/emit/host/host.h"
-#include "driver/compile.h"
+#include "compiler/passes.h"
 #include "fuzz/targets/targets.h"
 #include "ir/print.h"
 #include "support/render.h"
@@ -13,16 +13,16 @@ namespace {
 
 constexpr unsigned long kOperations = 20'000;
 
-void compile(std::string_view input, driver::Phase last) {
+void compile(std::string_view input, compiler::Phase last) {
     SourceManager sources;
     Diagnostics diags;
-    driver::CompileOptions options;
+    compiler::Settings options;
     options.last = last;
     options.analysis.max_operations = kOperations;
-    const driver::Compilation result =
-        driver::compile(sources, sources.add("input.pipe", std::string(input)), options, diags);
+    const compiler::Checked result =
+        compiler::check(sources, sources.add("input.pipe", std::string(input)), options, diags);
     render_text(diags, sources);
-    if (last != driver::Phase::Analyze) return;
+    if (last != compiler::Phase::Analyze) return;
     render_json(diags, sources);  // takes longer than parsing
     if (diags.has_errors()) return;
     if (result.models.size() != result.pipelines.size()) throw std::logic_error("neither refused nor accepted");
@@ -38,11 +38,11 @@ void compile(std::string_view input, driver::Phase last) {
 }  // namespace
 
 void parser(std::string_view input) {
-    compile(input, driver::Phase::Parse);
+    compile(input, compiler::Phase::Parse);
 }
 
 void frontend(std::string_view input) {
-    compile(input, driver::Phase::Analyze);
+    compile(input, compiler::Phase::Analyze);
 }
 
 }  // namespace pipec::fuzz

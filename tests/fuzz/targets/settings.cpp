@@ -1,10 +1,7 @@
 // What decides about execution: schedules, profiles, descriptions of GPUs.
-#include "codegen/emit/cuda/cuda.h"
-#include "driver/compile.h"
-#include "driver/schedule.h"
+#include "compiler/passes.h"
 #include "fusion/gpu.h"
 #include "fusion/profile.h"
-#include "fuzz/targets/memory_file.h"
 #include "fuzz/targets/targets.h"
 
 namespace pipec::fuzz {
@@ -20,13 +17,13 @@ constexpr const char* kProgram =
 
 struct Program {
     SourceManager sources;
-    driver::Compilation compilation;
-    std::vector<codegen::Unit> units;
+    compiler::Checked checked;
+    compiler::Prepared prepared;
 
     Program() {
         Diagnostics diags;
-        compilation = driver::compile(sources, sources.add("blur.pipe", kProgram), {}, diags);
-        units.push_back({&compilation.pipelines.at(0), &compilation.models.at(0)});
+        checked = compiler::check(sources, sources.add("blur.pipe", kProgram), {}, diags);
+        prepared = compiler::prepare(checked);
     }
 };
 
@@ -34,13 +31,13 @@ struct Program {
 
 void schedule(std::string_view input) {
     static const Program program;
-    const MemoryFile file(input);
-    driver::ScheduleOptions options;
-    options.file = file.path();
+    compiler::ScheduleRequest request;
+    request.file = compiler::TextFile{"input.json", std::string(input)};
     try {
-        codegen::CudaOptions cuda;
-        cuda.schedules = driver::make_schedules(options, program.compilation, program.sources);
-        codegen::cuda_source("blur.pipe", "blur.h", program.units, program.sources, cuda);
+        const compiler::Scheduled scheduled =
+            compiler::schedule(program.prepared, request, fusion::default_target(), {}, program.sources);
+        const compiler::Lowered lowered = compiler::lower(program.checked, scheduled, {}, program.sources);
+        compiler::code_text("blur.pipe", "blur.h", program.checked, lowered, program.sources);
     } catch (const fusion::ScheduleError&) {
     }
 }

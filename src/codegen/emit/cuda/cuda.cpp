@@ -75,16 +75,6 @@ bool copies(const kernel::Kernel& kernel) {
     return result;
 }
 
-kernel::Program lowered(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
-    kernel::Program program = lower(unit, sources, options);
-    const std::vector<std::string> violations = kernel::verify(program);
-    if (!violations.empty()) {
-        throw std::logic_error(fmt::format("the kernels of {} break the rules of kernel IR:\n{}", unit.pipeline->name,
-                                           fmt::join(violations, "\n")));
-    }
-    return program;
-}
-
 /// A pipeline's namespace and its public functions.
 void write_pipeline(Writer& out, const kernel::Program& program, const std::string& prefix, Helpers& helpers) {
     const Unit unit{&program.pipeline, &program.model};
@@ -121,7 +111,7 @@ void write_pipeline(Writer& out, const kernel::Program& program, const std::stri
 std::string cuda_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const CudaOptions& options) {
     std::vector<kernel::Program> programs;
-    for (const Unit& unit : units) programs.push_back(lowered(unit, sources, options));
+    for (const Unit& unit : units) programs.push_back(lower(unit, sources, options));
     return cuda_source(program, header_name, programs, options.origin);
 }
 
@@ -165,15 +155,6 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     out.blank();
     out.append(body);
     return out.str();
-}
-
-std::string kernel_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options) {
-    std::string text;
-    for (const Unit& unit : units) {
-        if (!text.empty()) text += "\n";
-        text += kernel::to_string(lowered(unit, sources, options));
-    }
-    return text;
 }
 
 }  // namespace pipec::codegen

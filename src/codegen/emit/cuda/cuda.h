@@ -38,7 +38,4 @@ std::string cuda_source(std::string_view program, const std::string& header_name
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin = {});
 
-/// The kernel IR of all pipelines, for `--emit kernel`.
-std::string kernel_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options = {});
-
 }  // namespace pipec::codegen

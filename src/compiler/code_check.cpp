@@ -1,0 +1,11 @@
+#include "compiler/code_check.h"
+
+namespace pipec::compiler {
+
+std::optional<std::string> CodeCheck::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+                                              const poly::Group& group, const fusion::GroupSchedule& schedule) const {
+    codegen::MadeGroups none;
+    return (made == nullptr ? none : *made).refusal(pipeline, model, target, fast_math, group, schedule, sources);
+}
+
+}  // namespace pipec::compiler

@@ -1,0 +1,109 @@
+#include "compiler/passes.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "codegen/emit/cuda/cuda.h"
+#include "codegen/group_plans.h"
+#include "codegen/lower.h"
+#include "compiler/schedule.h"
+#include "ir/verify.h"
+#include "poly/clamp_casts.h"
+
+namespace pipec::compiler {
+namespace {
+
+/// What elaboration promises to every later pass; a broken promise is a defect of the compiler.
+void require_well_formed(const ir::Pipeline& pipeline) {
+    const std::vector<std::string> defects = ir::verify(pipeline);
+    if (!defects.empty()) {
+        throw std::logic_error(fmt::format("pipeline `{}` is not well-formed: {}", pipeline.name, defects.front()));
+    }
+}
+
+codegen::CudaOptions code_options(const Scheduled& scheduled, const Settings& settings) {
+    codegen::CudaOptions result;
+    result.deterministic = settings.deterministic;
+    result.fast_math = settings.fast_math;
+    result.schedules = scheduled.schedules;
+    result.made = &scheduled.made;
+    result.target = scheduled.target;
+    return result;
+}
+
+}  // namespace
+
+std::vector<codegen::Unit> Checked::units() const {
+    std::vector<codegen::Unit> units;
+    for (std::size_t i = 0; i < pipelines.size(); ++i) units.push_back({&pipelines[i], &models.at(i)});
+    return units;
+}
+
+Checked check(SourceManager& sources, FileId main, const Settings& settings, Diagnostics& diags) {
+    Checked result;
+    const std::size_t errors_before = diags.error_count();
+    result.program = load_program(sources, main, {settings.include_dirs}, diags);
+    if (settings.last == Phase::Parse || diags.error_count() > errors_before) return result;
+
+    result.pipelines = elaborate(result.program, sources, diags);
+    for (const ir::Pipeline& pipeline : result.pipelines) require_well_formed(pipeline);
+    if (settings.last == Phase::Elaborate) return result;
+
+    for (ir::Pipeline& pipeline : result.pipelines) {
+        auto model = poly::analyze(pipeline, diags, settings.analysis);
+        if (!model) continue;
+        if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
+        result.models.push_back(std::move(*model));
+    }
+    return result;
+}
+
+Checked only(const Checked& checked, std::size_t pipeline) {
+    return {checked.program, {checked.pipelines.at(pipeline)}, {checked.models.at(pipeline)}};
+}
+
+Prepared prepare(const Checked& checked) {
+    Prepared result;
+    for (std::size_t i = 0; i < checked.pipelines.size(); ++i) {
+        fusion::Inlined& prepared = result.emplace_back(checked.pipelines[i], checked.models.at(i));
+        codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
+    }
+    return result;
+}
+
+Scheduled schedule(const Prepared& prepared, const ScheduleRequest& request, const fusion::Target& target,
+                   const Settings& settings, const SourceManager& sources) {
+    Scheduled result;
+    result.target = target;
+    result.schedules = make_schedules(request, prepared, {target, sources, settings.fast_math, &result.made});
+    return result;
+}
+
+std::string plan_text(const Checked& checked, const Scheduled& scheduled, const Settings& settings) {
+    return codegen::plan_text(checked.units(), code_options(scheduled, settings));
+}
+
+Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
+              const SourceManager& sources) {
+    const codegen::CudaOptions options = code_options(scheduled, settings);
+    Lowered result;
+    for (const codegen::Unit& unit : checked.units()) {
+        result.programs.push_back(codegen::lower(unit, sources, options));
+    }
+    return result;
+}
+
+std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
+                      const std::optional<Lowered>& lowered, const SourceManager& sources,
+                      const codegen::Origin& origin) {
+    if (!lowered) return codegen::host_source(program, header_name, checked.units(), sources, origin);
+    return codegen::cuda_source(program, header_name, lowered->programs, origin);
+}
+
+std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
+                        const codegen::Origin& origin) {
+    return codegen::header(program, stem, checked.units(), origin);
+}
+
+}  // namespace pipec::compiler

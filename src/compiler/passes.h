@@ -1,0 +1,88 @@
+// The passes of the compiler. Each turns the result of the one before into its own; all commands use these and no
+// others.
+//
+//     text ─check→ Checked ─prepare→ Prepared ─schedule→ Scheduled ─lower→ Lowered ─code_text→ CUDA
+//                     └──────────────────────────────────────────────────code_text→ C++
+//
+// Headers (header_text) and what `--emit` prints are made of the same values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "codegen/emit/host/host.h"
+#include "codegen/emit/origin.h"
+#include "codegen/kernel/kernel_ir.h"
+#include "codegen/made_groups.h"
+#include "compiler/settings.h"
+#include "frontend/elaborate.h"
+#include "fusion/inline.h"
+#include "fusion/schedule_json.h"
+#include "fusion/target.h"
+#include "ir/pipeline.h"
+#include "poly/model.h"
+#include "support/diagnostics.h"
+#include "support/source.h"
+
+namespace pipec::compiler {
+
+/// Everything that is known about one file. `program` is there after Phase::Parse, `pipelines` after Phase::Elaborate,
+/// `models` after Phase::Analyze. A phase after one that reported errors is not run, except that the pipelines without
+/// errors are analysed, so that a person sees all that is wrong at once.
+struct Checked {
+    Program program;
+    std::vector<ir::Pipeline> pipelines;
+    std::vector<poly::Model> models;  ///< models[i] belongs to pipelines[i]; complete only where no error was reported
+
+    /// The pipelines with their models, for code generation. They point into this value.
+    [[nodiscard]] std::vector<codegen::Unit> units() const;
+};
+
+/// The pipelines as schedules are about them: before stages are computed inside of others, after accumulates of narrow
+/// types have been widened.
+using Prepared = std::vector<fusion::Inlined>;
+
+/// What runs where. Every stage of every pipeline is in a schedule.
+struct Scheduled {
+    fusion::Target target = fusion::default_target();
+    fusion::Schedules schedules;
+    codegen::MadeGroups made;  ///< code of groups that was made to learn whether they are possible
+};
+
+/// Kernels, verified, by pipeline.
+struct Lowered {
+    std::vector<codegen::kernel::Program> programs;
+};
+
+/// Parses, elaborates and analyses a text that `sources` holds. What is wrong with the program goes to `diags`; where
+/// it has errors afterwards, the result is good for nothing except its list of dependencies.
+Checked check(SourceManager& sources, FileId main, const Settings& settings, Diagnostics& diags);
+
+Prepared prepare(const Checked& checked);
+
+/// The schedules that `request` asks for on a GPU. Throws fusion::ScheduleError.
+Scheduled schedule(const Prepared& prepared, const ScheduleRequest& request, const fusion::Target& target,
+                   const Settings& settings, const SourceManager& sources);
+
+/// The plans of all kernels as text. Throws fusion::ScheduleError.
+std::string plan_text(const Checked& checked, const Scheduled& scheduled, const Settings& settings);
+
+/// Throws fusion::ScheduleError where code generation refuses a schedule.
+Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
+              const SourceManager& sources);
+
+/// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host. `program` is the name of the program's
+/// file, `header_name` what the code includes.
+std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
+                      const std::optional<Lowered>& lowered, const SourceManager& sources,
+                      const codegen::Origin& origin = {});
+/// The C header of either. `stem` is its name without the extension.
+std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
+                        const codegen::Origin& origin = {});
+
+/// One of the pipelines by itself.
+Checked only(const Checked& checked, std::size_t pipeline);
+
+}  // namespace pipec::compiler

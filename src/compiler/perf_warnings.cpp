@@ -1,0 +1,279 @@
+#include "compiler/perf_warnings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "codegen/expr/strides.h"
+#include "compiler/automatic_schedule.h"
+#include "compiler/diagnostics.h"
+#include "compiler/narrow_types.h"
+#include "fusion/evaluate.h"
+#include "fusion/group_facts.h"
+#include "fusion/inline.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "poly/dependences.h"
+#include "poly/group.h"
+
+namespace pipec::compiler {
+
+namespace {
+
+using fusion::Strategy;
+
+/// A warp whose lanes read this far apart asks for a line of the cache for each of them.
+constexpr double kLineBytes = 128;
+/// Arrays up to about this size stay in the first cache, and any order will do.
+constexpr double kCachedBytes = 32 * 1024;
+/// Fewer threads than this leave most of a GPU idle: a warp for each of 16 multiprocessors.
+constexpr std::int64_t kBusyThreads = 512;
+/// Terms of a reduction that take a thread longer than a launch does.
+constexpr double kLongReduction = 4096;
+/// Constant innermost dimensions of the `stage` strategy that belong to one thread
+/// (codegen/strategies/stage/stage_kernel.cpp).
+constexpr std::int64_t kInnerPoints = 4;
+
+/// One pipeline with its schedule.
+class PerformanceCheck {
+public:
+    PerformanceCheck(const fusion::Inlined& program, const fusion::Schedule& schedule,
+                     const std::vector<std::int64_t>& sizes, Diagnostics& diags)
+        : program_(program),
+          sizes_(sizes),
+          diags_(diags),
+          dependences_(poly::find_dependences(program.pipeline, program.model)),
+          facts_(fusion::stage_facts(program.pipeline, program.model, dependences_, sizes)),
+          group_of_(program.pipeline.stages.size(), -1) {
+        const fusion::OrderedGroups ordered = fusion::order_groups(program.pipeline, schedule);
+        for (std::size_t g = 0; g < ordered.stages.size(); ++g) {
+            const int number = ordered.number[g];
+            Strategy strategy = Strategy::Stage;
+            if (number >= 0) strategy = schedule.groups[static_cast<std::size_t>(number)].strategy;
+            for (const int stage : ordered.stages[g]) {
+                // `stage` is a kernel for each of its stages.
+                if (strategy == Strategy::Stage || stage == ordered.stages[g].front())
+                    groups_.push_back({{}, strategy});
+                groups_.back().stages.push_back(stage);
+                group_of_[static_cast<std::size_t>(stage)] = static_cast<int>(groups_.size()) - 1;
+            }
+        }
+    }
+
+    void run() {
+        const std::size_t first = diags_.all().size();
+        warn_of_fusion();
+        warn_of_coalescing();
+        warn_of_types();
+        warn_of_serial_reductions();
+        diags_.sort_from(first);
+    }
+
+private:
+    struct Group {
+        std::vector<int> stages;
+        Strategy strategy;
+    };
+
+    [[nodiscard]] const ir::Stage& stage(int index) const {
+        return program_.pipeline.stages.at(static_cast<std::size_t>(index));
+    }
+    [[nodiscard]] int group_of(int stage) const { return group_of_.at(static_cast<std::size_t>(stage)); }
+    [[nodiscard]] bool leaves_kernel(const poly::Dependence& d) const {
+        return d.source.kind == ir::Source::Kind::Stage && group_of(d.source.index) != group_of(d.reader);
+    }
+    [[nodiscard]] std::optional<poly::Illegal> obstacle(const std::vector<int>& stages) const {
+        auto group = poly::make_group(program_.pipeline, program_.model, dependences_, stages);
+        if (auto* illegal = std::get_if<poly::Illegal>(&group)) return std::move(*illegal);
+        return std::nullopt;
+    }
+
+    void warn_of_fusion();
+    Diagnostics::Builder report_obstacle(const poly::Dependence& d, const poly::Illegal& illegal);
+    void warn_of_coalescing();
+    [[nodiscard]] int lane_dimension(int stage) const;
+    [[nodiscard]] std::optional<double> step_of_lanes(const poly::Dependence& read) const;
+    void warn_of_types();
+    void warn_of_serial_reductions();
+
+    const fusion::Inlined& program_;
+    const std::vector<std::int64_t>& sizes_;
+    Diagnostics& diags_;
+    std::vector<poly::Dependence> dependences_;
+    std::vector<fusion::StageFacts> facts_;
+    std::vector<Group> groups_;
+    std::vector<int> group_of_;  ///< of stages, an index into groups_
+};
+
+// ------------------------------------------------------------------------------------------------------------- fusion
+
+Diagnostics::Builder PerformanceCheck::report_obstacle(const poly::Dependence& d, const poly::Illegal& illegal) {
+    const ir::Stage& producer = stage(d.source.index);
+    const SourceRange place = illegal.range.valid() ? illegal.range : d.range;
+    auto report = diags_.report(diag::PerfFusion, place, stage(d.reader).name, producer.name, illegal.reason);
+    if (place != producer.range) {
+        report.note(producer.range, fmt::format("`{}` is written to memory and read back", producer.name));
+    }
+    return report;
+}
+
+/// The two stages by themselves say it best; otherwise it is what else their kernels compute.
+void PerformanceCheck::warn_of_fusion() {
+    std::set<std::pair<int, int>> stages, kernels;
+    for (const poly::Dependence& d : dependences_) {
+        if (!leaves_kernel(d) || !stages.emplace(d.reader, d.source.index).second) continue;
+        const auto illegal = obstacle({d.source.index, d.reader});
+        if (!illegal) continue;
+        report_obstacle(d, *illegal);
+        kernels.emplace(group_of(d.reader), group_of(d.source.index));
+    }
+    for (const poly::Dependence& d : dependences_) {
+        if (!leaves_kernel(d)) continue;
+        const int reader = group_of(d.reader), producer = group_of(d.source.index);
+        if (!kernels.emplace(reader, producer).second) continue;
+        std::vector<int> both = groups_[static_cast<std::size_t>(producer)].stages;
+        const std::vector<int>& more = groups_[static_cast<std::size_t>(reader)].stages;
+        both.insert(both.end(), more.begin(), more.end());
+        std::sort(both.begin(), both.end());
+        const auto illegal = obstacle(both);
+        if (!illegal) continue;
+        std::vector<std::string> names;
+        names.reserve(both.size());
+        for (const int member : both) names.push_back(fmt::format("`{}`", stage(member).name));
+        report_obstacle(d, *illegal)
+            .note(fmt::format("the two by themselves can, but not with all that their kernels compute: {}",
+                              fmt::join(names, ", ")));
+    }
+}
+
+// --------------------------------------------------------------------------------------------------------- coalescing
+
+/// The dimension of a stage along which neighbouring threads lie; -1: none.
+int PerformanceCheck::lane_dimension(int index) const {
+    const Group& kernel = groups_[static_cast<std::size_t>(group_of(index))];
+    const fusion::StageFacts& facts = facts_.at(static_cast<std::size_t>(index));
+    if (kernel.strategy == Strategy::Stage) {
+        const std::vector<int> order = codegen::memory_order(program_.pipeline, {ir::Source::Kind::Stage, index});
+        std::int64_t inner = 1;
+        for (auto d = order.rbegin(); d != order.rend(); ++d) {
+            const auto dim = static_cast<std::size_t>(*d);
+            inner *= facts.hi[dim] - facts.lo[dim];
+            if (inner > kInnerPoints || std::next(d) == order.rend()) return *d;
+        }
+        return -1;
+    }
+    const auto made = poly::make_group(program_.pipeline, program_.model, dependences_, kernel.stages);
+    const auto* group = std::get_if<poly::Group>(&made);
+    if (group == nullptr) return -1;
+    const std::vector<poly::Alignment>& alignment = group->alignment[group->position(index)];
+    for (std::size_t d = 0; d < alignment.size(); ++d) {
+        if (alignment[d].dim == group->rank - 1) return static_cast<int>(d);
+    }
+    return -1;
+}
+
+/// Bytes from what a thread reads to what its neighbour reads; none where they read the same, nobody knows, or the
+/// cache has all of it.
+std::optional<double> PerformanceCheck::step_of_lanes(const poly::Dependence& read) const {
+    const int lane = lane_dimension(read.reader);
+    const auto& loads = facts_.at(static_cast<std::size_t>(read.reader)).loads;
+    const auto load =
+        std::find_if(loads.begin(), loads.end(), [&](const fusion::Load& l) { return l.source == read.source; });
+    if (lane < 0 || load == loads.end()) return std::nullopt;
+    const std::vector<int> order = codegen::memory_order(program_.pipeline, read.source);
+    double step = 0, stride = load->bytes;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const auto& index = read.indices[static_cast<std::size_t>(order[order.size() - 1 - i])];
+        if (index && index->dim == lane)
+            step += stride * static_cast<double>(index->num) / static_cast<double>(index->den);
+        stride *= static_cast<double>(load->extents[i]);
+    }
+    return step > 0 && stride > kCachedBytes ? std::optional(step) : std::nullopt;
+}
+
+void PerformanceCheck::warn_of_coalescing() {
+    std::set<std::pair<int, ir::Source>> reported;
+    for (const poly::Dependence& d : dependences_) {
+        const bool in_tile = d.source.kind == ir::Source::Kind::Stage && !leaves_kernel(d);
+        if (in_tile || d.in_update) continue;
+        const auto step = step_of_lanes(d);
+        if (!step || *step < kLineBytes || !reported.emplace(d.reader, d.source).second) continue;
+        const auto source = static_cast<std::size_t>(d.source.index);
+        const std::string& name = d.source.kind == ir::Source::Kind::Input ? program_.pipeline.inputs.at(source).name
+                                                                           : program_.pipeline.stages.at(source).name;
+        const auto dim = static_cast<std::size_t>(lane_dimension(d.reader));
+        const auto var = static_cast<std::size_t>(stage(d.reader).dims.at(dim).var);
+        diags_.report(diag::PerfCoalescing, d.range, stage(d.reader).name, name)
+            .note(fmt::format("they lie along `{}`, which is not the innermost dimension of `{}` in memory",
+                              program_.pipeline.variables.at(var).name, name));
+    }
+}
+
+// -------------------------------------------------------------------------------------------------------------- types
+
+void PerformanceCheck::warn_of_types() {
+    const std::vector<std::optional<ir::Type>> narrowest = narrowest_types(program_.pipeline, program_.model);
+    std::set<int> reported;
+    for (const poly::Dependence& d : dependences_) {
+        if (!leaves_kernel(d)) continue;
+        const ir::Stage& kept = stage(d.source.index);
+        const auto narrow = narrowest.at(static_cast<std::size_t>(d.source.index));
+        if (kept.output >= 0 || !narrow || !reported.insert(d.source.index).second) continue;
+        diags_.report(diag::PerfType, kept.range, std::string(ir::name(kept.type)), kept.name,
+                      std::string(ir::name(*narrow)), ir::bits(kept.type) / ir::bits(*narrow));
+    }
+}
+
+// ------------------------------------------------------------------------------------------------- serial reductions
+
+/// A thread computes a reduction from its first term to its last, so a stage of few points keeps few threads busy.
+void PerformanceCheck::warn_of_serial_reductions() {
+    for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
+        const ir::Stage& reader = program_.pipeline.stages[s];
+        const auto* pure = std::get_if<ir::Pure>(&reader.definition);
+        const std::int64_t points = facts_.at(s).points;
+        if (pure == nullptr || points >= kBusyThreads) continue;
+        bool found = false;
+        SourceRange place;
+        double most = kLongReduction;
+        ir::for_each_node(pure->value, [&](const ir::Expr& e) {
+            const auto* reduce = ir::as<ir::Reduce>(e);
+            if (reduce == nullptr) return;
+            double terms = 1;
+            for (const ir::Range& range : reduce->ranges) {
+                const auto lo = fusion::evaluate(range.lo, sizes_), hi = fusion::evaluate(range.hi, sizes_);
+                terms *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
+            }
+            if (terms < most) return;
+            most = terms;
+            found = true;
+            place = e->range;
+        });
+        if (!found) continue;
+        diags_
+            .report(diag::PerfSerial, place.valid() ? place : reader.range, reader.name, points, points == 1 ? "" : "s",
+                    most)
+            .note(
+                "threads share out points, not the terms of a reduction; they do share out the loop of an "
+                "`accumulate`");
+    }
+}
+
+}  // namespace
+
+void warn_of_performance(const Prepared& prepared, const fusion::Schedules& schedules, const ModelRequest& request,
+                         Diagnostics& diags) {
+    const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(request, prepared);
+    for (std::size_t i = 0; i < prepared.size(); ++i) {
+        const auto& [pipeline, model] = prepared[i];
+        const fusion::Schedule& schedule = schedules.at(pipeline.name);
+        const fusion::Inlined program =
+            fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
+        PerformanceCheck(program, schedule, sizes[i], diags).run();
+    }
+}
+
+}  // namespace pipec::compiler

@@ -1,0 +1,15 @@
+// The schedules of a compilation for a GPU: from a file, from a strategy that is tried, or from a cost model.
+#pragma once
+
+#include "compiler/code_check.h"
+#include "compiler/settings.h"
+#include "fusion/inline.h"
+#include "fusion/schedule_json.h"
+
+namespace pipec::compiler {
+
+/// What `request` asks for, by pipeline; every stage of every pipeline is in it. Throws fusion::ScheduleError.
+fusion::Schedules make_schedules(const ScheduleRequest& request, const std::vector<fusion::Inlined>& prepared,
+                                 const CodeCheck& check);
+
+}  // namespace pipec::compiler

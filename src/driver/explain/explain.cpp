@@ -1,0 +1,174 @@
+#include "driver/explain/explain.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <optional>
+
+#include "codegen/emit/c/text.h"
+#include "compiler/automatic_schedule.h"
+#include "compiler/diagnostics.h"
+#include "driver/command_line.h"
+#include "driver/diagnostics.h"
+#include "driver/explain/explain_html.h"
+#include "driver/explain/explain_report.h"
+#include "driver/explain/explain_text.h"
+#include "driver/files.h"
+#include "driver/gpu_option.h"
+#include "driver/options.h"
+#include "driver/outputs.h"
+#include "driver/program.h"
+#include "driver/response_files.h"
+#include "driver/run/run_steps.h"
+#include "runner/options.h"
+#include "support/unicode.h"
+
+namespace pipec::driver {
+
+namespace {
+
+struct ExplainOptions {
+    ProgramOptions program;
+    std::string output = "-";
+    bool html = false;
+    ScheduleOptions schedule;
+};
+
+struct Parsed {
+    ExplainOptions options;
+    std::optional<int> finished;  ///< exit code: there is nothing to explain
+};
+
+constexpr const char* kFooter = R"(
+For each kernel: its stages, where their values are kept, its tiles and their overlap, the bytes
+that it moves, and the time that a model of the GPU predicts, term by term; then what other
+strategies would take, and what keeps neighbouring kernels apart. Options are explained in
+docs/explain.md. Nothing is measured.
+
+Exit codes: 0 success, 1 the program or its schedule has errors, 2 wrong command line, 3 a file
+could not be read or written.
+
+Examples:
+  pipec explain blur.pipe
+  pipec explain blur.pipe --cost-model paper --gpu a100 --tune-for R=1080,C=1920
+  pipec explain blur.pipe --html -o blur.html)";
+
+/// The sizes are for the prediction, whatever the schedule comes from.
+std::optional<std::string> wrong(const ExplainOptions& options) {
+    if (options.program.input.empty()) return "no input file";
+    if (options.output.empty()) return "a file name is empty";
+    ScheduleOptions schedule = options.schedule;
+    if (schedule.request.file || schedule.request.strategy) schedule.request.model.sizes.clear();
+    return inconsistency(schedule);
+}
+
+Parsed parse_explain_options(int argc, char** argv) {
+    Parsed parsed;
+    ExplainOptions& options = parsed.options;
+    CLI::App app("Says why a pipeline runs on a GPU as it does.", "pipec explain");
+    app.footer(kFooter);
+    app.get_formatter()->column_width(34);
+    std::vector<std::string> files;
+    app.add_option("file.pipe", options.program.input, "The program; `-` is standard input")->option_text(" ");
+    const std::string output_group = "Output";
+    app.add_option("-o,--output", options.output, "Where the report goes; default: standard output")
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->option_text("FILE")
+        ->group(output_group);
+    app.add_flag("--html", options.html, "A page with pictures instead of text, all in one file")->group(output_group);
+    app.add_flag("-w", options.program.no_warnings, "No warnings about the program")->group(output_group);
+    std::string color = "auto";
+    app.add_option("--color", color, "auto, always or never: messages about the program")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->option_text("WHEN")
+        ->group(output_group);
+    const std::string input_group = "Input";
+    app.add_option("-I", options.program.include_dirs, "Search DIR for imports")
+        ->allow_extra_args(false)
+        ->option_text("DIR ...")
+        ->group(input_group);
+    app.add_flag("--ffast-math", options.program.fast_math, "The code with -ffast-math")->group(input_group);
+    add_schedule_options(app, options.schedule, kUsualGpu, "Fusion and tiling");
+    app.allow_extras();
+    Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
+    // Behind `--` stand files, whatever they look like.
+    if (!arguments.files.empty()) arguments.options.emplace_back("--");
+    arguments.options.insert(arguments.options.end(), arguments.files.begin(), arguments.files.end());
+    try {
+        runner::parse(app, arguments.options);
+        refuse_extras(app, "one file is explained at a time");
+        if (const auto message = wrong(options)) throw CLI::ParseError(*message, kExitUsage);
+    } catch (const CLI::CallForHelp&) {
+        write_files({{"-", app.help()}});
+        parsed.finished = kExitSuccess;
+    } catch (const CLI::ParseError& error) {
+        std::cerr << "pipec: error: " << printable(error.what()) << "\nTry `pipec explain --help`.\n";
+        parsed.finished = kExitUsage;
+    }
+    options.program.color = use_color(color == "always"  ? Color::Always
+                                      : color == "never" ? Color::Never
+                                                         : Color::Auto);
+    return parsed;
+}
+
+/// What there is to say about a program without errors. Throws fusion::ScheduleError, also where code generation
+/// refuses a schedule.
+std::string explanation(const ExplainOptions& options, const LoadedProgram& program) {
+    const compiler::Settings settings = options.program.settings();
+    const fusion::Target target = gpu_target(options.schedule.gpu);
+    compiler::ScheduleRequest request = options.schedule.request;
+    read_files(request);
+    const compiler::Prepared prepared = compiler::prepare(program.checked);
+    const compiler::Scheduled scheduled = compiler::schedule(prepared, request, target, settings, program.sources);
+    compiler::lower(program.checked, scheduled, settings, program.sources);
+    const std::vector<std::vector<std::int64_t>> sizes = compiler::tuned_sizes(request.model, prepared);
+    std::vector<explain::PipelineReport> reports;
+    for (std::size_t i = 0; i < prepared.size(); ++i) {
+        const fusion::Schedule& schedule = scheduled.schedules.at(prepared[i].pipeline.name);
+        reports.push_back(
+            explain::explain({prepared[i], schedule, target, sizes[i], program.sources, settings.fast_math}));
+    }
+    const std::string title(codegen::base_name(program.name));
+    return options.html ? explain::to_html(title, reports) : explain::to_text(reports);
+}
+
+int explain_program(const ExplainOptions& options) {
+    WarningOptions warnings;
+    warnings.none = options.program.no_warnings;
+    Diagnostics diags(warnings);
+    LoadedProgram program;
+    const FileId main = add_source(program.sources, options.program.input);
+    program.name = program.sources.name(main);
+    program.checked = compiler::check(program.sources, main, options.program.settings(), diags);
+    if (program.checked.pipelines.empty() && !diags.has_errors()) {
+        diags.report(diag::MissingPipeline, {}, program.name);
+    }
+    std::string text;
+    if (!diags.has_errors()) {
+        try {
+            text = explanation(options, program);
+        } catch (const fusion::ScheduleError& error) {
+            diags.report(diag::InvalidSchedule, {}, error.what());
+        }
+    }
+    print(diags, program.sources, options.program.color);
+    if (diags.has_errors()) return kExitProgramError;
+    Options read;  // the files that must not be written to
+    read.input = options.program.input;
+    read.schedule = options.schedule;
+    OutputPaths paths;
+    paths.main = options.output;
+    protect_inputs(paths, read, program.checked.program);
+    write_files({{options.output, std::move(text)}});
+    return kExitSuccess;
+}
+
+}  // namespace
+
+int explain_command(int argc, char** argv) {
+    const Parsed parsed = parse_explain_options(argc, argv);
+    return parsed.finished ? *parsed.finished : explain_program(parsed.options);
+}
+
+}  // namespace pipec::driver

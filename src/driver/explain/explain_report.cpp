@@ -1,0 +1,353 @@
+#include "driver/explain/explain_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "codegen/emit/c/text.h"
+#include "codegen/kernel/shared_memory.h"
+#include "codegen/lower.h"
+#include "driver/explain/explain_tiles.h"
+#include "ir/visit.h"
+#include "plan/plan_print.h"
+
+namespace pipec::driver::explain {
+
+namespace {
+
+using fusion::GroupSchedule;
+using fusion::Strategy;
+
+constexpr std::array kTilings{Strategy::RegisterTile, Strategy::Hybrid, Strategy::Otpw, Strategy::Otptb};
+/// Schedules of one strategy that code generation is asked about before it counts as impossible.
+constexpr std::size_t kTrials = 3;
+/// Another tile of the same strategy is worth a line where it saves this part of the time.
+constexpr double kWorthwhile = 0.03;
+
+class Explainer {
+public:
+    explicit Explainer(const Question& question)
+        : q_(question),
+          predicted_(cost::predict(q_.prepared.pipeline, q_.prepared.model, q_.schedule, q_.target.gpu(), q_.sizes)),
+          pipeline_(predicted_.program.pipeline),
+          facts_(fusion::stage_facts(pipeline_, predicted_.program.model, predicted_.dependences, q_.sizes)) {}
+
+    PipelineReport run() {
+        PipelineReport report;
+        report.name = pipeline_.name;
+        report.gpu = q_.target.gpu();
+        for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
+            report.sizes.emplace_back(pipeline_.sizes[i].name, q_.sizes.at(i));
+        }
+        const std::map<std::string, std::vector<std::string>> inlined = inlined_in();
+        for (const cost::PredictedGroup& group : predicted_.groups) {
+            report.groups.push_back(describe(group));
+            for (StageReport& stage : report.groups.back().stages) {
+                if (const auto found = inlined.find(stage.name); found != inlined.end()) stage.inlined = found->second;
+            }
+        }
+        report.merges = merges();
+        report.seconds = predicted_.seconds();
+        report.program = predicted_.program;
+        report.dependences = predicted_.dependences;
+        return report;
+    }
+
+private:
+    [[nodiscard]] const ir::Stage& stage(int index) const {
+        return pipeline_.stages.at(static_cast<std::size_t>(index));
+    }
+    [[nodiscard]] std::vector<int> members(const GroupSchedule& schedule) const;
+    [[nodiscard]] std::string place(SourceRange range) const;
+    [[nodiscard]] std::map<std::string, std::vector<std::string>> inlined_in() const;
+    [[nodiscard]] std::variant<codegen::kernel::Step, std::string> generate(const poly::Group& group,
+                                                                            const GroupSchedule& schedule) const;
+    [[nodiscard]] std::variant<fusion::GroupFacts, poly::Illegal> facts_of(const std::vector<int>& stages) const;
+    [[nodiscard]] std::string why_unknown(const std::vector<int>& stages) const;
+    GroupReport describe(const cost::PredictedGroup& predicted) const;
+    void describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const;
+    /// The first stage that accumulates.
+    [[nodiscard]] std::optional<std::string> impure(const std::vector<int>& stages) const;
+    [[nodiscard]] Alternative best(const fusion::GroupFacts& facts, Strategy strategy) const;
+    [[nodiscard]] std::vector<Alternative> alternatives(const cost::PredictedGroup& predicted) const;
+    [[nodiscard]] std::optional<double> apart(const std::vector<int>& stages) const;
+    [[nodiscard]] std::vector<MergeReport> merges() const;
+    [[nodiscard]] Alternative merged(std::size_t producer, std::size_t reader) const;
+    [[nodiscard]] bool can_run(std::size_t producer, std::size_t reader) const;
+
+    const Question& q_;
+    cost::Predicted predicted_;
+    const ir::Pipeline& pipeline_;  ///< what inlining left
+    std::vector<fusion::StageFacts> facts_;
+};
+
+std::vector<int> Explainer::members(const GroupSchedule& schedule) const {
+    std::vector<int> result;
+    for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
+        const auto& names = schedule.stages;
+        if (std::find(names.begin(), names.end(), pipeline_.stages[s].name) != names.end()) {
+            result.push_back(static_cast<int>(s));
+        }
+    }
+    return result;
+}
+
+std::string Explainer::place(SourceRange range) const {
+    if (!range.valid()) return "";
+    return fmt::format("{}:{}", codegen::base_name(q_.sources.name(range.file)),
+                       q_.sources.position(range.file, range.begin).line);
+}
+
+/// By stage that is left: the stages computed inside of it, also those inside of these.
+std::map<std::string, std::vector<std::string>> Explainer::inlined_in() const {
+    const ir::Pipeline& all = q_.prepared.pipeline;
+    const std::vector<int> inlined = fusion::inlined_stages(all, q_.schedule);
+    const std::set<int> gone(inlined.begin(), inlined.end());
+    std::map<std::string, std::vector<std::string>> result;
+    for (std::size_t s = 0; s < all.stages.size(); ++s) {
+        if (gone.count(static_cast<int>(s)) > 0) continue;
+        std::set<int> found;
+        const std::function<void(const ir::Stage&)> follow = [&](const ir::Stage& reader) {
+            for (const ir::Expr& root : ir::expressions(reader)) {
+                ir::for_each_node(root, [&](const ir::Expr& e) {
+                    const auto* read = ir::as<ir::Read>(e);
+                    if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
+                    if (gone.count(read->source.index) == 0 || !found.insert(read->source.index).second) return;
+                    follow(all.stages[static_cast<std::size_t>(read->source.index)]);
+                });
+            }
+        };
+        follow(all.stages[s]);
+        for (const int stage : found) {
+            result[all.stages[s].name].push_back(all.stages[static_cast<std::size_t>(stage)].name);
+        }
+    }
+    return result;
+}
+
+std::variant<codegen::kernel::Step, std::string> Explainer::generate(const poly::Group& group,
+                                                                     const GroupSchedule& schedule) const {
+    codegen::kernel::Program scratch{pipeline_, predicted_.program.model, q_.target, {}, q_.fast_math};
+    return codegen::group_step(scratch, group, schedule, q_.sources);
+}
+
+std::variant<fusion::GroupFacts, poly::Illegal> Explainer::facts_of(const std::vector<int>& stages) const {
+    auto made = poly::make_group(pipeline_, predicted_.program.model, predicted_.dependences, stages);
+    if (auto* illegal = std::get_if<poly::Illegal>(&made)) return std::move(*illegal);
+    return fusion::group_facts(std::get<poly::Group>(std::move(made)), facts_);
+}
+
+// ---------------------------------------------------------------------------------------------------------- one group
+
+std::string Explainer::why_unknown(const std::vector<int>& stages) const {
+    if (const auto accumulate = impure(stages)) {
+        return fmt::format("`{}` accumulates, and the model knows nothing of how", *accumulate);
+    }
+    return "by the model's count it is beyond the limits of the GPU";
+}
+
+/// As the last member that names a dimension calls it. A whole-image expression names none: then its position.
+GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
+    GroupReport report;
+    report.schedule = predicted.schedule;
+    report.time = predicted.time;
+    const std::vector<int> stages = members(predicted.schedule);
+    describe_stages(predicted, report);
+    if (!predicted.facts) {
+        report.unknown = why_unknown(stages);
+        return report;
+    }
+    const poly::Group& group = predicted.facts->group;
+    report.dims = plan::dimension_names(pipeline_, group);
+    report.traffic = cost::traffic(*predicted.facts);
+    describe_tiles(*predicted.facts, report);
+    if (!predicted.time) report.unknown = why_unknown(stages);
+    report.alternatives = alternatives(predicted);
+    if (stages.size() > 1) report.apart = apart(stages);
+    return report;
+}
+
+/// What a kernel keeps in shared memory is what its code says.
+void Explainer::describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const {
+    std::map<std::string, std::int64_t> shared;
+    const bool tiled = predicted.facts && predicted.schedule.strategy != Strategy::Stage;
+    if (tiled) {
+        const auto step = generate(predicted.facts->group, predicted.schedule);
+        if (const auto* made = std::get_if<codegen::kernel::Step>(&step)) {
+            const codegen::kernel::Kernel& kernel = made->variants.front();
+            report.shared_bytes = codegen::scratch_bytes(kernel) + codegen::own_bytes(kernel);
+            for (const codegen::kernel::SharedArray& array : kernel.shared) {
+                std::int64_t bytes = ir::bytes(array.type);
+                for (const std::int64_t extent : array.extents) bytes *= extent;
+                shared[array.name] = bytes;
+            }
+        }
+    }
+    const std::vector<int> stages = members(predicted.schedule);
+    for (std::size_t m = 0; m < stages.size(); ++m) {
+        const ir::Stage& member = stage(stages[m]);
+        StageReport& one = report.stages.emplace_back();
+        one.name = member.name;
+        one.place = place(member.range);
+        one.type = ir::name(member.type);
+        one.is_output = member.output >= 0;
+        one.is_live = !predicted.facts || predicted.facts->live.at(m);
+        const fusion::StageFacts& facts = facts_.at(static_cast<std::size_t>(stages[m]));
+        one.bytes = static_cast<double>(facts.points) * facts.bytes;
+        if (const auto found = shared.find(member.name + "_tile"); found != shared.end()) {
+            one.kept = predicted.schedule.strategy == Strategy::Hybrid ? Kept::Both : Kept::Shared;
+            one.tile_bytes = found->second;
+        } else if (tiled && predicted.facts->kept.at(m)) {
+            one.kept = Kept::Registers;
+        }
+    }
+}
+
+std::optional<std::string> Explainer::impure(const std::vector<int>& stages) const {
+    for (const int s : stages) {
+        if (facts_.at(static_cast<std::size_t>(s)).pure) continue;
+        return stage(s).name;
+    }
+    return std::nullopt;
+}
+
+/// The fastest schedule of a strategy for which code can be generated.
+Alternative Explainer::best(const fusion::GroupFacts& facts, Strategy strategy) const {
+    Alternative result;
+    result.what = fusion::name(strategy);
+    result.dims = plan::dimension_names(pipeline_, facts.group);
+    std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.target.gpu(), {strategy}, kTrials);
+    if (choices.empty()) result.refusal = "no tile that is tried keeps within the GPU's limits";
+    for (cost::TimeChoice& choice : choices) {
+        if (strategy != Strategy::Stage) {
+            auto step = generate(facts.group, choice.schedule);
+            if (auto* refusal = std::get_if<std::string>(&step)) {
+                if (result.refusal.empty()) result.refusal = std::move(*refusal);
+                continue;
+            }
+        }
+        result.refusal.clear();
+        result.time = choice.time;
+        result.schedule = std::move(choice.schedule);
+        break;
+    }
+    return result;
+}
+
+void sort_alternatives(std::vector<Alternative>& alternatives) {
+    std::stable_sort(alternatives.begin(), alternatives.end(), [](const Alternative& a, const Alternative& b) {
+        if (!a.time || !b.time) return a.time.has_value() && !b.time;
+        return a.time->seconds < b.time->seconds;
+    });
+}
+
+std::vector<Alternative> Explainer::alternatives(const cost::PredictedGroup& predicted) const {
+    std::vector<Alternative> result;
+    if (impure(members(predicted.schedule))) return result;
+    std::vector<Strategy> strategies(kTilings.begin(), kTilings.end());
+    if (predicted.schedule.stages.size() == 1) strategies.insert(strategies.begin(), Strategy::Stage);
+    for (const Strategy strategy : strategies) {
+        Alternative found = best(*predicted.facts, strategy);
+        if (strategy == predicted.schedule.strategy) {
+            if (!found.time || !predicted.time || found.time->seconds > (1 - kWorthwhile) * predicted.time->seconds) {
+                continue;
+            }
+        }
+        result.push_back(std::move(found));
+    }
+    sort_alternatives(result);
+    return result;
+}
+
+std::optional<double> Explainer::apart(const std::vector<int>& stages) const {
+    double sum = 0;
+    for (const int s : stages) {
+        const auto facts = facts_of({s});
+        const auto* alone = std::get_if<fusion::GroupFacts>(&facts);
+        if (alone == nullptr) return std::nullopt;
+        const auto time = cost::predict_time(*alone, q_.target.gpu(), {});
+        if (!time) return std::nullopt;
+        sum += time->seconds;
+    }
+    return sum;
+}
+
+// ---------------------------------------------------------------------------------------------------------- neighbours
+
+/// Whether all groups could run one after the other if these two were one.
+bool Explainer::can_run(std::size_t producer, std::size_t reader) const {
+    fusion::Schedule trial;
+    for (std::size_t g = 0; g < predicted_.groups.size(); ++g) {
+        const std::vector<std::string>& stages = predicted_.groups[g].schedule.stages;
+        if (g == reader) continue;
+        trial.groups.emplace_back().stages = stages;
+        if (g != producer) continue;
+        const std::vector<std::string>& more = predicted_.groups[reader].schedule.stages;
+        trial.groups.back().stages.insert(trial.groups.back().stages.end(), more.begin(), more.end());
+    }
+    try {
+        fusion::order_groups(pipeline_, trial);
+        return true;
+    } catch (const fusion::ScheduleError&) {
+        return false;
+    }
+}
+
+Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
+    Alternative result;
+    std::vector<int> stages = members(predicted_.groups[producer].schedule);
+    const std::vector<int> more = members(predicted_.groups[reader].schedule);
+    stages.insert(stages.end(), more.begin(), more.end());
+    std::sort(stages.begin(), stages.end());
+    const auto made = facts_of(stages);
+    if (const auto* illegal = std::get_if<poly::Illegal>(&made)) {
+        result.refusal = illegal->reason;
+        result.place = place(illegal->range);
+        return result;
+    }
+    if (const auto accumulate = impure(stages)) {
+        result.refusal = fmt::format("`{}` accumulates, and the model does not judge tiles of that", *accumulate);
+        return result;
+    }
+    std::vector<Alternative> all;
+    all.reserve(kTilings.size());
+    for (const Strategy strategy : kTilings) all.push_back(best(std::get<fusion::GroupFacts>(made), strategy));
+    sort_alternatives(all);
+    return all.front().time ? all.front() : all.back();  // the last one needs least: its reason is the best
+}
+
+std::vector<MergeReport> Explainer::merges() const {
+    std::vector<std::size_t> group_of(pipeline_.stages.size());
+    for (std::size_t g = 0; g < predicted_.groups.size(); ++g) {
+        for (const int s : members(predicted_.groups[g].schedule)) group_of[static_cast<std::size_t>(s)] = g;
+    }
+    std::set<std::pair<std::size_t, std::size_t>> pairs;
+    for (const poly::Dependence& d : predicted_.dependences) {
+        if (d.source.kind != ir::Source::Kind::Stage) continue;
+        const std::size_t producer = group_of[static_cast<std::size_t>(d.source.index)];
+        const std::size_t reader = group_of[static_cast<std::size_t>(d.reader)];
+        if (producer != reader) pairs.emplace(producer, reader);
+    }
+    std::vector<MergeReport> result;
+    for (const auto& [producer, reader] : pairs) {
+        if (!can_run(producer, reader)) continue;  // others run between them
+        MergeReport& merge = result.emplace_back();
+        merge.producer = producer;
+        merge.reader = reader;
+        merge.merged = merged(producer, reader);
+        const auto &first = predicted_.groups[producer].time, &second = predicted_.groups[reader].time;
+        if (first && second) merge.now = first->seconds + second->seconds;
+    }
+    return result;
+}
+
+}  // namespace
+
+PipelineReport explain(const Question& question) {
+    return Explainer(question).run();
+}
+
+}  // namespace pipec::driver::explain

@@ -8,6 +8,7 @@
 #include "codegen/prepare.h"
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_vectors.h"
+#include "fusion/group_fields.h"
 #include "plan/make_plan.h"
 #include "plan/plan_print.h"
 
@@ -45,7 +46,7 @@ std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program&
                                                                 const GroupSchedule& schedule) {
     // Single columns where arrays are not aligned for vectors.
     std::vector<GroupSchedule> schedules{schedule};
-    const bool tiles = schedule.strategy == Strategy::Otptb || schedule.strategy == Strategy::Otpw;
+    const bool tiles = has(schedule.strategy, fusion::Field::Vector);
     if (tiles && schedule.vector > 1) schedules.emplace_back(schedule).vector = 1;
     if (auto reason = plan::check_schedule(schedule, group.rank)) return *reason;
     std::vector<GroupPlan> plans;

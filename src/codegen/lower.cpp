@@ -12,6 +12,7 @@
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_kernel.h"
 #include "codegen/strategies/stream/stream_kernel.h"
+#include "fusion/strategy.h"
 #include "ir/build.h"
 #include "poly/group.h"
 
@@ -69,14 +70,12 @@ void add_group(Prepared& prepared, const Prepared::Group& of, const SourceManage
 /// Some strategies have no place for an accumulate's cells.
 std::optional<std::string> refused_accumulate(const kernel::Program& program, const poly::Group& group,
                                               const fusion::GroupSchedule& schedule) {
-    const bool in_registers =
-        schedule.strategy == fusion::Strategy::Hybrid || schedule.strategy == fusion::Strategy::RegisterTile;
-    const bool by_rows = schedule.strategy == fusion::Strategy::Stream;
+    const std::string_view missing = fusion::info(schedule.strategy).missing_for_cells;
+    if (missing.empty()) return std::nullopt;
     for (const int stage : group.stages) {
         const ir::Stage& member = program.pipeline.stages.at(static_cast<std::size_t>(stage));
-        if (!(in_registers || by_rows) || !std::holds_alternative<ir::Accumulate>(member.definition)) continue;
-        return fmt::format("`{}` accumulates, which takes {}", member.name,
-                           by_rows ? "a whole tile at once" : "shared memory");
+        if (!std::holds_alternative<ir::Accumulate>(member.definition)) continue;
+        return fmt::format("`{}` accumulates, which takes {}", member.name, missing);
     }
     return std::nullopt;
 }

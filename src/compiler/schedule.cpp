@@ -9,6 +9,7 @@
 #include "cost/tile_work.h"
 #include "fusion/grow_groups.h"
 #include "fusion/inline.h"
+#include "fusion/strategy.h"
 
 namespace pipec::compiler {
 namespace {

@@ -7,6 +7,8 @@
 
 #include "cost/patch_work.h"
 #include "cost/tile_cuts.h"
+#include "fusion/group_fields.h"
+#include "fusion/strategy.h"
 #include "plan/lane_patches.h"
 #include "plan/make_plan.h"
 #include "plan/tiles.h"
@@ -141,7 +143,7 @@ public:
           march_(plan.march),
           shared_(plan.shared),
           cuts_(plan.tiles.cuts),
-          in_patches_(schedule.strategy == Strategy::Otptb || schedule.strategy == Strategy::Otpw),
+          in_patches_(has(schedule.strategy, fusion::Field::Vector)),
           is_hybrid_(schedule.strategy == Strategy::Hybrid),
           in_registers_(schedule.strategy == Strategy::Hybrid ? schedule.frac_reg : 0),
           threads_(plan.tiles.threads_of_group()) {}
@@ -301,8 +303,7 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
 }
 
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts) {
-    const bool pure_only = schedule.strategy == Strategy::Hybrid || schedule.strategy == Strategy::RegisterTile ||
-                           schedule.strategy == Strategy::Stream;
+    const bool pure_only = !fusion::info(schedule.strategy).missing_for_cells.empty();
     const auto is_pure = [](const StageFacts& stage) { return stage.pure; };
     if (pure_only && !std::all_of(facts.stages.begin(), facts.stages.end(), is_pure)) return std::nullopt;
     std::optional<TileWork> work;

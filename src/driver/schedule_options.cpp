@@ -1,6 +1,7 @@
 #include "driver/schedule_options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -94,17 +95,24 @@ const char* help(Field field) {
 
 /// Whether a model can choose the tiles of a strategy.
 bool knows(CostModelName model, fusion::Strategy strategy) {
-    using fusion::Strategy;
-    if (model == CostModelName::Time) return strategy != Strategy::Stream;
-    return model == CostModelName::None || strategy == Strategy::Stage || strategy == Strategy::Otpw ||
-           strategy == Strategy::Hybrid;
+    const fusion::StrategyInfo& info = fusion::info(strategy);
+    return model == CostModelName::None || (model == CostModelName::Time ? info.time_model : info.paper_model);
+}
+
+std::string strategy_help() {
+    std::vector<std::string_view> names;
+    for (const fusion::StrategyInfo& info : fusion::strategies()) names.push_back(info.name);
+    return fmt::format(
+        "Instead of a file: fuse as many stages as can be with one of {}; with --cost-model those that the model finds "
+        "best",
+        fmt::join(names, ", "));
 }
 
 }  // namespace
 
 void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_view usual_gpu,
                           const std::string& group) {
-    const auto add = [&](const std::string& flag, const char* value, const char* description,
+    const auto add = [&](const std::string& flag, const char* value, const std::string& description,
                          const std::function<void(const std::string&)>& take) {
         const auto checked = [flag, take](const std::string& text) {
             try {
@@ -123,9 +131,7 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_v
         [&options](const std::string& text) {
             options.request.file = compiler::TextFile{text, {}};
         });
-    add("--strategy", "NAME",
-        "Instead of a file: fuse as many stages as can be with stage, otptb, otpw, hybrid, register_tile or "
-        "stream; with --cost-model those that the model finds best",
+    add("--strategy", "NAME", strategy_help(),
         [&options](const std::string& text) { options.request.strategy = fusion::parse_strategy(text); });
     add("--overlap-threshold", "F",
         "With --strategy: only groups in which the points that several tiles compute are at most this part of the "

@@ -12,8 +12,6 @@ namespace pipec::fusion {
 
 namespace {
 
-constexpr std::array kStrategies{Strategy::Stage,  Strategy::Otptb,        Strategy::Otpw,
-                                 Strategy::Hybrid, Strategy::RegisterTile, Strategy::Stream};
 constexpr std::array kCaches{LoadCache::Default, LoadCache::Ca, LoadCache::Cg};
 constexpr std::array<std::string_view, 3> kAxes{"x", "y", "z"};
 
@@ -63,16 +61,7 @@ std::string_view name(LoadCache cache) {
 }
 
 bool has(Strategy strategy, Field field) {
-    switch (field) {
-        case Field::LoadCache: return true;
-        case Field::Block:
-        case Field::Tile: return strategy != Strategy::Stage;
-        case Field::Vector: return strategy == Strategy::Otptb || strategy == Strategy::Otpw;
-        case Field::Prefetch: return strategy == Strategy::RegisterTile;
-        case Field::Split:
-        case Field::FracReg: break;
-    }
-    return strategy == Strategy::Hybrid;
+    return info(strategy).fields.has(field);
 }
 
 void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to) {
@@ -88,7 +77,10 @@ void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to) {
 }
 
 Strategy parse_strategy(std::string_view word) {
-    return parse(word, "strategy", kStrategies);
+    std::array<Strategy, kStrategies> all{};
+    std::transform(strategies().begin(), strategies().end(), all.begin(),
+                   [](const StrategyInfo& one) { return one.strategy; });
+    return parse(word, "strategy", all);
 }
 
 LoadCache parse_load_cache(std::string_view word) {

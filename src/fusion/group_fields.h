@@ -8,12 +8,9 @@
 #include <string_view>
 
 #include "fusion/schedule.h"
+#include "fusion/strategy.h"
 
 namespace pipec::fusion {
-
-enum class Field : std::uint8_t { Block, Tile, Vector, Split, FracReg, Prefetch, LoadCache };
-inline constexpr std::array kFields{Field::Block,   Field::Tile,     Field::Vector,   Field::Split,
-                                    Field::FracReg, Field::Prefetch, Field::LoadCache};
 
 /// "block", "tile", "vector", "split", "frac_reg", "prefetch", "load_cache".
 std::string_view name(Field field);

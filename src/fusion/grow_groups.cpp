@@ -160,36 +160,6 @@ private:
 
 }  // namespace
 
-GroupSchedule default_group(Strategy strategy, int rank) {
-    GroupSchedule group;
-    group.strategy = strategy;
-    const bool is_line = rank < 2;
-    switch (strategy) {
-        case Strategy::Stage: break;
-        case Strategy::Otptb:
-            group.block = is_line ? std::array{256, 1, 1} : std::array{32, 8, 1};
-            group.tile = is_line ? std::array{4, 1, 1} : std::array{1, 4, 1};
-            break;
-        case Strategy::Otpw:
-            group.block = is_line ? std::array{128, 1, 1} : std::array{32, 4, 1};
-            group.tile = is_line ? std::array{8, 1, 1} : std::array{1, 8, 1};
-            break;
-        case Strategy::Hybrid:
-            group.block = is_line ? std::array{128, 1, 1} : std::array{32, 4, 1};
-            group.tile = is_line ? std::array{8, 1, 1} : std::array{4, 4, 1};
-            break;
-        case Strategy::RegisterTile:
-            group.block = {64, 1, 1};
-            group.tile = is_line ? std::array{4, 1, 1} : std::array{4, 8, 1};
-            break;
-        case Strategy::Stream:
-            group.block = {128, is_line ? 1 : 4, 1};
-            group.tile = {2, is_line ? 1 : 16, 1};
-            break;
-    }
-    return group;
-}
-
 std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose) {
     return Growth(pipeline, model, propose).grow();
 }

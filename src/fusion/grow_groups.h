@@ -10,9 +10,6 @@
 
 namespace pipec::fusion {
 
-/// A block and a tile with which a strategy can be tried for a group of that many dimensions.
-GroupSchedule default_group(Strategy strategy, int rank);
-
 /// How a group is to run; nothing where it cannot. The stages are filled in by who asks.
 using Propose = std::function<std::optional<GroupSchedule>(const poly::Group& group)>;
 

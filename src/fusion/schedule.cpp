@@ -32,18 +32,6 @@ std::set<int> stages_read_by(const ir::Stage& stage) {
 
 }  // namespace
 
-std::string_view name(Strategy strategy) {
-    switch (strategy) {
-        case Strategy::Stage: return "stage";
-        case Strategy::Otptb: return "otptb";
-        case Strategy::Otpw: return "otpw";
-        case Strategy::Hybrid: return "hybrid";
-        case Strategy::RegisterTile: return "register_tile";
-        case Strategy::Stream: break;
-    }
-    return "stream";
-}
-
 Schedule stage_schedule(const ir::Pipeline& pipeline) {
     Schedule schedule;
     for (const int stage : cheap_stages(pipeline)) {

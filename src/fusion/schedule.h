@@ -25,7 +25,7 @@ enum class Strategy : std::uint8_t {
 /// RegisterTile: a dimension of the group that lies inside of the columns and has no more points is in every lane as a
 /// whole (channels).
 inline constexpr std::int64_t kShortExtent = 8;
-/// "stage", "otptb", "otpw", "hybrid", "register_tile", "stream".
+/// "stage", "otptb", ...: of the strategy's entry (fusion/strategy.h).
 std::string_view name(Strategy strategy);
 
 /// How inputs and stages in global memory are read: the compiler's choice, through L1 (transactions of 128 bytes), or

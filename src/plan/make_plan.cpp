@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "fusion/group_fields.h"
 #include "plan/hybrid_tile.h"
 #include "plan/register_tile.h"
 #include "plan/shared_memory.h"
@@ -12,6 +13,7 @@
 
 namespace pipec::plan {
 
+using fusion::Field;
 using fusion::GroupSchedule;
 using fusion::Strategy;
 
@@ -43,14 +45,8 @@ std::optional<Refusal> check_schedule(const GroupSchedule& schedule, int rank) {
     for (const int points : schedule.tile) {
         if (points < 1) return "a tile has at least one point";
     }
-    switch (schedule.strategy) {
-        case Strategy::Otptb:
-        case Strategy::Otpw: return check_vector(schedule);
-        case Strategy::Hybrid: return check_split(schedule, rank);
-        case Strategy::Stage:
-        case Strategy::RegisterTile:
-        case Strategy::Stream: break;
-    }
+    if (has(schedule.strategy, Field::Vector)) return check_vector(schedule);
+    if (has(schedule.strategy, Field::Split)) return check_split(schedule, rank);
     return std::nullopt;
 }
 

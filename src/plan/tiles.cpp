@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "fusion/strategy.h"
 #include "support/integers.h"
 
 namespace pipec::plan {
@@ -163,7 +164,7 @@ Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& s
     using fusion::Strategy;
     Tiles tiles;
     tiles.block = schedule.block;
-    tiles.by_warp = schedule.strategy != Strategy::Otptb;
+    tiles.by_warp = fusion::info(schedule.strategy).owner == fusion::TileOwner::Warp;
     tiles.lanes = tiles.by_warp ? warp_shape(schedule.block) : schedule.block;
     for (std::size_t g = 0; g < shape.units.size(); ++g) {
         Cut& cut = tiles.cuts.emplace_back();

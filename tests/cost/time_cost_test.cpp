@@ -12,8 +12,10 @@
 
 #include "../fusion/programs.h"
 #include "codegen/lower.h"
+#include "cost/cost_models.h"
 #include "cost/predict.h"
 #include "fusion/schedule_json.h"
+#include "fusion/strategy.h"
 
 namespace pipec::cost {
 namespace {
@@ -163,6 +165,26 @@ TEST(CostTime, RanksWhatWasMeasured) {
     std::printf("rank correlation of %zu points: %.4f, root mean square error %.2f %%\n", measured.size(), correlation,
                 100 * std::sqrt(squares / static_cast<double>(measured.size())));
     EXPECT_GE(correlation, 0.85);
+}
+
+TEST(Strategies, HaveEntriesInTheOrderOfTheirNumbers) {
+    for (std::size_t i = 0; i < fusion::strategies().size(); ++i) {
+        const fusion::StrategyInfo& one = fusion::strategies()[i];
+        EXPECT_EQ(static_cast<std::size_t>(one.strategy), i) << one.name;
+        EXPECT_FALSE(one.name.empty() || one.meaning.empty()) << i;
+    }
+}
+
+TEST(Strategies, SayWhichModelChoosesThem) {
+    const std::vector<Strategy> time = time_fusion_options(fusion::default_gpu()).strategies;
+    const std::vector<Strategy> paper = fusion::FusionOptions{}.strategies;
+    const auto has = [](const std::vector<Strategy>& all, Strategy one) {
+        return std::find(all.begin(), all.end(), one) != all.end();
+    };
+    for (const fusion::StrategyInfo& one : fusion::strategies()) {
+        EXPECT_EQ(one.time_model, has(time, one.strategy)) << one.name;
+        EXPECT_EQ(one.paper_model, has(paper, one.strategy)) << one.name;
+    }
 }
 
 }  // namespace

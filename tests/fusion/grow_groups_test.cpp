@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "fusion/strategy.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
 
@@ -104,8 +105,9 @@ TEST(GrowGroups, AreCutAtReadsOfOtherPlaces) {
 }
 
 TEST(GrowGroups, DefaultsFitEveryRank) {
-    for (const Strategy strategy :
-         {Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid, Strategy::RegisterTile, Strategy::Stream}) {
+    for (const StrategyInfo& one : strategies()) {
+        if (one.owner == TileOwner::None) continue;
+        const Strategy strategy = one.strategy;
         const GroupSchedule line = default_group(strategy, 1);
         EXPECT_EQ(line.block[1] * line.block[2] * line.tile[1] * line.tile[2], 1) << name(strategy);
         for (const int rank : {1, 2, 3, 4}) {

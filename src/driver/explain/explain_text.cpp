@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "driver/explain/explain_words.h"
+#include "fusion/strategy.h"
 #include "support/unicode.h"
 
 namespace pipec::driver::explain {
@@ -92,7 +93,8 @@ void TextReport::group(const PipelineReport& report, std::size_t index) {
     const std::string head = fmt::format("kernel {}: ", index + 1);
     line("");
     line("{}{}", head, wrapped(stage_names(group), head.size(), head.size()));
-    fact("strategy", fmt::format("{}: {}", fusion::name(group.schedule.strategy), meaning(group.schedule.strategy)));
+    fact("strategy",
+         fmt::format("{}: {}", fusion::name(group.schedule.strategy), fusion::info(group.schedule.strategy).meaning));
     if (const std::string how = parameters(group.schedule, group.dims); !how.empty()) fact("", how);
     if (!group.tile.empty()) fact("tile", tile(group));
     stages(group);

@@ -82,29 +82,18 @@ std::string sizes(const PipelineReport& report) {
     return fmt::format("{}", fmt::join(all, ", "));
 }
 
-std::string meaning(Strategy strategy) {
-    switch (strategy) {
-        case Strategy::Stage: return "each point by itself, through global memory";
-        case Strategy::Otptb: return "overlapped tiles, one for each block, in shared memory";
-        case Strategy::Otpw: return "overlapped tiles, one for each warp, in shared memory";
-        case Strategy::Hybrid: return "overlapped tiles, one for each warp, in registers and shared memory";
-        case Strategy::RegisterTile: return "overlapped tiles, one for each warp, in registers only";
-        case Strategy::Stream: break;
-    }
-    return "strips, one for each block, row by row, with windows of rows in shared memory";
-}
-
 std::string parameters(const GroupSchedule& s, const std::vector<std::string>& dims) {
     std::vector<std::string> parts;
     const auto has = [&](fusion::Field field) { return fusion::has(s.strategy, field); };
-    if (s.strategy == Strategy::RegisterTile) {
+    const fusion::TileUnit unit = fusion::info(s.strategy).unit;
+    if (unit == fusion::TileUnit::ColumnsOfLane) {
         parts.push_back(fmt::format("blocks of {} threads", shape(s.block)));
         parts.push_back(fmt::format("{} of a lane", plural(static_cast<std::size_t>(s.tile[0]), "column")));
         if (s.tile[1] > 1 || s.tile[2] > 1) {
             parts.push_back(plural(static_cast<std::size_t>(s.tile[1]), "row"));
             if (s.tile[2] > 1) parts.push_back(plural(static_cast<std::size_t>(s.tile[2]), "plane"));
         }
-    } else if (s.strategy == Strategy::Stream) {
+    } else if (unit == fusion::TileUnit::Steps) {
         parts.push_back(fmt::format("blocks of {} threads", shape(s.block)));
         if (s.tile[0] > 1) parts.push_back(plural(static_cast<std::size_t>(s.tile[0]), "column") + " of a thread");
         parts.push_back(plural(static_cast<std::size_t>(s.tile[1]), "step"));

@@ -26,8 +26,6 @@ std::string list(const std::vector<std::string>& items);
 /// "R = 3584, C = 3584"
 std::string sizes(const PipelineReport& report);
 
-/// "overlapped tiles, one for each warp, in shared memory"
-std::string meaning(fusion::Strategy strategy);
 /// The parameters that a strategy has: "32 x 4 threads, 4 x 8 points each, 4 columns at once"; `dims` are the names of
 /// the group's dimensions.
 std::string parameters(const fusion::GroupSchedule& schedule, const std::vector<std::string>& dims);

@@ -268,6 +268,39 @@ pipeline p(a: float32[R, C], b: float32[R, C], c: uint8[R, C]) -> o: float32[R, 
     }
 }
 
+// Kernels that only store in narrower parts are one template; the arguments decide which instance runs.
+TEST(CudaText, NarrowerStoresAreNoKernelOfTheirOwn) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(
+pipeline p(a: float32[R, C + 2]) -> o: float32[R, C] {
+    twice(y in 0..R, x in 0..C + 2) = a(y, x) * 2
+    o(y, x) = twice(y, x) + twice(y, x + 2)
+})");
+    ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    const ir::Pipeline& pipeline = compiled.pipelines.front();
+    fusion::Schedule schedule;
+    schedule.groups.push_back(
+        {.stages = {"twice", "o"}, .strategy = fusion::Strategy::RegisterTile, .block = {32, 2, 1}, .tile = {4, 2, 1}});
+    const std::string header = codegen::header("p.pipe", "p", units),
+                      source = codegen::cuda_source("p.pipe", "p.h", units, sources, {.schedules = {{"p", schedule}}});
+    const auto has = [&](const std::string& text) { return source.find(text) != std::string::npos; };
+    EXPECT_TRUE(has("template <int store_bytes>") && has("store<4, store_bytes>(o.at("));
+    EXPECT_TRUE(has("o_wide16<16>") && has("o_wide16<8>") && !has("o_wide16_8"));
+    expect_nvcc_accepts(header, source);
+    const DeviceLibrary library(header, "p.h", source);
+    std::mt19937_64 rng(5);
+    // Dense rows of 132 inputs and 130 outputs: loads of 16 bytes, stores of 8.
+    for (const std::int64_t columns : {130, 128, 131}) {
+        const reference::Arguments arguments =
+            random_arguments(pipeline, {{"R", 37}, {"C", columns}}, Fill::Smooth, rng);
+        const auto expected = reference::run(pipeline, arguments).at("o");
+        for (const Layout layout : {Layout::Dense, Layout::Pitched, Layout::Sparse}) {
+            EXPECT_EQ(difference(expected, run_device(library.info("p"), arguments, layout).at("o")), "") << columns;
+        }
+    }
+}
+
 // Of what takes the longest no tile shall be the last one.
 TEST(CudaText, TilesAtTheEdgesComeFirst) {
     const auto source = [](const std::string& before, const std::string& image, const std::string& size) {

@@ -11,6 +11,7 @@
 #include "codegen/emit/cuda/cuda_kernel.h"
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/kernel_flow.h"
+#include "ir/build.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -26,6 +27,12 @@ auto view_of(const kernel::Program& program, Source source) {
     const ir::Type type = is_input ? program.pipeline.inputs.at(index).type : program.pipeline.stages.at(index).type;
     const bool is_buffer = is_input || program.pipeline.stages.at(index).output >= 0;
     return std::tuple{is_input, is_buffer, type, known_strides(program.pipeline, program.model, source)};
+}
+
+ir::Type element_type(const kernel::Program& program, Source source) {
+    const auto index = static_cast<std::size_t>(source.index);
+    return source.kind == Source::Kind::Input ? program.pipeline.inputs.at(index).type
+                                              : program.pipeline.stages.at(index).type;
 }
 
 /// What the names of variables and arrays have no part in.
@@ -57,12 +64,14 @@ private:
 
 class Comparison {
 public:
-    Comparison(const kernel::Program& program, const kernel::Kernel& a, const kernel::Kernel& b)
-        : program_(program), a_(a), b_(b) {}
+    /// `part_bytes`: b stores in parts of at most so many; 0 where it does as a.
+    Comparison(const kernel::Program& program, const kernel::Kernel& a, const kernel::Kernel& b, int part_bytes = 0)
+        : program_(program), a_(a), b_(b), part_bytes_(part_bytes) {}
 
     bool same() {
-        return a_.layout == b_.layout && a_.block == b_.block && a_.least_blocks == b_.least_blocks &&
-               a_.load_cache == b_.load_cache && same_parameters() &&
+        return a_.layout == b_.layout && a_.block == b_.block &&
+               (part_bytes_ > 0 || a_.least_blocks == b_.least_blocks) && a_.load_cache == b_.load_cache &&
+               same_parameters() &&
                all(a_.shared, b_.shared,
                    [](const auto& x, const auto& y) {
                        return std::tie(x.type, x.extents, x.offset, x.pitch) ==
@@ -136,11 +145,62 @@ private:
     }
 
     bool same(const kernel::Body& a, const kernel::Body& b) {
-        return all(a, b, [&](const kernel::Stmt& x, const kernel::Stmt& y) {
-            return x.value.index() == y.value.index() &&
-                   std::visit([&](const auto& s) { return same_stmt(s, std::get<std::decay_t<decltype(s)>>(y.value)); },
-                              x.value);
-        });
+        auto y = b.begin();
+        for (const kernel::Stmt& x : a) {
+            const auto* whole = std::get_if<kernel::Store>(&x.value);
+            if (part_bytes_ > 0 && whole != nullptr && whole->values.size() > 1 &&
+                whole->array.kind != Source::Kind::Local) {
+                if (!same_in_parts(*whole, y, b.end())) return false;
+            } else if (y == b.end() || !same(x, *y++)) {
+                return false;
+            }
+        }
+        return y == b.end();
+    }
+    bool same(const kernel::Stmt& a, const kernel::Stmt& b) {
+        return a.value.index() == b.value.index() &&
+               std::visit([&](const auto& s) { return same_stmt(s, std::get<std::decay_t<decltype(s)>>(b.value)); },
+                          a.value);
+    }
+
+    /// From `part` on stand stores that make up the whole one.
+    bool same_in_parts(const kernel::Store& whole, kernel::Body::const_iterator& part,
+                       kernel::Body::const_iterator end) {
+        const std::size_t count = whole.values.size();
+        const std::size_t bytes = static_cast<std::size_t>(ir::bytes(element_type(program_, whole.array)));
+        const std::size_t step = std::min(count, static_cast<std::size_t>(part_bytes_) / bytes);
+        for (std::size_t first = 0; first < count; first += step, ++part) {
+            const auto* n = part == end ? nullptr : std::get_if<kernel::Store>(&part->value);
+            if (n == nullptr || n->guard || whole.guard || n->values.size() != step) return false;
+            if (!same(whole.array, n->array) || !begins_at(whole, static_cast<std::int64_t>(first), *n)) return false;
+            for (std::size_t i = 0; i < step; ++i) {
+                if (!same(whole.values[first + i], n->values[i])) return false;
+            }
+        }
+        return true;
+    }
+
+    /// b's store begins with element `number` of a's.
+    bool begins_at(const kernel::Store& whole, std::int64_t number, const kernel::Store& part) {
+        const std::vector<std::int64_t> strides = known_strides(program_.pipeline, program_.model, whole.array);
+        std::int64_t distance = 0;
+        for (std::size_t d = 0; d < whole.indices.size(); ++d) {
+            const auto [from, begin] = with_constant(whole.indices[d]);
+            const auto [to, end] = with_constant(part.indices[d]);
+            if (!same(from, to) || (begin != end && strides[d] == 0)) return false;
+            distance += (end - begin) * strides[d];
+        }
+        return distance == number;
+    }
+
+    /// An index as a sum; null is 0.
+    static std::pair<ir::Expr, std::int64_t> with_constant(const ir::Expr& e) {
+        if (const auto value = ir::as_int(e)) return {nullptr, *value};
+        const auto* n = ir::as<ir::Binary>(e);
+        const auto constant = n == nullptr ? std::nullopt : ir::as_int(n->b);
+        if (constant && n->op == ir::BinaryOp::Add) return {n->a, *constant};
+        if (constant && n->op == ir::BinaryOp::Sub) return {n->a, -*constant};
+        return {e, 0};
     }
 
     bool same_stmt(const kernel::Define& a, const kernel::Define& b) {
@@ -186,6 +246,7 @@ private:
 
     const kernel::Program& program_;
     const kernel::Kernel &a_, &b_;
+    const int part_bytes_;
     std::map<Source, Source> places_, taken_;  ///< of a in b, and of b in a
     std::map<ir::VarId, ir::VarId> to_b_, to_a_;
     std::set<std::pair<const ir::Node*, const ir::Node*>> equal_;
@@ -207,6 +268,21 @@ std::size_t shape_of(const kernel::Kernel& kernel) {
 
 bool same_code(const kernel::Program& program, const kernel::Kernel& a, const kernel::Kernel& b) {
     return Comparison(program, a, b).same();
+}
+
+bool same_but_stores(const kernel::Program& program, const kernel::Kernel& wide, const kernel::Kernel& narrow) {
+    const int bytes = store_bytes(program, narrow);
+    return bytes > 0 && bytes < store_bytes(program, wide) && Comparison(program, wide, narrow, bytes).same();
+}
+
+int store_bytes(const kernel::Program& program, const kernel::Kernel& kernel) {
+    int result = 0;
+    kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
+        const auto* n = std::get_if<kernel::Store>(&stmt.value);
+        if (n == nullptr || n->array.kind == Source::Kind::Local || n->values.size() < 2) return;
+        result = std::max(result, static_cast<int>(n->values.size()) * ir::bytes(element_type(program, n->array)));
+    });
+    return result;
 }
 
 }  // namespace pipec::codegen

@@ -61,7 +61,7 @@ std::set<ir::VarId> changing_variables(const kernel::Kernel& kernel) {
 class KernelWriter {
 public:
     KernelWriter(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
-                 Helpers& helpers);
+                 const std::optional<StoreParts>& parts, Helpers& helpers);
     void write(const std::string& function, Density density);
 
 private:
@@ -103,7 +103,7 @@ private:
     std::string read_element(Source source, const std::vector<Text>& indices);
     [[nodiscard]] bool has_cache(Source source) const;
     std::string shared_element(std::size_t array, const std::vector<Text>& indices);
-    void store_pack(const std::string& address, const std::vector<std::string>& values);
+    void store_pack(const std::string& address, const std::vector<std::string>& values, bool in_parts);
     /// Between values and what memory holds of them.
     std::string stored(Type type, const Text& value);
     Text loaded(Type type, const std::string& element);
@@ -112,6 +112,7 @@ private:
     const kernel::Program& program_;
     const kernel::Kernel& kernel_;
     const CodeNames& names_;
+    const std::optional<StoreParts>& parts_;
     Helpers& helpers_;
     Uses uses_;
     KernelParameters parameters_;
@@ -128,11 +129,12 @@ Naming naming_of(const CodeNames& names, std::function<std::string(const ir::Rea
 }
 
 KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel,
-                           const CodeNames& names, Helpers& helpers)
+                           const CodeNames& names, const std::optional<StoreParts>& parts, Helpers& helpers)
     : out_(out),
       program_(program),
       kernel_(kernel),
       names_(names),
+      parts_(parts),
       helpers_(helpers),
       uses_(uses_of(kernel.body)),
       parameters_(parameters_of(program, kernel)),
@@ -179,8 +181,11 @@ void KernelWriter::write(const std::string& function, Density density) {
     }
     if (density == Density::Template) out_.add("template <bool dense>");
     const int threads = kernel_.block[0] * kernel_.block[1] * kernel_.block[2];
-    const std::string bounds =
-        kernel_.least_blocks > 0 ? fmt::format("{}, {}", threads, kernel_.least_blocks) : fmt::format("{}", threads);
+    if (parts_) out_.add("template <int store_bytes>");
+    std::string least = fmt::format("{}", kernel_.least_blocks);
+    if (parts_ && parts_->least_blocks != kernel_.least_blocks)
+        least = fmt::format("store_bytes == {} ? {} : {}", parts_->bytes, least, parts_->least_blocks);
+    const std::string bounds = least == "0" ? fmt::format("{}", threads) : fmt::format("{}, {}", threads, least);
     out_.open(
         fmt::format("__global__ void __launch_bounds__({}) {}({})", bounds, function, fmt::join(parameters, ", ")));
     out_.line("wait_for_previous_kernel();");
@@ -356,13 +361,13 @@ void KernelWriter::stmt(const kernel::Store& n) {
     if (values.size() == 1)
         out_.line("{} = {};", element(n.array, indices), values.front());
     else
-        store_pack(address(n.array, indices), values);
+        store_pack(address(n.array, indices), values, parts_ && n.array.kind != Source::Kind::Local);
     if (guard) expressions_.end_block();
 }
 
 /// In one line where that is short, else a line for each value.
-void KernelWriter::store_pack(const std::string& address, const std::vector<std::string>& values) {
-    const std::string head = fmt::format("store<{}>({}, {{", values.size(), address);
+void KernelWriter::store_pack(const std::string& address, const std::vector<std::string>& values, bool in_parts) {
+    const std::string head = fmt::format("store<{}{}>({}, {{", values.size(), in_parts ? ", store_bytes" : "", address);
     const std::string list = fmt::format("{}", fmt::join(values, ", "));
     if (head.size() + list.size() < kShortLine) {
         out_.line("{}{}}});", head, list);
@@ -457,8 +462,9 @@ void KernelWriter::stmt(const kernel::If& n) {
 }  // namespace
 
 void write_kernel(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
-                  const std::string& function, Density density, Helpers& helpers) {
-    KernelWriter(out, program, kernel, names, helpers).write(function, density);
+                  const std::string& function, Density density, const std::optional<StoreParts>& parts,
+                  Helpers& helpers) {
+    KernelWriter(out, program, kernel, names, parts, helpers).write(function, density);
 }
 
 }  // namespace pipec::codegen

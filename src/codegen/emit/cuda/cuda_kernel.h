@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,15 @@ std::string view_type(const CodeNames& names, ir::Source source, Density density
 /// "img", "rows".
 const std::string& source_name(const CodeNames& names, ir::Source source);
 
-/// The kernel under the name `function`, with its comments.
+/// Two kernels in one: a template over the bytes of the widest store, and what it says of the narrower one.
+struct StoreParts {
+    int bytes;                      ///< of the wider one
+    std::int64_t least_blocks = 0;  ///< Kernel::least_blocks of the narrower one
+};
+
+/// The kernel under the name `function`, with its comments. `parts`: where it stands for another one, too.
 void write_kernel(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
-                  const std::string& function, Density density, Helpers& helpers);
+                  const std::string& function, Density density, const std::optional<StoreParts>& parts,
+                  Helpers& helpers);
 
 }  // namespace pipec::codegen

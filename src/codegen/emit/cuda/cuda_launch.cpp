@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
@@ -169,19 +170,32 @@ std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& nam
         const kernel::Kernel* kernel;
         Density density;
         std::string name;
+        int store_bytes = 0;  ///< KernelFunction::store_bytes
     };
     std::unordered_map<std::size_t, std::vector<Written>> by_shape;
     std::vector<StepNames> result;
     for (const kernel::Step& step : program.steps) {
         StepNames step_names;
+        const kernel::Kernel* before = nullptr;  // the variant before this one
         for (const kernel::Kernel& kernel : step.variants) {
+            const kernel::Kernel* const wider = std::exchange(before, &kernel);
             const Density density = density_of(step, kernel);
             std::vector<Written>& written = by_shape[shape_of(kernel)];
             const auto equal = std::find_if(written.begin(), written.end(), [&](const Written& w) {
                 return w.density == density && same_code(program, *w.kernel, kernel);
             });
             if (equal != written.end()) {
-                step_names.kernels.push_back({equal->name, false});
+                step_names.kernels.push_back({equal->name, false, {}, equal->store_bytes});
+                continue;
+            }
+            if (wider != nullptr && step_names.kernels.back().is_new && density == density_of(step, *wider) &&
+                same_but_stores(program, *wider, kernel)) {
+                KernelFunction& both = step_names.kernels.back();
+                both.store_bytes = store_bytes(program, *wider);
+                both.parts = {both.store_bytes, kernel.least_blocks};
+                by_shape[shape_of(*wider)].back().store_bytes = both.store_bytes;
+                written.push_back({&kernel, density, both.name, store_bytes(program, kernel)});
+                step_names.kernels.push_back({both.name, false, {}, written.back().store_bytes});
                 continue;
             }
             const bool taken = names.taken.has(identifier(kernel.name));
@@ -223,13 +237,18 @@ void write_view_types(Writer& out, const kernel::Program& program, const CodeNam
 void write_step(Writer& out, const kernel::Program& program, const kernel::Step& step, const CodeNames& names,
                 const StepNames& functions, Helpers& helpers) {
     for (std::size_t i = 0; i < step.variants.size(); ++i) {
-        const auto& [name, is_new] = functions.kernels[i];
+        const KernelFunction& function = functions.kernels[i];
         const kernel::Kernel& kernel = step.variants[i];
-        if (is_new) write_kernel(out, program, kernel, names, name, density_of(step, kernel), helpers);
+        if (!function.is_new) continue;
+        write_kernel(out, program, kernel, names, function.name, density_of(step, kernel), function.parts, helpers);
     }
     const auto function = [&](const kernel::Kernel& kernel) {
         const auto i = static_cast<std::size_t>(&kernel - step.variants.data());
-        return functions.kernels[i].name + (density_of(step, kernel) == Density::Template ? "<dense>" : "");
+        const KernelFunction& found = functions.kernels[i];
+        const bool is_template = density_of(step, kernel) == Density::Template;
+        return found.name + (is_template             ? "<dense>"
+                             : found.store_bytes > 0 ? fmt::format("<{}>", found.store_bytes)
+                                                     : "");
     };
     const auto launch_layout = [&](Layout layout) {
         const kernel::Kernel* kernel = find_variant(step, layout);

@@ -1,6 +1,7 @@
 // Host code of a `.cu` around its kernels: the types of their arrays, choosing a variant, launching.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace pipec::codegen {
 struct KernelFunction {
     std::string name;
     bool is_new = true;
+    std::optional<StoreParts> parts{};  ///< of a new one: it is a template, for the next variant, too
+    int store_bytes = 0;                ///< with which the template is launched; 0: it is none
 };
 /// What a step's functions are called.
 struct StepNames {

@@ -154,11 +154,14 @@ __device__ Pack<T, n> load_ahead(const T* address) {
     return unpack<T, n>(*reinterpret_cast<const Word<n * sizeof(T)>*>(address));
 }
 )text"},
-        {"store", R"text(template <int n, class T>
+        {"store", R"text(// In accesses of at most `bytes`.
+template <int n, int bytes = 16, class T>
 __device__ void store(T* address, const Pack<T, n>& pack) {
-    Word<n * sizeof(T)> word;
-    std::memcpy(&word, &pack, sizeof word);
-    *reinterpret_cast<Word<n * sizeof(T)>*>(address) = word;
+    constexpr int size = n * int(sizeof(T)), part = size < bytes ? size : bytes;
+    Word<part> words[size / part];
+    std::memcpy(words, &pack, sizeof words);
+#pragma unroll
+    for (int i = 0; i < size / part; ++i) reinterpret_cast<Word<part>*>(address)[i] = words[i];
 }
 )text"},
         {"load_ca", R"text(template <int n, class T>

@@ -149,8 +149,20 @@ void ExpressionWriter::forget(const std::function<bool(const ir::Expr&)>& change
 
 // ------------------------------------------------------------------------------------------------- names for nodes
 
+constexpr std::size_t kMostCounted = 16;
+
+/// By how many operands a node is used where code is written: in a branch, by those of the branch. In branches of
+/// branches that are nested deeper than anybody reads, by all operands: counting takes time for each level.
+int ExpressionWriter::count(const ir::Expr& e) const {
+    const int everywhere = uses_.of(e);
+    if (everywhere < 2 || branches_.empty() || branches_.size() > kMostCounted) return everywhere;
+    Counted& branch = branches_.back();
+    if (!branch.uses) branch.uses.emplace().add(branch.root);
+    return branch.uses->of(e);
+}
+
 bool ExpressionWriter::deserves_name(const ir::Expr& e) const {
-    if (uses_.of(e) < 2 || is_leaf(e)) return false;
+    if (is_leaf(e) || known(e) != nullptr || count(e) < 2) return false;
     // x + 1 is as short as a name.
     if (ir::is_int(e->type) && (ir::as<ir::Binary>(e) != nullptr || ir::as<ir::Unary>(e) != nullptr)) {
         const std::vector<ir::Expr> operands = ir::children(e);
@@ -284,7 +296,7 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
     while (true) {
         const auto& outer = *ir::as<ir::Binary>(links.back());
         const auto* inner = ir::as<ir::Binary>(outer.a);
-        if (inner == nullptr || deserves_name(outer.a)) break;
+        if (inner == nullptr || known(outer.a) != nullptr || deserves_name(outer.a)) break;
         if (inner->op != outer.op && !(is_sum(inner->op) && is_sum(outer.op))) break;
         if (ir::is_int(e->type) && (inner->op == BinaryOp::Div || inner->op == BinaryOp::Mod)) break;
         links.push_back(outer.a);

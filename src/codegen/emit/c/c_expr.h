@@ -118,12 +118,13 @@ private:
     bool all_fit(const ir::Expr& e);
     Text index(const ir::Expr& e);
 
-    Branch branch(const ir::Expr& e);
+    Branch branch(const ir::Expr& e, bool counts_anew);
     Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise,
                 std::string_view wanted = "v");
     void name_uniform(const ir::Expr& e);
     void name_common(const ir::Expr& a, const ir::Expr& b);
     std::vector<ir::Expr> certain(const ir::Expr& root);
+    [[nodiscard]] int count(const ir::Expr& e) const;
     [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
     [[nodiscard]] bool changing(const ir::Expr& e) const {
         const auto* n = ir::as<ir::Variable>(e);
@@ -153,6 +154,12 @@ private:
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
     std::unordered_set<const ir::Node*> uniform_seen_;                    ///< searched for what is the same everywhere
     std::string wanted_;  ///< a name for the select that is written next
+    /// A branch in which what is written stands, and what it uses, once somebody asks.
+    struct Counted {
+        ir::Expr root;
+        std::optional<Uses> uses{};
+    };
+    mutable std::vector<Counted> branches_;
     std::set<ir::VarId> changing_;
 };
 

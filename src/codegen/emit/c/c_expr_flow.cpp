@@ -32,24 +32,32 @@ void ExpressionWriter::else_block() {
     out_->open("} else");
 }
 
-ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e) {
+/// What is computed in one case only. In a choice among values, nodes are counted by the case's own uses.
+ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e, bool counts_anew) {
     Branch result;
     Writer* const outer = out_;
     out_ = &result.statements;
     scopes_.emplace_back();
+    if (counts_anew) branches_.push_back({e});
     result.value = value(e);
+    if (counts_anew) branches_.pop_back();
     scopes_.pop_back();
     out_ = outer;
     return result;
 }
 
-/// `condition ? then : otherwise`, or the statement where a branch needs statements.
+/// `condition ? then : otherwise`, or the statement where a branch needs statements. A choice among more than two has a
+/// statement of its own.
 Text ExpressionWriter::choose(Type type, const Text& condition, const Branch& then, const Branch& otherwise,
                               std::string_view wanted) {
     if (then.statements.empty() && otherwise.statements.empty()) {
-        return {fmt::format("{} ? {} : {}", at_least(condition, Precedence::Or), at_least(then.value, Precedence::Or),
-                            at_least(otherwise.value, Precedence::Ternary)),
-                Precedence::Ternary};
+        const Text choice{
+            fmt::format("{} ? {} : {}", at_least(condition, Precedence::Or), at_least(then.value, Precedence::Or),
+                        at_least(otherwise.value, Precedence::Ternary)),
+            Precedence::Ternary};
+        const bool is_chain =
+            then.value.precedence == Precedence::Ternary || otherwise.value.precedence == Precedence::Ternary;
+        return is_chain && branches_.empty() ? Text{declare(type, choice, wanted)} : choice;
     }
     const std::string name = names_.add(wanted);
     out_->line("{} {};", value_type(type), name);
@@ -71,14 +79,14 @@ Text ExpressionWriter::select(const ir::Expr& e, const ir::Select& n) {
     name_uniform(n.otherwise);
     name_common(n.then, n.otherwise);
     const Text condition = value(n.cond);
-    const Branch then = branch(n.then);
-    return choose(e->type, condition, then, branch(n.otherwise), wanted);
+    const Branch then = branch(n.then, true);
+    return choose(e->type, condition, then, branch(n.otherwise, true), wanted);
 }
 
 Text ExpressionWriter::logical(const ir::Binary& n) {
     const bool is_and = n.op == BinaryOp::And;
     const Text left = value(n.a);
-    Branch right = branch(n.b);
+    Branch right = branch(n.b, false);
     if (right.statements.empty()) {
         return infix(is_and ? "&&" : "||", is_and ? Precedence::And : Precedence::Or, left, right.value);
     }

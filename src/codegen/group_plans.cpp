@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "codegen/prepare.h"
+#include "codegen/grouped.h"
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_vectors.h"
 #include "fusion/group_fields.h"
@@ -25,12 +25,12 @@ std::string members_text(const ir::Pipeline& pipeline, const std::vector<int>& s
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string group_text(Prepared& prepared, const Prepared::Group& group) {
-    const ir::Pipeline& pipeline = prepared.program.pipeline;
+std::string group_text(Grouped& grouped, const Grouped::Group& group) {
+    const ir::Pipeline& pipeline = grouped.program.pipeline;
     std::string text =
         fmt::format("group {}: {}\n", members_text(pipeline, group.stages), fusion::name(group.schedule.strategy));
     if (group.schedule.strategy == Strategy::Stage) return text + "  through global memory, without tiles\n";
-    const auto plans = group_plans(prepared.program, aligned(prepared, group), group.schedule);
+    const auto plans = group_plans(grouped.program, aligned(grouped, group), group.schedule);
     if (const auto* reason = std::get_if<plan::Refusal>(&plans)) throw impossible(group.schedule, *reason);
     bool first = true;
     for (const GroupPlan& one : std::get<std::vector<GroupPlan>>(plans)) {
@@ -69,10 +69,10 @@ std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program&
 std::string plan_text(const std::vector<Unit>& units, const CudaOptions& options) {
     std::string text;
     for (const Unit& unit : units) {
-        Prepared prepared = prepare(unit, options);
+        Grouped grouped = group_by_schedule(unit, options);
         std::vector<std::string> groups;
-        for (const Prepared::Group& group : prepared.groups) groups.push_back(group_text(prepared, group));
-        text += fmt::format("{}plan of {}\n{}", text.empty() ? "" : "\n", prepared.program.pipeline.name,
+        for (const Grouped::Group& group : grouped.groups) groups.push_back(group_text(grouped, group));
+        text += fmt::format("{}plan of {}\n{}", text.empty() ? "" : "\n", grouped.program.pipeline.name,
                             fmt::join(groups, "\n"));
     }
     return text;

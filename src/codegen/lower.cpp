@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "codegen/emit/c/text.h"
-#include "codegen/prepare.h"
+#include "codegen/grouped.h"
 #include "codegen/strategies/hybrid/hybrid_kernel.h"
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_kernel.h"
@@ -59,12 +59,12 @@ void add_stage(kernel::Program& program, int stage, const SourceManager& sources
     }
 }
 
-void add_group(Prepared& prepared, const Prepared::Group& of, const SourceManager& sources) {
-    const poly::Group group = aligned(prepared, of);
-    const GroupCode* begun = prepared.made == nullptr ? nullptr : prepared.made->find(group.stages, of.schedule);
-    auto step = group_step(prepared.program, group, of.schedule, sources, begun);
+void add_group(Grouped& grouped, const Grouped::Group& of, const SourceManager& sources) {
+    const poly::Group group = aligned(grouped, of);
+    const GroupCode* begun = grouped.made == nullptr ? nullptr : grouped.made->find(group.stages, of.schedule);
+    auto step = group_step(grouped.program, group, of.schedule, sources, begun);
     if (const auto* reason = std::get_if<std::string>(&step)) throw impossible(of.schedule, *reason);
-    prepared.program.steps.push_back(std::move(std::get<kernel::Step>(step)));
+    grouped.program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
 
 /// Some strategies have no place for an accumulate's cells.
@@ -127,14 +127,14 @@ std::variant<GroupCode, std::string> group_code(kernel::Program& program, const 
 }
 
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
-    Prepared prepared = prepare(unit, options);
-    kernel::Program& program = prepared.program;
-    for (const Prepared::Group& group : prepared.groups) {
+    Grouped grouped = group_by_schedule(unit, options);
+    kernel::Program& program = grouped.program;
+    for (const Grouped::Group& group : grouped.groups) {
         const std::size_t first = program.steps.size();
         if (group.schedule.strategy == fusion::Strategy::Stage) {
             for (const int stage : group.stages) add_stage(program, stage, sources, options);
         } else {
-            add_group(prepared, group, sources);
+            add_group(grouped, group, sources);
         }
         for (std::size_t i = first; i < program.steps.size(); ++i) {
             for (kernel::Kernel& kernel : program.steps[i].variants) {
@@ -146,7 +146,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
         }
     }
     require_rules(program);
-    return std::move(prepared.program);
+    return std::move(grouped.program);
 }
 
 }  // namespace pipec::codegen

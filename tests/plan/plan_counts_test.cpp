@@ -10,9 +10,9 @@
 #include <map>
 
 #include "codegen/group_plans.h"
+#include "codegen/grouped.h"
 #include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
-#include "codegen/prepare.h"
 #include "cost/cost_models.h"
 #include "fusion/automatic.h"
 #include "fusion/grow_groups.h"
@@ -28,8 +28,8 @@
 namespace pipec::testing {
 namespace {
 
+using codegen::Grouped;
 using codegen::GroupPlan;
-using codegen::Prepared;
 using fusion::GroupSchedule;
 using fusion::Strategy;
 
@@ -130,10 +130,10 @@ void check_schedule(const codegen::Unit& unit, const fusion::Schedule& schedule,
                     Looked& looked) {
     codegen::CudaOptions options;
     options.schedules.emplace(unit.pipeline->name, schedule);
-    const Prepared prepared = codegen::prepare(unit, options);
-    for (const Prepared::Group& group : prepared.groups) {
+    const Grouped grouped = codegen::group_by_schedule(unit, options);
+    for (const Grouped::Group& group : grouped.groups) {
         if (group.schedule.strategy == Strategy::Stage) continue;
-        check_group(prepared.program, codegen::aligned(prepared, group), group.schedule, sources, looked);
+        check_group(grouped.program, codegen::aligned(grouped, group), group.schedule, sources, looked);
         if (::testing::Test::HasFailure()) return;
     }
 }

@@ -1,4 +1,4 @@
-#include "codegen/prepare.h"
+#include "codegen/grouped.h"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ bool has_many_register_tiles(const fusion::Schedule& schedule) {
 
 }  // namespace
 
-Prepared prepare(const Unit& unit, const CudaOptions& options) {
+Grouped group_by_schedule(const Unit& unit, const CudaOptions& options) {
     ir::Pipeline pipeline = *unit.pipeline;
     poly::Model model = *unit.model;
     widen_narrow_accumulates(pipeline, model);
@@ -30,22 +30,21 @@ Prepared prepare(const Unit& unit, const CudaOptions& options) {
     const fusion::Schedule schedule =
         given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
-    Prepared prepared{
+    Grouped grouped{
         {std::move(inlined.pipeline), std::move(inlined.model), options.target, {}, options.fast_math}, {}, {}};
-    kernel::Program& program = prepared.program;
-    if (options.made != nullptr)
-        prepared.made = options.made->find(program.pipeline, options.target, options.fast_math);
-    if (prepared.made != nullptr) program = prepared.made->program;
+    kernel::Program& program = grouped.program;
+    if (options.made != nullptr) grouped.made = options.made->find(program.pipeline, options.target, options.fast_math);
+    if (grouped.made != nullptr) program = grouped.made->program;
     program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
     program.has_turns = groups.stages.size() > 1;
-    if (!schedule.groups.empty()) prepared.dependences = poly::find_dependences(program.pipeline, program.model);
+    if (!schedule.groups.empty()) grouped.dependences = poly::find_dependences(program.pipeline, program.model);
     for (std::size_t g = 0; g < groups.stages.size(); ++g) {
         const int number = groups.number[g];
-        prepared.groups.push_back({groups.stages[g], number < 0 ? fusion::GroupSchedule{}
-                                                                : schedule.groups[static_cast<std::size_t>(number)]});
+        grouped.groups.push_back({groups.stages[g], number < 0 ? fusion::GroupSchedule{}
+                                                               : schedule.groups[static_cast<std::size_t>(number)]});
     }
-    return prepared;
+    return grouped;
 }
 
 fusion::ScheduleError impossible(const fusion::GroupSchedule& schedule, const std::string& reason) {
@@ -53,9 +52,8 @@ fusion::ScheduleError impossible(const fusion::GroupSchedule& schedule, const st
                                              schedule.stages.front(), reason));
 }
 
-poly::Group aligned(const Prepared& prepared, const Prepared::Group& group) {
-    auto result =
-        poly::make_group(prepared.program.pipeline, prepared.program.model, prepared.dependences, group.stages);
+poly::Group aligned(const Grouped& grouped, const Grouped::Group& group) {
+    auto result = poly::make_group(grouped.program.pipeline, grouped.program.model, grouped.dependences, group.stages);
     if (const auto* illegal = std::get_if<poly::Illegal>(&result)) throw impossible(group.schedule, illegal->reason);
     return std::get<poly::Group>(std::move(result));
 }

@@ -13,7 +13,7 @@
 
 namespace pipec::codegen {
 
-struct Prepared {
+struct Grouped {
     struct Group {
         std::vector<int> stages;         ///< by index in the program's pipeline
         fusion::GroupSchedule schedule;  ///< its stages are not looked at
@@ -25,10 +25,10 @@ struct Prepared {
 };
 
 /// Throws fusion::ScheduleError.
-Prepared prepare(const Unit& unit, const CudaOptions& options);
+Grouped group_by_schedule(const Unit& unit, const CudaOptions& options);
 
 /// A group whose stages are aligned. Throws fusion::ScheduleError where they cannot be.
-poly::Group aligned(const Prepared& prepared, const Prepared::Group& group);
+poly::Group aligned(const Grouped& grouped, const Grouped::Group& group);
 
 /// The error that a group's schedule is impossible.
 fusion::ScheduleError impossible(const fusion::GroupSchedule& schedule, const std::string& reason);

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Reads what nvcc -Xptxas -v says. `ptxas.py LOG...` prints a Markdown table of all kernels; exit code 1 where one
-spills registers, or needs more shared memory than a block may have without asking. With --dense, kernels for any strides
+spills more than a few registers, or needs more shared memory than a block may have without asking. With --dense, kernels for any strides
 (the instances `x_kernel<false>`) may spill. With --summary: "KERNELS REGISTERS SPILLED_BYTES SHARED_BYTES", the greatest
 of all."""
 import re
 import sys
 
 SHARED_LIMIT = 48 * 1024
+# ptxas spills one or two values to stay at a step of occupancy, also where registers are left: 8 bytes at 32 registers,
+# 4 at 48, in blocks of 128 threads that may have 255 each. Which kernels, changes with the order of statements.
+FEW_BYTES = 16
 
 
 def kernels(text):
@@ -43,7 +46,7 @@ def main(arguments):
     for row in rows:
         print("| " + " | ".join(map(str, row)) + " |")
     may_spill = {row for row in rows if dense and takes_any_strides(row[1])}
-    bad = [row for row in rows if (row[3] > 0 and row not in may_spill) or row[4] > SHARED_LIMIT]
+    bad = [row for row in rows if (row[3] > FEW_BYTES and row not in may_spill) or row[4] > SHARED_LIMIT]
     for log, name, _, spilled, shared in bad:
         print(f"FAIL {log}: {name} spills {spilled} bytes, shares {shared}", file=sys.stderr)
     return 1 if bad else 0

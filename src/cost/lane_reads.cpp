@@ -52,11 +52,9 @@ std::vector<plan::LaneRead> lane_reads(const GroupFacts& facts, const plan::Regi
 }
 
 bool leave_serving_lanes(const GroupFacts& facts, plan::Plan& plan) {
-    const std::vector<plan::LaneRead> reads = lane_reads(facts, *plan.registers);
-    plan.registers->homes = plan::find_homes(reads);
-    const plan::Serving serving = plan::serving_lanes(facts, *plan.registers, reads);
-    if (serving.left + serving.right > plan::kMostServing) return false;
-    plan::leave_lanes(facts, plan, serving.left, serving.right);
+    const auto serving = plan::divide_lanes(facts, *plan.registers, lane_reads(facts, *plan.registers));
+    if (!serving) return false;
+    plan::leave_lanes(facts, plan, serving->left, serving->right);
     return true;
 }
 

@@ -78,20 +78,27 @@ Serving serving_lanes(const fusion::GroupShape& shape, const RegisterTile& tile,
         for (const std::int64_t column : {needed[m]->lo, needed[m]->hi})
             need(floor_quotient(column - tile.shift[m], columns_of(m)));
     }
-    const Homes homes = find_homes(reads);
     for (const LaneRead& read : reads) {
         if (!needed[read.member] || !read.shared) continue;
-        const auto home = homes.find(read.array);
+        const auto home = tile.homes.find(read.array);
         // The lanes that compute a point in this column, and those that have what it reads.
         const std::int64_t columns = columns_of(read.member), at = tile.shift[read.member] + read.column;
         const std::int64_t first = ceil_quotient(needed[read.member]->lo - at, columns);
         const std::int64_t last = floor_quotient(needed[read.member]->hi - at, columns);
         if (first > last) continue;
         const std::int64_t more =
-            floor_quotient(read.index, read.array.columns) - (home == homes.end() ? 0 : home->second);
+            floor_quotient(read.index, read.array.columns) - (home == tile.homes.end() ? 0 : home->second);
         need(first + more);
         need(last + more);
     }
+    return serving;
+}
+
+std::optional<Serving> divide_lanes(const fusion::GroupShape& shape, RegisterTile& tile,
+                                    const std::vector<LaneRead>& reads) {
+    tile.homes = find_homes(reads);
+    const Serving serving = serving_lanes(shape, tile, reads);
+    if (serving.left + serving.right > kMostServing) return std::nullopt;
     return serving;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "fusion/group_shape.h"
@@ -33,7 +34,11 @@ struct Serving {
     std::int64_t left = 0, right = 0;
 };
 /// For a lane's own columns of the outputs: of the members from the columns that their readers ask for, of global
-/// memory from `reads`.
+/// memory from `reads`. The tile has its homes.
 Serving serving_lanes(const fusion::GroupShape& shape, const RegisterTile& tile, const std::vector<LaneRead>& reads);
+
+/// Sets the tile's homes, and returns the lanes that serve their neighbours; nothing where those are too many.
+std::optional<Serving> divide_lanes(const fusion::GroupShape& shape, RegisterTile& tile,
+                                    const std::vector<LaneRead>& reads);
 
 }  // namespace pipec::plan

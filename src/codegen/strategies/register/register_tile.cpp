@@ -88,11 +88,8 @@ private:
 Reach planned_reach(kernel::Program& program, const fusion::GroupShape& group, plan::Plan& plan) {
     const Attempts attempts(program);
     TileSpace space(program, group.group, plan.tiles);
-    const std::vector<plan::LaneRead> reads = lane_reads(space, *plan.registers);
-    plan.registers->homes = plan::find_homes(reads);
-    const plan::Serving serving = plan::serving_lanes(group, *plan.registers, reads);
-    if (serving.left + serving.right > plan::kMostServing) return {};
-    return {-serving.left, serving.right};
+    const auto serving = plan::divide_lanes(group, *plan.registers, lane_reads(space, *plan.registers));
+    return serving ? Reach{-serving->left, serving->right} : Reach{};
 }
 
 /// The kernel with one way to access memory. What does not hold of the shape is found by making the code; it is made

@@ -1,9 +1,11 @@
 #include "driver/program.h"
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "compiler/fast_math.h"
 #include "driver/files.h"
+#include "driver/options.h"
 #include "support/render.h"
 
 namespace pipec::driver {
@@ -13,6 +15,25 @@ compiler::Settings ProgramOptions::settings() const {
     result.include_dirs = include_dirs;
     result.fast_math = fast_math;
     return result;
+}
+
+void add_import_option(CLI::App& app, ProgramOptions& options, const std::string& group) {
+    app.add_option("-I", options.include_dirs, "Search DIR for imports")
+        ->allow_extra_args(false)
+        ->option_text("DIR ...")
+        ->group(group);
+}
+
+void add_message_options(CLI::App& app, ProgramOptions& options, const std::string& group) {
+    app.add_flag("-w", options.no_warnings, "No warnings about the program")->group(group);
+    const auto set_color = [&options](const std::string& when) {
+        options.color = use_color(when == "always" ? Color::Always : when == "never" ? Color::Never : Color::Auto);
+    };
+    app.add_option_function<std::string>("--color", set_color, "auto, always or never: messages about the program")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->option_text("WHEN")
+        ->group(group);
+    options.color = use_color(Color::Auto);
 }
 
 FileId add_source(SourceManager& sources, const std::string& input) {

@@ -8,6 +8,10 @@
 #include "support/diagnostics.h"
 #include "support/source.h"
 
+namespace CLI {
+class App;
+}
+
 namespace pipec::driver {
 
 struct ProgramOptions {
@@ -19,6 +23,11 @@ struct ProgramOptions {
 
     [[nodiscard]] compiler::Settings settings() const;
 };
+
+/// Declares `-I` on `app`, which then fills `options` when it parses.
+void add_import_option(CLI::App& app, ProgramOptions& options, const std::string& group);
+/// Declares `-w` and `--color`: how messages about the program are shown.
+void add_message_options(CLI::App& app, ProgramOptions& options, const std::string& group);
 
 /// A program in the compiler's first pass.
 struct LoadedProgram {

@@ -77,17 +77,9 @@ Parsed parse_explain_options(int argc, char** argv) {
         ->option_text("FILE")
         ->group(output_group);
     app.add_flag("--html", options.html, "A page with pictures instead of text, all in one file")->group(output_group);
-    app.add_flag("-w", options.program.no_warnings, "No warnings about the program")->group(output_group);
-    std::string color = "auto";
-    app.add_option("--color", color, "auto, always or never: messages about the program")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->option_text("WHEN")
-        ->group(output_group);
+    add_message_options(app, options.program, output_group);
     const std::string input_group = "Input";
-    app.add_option("-I", options.program.include_dirs, "Search DIR for imports")
-        ->allow_extra_args(false)
-        ->option_text("DIR ...")
-        ->group(input_group);
+    add_import_option(app, options.program, input_group);
     app.add_flag("--ffast-math", options.program.fast_math, "The code with -ffast-math")->group(input_group);
     add_schedule_options(app, options.schedule, kUsualGpu, "Fusion and tiling");
     app.allow_extras();
@@ -106,9 +98,6 @@ Parsed parse_explain_options(int argc, char** argv) {
         std::cerr << "pipec: error: " << printable(error.what()) << "\nTry `pipec explain --help`.\n";
         parsed.finished = kExitUsage;
     }
-    options.program.color = use_color(color == "always"  ? Color::Always
-                                      : color == "never" ? Color::Never
-                                                         : Color::Auto);
     return parsed;
 }
 

@@ -26,10 +26,7 @@ void add_measuring_options(CLI::App& app, MeasuringOptions& options) {
     app.add_option("--pipeline", options.pipeline, "Which pipeline of the file; needed where there are several")
         ->option_text("NAME");
     const std::string group = "Compilation";
-    app.add_option("-I", options.program.include_dirs, "Search DIR for imports")
-        ->allow_extra_args(false)
-        ->option_text("DIR ...")
-        ->group(group);
+    add_import_option(app, options.program, group);
     app.add_option("-j", options.jobs, "Run so many compilers at a time; default: one for each processor")
         ->check(CLI::Range(1, 256))
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
@@ -52,19 +49,7 @@ void add_measuring_options(CLI::App& app, MeasuringOptions& options) {
         ->option_text("fast-math")
         ->group(group);
     app.add_flag("--no-cache", options.no_cache, "Compile anew and keep no object")->group(group);
-    app.add_flag("-w", options.program.no_warnings, "No warnings about the program")->group(group);
-    app.add_option_function<std::string>(
-           "--color",
-           [&options](const std::string& when) {
-               options.program.color = use_color(when == "always"  ? Color::Always
-                                                 : when == "never" ? Color::Never
-                                                                   : Color::Auto);
-           },
-           "auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->option_text("WHEN")
-        ->group(group);
-    options.program.color = use_color(Color::Auto);
+    add_message_options(app, options.program, group);
     app.add_flag("-q,--quiet", options.quiet, "Say nothing about progress");
 }
 

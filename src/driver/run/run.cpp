@@ -68,10 +68,7 @@ Parsed parse_run_options(int argc, char** argv) {
     app.add_option("--pipeline", options.pipeline, "Which pipeline of the file; needed where there are several")
         ->option_text("NAME");
     const std::string compile_group = "Compilation";
-    app.add_option("-I", options.program.include_dirs, "Search DIR for imports")
-        ->allow_extra_args(false)
-        ->option_text("DIR ...")
-        ->group(compile_group);
+    add_import_option(app, options.program, compile_group);
     app.add_option("-O", options.native.optimize, "Optimisation, 0 to 3; default 3")
         ->check(CLI::Range(0, 3))
         ->option_text("N")
@@ -96,12 +93,7 @@ Parsed parse_run_options(int argc, char** argv) {
         ->option_text("fast-math")
         ->group(compile_group);
     app.add_flag("--no-cache", options.no_cache, "Compile anew and keep nothing")->group(compile_group);
-    app.add_flag("-w", options.program.no_warnings, "No warnings about the program")->group(compile_group);
-    std::string color = "auto";
-    app.add_option("--color", color, "auto, always or never")
-        ->check(CLI::IsMember({"auto", "always", "never"}))
-        ->option_text("WHEN")
-        ->group(compile_group);
+    add_message_options(app, options.program, compile_group);
     add_schedule_options(app, options.schedule, kPresentGpu, "Fusion and tiling, on a GPU");
     runner::add_options(app, options.run);
     app.allow_extras();
@@ -118,9 +110,6 @@ Parsed parse_run_options(int argc, char** argv) {
         parsed.finished = kExitUsage;
         return parsed;
     }
-    options.program.color = use_color(color == "always"  ? Color::Always
-                                      : color == "never" ? Color::Never
-                                                         : Color::Auto);
     return parsed;
 }
 

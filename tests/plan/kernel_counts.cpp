@@ -18,7 +18,7 @@ namespace {
 using namespace codegen::kernel;
 using ir::BinaryOp;
 
-/// What depends on data, or is no integer.
+/// The value of what depends on data, or has no integer value.
 constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 /// Blocks that are tried until one lies in the interior.
 constexpr std::int64_t kTrials = 64;

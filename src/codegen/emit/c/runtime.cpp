@@ -227,8 +227,8 @@ constexpr int64_t line_bytes = 128;
 )text"},
         {"place",
          R"text(// Lays out a stage over lo <= index < hi, and makes its region large enough. The stage is dense, except for the padding
-// of the first row from inside that has 512 bytes. The region begins so that the element with all indices 0 is, or would
-// be, on a line's start: what is aligned depends on indices alone.
+// of the first row from inside that has 512 bytes. The region begins so that the element with all indices 0 is, or
+// would be, on a line's start: what is aligned depends on indices alone.
 [[maybe_unused]] pipe_status place(Report& report, const char* stage, int rank, int64_t bytes, const int64_t (*box)[2],
                                    Space& space, size_t& region) {
     if (const pipe_status status = check_box(report, stage, rank, box)) return status;

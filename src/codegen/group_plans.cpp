@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/grouped.h"
+#include "codegen/lower.h"
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_vectors.h"
 #include "fusion/group_fields.h"
@@ -40,6 +41,16 @@ std::string group_text(Grouped& grouped, const Grouped::Group& group) {
     return text;
 }
 
+/// "  choices: block_order xyz, direction forward": of a group, what `pinned` says.
+std::string choices_text(const GroupSchedule& pinned) {
+    std::vector<std::string> choices;
+    for (const fusion::Field field : fusion::kFields) {
+        if (fusion::is_choice(field) && has(pinned.strategy, field) && !is_auto(field, pinned))
+            choices.push_back(fmt::format("{} {}", fusion::name(field), value_text(field, pinned)));
+    }
+    return choices.empty() ? "" : fmt::format("  choices: {}\n", fmt::join(choices, ", "));
+}
+
 }  // namespace
 
 std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program& program, const poly::Group& group,
@@ -66,12 +77,19 @@ std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program&
     return plans;
 }
 
-std::string plan_text(const std::vector<Unit>& units, const CudaOptions& options) {
+std::string plan_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options) {
     std::string text;
     for (const Unit& unit : units) {
         Grouped grouped = group_by_schedule(unit, options);
+        const auto given = options.schedules.find(grouped.program.pipeline.name);
+        const fusion::Schedule decided = pinned(lower(unit, sources, options),
+                                                given == options.schedules.end() ? fusion::Schedule{} : given->second);
         std::vector<std::string> groups;
-        for (const Grouped::Group& group : grouped.groups) groups.push_back(group_text(grouped, group));
+        for (const Grouped::Group& group : grouped.groups) {
+            groups.push_back(group_text(grouped, group));
+            if (group.number >= 0)
+                groups.back() += choices_text(decided.groups[static_cast<std::size_t>(group.number)]);
+        }
         text += fmt::format("{}plan of {}\n{}", text.empty() ? "" : "\n", grouped.program.pipeline.name,
                             fmt::join(groups, "\n"));
     }

@@ -26,7 +26,8 @@ struct GroupPlan {
 std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program& program, const poly::Group& group,
                                                                 const fusion::GroupSchedule& schedule);
 
-/// All plans of all pipelines, for `--emit plan`. Throws fusion::ScheduleError.
-std::string plan_text(const std::vector<Unit>& units, const CudaOptions& options);
+/// All plans of all pipelines, for `--emit plan`, with the choices of a schedule as its kernels have them. Throws
+/// fusion::ScheduleError.
+std::string plan_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options);
 
 }  // namespace pipec::codegen

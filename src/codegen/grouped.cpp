@@ -20,6 +20,12 @@ bool has_many_register_tiles(const fusion::Schedule& schedule) {
            }) > kMostWithAllWidths;
 }
 
+bool has_backward_groups(const fusion::Schedule& schedule) {
+    return std::any_of(schedule.groups.begin(), schedule.groups.end(), [](const fusion::GroupSchedule& group) {
+        return group.choices.direction == fusion::Direction::Backward;
+    });
+}
+
 }  // namespace
 
 Grouped group_by_schedule(const Unit& unit, const CudaOptions& options) {
@@ -37,12 +43,13 @@ Grouped group_by_schedule(const Unit& unit, const CudaOptions& options) {
     if (grouped.made != nullptr) program = grouped.made->program;
     program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
-    program.has_turns = groups.stages.size() > 1;
+    program.has_turns = groups.stages.size() > 1 || has_backward_groups(schedule);
     if (!schedule.groups.empty()) grouped.dependences = poly::find_dependences(program.pipeline, program.model);
     for (std::size_t g = 0; g < groups.stages.size(); ++g) {
         const int number = groups.number[g];
-        grouped.groups.push_back({groups.stages[g], number < 0 ? fusion::GroupSchedule{}
-                                                               : schedule.groups[static_cast<std::size_t>(number)]});
+        grouped.groups.push_back(
+            {groups.stages[g], number < 0 ? fusion::GroupSchedule{} : schedule.groups[static_cast<std::size_t>(number)],
+             number});
     }
     return grouped;
 }

@@ -17,6 +17,7 @@ struct Grouped {
     struct Group {
         std::vector<int> stages;         ///< by index in the program's pipeline
         fusion::GroupSchedule schedule;  ///< its stages are not looked at
+        int number = -1;                 ///< in the schedule; -1: in none
     };
     kernel::Program program;  ///< without steps
     std::vector<Group> groups;

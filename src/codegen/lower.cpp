@@ -12,6 +12,7 @@
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_kernel.h"
 #include "codegen/strategies/stream/stream_kernel.h"
+#include "fusion/group_fields.h"
 #include "fusion/strategy.h"
 #include "ir/build.h"
 #include "poly/group.h"
@@ -46,12 +47,39 @@ std::vector<std::string> stage_comments(const ir::Stage& stage, const SourceMana
 
 namespace {
 
+/// Carries out what the schedule says of registers, for the kernel with the widest accesses: narrower ones take
+/// registers for more addresses. Returns why that is impossible.
+std::optional<std::string> limit_registers(const kernel::Program& program, const fusion::GroupSchedule& schedule,
+                                           kernel::Step& step) {
+    kernel::Kernel& widest = step.variants.front();
+    if (const auto asked = schedule.choices.min_blocks) {
+        const fusion::Gpu& gpu = program.target.gpu();
+        const int threads = widest.block[0] * widest.block[1] * widest.block[2];
+        const int most = gpu.threads_per_sm / threads;
+        if (*asked > most) {
+            return fmt::format("a multiprocessor of {} has room for {} blocks of {} threads: `min_blocks` is 0 to {}",
+                               gpu.name, most, threads, most);
+        }
+        widest.least_blocks = *asked;
+    }
+    step.decided.min_blocks = static_cast<int>(widest.least_blocks);
+    return std::nullopt;
+}
+
 /// The steps of a stage by itself.
-void add_stage(kernel::Program& program, int stage, const SourceManager& sources, const CudaOptions& options) {
+void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule& schedule, const SourceManager& sources,
+               const CudaOptions& options) {
     // A copy: steps add to the pipeline.
     const auto definition = program.pipeline.stages[static_cast<std::size_t>(stage)].definition;
     if (const auto* pure = std::get_if<ir::Pure>(&definition)) {
-        program.steps.push_back(stage_step(program, stage, pure->value, sources));
+        auto made = stage_step(program, stage, pure->value, sources, schedule.choices);
+        if (auto* step = std::get_if<kernel::Step>(&made)) {
+            if (auto reason = limit_registers(program, schedule, *step))
+                made = std::move(*reason);
+            else
+                program.steps.push_back(std::move(*step));
+        }
+        if (const auto* reason = std::get_if<std::string>(&made)) throw impossible(schedule, *reason);
         return;
     }
     for (kernel::Step& step : accumulate_steps(program, stage, sources, options)) {
@@ -111,6 +139,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
         comments.insert(comments.end(), lines.begin(), lines.end());
     }
     for (kernel::Kernel& kernel : step->variants) kernel.comments = comments;
+    if (auto reason = limit_registers(program, schedule, *step)) return std::move(*reason);
     return result;
 }
 
@@ -126,21 +155,45 @@ std::variant<GroupCode, std::string> group_code(kernel::Program& program, const 
     return GroupCode{};  // others are made faster than they are worth keeping
 }
 
+fusion::Schedule pinned(const kernel::Program& program, const fusion::Schedule& schedule) {
+    fusion::Schedule result = schedule;
+    for (std::size_t g = 0; g < result.groups.size(); ++g) {
+        std::vector<fusion::Choices> kernels;
+        for (const kernel::Step& step : program.steps) {
+            if (step.group == static_cast<int>(g)) kernels.push_back(step.decided);
+        }
+        fusion::GroupSchedule decided;
+        decided.choices = fusion::agreed(kernels);
+        for (const fusion::Field field : fusion::kFields) {
+            if (fusion::is_choice(field) && has(result.groups[g].strategy, field) && !is_auto(field, decided))
+                copy_field(field, decided, result.groups[g]);
+        }
+    }
+    return result;
+}
+
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
     Grouped grouped = group_by_schedule(unit, options);
     kernel::Program& program = grouped.program;
     for (const Grouped::Group& group : grouped.groups) {
         const std::size_t first = program.steps.size();
         if (group.schedule.strategy == fusion::Strategy::Stage) {
-            for (const int stage : group.stages) add_stage(program, stage, sources, options);
+            for (const int stage : group.stages) add_stage(program, stage, group.schedule, sources, options);
         } else {
             add_group(grouped, group, sources);
         }
         for (std::size_t i = first; i < program.steps.size(); ++i) {
-            for (kernel::Kernel& kernel : program.steps[i].variants) {
+            kernel::Step& step = program.steps[i];
+            step.group = group.number;
+            const auto direction = group.schedule.choices.direction.value_or(i % 2 == 0 ? fusion::Direction::Forward
+                                                                                        : fusion::Direction::Backward);
+            const bool backward = direction == fusion::Direction::Backward;
+            for (kernel::Kernel& kernel : step.variants) {
                 kernel.load_cache = group.schedule.load_cache;
                 for (kernel::Argument& argument : kernel.arguments) {
-                    if (argument.turn) argument.value = ir::int_constant(ir::Type::Int32, i % 2 == 0 ? 0 : 1);
+                    if (!argument.turn) continue;
+                    argument.value = ir::int_constant(ir::Type::Int32, backward ? 1 : 0);
+                    step.decided.direction = direction;
                 }
             }
         }

@@ -18,9 +18,16 @@ namespace pipec::codegen {
 /// readers. Throws fusion::ScheduleError for a schedule that is impossible.
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options = {});
 
+/// The schedule that `program` was lowered with, in which choices are what its kernels are like, where all kernels of a
+/// group agree: compiled with it, the code is the same, whatever a later compiler chooses.
+fusion::Schedule pinned(const kernel::Program& program, const fusion::Schedule& schedule);
+
 /// The step that computes `value` at every point of a stage's domain (its definition, or what an `accumulate` starts
 /// from). Adds variables to the program's pipeline.
 kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources);
+/// The same with the threads and columns that a schedule asks for, or why that is impossible.
+std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int stage, const ir::Expr& value,
+                                                   const SourceManager& sources, const fusion::Choices& choices);
 
 /// The step that computes a group of stages in one kernel, as `schedule` says (its stages are not looked at), or why
 /// that is impossible. Adds variables to the program's pipeline. `begun`: what group_code has made of it, for a program

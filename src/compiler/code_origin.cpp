@@ -16,23 +16,6 @@ std::string file_name(const std::string& path) {
     return std::filesystem::path(path).filename().string();
 }
 
-std::string sizes_text(const std::array<int, 3>& sizes) {
-    return fmt::format("{}", fmt::join(sizes, "x"));
-}
-
-std::string value_text(Field field, const fusion::GroupSchedule& values) {
-    switch (field) {
-        case Field::Block: return sizes_text(values.block);
-        case Field::Tile: return sizes_text(values.tile);
-        case Field::Vector: return fmt::format("{}", values.vector);
-        case Field::Split: return std::string(fusion::split_name(values.split));
-        case Field::FracReg: return fmt::format("{}", values.frac_reg);
-        case Field::Prefetch: return fmt::format("{}", values.prefetch);
-        case Field::LoadCache: break;
-    }
-    return std::string(fusion::name(values.load_cache));
-}
-
 std::string cost_model_name(CostModelName model) {
     switch (model) {
         case CostModelName::Time: return "time";
@@ -59,7 +42,7 @@ std::string options_text(const Settings& settings, const ScheduleRequest& reques
     if (request.model.cost_model) add("--cost-model", cost_model_name(*request.model.cost_model));
     for (const auto& [size, value] : request.model.sizes) add("--tune-for", fmt::format("{}={}", size, value));
     if (request.model.profile) add("--profile", file_name(request.model.profile->name));
-    for (const Field field : request.changed) add(option_name(field), value_text(field, request.values));
+    for (const Field field : request.changed) add(option_name(field), fusion::value_text(field, request.values));
     return fmt::format("{}", fmt::join(words, " "));
 }
 

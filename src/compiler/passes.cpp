@@ -80,8 +80,9 @@ Scheduled schedule(const Prepared& prepared, const ScheduleRequest& request, con
     return result;
 }
 
-std::string plan_text(const Checked& checked, const Scheduled& scheduled, const Settings& settings) {
-    return codegen::plan_text(checked.units(), code_options(scheduled, settings));
+std::string plan_text(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
+                      const SourceManager& sources) {
+    return codegen::plan_text(checked.units(), sources, code_options(scheduled, settings));
 }
 
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
@@ -90,6 +91,15 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
     Lowered result;
     for (const codegen::Unit& unit : checked.units()) {
         result.programs.push_back(codegen::lower(unit, sources, options));
+    }
+    return result;
+}
+
+fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered) {
+    fusion::Schedules result = scheduled.schedules;
+    for (const codegen::kernel::Program& program : lowered.programs) {
+        fusion::Schedule& schedule = result.at(program.pipeline.name);
+        schedule = codegen::pinned(program, schedule);
     }
     return result;
 }

@@ -67,11 +67,15 @@ Scheduled schedule(const Prepared& prepared, const ScheduleRequest& request, con
                    const Settings& settings, const SourceManager& sources);
 
 /// The plans of all kernels as text. Throws fusion::ScheduleError.
-std::string plan_text(const Checked& checked, const Scheduled& scheduled, const Settings& settings);
+std::string plan_text(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
+                      const SourceManager& sources);
 
 /// Throws fusion::ScheduleError where code generation refuses a schedule.
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
               const SourceManager& sources);
+
+/// The schedules with what was decided about what they leave open (codegen::pinned).
+fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered);
 
 /// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host. `program` is the name of the program's
 /// file, `header_name` what the code includes.

@@ -32,6 +32,9 @@ fusion::Inlined inlined(const fusion::Inlined& prepared, const Schedule& schedul
 }
 
 void change(const ScheduleRequest& request, GroupSchedule& group) {
+    const auto has_other = [&](Field field) { return request.changed.contains(field) && has(group.strategy, field); };
+    if (has_other(Field::Block) || has_other(Field::Tile) || has_other(Field::Vector) || has_other(Field::Prefetch))
+        fusion::forget_choices_of_tiles(group);
     for (const Field field : request.changed) {
         if (has(group.strategy, field)) copy_field(field, request.values, group);
     }

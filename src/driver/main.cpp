@@ -98,13 +98,15 @@ void make_kernels(const Options& options, Compilation& compilation, Diagnostics&
     compilation.scheduled =
         compiler::schedule(prepared, request, gpu_target(options.schedule.gpu), settings, compilation.sources);
     // A schedule that somebody chose is checked also where no code is written.
-    if (needs_kernels(options.emit) || first_given(options.schedule)) {
+    if (needs_kernels(options.emit) || first_given(options.schedule) || options.pin) {
         compilation.lowered =
             compiler::lower(compilation.checked, compilation.scheduled, settings, compilation.sources);
     }
     if (options.emit == Emit::Plan) {
-        compilation.plans = compiler::plan_text(compilation.checked, compilation.scheduled, settings);
+        compilation.plans =
+            compiler::plan_text(compilation.checked, compilation.scheduled, settings, compilation.sources);
     }
+    if (options.pin) compilation.scheduled.schedules = compiler::pinned(compilation.scheduled, *compilation.lowered);
     if (any_enabled(options.warnings, kPerformanceGroup)) {
         compiler::warn_of_performance(prepared, compilation.scheduled.schedules, request.model, diags);
     }

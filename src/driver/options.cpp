@@ -203,6 +203,7 @@ void check_object(const Options& o) {
 
 /// Options about schedules, where code or a check of it asks for one.
 void check_schedule(const Options& o) {
+    if (o.pin && o.emit != Emit::Schedule) throw BadOption("`--pin` is for `--emit schedule`");
     const auto given = first_given(o.schedule);
     if (!given) return;
     if (!uses_schedule(o.emit)) throw BadOption(fmt::format("`{}` is for code, and for `--emit schedule`", *given));
@@ -286,6 +287,9 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
                        "of each kernel), kernel, host (the code), cuda "
                        "(the code), header"))
         ->type_name("STEP")
+        ->group(output_group);
+    app.add_flag("--pin", options.pin,
+                 "With --emit schedule: write what was decided about all that the schedule leaves open")
         ->group(output_group);
     app.add_flag("--deterministic", options.deterministic,
                  "Equal inputs give equal bits also where that makes a pipeline slow; the host's code is always so")

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <functional>
 
 #include "driver/automatic_options.h"
@@ -21,50 +20,6 @@ using fusion::ScheduleError;
 
 namespace {
 
-template <class T>
-T parse_number(std::string_view text) {
-    T number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size()) {
-        throw ScheduleError(fmt::format("`{}` is no {}", text, std::is_integral_v<T> ? "integer" : "number"));
-    }
-    return number;
-}
-
-/// 32x4x1; what is left out at the end is 1.
-std::array<int, 3> parse_sizes(std::string_view text, Field field) {
-    std::array<int, 3> sizes{1, 1, 1};
-    for (std::size_t axis = 0;; ++axis) {
-        if (axis == sizes.size()) throw ScheduleError("there are at most three sizes: x, y, z");
-        const std::size_t end = std::min(text.find('x'), text.size());
-        sizes[axis] = parse_number<int>(text.substr(0, end));
-        check_value(field, sizes[axis], axis);
-        if (end == text.size()) return sizes;
-        text.remove_prefix(end + 1);
-    }
-}
-
-void parse_field(Field field, std::string_view text, fusion::GroupSchedule& group) {
-    switch (field) {
-        case Field::Block: group.block = parse_sizes(text, field); return;
-        case Field::Tile: group.tile = parse_sizes(text, field); return;
-        case Field::Vector:
-            group.vector = parse_number<int>(text);
-            check_value(field, group.vector);
-            return;
-        case Field::Split: group.split = fusion::parse_split(text); return;
-        case Field::FracReg:
-            group.frac_reg = parse_number<double>(text);
-            check_value(field, group.frac_reg);
-            return;
-        case Field::Prefetch:
-            group.prefetch = parse_number<int>(text);
-            check_value(field, group.prefetch);
-            return;
-        case Field::LoadCache: group.load_cache = fusion::parse_load_cache(text); return;
-    }
-}
-
 const char* form(Field field) {
     switch (field) {
         case Field::Block:
@@ -73,9 +28,18 @@ const char* form(Field field) {
         case Field::Prefetch: return "N";
         case Field::Split: return "x|y|z";
         case Field::FracReg: return "F";
-        case Field::LoadCache: break;
+        case Field::LoadCache: return "CACHE";
+        case Field::BlockOrder: return "xyz|xzy|...";
+        case Field::EdgeTiles: return "first|in_order";
+        case Field::Direction: return "forward|backward";
+        case Field::Packed: return "true|false";
+        case Field::Edges: return "WAY";
+        case Field::AccessWidths: return "all|few";
+        case Field::Threads: return "XxY";
+        case Field::MinBlocks:
+        case Field::Columns: break;
     }
-    return "CACHE";
+    return "N";
 }
 
 const char* help(Field field) {
@@ -88,9 +52,24 @@ const char* help(Field field) {
         case Field::FracReg: return "hybrid: the part of it that is in registers, 0 to 1";
         case Field::Prefetch:
             return "register_tile: rows of inputs that are copied ahead into shared memory; 0 is none";
-        case Field::LoadCache: break;
+        case Field::LoadCache:
+            return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";
+        case Field::BlockOrder:
+            return "The dimensions along which blocks go through the tiles, from the fastest; auto, as the options "
+                   "below";
+        case Field::EdgeTiles: return "Whether blocks compute the tiles at the ends of all rows first";
+        case Field::Direction: return "Whether blocks begin with the first row of tiles or with the last";
+        case Field::MinBlocks:
+            return "Blocks for which a multiprocessor has registers: limits those of a thread; 0 leaves it to nvcc";
+        case Field::Packed: return "register_tile: whether small integers lie two in a register";
+        case Field::Edges:
+            return "register_tile: the code at the edges of the image: whole, sliced, whole_late or sliced_late";
+        case Field::AccessWidths:
+            return "otptb, otpw, register_tile: kernels for all alignments of arrays, or for the fewest";
+        case Field::Threads: return "stage: threads of a block along the columns and the rows of a stage";
+        case Field::Columns: break;
     }
-    return "How kernels read what they do not write: default, ca (through L1) or cg (L2 only)";
+    return "stage: adjacent columns that a thread computes, where arrays are aligned for wide accesses";
 }
 
 /// Whether a model can choose the tiles of a strategy.
@@ -137,13 +116,13 @@ void add_schedule_options(CLI::App& app, ScheduleOptions& options, std::string_v
         "With --strategy: only groups in which the points that several tiles compute are at most this part of the "
         "others",
         [&options](const std::string& text) {
-            options.request.overlap_threshold = parse_number<double>(text);
+            options.request.overlap_threshold = fusion::parse_number(text);
             if (!(*options.request.overlap_threshold >= 0)) throw ScheduleError("it is not negative");
         });
     add_automatic_options(app, options.request.model, group);
     for (const Field field : fusion::kFields) {
         add(option_name(field), form(field), help(field), [&options, field](const std::string& text) {
-            parse_field(field, text, options.request.values);
+            set_value(field, text, options.request.values);
             options.request.changed.insert(field);
         });
     }

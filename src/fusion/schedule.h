@@ -1,10 +1,12 @@
 // What is decided about the execution of a pipeline, as plain data: which stages are computed inside of others, which
-// are fused into one kernel, and how that kernel is tiled. Code generation carries it out and decides nothing.
+// are fused into one kernel, and how that kernel is tiled. What a schedule leaves open (Choices) plans and code
+// generation decide, and say what they have decided.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -32,6 +34,34 @@ std::string_view name(Strategy strategy);
 /// through L2 only (32 bytes); the paper's "size of global memory transactions".
 enum class LoadCache : std::uint8_t { Default, Ca, Cg };
 
+/// The dimensions along which the blocks of a kernel go through its tiles, from the one that changes with every block.
+/// Dimensions that the group lacks are left out; those outside of z come last.
+enum class BlockOrder : std::uint8_t { Xyz, Xzy, Yxz, Yzx, Zxy, Zyx };
+/// Whether the tiles at the ends of all rows, which take longer, are computed before the others.
+enum class EdgeTiles : std::uint8_t { First, InOrder };
+/// The way through the rows of tiles: from the first one to the last, or back.
+enum class Direction : std::uint8_t { Forward, Backward };
+/// RegisterTile: the code at the edges of the image. It computes all rows of a tile at once, or a few at a time; it
+/// loads first what that takes, or each element late, where it is used, which takes the fewest registers.
+enum class EdgeCode : std::uint8_t { Whole, Sliced, WholeLate, SlicedLate };
+/// The versions of a kernel for arrays with various alignments: all that there are, or those that a kernel cannot do
+/// without, the widest accesses and single elements.
+enum class AccessWidths : std::uint8_t { All, Few };
+
+/// What else decides the speed of a kernel. Nothing means `auto`: the compiler decides.
+struct Choices {
+    std::optional<BlockOrder> block_order;      ///< all but Stage, as the next two
+    std::optional<EdgeTiles> edge_tiles;        ///< where tiles at the edges have code of their own
+    std::optional<Direction> direction;         ///< auto: kernels of a program take turns
+    std::optional<int> min_blocks;              ///< for which a multiprocessor has registers; 0: nvcc chooses
+    std::optional<bool> packed;                 ///< RegisterTile: small integers lie two in a register
+    std::optional<EdgeCode> edges;              ///< RegisterTile
+    std::optional<AccessWidths> access_widths;  ///< Otptb and Otpw (with vectors), RegisterTile
+    std::optional<std::array<int, 2>> threads;  ///< Stage: of a block, along the columns and the rows of a stage
+    std::optional<int> columns;                 ///< Stage: adjacent points of a thread, where accesses are wide
+    friend bool operator==(const Choices&, const Choices&) = default;
+};
+
 /// Stages in one kernel. Sizes are in x, y, z: the group's last dimension, the one before, and the one before that.
 struct GroupSchedule {
     std::vector<std::string> stages;
@@ -45,6 +75,7 @@ struct GroupSchedule {
     double frac_reg = 1;  ///< Hybrid: the part of the split dimension's tile[split] iterations that is in registers
     LoadCache load_cache = LoadCache::Default;
     int prefetch = 0;  ///< RegisterTile: rows of inputs that are on their way into shared memory; 0: into registers
+    Choices choices{};
     friend bool operator==(const GroupSchedule&, const GroupSchedule&) = default;
 };
 

@@ -16,7 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
+/// Without choices.
+constexpr int kFirstVersion = 1;
 
 // ------------------------------------------------------------------------------------------------------------- writing
 
@@ -64,7 +66,7 @@ void write(std::string& text, const Json& value, std::size_t indent) {
 Json to_json(const GroupSchedule& group) {
     Json result{{"stages", group.stages}, {"strategy", name(group.strategy)}};
     for (const Field field : kFields) {
-        if (!has(group.strategy, field)) continue;
+        if (!has(group.strategy, field) || is_auto(field, group)) continue;
         Json& value = result[std::string(name(field))];
         switch (field) {
             case Field::Block: value = group.block; break;
@@ -73,7 +75,16 @@ Json to_json(const GroupSchedule& group) {
             case Field::Split: value = split_name(group.split); break;
             case Field::FracReg: value = group.frac_reg; break;
             case Field::Prefetch: value = group.prefetch; break;
-            case Field::LoadCache: value = name(group.load_cache); break;
+            case Field::MinBlocks: value = *group.choices.min_blocks; break;
+            case Field::Packed: value = *group.choices.packed; break;
+            case Field::Threads: value = *group.choices.threads; break;
+            case Field::Columns: value = *group.choices.columns; break;
+            case Field::LoadCache:
+            case Field::BlockOrder:
+            case Field::EdgeTiles:
+            case Field::Direction:
+            case Field::Edges:
+            case Field::AccessWidths: value = value_text(field, group); break;
         }
     }
     return result;
@@ -155,6 +166,11 @@ public:
         return value_.get<int>();
     }
     [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] bool is_string() const { return value_.is_string(); }
+    [[nodiscard]] bool boolean() const {
+        require(value_.is_boolean(), "true or false");
+        return value_.get<bool>();
+    }
 
 private:
     void require(bool is, std::string_view what) const {
@@ -176,20 +192,42 @@ private:
     std::string path_;  ///< "pipelines.blur.groups[0].tile[1]"
 };
 
-std::array<int, 3> read_sizes(const Place& place, Field field) {
+template <std::size_t n>
+std::array<int, n> read_sizes(const Place& place, Field field) {
     const std::vector<Place> elements = place.elements();
-    std::array<int, 3> result{};
-    if (elements.size() != result.size()) {
-        place.fail(fmt::format("this has {} elements, and must have three: x, y, z", elements.size()));
+    std::array<int, n> result{};
+    if (elements.size() != n) {
+        place.fail(fmt::format("this has {} elements, and must have {}", elements.size(),
+                               n == 3 ? "three: x, y, z" : "two: x, y"));
     }
-    for (std::size_t axis = 0; axis < result.size(); ++axis) result[axis] = elements[axis].integer(field, axis);
+    for (std::size_t axis = 0; axis < n; ++axis) result[axis] = elements[axis].integer(field, axis);
     return result;
+}
+
+/// A choice: of a string only words are values, of which all have `auto`.
+void read_choice(const Place& place, Field field, GroupSchedule& group) {
+    Choices& choices = group.choices;
+    const bool has_words =
+        field != Field::MinBlocks && field != Field::Packed && field != Field::Threads && field != Field::Columns;
+    if (has_words || place.is_string()) {
+        const std::string text = place.string();
+        place.with_place([&] {
+            if (!has_words && text != "auto")
+                throw ScheduleError(fmt::format("\"{}\" is no value; there are: {}", text, legal_values(field)));
+            set_value(field, text, group);
+        });
+        return;
+    }
+    if (field == Field::MinBlocks) choices.min_blocks = place.integer(field);
+    if (field == Field::Packed) choices.packed = place.boolean();
+    if (field == Field::Threads) choices.threads = read_sizes<2>(place, field);
+    if (field == Field::Columns) choices.columns = place.integer(field);
 }
 
 void read_field(const Place& place, Field field, GroupSchedule& group) {
     switch (field) {
-        case Field::Block: group.block = read_sizes(place, field); return;
-        case Field::Tile: group.tile = read_sizes(place, field); return;
+        case Field::Block: group.block = read_sizes<3>(place, field); return;
+        case Field::Tile: group.tile = read_sizes<3>(place, field); return;
         case Field::Vector: group.vector = place.integer(field); return;
         case Field::Split: group.split = place.word(parse_split); return;
         case Field::FracReg:
@@ -197,13 +235,14 @@ void read_field(const Place& place, Field field, GroupSchedule& group) {
             return place.with_place([&] { check_value(field, group.frac_reg); });
         case Field::Prefetch: group.prefetch = place.integer(field); return;
         case Field::LoadCache: group.load_cache = place.word(parse_load_cache); return;
+        default: return read_choice(place, field, group);
     }
 }
 
 /// The schedule of one pipeline.
 class PipelineReader {
 public:
-    explicit PipelineReader(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+    PipelineReader(const ir::Pipeline& pipeline, int version) : pipeline_(pipeline), version_(version) {}
 
     Schedule read(const Place& place) {
         place.check_object({"origin", "inlined", "groups"});
@@ -245,12 +284,17 @@ private:
             if (!has(group.strategy, field)) {
                 value->fail(fmt::format("the strategy `{}` has no `{}`", name(group.strategy), name(field)));
             }
+            if (is_choice(field) && version_ == kFirstVersion) {
+                value->fail(fmt::format("`{}` is for files of version {}, and this is one of version {}", name(field),
+                                        kVersion, version_));
+            }
             read_field(*value, field, group);
         }
         return group;
     }
 
     const ir::Pipeline& pipeline_;
+    const int version_;                          ///< of the file
     std::map<std::string, std::string> places_;  ///< of stages
 };
 
@@ -322,9 +366,11 @@ Schedules schedules_from_json(std::string_view text, const std::string& file,
     const Place root(document, file);
     root.check_object({"version", "pipelines"});
     const Place version = root.at("version");
-    if (document["version"] != kVersion) {
-        version.fail(fmt::format("this is {}, but must be {}", document["version"].dump(), kVersion));
+    if (document["version"] != kVersion && document["version"] != kFirstVersion) {
+        version.fail(
+            fmt::format("this is {}, but must be {} or {}", document["version"].dump(), kFirstVersion, kVersion));
     }
+    const int number = document["version"] == kVersion ? kVersion : kFirstVersion;
     const Place entries = root.at("pipelines");
     std::vector<std::string> names;
     for (const ir::Pipeline& pipeline : pipelines) names.push_back(pipeline.name);
@@ -332,7 +378,7 @@ Schedules schedules_from_json(std::string_view text, const std::string& file,
     Schedules result;
     for (const ir::Pipeline& pipeline : pipelines) {
         if (const auto entry = entries.find(pipeline.name)) {
-            result.emplace(pipeline.name, PipelineReader(pipeline).read(*entry));
+            result.emplace(pipeline.name, PipelineReader(pipeline, number).read(*entry));
         }
     }
     return result;

@@ -13,9 +13,33 @@
 namespace pipec::fusion {
 
 /// A parameter of a group (fusion/group_fields.h).
-enum class Field : std::uint8_t { Block, Tile, Vector, Split, FracReg, Prefetch, LoadCache };
-inline constexpr std::array kFields{Field::Block,   Field::Tile,     Field::Vector,   Field::Split,
-                                    Field::FracReg, Field::Prefetch, Field::LoadCache};
+enum class Field : std::uint8_t {
+    Block,
+    Tile,
+    Vector,
+    Split,
+    FracReg,
+    Prefetch,
+    LoadCache,
+    // Choices, which may be `auto`:
+    BlockOrder,
+    EdgeTiles,
+    Direction,
+    MinBlocks,
+    Packed,
+    Edges,
+    AccessWidths,
+    Threads,
+    Columns
+};
+inline constexpr std::array kFields{Field::Block,     Field::Tile,         Field::Vector,    Field::Split,
+                                    Field::FracReg,   Field::Prefetch,     Field::LoadCache, Field::BlockOrder,
+                                    Field::EdgeTiles, Field::Direction,    Field::MinBlocks, Field::Packed,
+                                    Field::Edges,     Field::AccessWidths, Field::Threads,   Field::Columns};
+/// Those that may be `auto`.
+constexpr bool is_choice(Field field) {
+    return field >= Field::BlockOrder;
+}
 
 class FieldSet {
 public:

@@ -36,6 +36,17 @@ std::optional<Refusal> check_split(const GroupSchedule& schedule, int rank) {
     return std::nullopt;
 }
 
+/// What rows that are fetched ahead rule out: they come one after the other, and registers are what they save.
+std::optional<Refusal> check_prefetch(const GroupSchedule& schedule) {
+    using fusion::EdgeCode;
+    const fusion::Choices& choices = schedule.choices;
+    if (schedule.prefetch == 0) return std::nullopt;
+    if (choices.packed == true) return "`packed` must be false or auto where rows are fetched ahead";
+    if (choices.edges == EdgeCode::Whole || choices.edges == EdgeCode::WholeLate)
+        return "`edges` must be sliced, sliced_late or auto where rows are fetched ahead";
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refusal> check_schedule(const GroupSchedule& schedule, int rank) {
@@ -45,6 +56,7 @@ std::optional<Refusal> check_schedule(const GroupSchedule& schedule, int rank) {
     for (const int points : schedule.tile) {
         if (points < 1) return "a tile has at least one point";
     }
+    if (has(schedule.strategy, Field::Prefetch)) return check_prefetch(schedule);
     if (has(schedule.strategy, Field::Vector)) return check_vector(schedule);
     if (has(schedule.strategy, Field::Split)) return check_split(schedule, rank);
     return std::nullopt;

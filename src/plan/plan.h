@@ -50,13 +50,15 @@ struct Part {
 
 /// Where tiles lie, who computes them, and how much.
 struct Tiles {
-    std::array<int, 3> block{32, 1, 1};  ///< threads of a block, in x, y, z
-    std::array<int, 3> lanes{32, 1, 1};  ///< threads of a thread group
-    bool by_warp = false;                ///< each warp is a thread group; otherwise the block is
-    std::vector<Cut> cuts;               ///< by group dimension
-    std::vector<Part> parts;             ///< by member of the group, in its order
+    std::array<int, 3> block{32, 1, 1};             ///< threads of a block, in x, y, z
+    std::array<int, 3> lanes{32, 1, 1};             ///< threads of a thread group
+    bool by_warp = false;                           ///< each warp is a thread group; otherwise the block is
+    std::vector<Cut> cuts;                          ///< by group dimension
+    std::vector<Part> parts;                        ///< by member of the group, in its order
+    std::optional<fusion::BlockOrder> asked_order;  ///< what the schedule says of `order`
     /// Group dimensions from the one whose tiles vary fastest from block to block.
     std::vector<std::size_t> order;
+    bool ends_first = true;  ///< blocks compute tiles at the ends of rows before others, where these have edges
 
     [[nodiscard]] int threads() const { return block[0] * block[1] * block[2]; }
     [[nodiscard]] int threads_of_group() const { return lanes[0] * lanes[1] * lanes[2]; }
@@ -118,6 +120,8 @@ struct RegisterTile {
     /// Bytes of the widest accesses to global memory; 0 for single elements of arrays that lie anywhere.
     std::int64_t load_bytes = 16, store_bytes = 16;
     int prefetch = 0;  ///< rows that are copied ahead into shared memory; 0: all are loaded into registers first
+    std::optional<bool> packed;             ///< small integers lie two in a register; nothing: where there is room
+    std::optional<fusion::EdgeCode> edges;  ///< nothing: the first way that takes no more registers than the interior
 };
 
 struct Plan {

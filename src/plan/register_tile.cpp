@@ -119,6 +119,9 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
             return "the group has fewer dimensions than the block of warps";
     }
     registers.prefetch = schedule.prefetch;
+    registers.packed = schedule.choices.packed;
+    registers.edges = schedule.choices.edges;
+    take_block_order(schedule, schedule.prefetch, tiles);
     registers.shift = shifts(shape, registers.lane_dim);
     use_all_lanes(shape, plan);
     return plan;

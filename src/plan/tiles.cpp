@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "fusion/group_fields.h"
 #include "fusion/strategy.h"
 #include "support/integers.h"
 
@@ -155,9 +156,43 @@ std::vector<std::size_t> block_order(const fusion::GroupShape& shape, const std:
     return order;
 }
 
+std::vector<std::size_t> asked_order(fusion::BlockOrder order, int rank) {
+    std::vector<std::size_t> result;
+    for (const char axis : name(order)) {
+        const int from_inside = axis - 'x';
+        if (from_inside < rank) result.push_back(static_cast<std::size_t>(rank - 1 - from_inside));
+    }
+    for (int d = rank - 4; d >= 0; --d) result.push_back(static_cast<std::size_t>(d));
+    return result;
+}
+
+std::optional<fusion::BlockOrder> order_of(const std::vector<std::size_t>& order) {
+    using fusion::BlockOrder;
+    for (const BlockOrder one :
+         {BlockOrder::Xyz, BlockOrder::Xzy, BlockOrder::Yxz, BlockOrder::Yzx, BlockOrder::Zxy, BlockOrder::Zyx}) {
+        if (asked_order(one, static_cast<int>(order.size())) == order) return one;
+    }
+    return std::nullopt;
+}
+
+void take_block_order(const fusion::GroupSchedule& schedule, int prefetch, Tiles& tiles) {
+    using fusion::EdgeTiles;
+    tiles.asked_order = schedule.choices.block_order;
+    tiles.ends_first =
+        schedule.choices.edge_tiles.value_or(prefetch == 0 ? EdgeTiles::First : EdgeTiles::InOrder) == EdgeTiles::First;
+}
+
+fusion::Choices decided(const Tiles& tiles) {
+    fusion::Choices result;
+    result.block_order = order_of(tiles.order);
+    result.edge_tiles = tiles.ends_first ? fusion::EdgeTiles::First : fusion::EdgeTiles::InOrder;
+    return result;
+}
+
 void complete(const fusion::GroupShape& shape, Tiles& tiles) {
     tiles.parts = parts_of(shape, tiles.cuts);
-    tiles.order = block_order(shape, tiles.cuts);
+    tiles.order =
+        tiles.asked_order ? asked_order(*tiles.asked_order, shape.group.rank) : block_order(shape, tiles.cuts);
 }
 
 Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule) {
@@ -178,6 +213,7 @@ Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& s
         cut.thread_groups = schedule.block[a] / tiles.lanes[a];
         cut.size = tile_size(std::int64_t{schedule.tile[a]} * cut.lanes, unit);
     }
+    take_block_order(schedule, 0, tiles);
     complete(shape, tiles);
     return tiles;
 }
@@ -191,6 +227,7 @@ Tiles make_strips(const fusion::GroupShape& shape, const fusion::GroupSchedule& 
         const int axis = axis_of(shape.group.rank, g);
         if (axis >= 0) cut.lanes = schedule.block[static_cast<std::size_t>(axis)];
     }
+    take_block_order(schedule, 0, tiles);
     complete(shape, tiles);
     return tiles;
 }

@@ -47,6 +47,17 @@ std::int64_t own_points(const fusion::GroupShape& shape, const Tiles& tiles, std
 /// Tiles::order. Rows of tiles follow each other, so that what two of them read is still in the L2 cache. Of a few
 /// planes that read the same points (a mask, the alpha channel) the rows take turns: then these come from memory once.
 std::vector<std::size_t> block_order(const fusion::GroupShape& shape, const std::vector<Cut>& cuts);
+/// The order of a group's dimensions that a schedule asks for, and the first order of a schedule that means `order`;
+/// none where dimensions outside of z are not the last ones.
+std::vector<std::size_t> asked_order(fusion::BlockOrder order, int rank);
+std::optional<fusion::BlockOrder> order_of(const std::vector<std::size_t>& order);
+
+/// What the schedule says of the blocks' way through the tiles. Where tiles fetch rows ahead (`prefetch` of them),
+/// those at the ends of rows do not come first by default: nvcc 13.0 gives such kernels so few registers (32) that it
+/// spills what that takes.
+void take_block_order(const fusion::GroupSchedule& schedule, int prefetch, Tiles& tiles);
+/// What tiles say of it, as choices of a schedule.
+fusion::Choices decided(const Tiles& tiles);
 
 /// What follows from the cuts: parts and order.
 void complete(const fusion::GroupShape& shape, Tiles& tiles);

@@ -14,7 +14,7 @@ EOF
 lines() { check "$1 lines with: $2" [ "$(grep -cF -- "$2" "${3-.out}")" -eq "$1" ]; }
 
 # The default, written and read again, gives the same code. Without a cost model each stage has a group.
-run --emit schedule --cost-model none blur.pipe; exits 0; is_silent; lines 4 '"strategy": "stage"'; prints '"version": 1'
+run --emit schedule --cost-model none blur.pipe; exits 0; is_silent; lines 4 '"strategy": "stage"'; prints '"version": 2'
 cp .out stage.json
 run --emit schedule --gpu h100 blur.pipe; exits 0; is_silent; prints '"stages": ["rows", "out"]'
 run --emit schedule -o default.json blur.pipe; exits 0
@@ -63,6 +63,54 @@ run --emit cuda --strategy register_tile --tile 4x4 --prefetch 4 blur.pipe; exit
 run --emit cuda --strategy register_tile --tile 4x4 --prefetch 4 --load-cache cg blur.pipe; prints "copy_async<16, false>("
 run --emit cuda --strategy register_tile --tile 4x4 blur.pipe; exits 0; check "no copies" sh -c '! grep -q copy_async .out'
 
+# What else decides the speed of a kernel is left to the compiler, unless somebody chooses it. --pin writes what it was.
+run --emit schedule --strategy register_tile blur.pipe; exits 0; check "nothing is chosen" sh -c '! grep -q min_blocks .out'
+run --emit cuda --strategy register_tile blur.pipe; cp .out tile.cu
+run --emit schedule --pin --strategy register_tile blur.pipe; exits 0; is_silent
+for choice in '"block_order": "xyz"' '"edge_tiles": "first"' '"min_blocks": ' '"edges": "' '"access_widths": "all"'; do prints "$choice"; done
+prints '"direction": "forward"'; cp .out pinned.json
+run --emit cuda --schedule pinned.json blur.pipe; exits 0; check "what is pinned is what was decided" same_code .out tile.cu
+run --emit schedule --pin --schedule pinned.json blur.pipe; check "pinned once" cmp .out pinned.json
+run --emit schedule --schedule pinned.json --tile 2x2 blur.pipe; exits 0; lines 0 '"min_blocks"'; lines 0 '"edges"'; prints '"edge_tiles"'
+run --emit schedule --schedule pinned.json --tile 2x2 --min-blocks 3 blur.pipe; prints '"min_blocks": 3'
+run --emit schedule --schedule pinned.json --edges auto blur.pipe; exits 0; lines 0 '"edges"'
+run --emit schedule --pin --cost-model none blur.pipe; exits 0; prints '"threads": [32, 8]'; prints '"columns": 4'; prints '"min_blocks": 0'
+cp .out pinned.json
+run --emit cuda --cost-model none blur.pipe; cp .out stage.cu
+run --emit cuda --schedule pinned.json blur.pipe; check "the shape of single stages, too" same_code .out stage.cu
+run --emit plan --strategy register_tile blur.pipe; exits 0; prints "  choices: block_order xyz, edge_tiles first, direction forward, min_blocks "
+run --emit plan --cost-model none blur.pipe; exits 0; prints "  choices: min_blocks 0, threads 32x8, columns 4"
+run explain --strategy otpw --direction backward --min-blocks 2 blur.pipe; exits 0; prints "direction backward, min_blocks 2"
+run --emit cuda --strategy otptb --min-blocks 3 blur.pipe; exits 0; prints "__launch_bounds__(256, 3)"
+run --emit cuda --cost-model none --threads 64x2 --columns 2 --min-blocks 5 blur.pipe; exits 0; prints "__launch_bounds__(128, 5)"
+differ() { ! same_code "$1" "$2"; }
+other_code() { # PROGRAM OPTIONS CHOICE: the choice makes other code, which says where it is from
+    run --emit cuda $2 "$1"; cp .out usual.cu
+    run --emit cuda $2 $3 "$1"; exits 0; prints "// Options: $2 $3"
+    check "$3 makes a difference" differ .out usual.cu
+}
+cat >clamped.pipe <<'EOF'
+pipeline clamped(img: float32[R, C]) -> out: float32[R, C] {
+    rows(y, x) = img(clamp(y - 1, 0, R - 1), x) + img(y, x)
+    out(y, x) = rows(y, clamp(x - 1, 0, C - 1)) + rows(y, x)
+}
+EOF
+other_code clamped.pipe "--strategy otptb" "--edge-tiles in_order"
+other_code blur.pipe "--strategy otptb" "--block-order yxz"
+other_code blur.pipe "--strategy register_tile" "--edges sliced_late"
+other_code blur.pipe "--strategy register_tile" "--access-widths few"
+other_code blur.pipe "--strategy otpw" "--direction backward"
+cat >bytes.pipe <<'EOF'
+pipeline bytes(img: uint8[R + 2, C + 2]) -> out: uint8[R, C] {
+    rows(y, x) = uint16(img(y, x)) + 2 * img(y + 1, x) + img(y + 2, x)
+    out(y, x) = uint8((rows(y, x) + 2 * rows(y, x + 1) + rows(y, x + 2)) / 16)
+}
+EOF
+other_code bytes.pipe "--strategy register_tile" "--packed false"
+run --emit schedule --pin --strategy register_tile bytes.pipe; exits 0; prints '"packed": true'
+run --emit schedule --pin --strategy register_tile --packed false bytes.pipe; exits 0; prints '"packed": false'
+run --pin blur.pipe; exits 2; says "\`--pin\` is for \`--emit schedule\`"
+
 # Windows of rows in shared memory.
 run --emit schedule --strategy stream --block 64x2 --tile 1x8 blur.pipe; exits 0
 prints '"strategy": "stream"'; prints '"block": [64, 2, 1]'; prints '"tile": [1, 8, 1]'
@@ -110,6 +158,16 @@ refused 2 "nan is not between 0 and 1" --strategy hybrid --frac-reg nan
 refused 2 "65 is not between 0 and 64" --strategy register_tile --prefetch 65
 refused 2 "the strategy \`otpw\` has no \`--prefetch\`" --strategy otpw --prefetch 2
 refused 2 "there are: default, ca, cg" --load-cache l2
+refused 2 "\`--block-order zz\`: \`zz\` is no value of \`block_order\`; there are: auto, xyz, xzy" --block-order zz
+refused 2 "there are: auto, first, in_order" --edge-tiles last
+refused 2 "there are: auto, forward, backward" --direction up
+refused 2 "33 is not between 0 and 32" --min-blocks 33
+refused 2 "there are: auto, true, false" --packed yes
+refused 2 "there are: auto, whole, sliced, whole_late, sliced_late" --edges none
+refused 2 "there are: auto, all, few" --access-widths 8
+refused 2 "at most two sizes" --threads 8x8x8
+refused 2 "3 is no power of two" --columns 3
+refused 2 "the strategy \`otpw\` has no \`--packed\`" --strategy otpw --packed true
 refused 2 "\`--overlap-threshold -1\`: it is not negative" --strategy otptb --overlap-threshold -1
 refused 2 "\`--overlap-threshold\` is for a \`--strategy\` that fuses" --overlap-threshold 0.2
 refused 2 "\`--overlap-threshold\` is for a \`--strategy\` that fuses" --strategy stage --overlap-threshold 0.2
@@ -156,8 +214,10 @@ run --emit cuda --schedule ahead.json --prefetch 9 blur.pipe; exits 0; prints "l
 refused 3 "cannot read \`none.json\`" --schedule none.json
 printf '{\n  "version": 1,\n  oops\n' >broken.json
 refused 1 "broken.json:3:3: this is no JSON" --schedule broken.json
-sed 's/"version": 1/"version": 7/' otpw.json >new.json
-refused 1 "new.json: version: this is 7, but must be 1" --schedule new.json
+sed 's/"version": 2/"version": 7/' otpw.json >new.json
+refused 1 "new.json: version: this is 7, but must be 1 or 2" --schedule new.json
+sed 's/"version": 2/"version": 1/' otpw.json >old.json
+run --emit cuda --schedule old.json blur.pipe; exits 0; check "a file of version 1" same_code .out otpw.cu
 sed 's/"rows", "out"/"rows", "ouch"/' otpw.json >names.json
 refused 1 "names.json: pipelines.blur.groups[0].stages[1]: \`blur\` has no stage \`ouch\`" --schedule names.json
 good_program other.pipe; sed -i 's/blur/other/' other.pipe

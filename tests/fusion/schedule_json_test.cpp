@@ -36,7 +36,7 @@ protected:
     }
     /// The message about a file with this schedule of `blur`.
     std::string error_in(const std::string& schedule) {
-        return error_of(R"({"version": 1, "pipelines": {"blur": )" + schedule + "}}");
+        return error_of(R"({"version": 2, "pipelines": {"blur": )" + schedule + "}}");
     }
     /// The message about a file with this group.
     std::string error_in_group(const std::string& group) {
@@ -66,7 +66,7 @@ Schedules some_schedules() {
 
 TEST_F(ScheduleJson, IsWrittenForPeople) {
     EXPECT_EQ(to_json(some_schedules(), pipelines_), R"({
-  "version": 1,
+  "version": 2,
   "pipelines": {
     "blur": {
       "inlined": ["cols"],
@@ -112,7 +112,7 @@ TEST_F(ScheduleJson, LongListsAreBroken) {
     Schedule schedule;
     for (int i = 0; i < 20; ++i) schedule.inlined.push_back("stage_" + std::to_string(i));
     EXPECT_EQ(to_json({{"copy", schedule}}, pipelines_), R"({
-  "version": 1,
+  "version": 2,
   "pipelines": {
     "copy": {
       "inlined": [
@@ -139,12 +139,12 @@ TEST_F(ScheduleJson, WhatIsWrittenIsReadAgain) {
     EXPECT_EQ(hybrid.frac_reg, 0.3);
     EXPECT_EQ(again.at("copy").groups.at(0).prefetch, 3);
     EXPECT_EQ(again.at("copy").groups.at(0).load_cache, LoadCache::Ca);
-    EXPECT_EQ(to_json({}, pipelines_), "{\n  \"version\": 1,\n  \"pipelines\": {}\n}\n");
+    EXPECT_EQ(to_json({}, pipelines_), "{\n  \"version\": 2,\n  \"pipelines\": {}\n}\n");
     EXPECT_TRUE(read(to_json({}, pipelines_)).empty());
 }
 
 TEST_F(ScheduleJson, ParametersMayBeLeftOut) {
-    const Schedules all = read(R"({"version": 1, "pipelines": {
+    const Schedules all = read(R"({"version": 2, "pipelines": {
         "blur": {"inlined": [], "groups": [{"stages": ["rows", "cols"], "strategy": "otptb"}]}}})");
     ASSERT_EQ(all.size(), 1u);
     const GroupSchedule& group = all.at("blur").groups.at(0);
@@ -153,26 +153,142 @@ TEST_F(ScheduleJson, ParametersMayBeLeftOut) {
     EXPECT_EQ(group.load_cache, LoadCache::Default);
 }
 
+GroupSchedule with_all_choices(GroupSchedule group) {
+    group.choices = {.block_order = BlockOrder::Xzy,
+                     .edge_tiles = EdgeTiles::InOrder,
+                     .direction = Direction::Backward,
+                     .min_blocks = 3,
+                     .packed = false,
+                     .edges = EdgeCode::WholeLate,
+                     .access_widths = AccessWidths::Few,
+                     .threads = {{64, 4}},
+                     .columns = 2};
+    return group;
+}
+
+TEST_F(ScheduleJson, ChoicesOfAStrategyAreWrittenAndReadAgain) {
+    const GroupSchedule tile = with_all_choices({.stages = {"rows"}, .strategy = Strategy::RegisterTile});
+    const GroupSchedule stage = with_all_choices({.stages = {"o"}});
+    const std::string text = to_json({{"blur", {{}, {tile}}}, {"copy", {{}, {stage}}}}, pipelines_);
+    EXPECT_EQ(text, R"({
+  "version": 2,
+  "pipelines": {
+    "blur": {
+      "inlined": [],
+      "groups": [
+        {
+          "stages": ["rows"],
+          "strategy": "register_tile",
+          "block": [32, 8, 1],
+          "tile": [1, 1, 1],
+          "prefetch": 0,
+          "load_cache": "default",
+          "block_order": "xzy",
+          "edge_tiles": "in_order",
+          "direction": "backward",
+          "min_blocks": 3,
+          "packed": false,
+          "edges": "whole_late",
+          "access_widths": "few"
+        }
+      ]
+    },
+    "copy": {
+      "inlined": [],
+      "groups": [
+        {
+          "stages": ["o"],
+          "strategy": "stage",
+          "load_cache": "default",
+          "min_blocks": 3,
+          "threads": [64, 4],
+          "columns": 2
+        }
+      ]
+    }
+  }
+}
+)");
+    const Schedules again = read(text);
+    EXPECT_EQ(to_json(again, pipelines_), text);
+    const Choices& read_tile = again.at("blur").groups.at(0).choices;
+    Choices expected = tile.choices;
+    expected.threads.reset();
+    expected.columns.reset();
+    EXPECT_EQ(read_tile, expected);
+    EXPECT_EQ(again.at("copy").groups.at(0).choices.threads, stage.choices.threads);
+}
+
+TEST_F(ScheduleJson, AutoIsWhatIsLeftOut) {
+    const Schedules all = read(R"({"version": 2, "pipelines": {"blur": {"inlined": [], "groups": [
+        {"stages": ["rows"], "strategy": "register_tile", "block_order": "auto", "edge_tiles": "auto",
+         "direction": "auto", "min_blocks": "auto", "packed": "auto", "edges": "auto", "access_widths": "auto"},
+        {"stages": ["cols"], "strategy": "stage", "threads": "auto", "columns": "auto"}]}}})");
+    for (const GroupSchedule& group : all.at("blur").groups) EXPECT_EQ(group.choices, Choices{});
+    EXPECT_EQ(to_json(all, pipelines_).find("auto"), std::string::npos);
+}
+
+TEST_F(ScheduleJson, FilesOfVersionOneAreRead) {
+    const std::string group = R"("blur": {"inlined": ["cols"], "groups": [
+        {"stages": ["rows"], "strategy": "otpw", "tile": [4, 8, 1], "vector": 4)";
+    const Schedules first = read(R"({"version": 1, "pipelines": {)" + group + "}]}}}");
+    EXPECT_EQ(to_json(first, pipelines_),
+              to_json(read(R"({"version": 2, "pipelines": {)" + group + "}]}}}"), pipelines_));
+    EXPECT_EQ(error_of(R"({"version": 1, "pipelines": {)" + group + R"(, "direction": "forward"}]}}})"),
+              "blur.schedule.json: pipelines.blur.groups[0].direction: `direction` is for files of version 2, and this "
+              "is one of version 1");
+}
+
+TEST_F(ScheduleJson, ChoicesHaveValues) {
+    const std::string group = "blur.schedule.json: pipelines.blur.groups[0].";
+    const auto tile = [&](const std::string& fields) { return error_in_fields("register_tile", fields); };
+    const auto stage = [&](const std::string& fields) { return error_in_fields("stage", fields); };
+    EXPECT_EQ(tile(R"("block_order": "xy")"), group +
+                                                  "block_order: `xy` is no value of `block_order`; there are: auto, "
+                                                  "xyz, xzy, yxz, yzx, zxy, zyx");
+    EXPECT_EQ(tile(R"("edge_tiles": "last")"),
+              group + "edge_tiles: `last` is no value of `edge_tiles`; there are: auto, first, in_order");
+    EXPECT_EQ(tile(R"("direction": "up")"),
+              group + "direction: `up` is no value of `direction`; there are: auto, forward, backward");
+    EXPECT_EQ(tile(R"("direction": 1)"), group + "direction: this must be a string, but is an integer");
+    EXPECT_EQ(tile(R"("min_blocks": 33)"), group + "min_blocks: 33 is not between 0 and 32");
+    EXPECT_EQ(tile(R"("min_blocks": "3")"), group + "min_blocks: \"3\" is no value; there are: auto, 0 to 32");
+    EXPECT_EQ(tile(R"("packed": 1)"), group + "packed: this must be true or false, but is an integer");
+    EXPECT_EQ(tile(R"("packed": "true")"), group + "packed: \"true\" is no value; there are: auto, true, false");
+    EXPECT_EQ(tile(R"("edges": "slice")"), group +
+                                               "edges: `slice` is no value of `edges`; there are: auto, whole, "
+                                               "sliced, whole_late, sliced_late");
+    EXPECT_EQ(tile(R"("access_widths": "16")"),
+              group + "access_widths: `16` is no value of `access_widths`; there are: auto, all, few");
+    EXPECT_EQ(tile(R"("threads": [32, 8])"), group + "threads: the strategy `register_tile` has no `threads`");
+    EXPECT_EQ(stage(R"("threads": [32, 8, 1])"), group + "threads: this has 3 elements, and must have two: x, y");
+    EXPECT_EQ(stage(R"("threads": [32, 0])"), group + "threads[1]: 0 is not between 1 and 1024");
+    EXPECT_EQ(stage(R"("columns": 3)"), group + "columns: 3 is no power of two");
+    EXPECT_EQ(stage(R"("columns": 32)"), group + "columns: 32 is not between 1 and 16");
+    EXPECT_EQ(stage(R"("packed": true)"), group + "packed: the strategy `stage` has no `packed`");
+}
+
 TEST_F(ScheduleJson, SyntaxErrorsHaveLineAndColumn) {
-    EXPECT_EQ(error_of("{\n  \"version\": 1,\n  \"pipelines\": {]\n}\n"),
+    EXPECT_EQ(error_of("{\n  \"version\": 2,\n  \"pipelines\": {]\n}\n"),
               "blur.schedule.json:3:17: this is no JSON: syntax error while parsing object key - unexpected ']'; "
               "expected string literal");
     EXPECT_EQ(error_of("").substr(0, 41), "blur.schedule.json:1:1: this is no JSON: ");
     EXPECT_EQ(error_of("{\n\xff}").substr(0, 41), "blur.schedule.json:2:1: this is no JSON: ");
     EXPECT_EQ(error_of("[1e999]"), "blur.schedule.json: this is no JSON: number overflow parsing '1e999'");
-    EXPECT_EQ(error_of(R"({"version": 1, "version": 1})"), "blur.schedule.json: `version` stands twice in one object");
+    EXPECT_EQ(error_of(R"({"version": 2, "version": 2})"), "blur.schedule.json: `version` stands twice in one object");
     EXPECT_NE(error_of(std::string(200'000, '[')), "no error");
 }
 
 TEST_F(ScheduleJson, EveryMistakeHasItsPlace) {
     EXPECT_EQ(error_of("[]"), "blur.schedule.json: this must be an object, but is a list");
     EXPECT_EQ(error_of("{}"), "blur.schedule.json: `version` is missing");
-    EXPECT_EQ(error_of(R"({"version": 2, "pipelines": {}})"), "blur.schedule.json: version: this is 2, but must be 1");
+    EXPECT_EQ(error_of(R"({"version": 3, "pipelines": {}})"),
+              "blur.schedule.json: version: this is 3, but must be 1 or 2");
     EXPECT_EQ(error_of(R"({"version": "1", "pipelines": {}})"),
-              "blur.schedule.json: version: this is \"1\", but must be 1");
-    EXPECT_EQ(error_of(R"({"version": 1, "pipeline": {}})"),
+              "blur.schedule.json: version: this is \"1\", but must be 1 or 2");
+    EXPECT_EQ(error_of(R"({"version": 2, "pipeline": {}})"),
               "blur.schedule.json: `pipeline` is unknown here; did you mean `pipelines`?");
-    EXPECT_EQ(error_of(R"({"version": 1, "pipelines": {"harris": {}}})"),
+    EXPECT_EQ(error_of(R"({"version": 2, "pipelines": {"harris": {}}})"),
               "blur.schedule.json: pipelines: `harris` is unknown here; there are: blur, copy");
     EXPECT_EQ(error_in("{}"), "blur.schedule.json: pipelines.blur: `inlined` is missing");
     EXPECT_EQ(error_in(R"({"inlined": "rows", "groups": []})"),
@@ -193,7 +309,8 @@ TEST_F(ScheduleJson, EveryMistakeHasItsPlace) {
               "blur.schedule.json: pipelines.blur.groups[0].strategy: `otpx` is no strategy; did you mean `otpw`?");
     EXPECT_EQ(error_in_group(R"({"stages": ["rows"], "strategy": "stage", "size": 3})"),
               "blur.schedule.json: pipelines.blur.groups[0]: `size` is unknown here; there are: stages, strategy, "
-              "block, tile, vector, split, frac_reg, prefetch, load_cache");
+              "block, tile, vector, split, frac_reg, prefetch, load_cache, block_order, edge_tiles, direction, "
+              "min_blocks, packed, edges, access_widths, threads, columns");
 }
 
 TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {

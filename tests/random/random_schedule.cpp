@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "codegen/lower.h"
+#include "fusion/group_fields.h"
 #include "fusion/inline.h"
 #include "fusion/schedule_json.h"
 #include "support_lib/groups.h"
@@ -56,6 +57,7 @@ public:
                 }
             }
         }
+        shape_stages();
         return schedule_;
     }
 
@@ -84,7 +86,47 @@ private:
             default: group.vector = 1 << choices_.choose(3); group.tile[0] *= group.vector;
         }
         if (choices_.rarely(4)) group.load_cache = fusion::LoadCache::Cg;
+        choose_values(group);
         return group;
+    }
+
+    /// Values for some of what is otherwise left to the compiler.
+    void choose_values(GroupSchedule& group) {
+        static const std::map<fusion::Field, std::vector<std::string>> kValues{
+            {fusion::Field::BlockOrder, {"xyz", "xzy", "yxz", "yzx", "zxy", "zyx"}},
+            {fusion::Field::EdgeTiles, {"first", "in_order"}},
+            {fusion::Field::Direction, {"forward", "backward"}},
+            {fusion::Field::MinBlocks, {"0", "1", "2"}},
+            {fusion::Field::Packed, {"true", "false"}},
+            {fusion::Field::Edges, {"whole", "sliced", "whole_late", "sliced_late"}},
+            {fusion::Field::AccessWidths, {"all", "few"}},
+            {fusion::Field::Threads, {"32x8", "16x2", "1x32", "33x3", "128x1", "7x5"}},
+            {fusion::Field::Columns, {"1", "2", "4", "8", "16"}}};
+        for (const auto& [field, values] : kValues) {
+            if (has(group.strategy, field) && choices_.rarely(3)) set_value(field, choices_.pick(values), group);
+        }
+    }
+
+    /// Kernels of single stages that are in no group.
+    void shape_stages() {
+        for (int s = 0; s < static_cast<int>(program_.pipeline.stages.size()); ++s) {
+            const auto* pure = std::get_if<ir::Pure>(&program_.pipeline.stages[static_cast<std::size_t>(s)].definition);
+            if (used_.count(s) > 0 || pure == nullptr || choices_.choose(2) == 0) continue;
+            GroupSchedule group;
+            group.stages = names({s});
+            choose_values(group);
+            note(group);
+            codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
+            const auto step = codegen::stage_step(made, s, pure->value, sources_, group.choices);
+            Tried::Counts& counts = tried_.counts[Strategy::Stage];
+            if (std::holds_alternative<codegen::kernel::Step>(step)) {
+                schedule_.groups.push_back(group);
+                ++counts.groups;
+                ++counts.stages;
+            } else {
+                ++counts.refused;
+            }
+        }
     }
 
     /// Ever larger legal groups of stages that are in none.

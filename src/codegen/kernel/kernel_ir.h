@@ -165,6 +165,8 @@ struct Kernel {
 /// `variants` may leave out Layout::General: the printer then makes both from it (one template).
 struct Step {
     std::vector<Kernel> variants;
+    fusion::Choices decided{};  ///< what its kernels are like, as far as a schedule can say so
+    int group = -1;             ///< of the schedule; -1: what it computes is in none
 };
 
 struct Program {

@@ -29,6 +29,7 @@ TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::
       per_warp(tiles.by_warp),
       rewriter(of.pipeline, of.fast_math),
       build(of.pipeline, rewriter),
+      ends_first(tiles.ends_first),
       order_(tiles.order) {
     for (std::size_t g = 0; g < tiles.cuts.size(); ++g) {
         Dim& dim = dims.emplace_back();

@@ -77,7 +77,7 @@ public:
     std::vector<Dim> dims;
     std::vector<Access> accesses;  ///< of interior code, besides its members' points; `kernel` asks after making it
     int teams = 1;                 ///< of a block
-    bool ends_first = true;        ///< blocks compute tiles at the ends of rows before others, where these have edges
+    const bool ends_first;         ///< plan::Tiles::ends_first
     ir::Expr lane;                 ///< the thread's number in its team
     ir::Expr team;                 ///< the warp's number in its block; null where a block is one team
 

@@ -116,6 +116,10 @@ std::string parameters(const GroupSchedule& s, const std::vector<std::string>& d
     }
     if (s.load_cache == fusion::LoadCache::Ca) parts.emplace_back("loads through L1");
     if (s.load_cache == fusion::LoadCache::Cg) parts.emplace_back("loads through L2 only");
+    for (const fusion::Field field : fusion::kFields) {
+        if (fusion::is_choice(field) && has(field) && !is_auto(field, s))
+            parts.push_back(fmt::format("{} {}", fusion::name(field), value_text(field, s)));
+    }
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -13,25 +13,13 @@ namespace {
 
 using fusion::Field;
 
-std::string value_text(Field field, const fusion::GroupSchedule& group) {
-    switch (field) {
-        case Field::Block: return fmt::format("{}", fmt::join(group.block, "x"));
-        case Field::Tile: return fmt::format("{}", fmt::join(group.tile, "x"));
-        case Field::Vector: return std::to_string(group.vector);
-        case Field::Split: return std::string(fusion::split_name(group.split));
-        case Field::FracReg: return fmt::format("{:g}", group.frac_reg);
-        case Field::Prefetch: return std::to_string(group.prefetch);
-        case Field::LoadCache: break;
-    }
-    return std::string(fusion::name(group.load_cache));
-}
-
 /// "out: otpw block 32x4x1 tile 4x8x1 vector 4"; a group goes by its last stage.
 std::string group_text(const fusion::GroupSchedule& group) {
     std::string text = fmt::format("{}: {}", group.stages.back(), name(group.strategy));
     for (const Field field : fusion::kFields) {
         const bool usual = field == Field::LoadCache && group.load_cache == fusion::LoadCache::Default;
-        if (has(group.strategy, field) && !usual) text += fmt::format(" {} {}", name(field), value_text(field, group));
+        if (has(group.strategy, field) && !usual && !is_auto(field, group))
+            text += fmt::format(" {} {}", name(field), value_text(field, group));
     }
     return text;
 }

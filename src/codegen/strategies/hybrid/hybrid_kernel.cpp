@@ -16,6 +16,7 @@
 #include "codegen/strategies/hybrid/hybrid_tile.h"
 #include "ir/build.h"
 #include "plan/make_plan.h"
+#include "plan/tiles.h"
 
 namespace pipec::codegen {
 
@@ -238,8 +239,9 @@ std::variant<kernel::Step, std::string> hybrid_step(kernel::Program& program, co
     const fusion::GroupShape shape = fusion::group_shape(program.pipeline, program.model, group);
     auto plan = plan::make_plan(shape, schedule);
     if (auto* reason = std::get_if<plan::Refusal>(&plan)) return std::move(*reason);
+    const fusion::Choices decided = plan::decided(std::get<plan::Plan>(plan).tiles);
     try {
-        return kernel::Step{{HybridKernel(program, shape, std::get<plan::Plan>(std::move(plan))).build()}};
+        return kernel::Step{{HybridKernel(program, shape, std::get<plan::Plan>(std::move(plan))).build()}, decided};
     } catch (const Refusal& refusal) {
         return refusal;
     }

@@ -274,25 +274,39 @@ kernel::Body RegisterCode::code(bool interior) {
     if (tile_.left > 0) unit = difference(unit, constant(tile_.left));
     const std::int64_t units = kernel::kVariableLimit / (tile_.columns / finest_scale(space_.group, tile_.lane_dim));
     unit_ = builder().define(body, "unit", unit, -units, 1, units);
-    // Of the ways to write the code at the edges, the first that takes no more registers than the interior does, or the
-    // last. Loads that wait for each other cost more than rows that slices compute again.
+    // Of the ways to write the code at the edges, the one that the schedule asks for, or the first that takes no more
+    // registers than the interior does, or the last. Loads that wait for each other cost more than rows that slices
+    // compute again.
+    using fusion::EdgeCode;
     struct Way {
         std::int64_t rows;
         bool loads_first;
-        bool operator==(const Way&) const = default;
+        EdgeCode code;
     };
     const auto [rows, slice] = rows_and_slice();
-    std::vector<Way> ways{{rows, true}, {slice, true}, {rows, false}, {slice, false}};
+    std::vector<Way> ways{{rows, true, EdgeCode::Whole},
+                          {slice, true, EdgeCode::Sliced},
+                          {rows, false, EdgeCode::WholeLate},
+                          {slice, false, EdgeCode::SlicedLate}};
     // (What is fetched ahead is to save registers, and none of it counts.)
-    if (tile_.prefetch > 0) ways = {{slice, true}, {slice, false}};
-    if (interior) ways = {{rows, false}};
-    ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
+    if (tile_.prefetch > 0)
+        std::erase_if(ways,
+                      [](const Way& way) { return way.code == EdgeCode::Whole || way.code == EdgeCode::WholeLate; });
+    if (interior)
+        ways = {{rows, false, EdgeCode::WholeLate}};
+    else if (tile_.edges)
+        std::erase_if(ways, [&](const Way& way) { return way.code != *tile_.edges; });
+    const auto is_same = [](const Way& a, const Way& b) { return a.rows == b.rows && a.loads_first == b.loads_first; };
+    ways.erase(std::unique(ways.begin(), ways.end(), is_same), ways.end());
     const kernel::Body before = body;
     std::int64_t registers = 0;
     if (!interior) edge_way_ = std::min(shape_.edge_way, ways.size() - 1);
     for (std::size_t number = interior ? 0 : edge_way_; number < ways.size(); ++number) {
         const Way& way = ways[number];
-        if (!interior) edge_way_ = number;
+        if (!interior) {
+            edge_way_ = number;
+            edges_ = way.code;
+        }
         body = before;
         edge_loads_first_ = way.loads_first;
         slice_rows_ = way.rows;

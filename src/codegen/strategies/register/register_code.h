@@ -57,8 +57,6 @@ public:
           sums_(space_.rewriter),
           factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
         space_.build.kernel.layout = tile_.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
-        // nvcc 13.0 gives kernels that fetch ahead so few registers (32) that it spills what that takes.
-        space_.ends_first = tile_.prefetch == 0;
     }
 
     /// Throws a Refusal.
@@ -79,6 +77,10 @@ public:
     [[nodiscard]] bool halves_hold() const { return halves_hold_; }
     /// RegisterShape::edge_way that gives the same code at once.
     [[nodiscard]] std::size_t edge_way() const { return edge_way_; }
+    /// How the code at the edges is written; none where there are no edges.
+    [[nodiscard]] std::optional<fusion::EdgeCode> edges() const { return edges_; }
+    /// Whether some integers lie two in a register.
+    [[nodiscard]] bool packs() const { return packs_; }
     /// Arrays of which the code reads one kind of column sums only.
     [[nodiscard]] std::set<ir::Source> uniform_sums() const { return sums_.uniform(); }
 
@@ -199,6 +201,8 @@ private:
     Reach reach_;
     std::int64_t registers_ = 0;
     std::size_t edge_way_ = 0;
+    std::optional<fusion::EdgeCode> edges_;
+    bool packs_ = false;
     // Of the piece of code that is being made:
     ir::Expr unit_;                ///< shape.columns * unit: the lane's first column, in group coordinates
     ir::Expr slice_;               ///< the number of the slice of rows; null where all rows are one

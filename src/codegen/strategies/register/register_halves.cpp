@@ -153,6 +153,7 @@ const RegisterCode::Halves& RegisterCode::halves(const Member& m, const Offsets&
         first.e = a->a;
         second.e = b->a;
     }
+    packs_ = true;
     Value value = halves_of(first, second);
     value.expr = define(name(m, low) + "_halves", value.expr);
     return halves_.emplace(key, Halves{value, shift}).first->second;

@@ -13,9 +13,11 @@
 #include "codegen/strategies/register/register_pressure.h"
 #include "codegen/strategies/register/register_reads.h"
 #include "codegen/strategies/register/register_shape.h"
+#include "fusion/group_fields.h"
 #include "plan/make_plan.h"
 #include "plan/register_lanes.h"
 #include "plan/register_tile.h"
+#include "plan/tiles.h"
 
 namespace pipec::codegen {
 
@@ -104,6 +106,8 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         attempts.drop();
     }
     const std::int64_t registers = registers_for_values(program.target.gpu());
+    const std::optional<bool> asked = shape.plan.registers->packed;
+    shape.halves = asked.value_or(true);
     kernel::Kernel kernel;
     const auto attempt = [&](const Reach& reach) {
         attempts.drop();
@@ -114,7 +118,10 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         return code;
     };
     auto code = attempt(planned);
-    if (code->registers() > registers || !code->halves_hold()) {
+    if (asked == true && !code->halves_hold()) {
+        throw Refusal("`packed` must be false or auto: not all points of a stage are known to fit into 16 bits");
+    }
+    if (!asked && code->packs() && (code->registers() > registers || !code->halves_hold())) {
         // Rows far apart are there at once where they are halves of one register.
         shape.halves = false;
         code = attempt(planned);
@@ -134,7 +141,10 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
     attempts.keep();
     BlockOrder in_turns = code->in_turns();
     const plan::RegisterTile& tile = *shape.plan.registers;
-    return {std::move(kernel), std::move(in_turns), tile.load_bytes, tile.store_bytes, code->registers()};
+    fusion::Choices decided = plan::decided(shape.plan.tiles);
+    decided.edges = code->edges();
+    if (!shape.halves || code->packs()) decided.packed = shape.halves;
+    return {std::move(kernel), std::move(in_turns), tile.load_bytes, tile.store_bytes, code->registers(), decided};
 }
 
 /// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
@@ -186,8 +196,12 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
     try {
         kernel::Step step;
         std::vector<Needs> needs;
+        std::vector<fusion::Choices> decided;
+        using fusion::AccessWidths;
+        const AccessWidths widths =
+            schedule.choices.access_widths.value_or(program.few_widths ? AccessWidths::Few : AccessWidths::All);
         const std::vector<RegisterShape> shapes =
-            program.few_widths ? needed_variants(group_shape, asked) : variants(group_shape, asked);
+            widths == AccessWidths::Few ? needed_variants(group_shape, asked) : variants(group_shape, asked);
         for (const RegisterShape& shape : shapes) {
             const plan::RegisterTile& tile = *shape.plan.registers;
             std::optional<GroupCode::Piece> piece;
@@ -219,7 +233,10 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
                 kernel.name += plan::access_suffix(tile);
             }
             step.variants.push_back(std::move(kernel));
+            decided.push_back(piece->decided);
         }
+        step.decided = fusion::agreed(decided);
+        step.decided.access_widths = widths;
         return step;
     } catch (const Refusal& refusal) {
         return refusal;

@@ -16,10 +16,12 @@
 #include "codegen/strategies/shared/tile_patches.h"
 #include "codegen/strategies/shared/tile_vectors.h"
 #include "codegen/strategies/tile_space.h"
+#include "fusion/group_fields.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
 #include "plan/make_plan.h"
+#include "plan/tiles.h"
 
 namespace pipec::codegen {
 
@@ -52,6 +54,7 @@ public:
     /// Why the tiles are impossible; none where they are possible.
     [[nodiscard]] std::optional<std::string> refusal() const;
     kernel::Kernel build();
+    [[nodiscard]] const plan::Tiles& tiles() const { return plan_.tiles; }
     /// Bytes of the widest access to global memory; 0: all are of one element.
     [[nodiscard]] std::int64_t widest() const { return packs_.widest(); }
     /// Whether lanes may move several elements at once.
@@ -342,10 +345,12 @@ std::variant<kernel::Step, std::string> tile_step(kernel::Program& program, cons
     // Whole vectors where arrays are aligned for them, halves of 16 bytes where they are aligned for those; for other
     // arrays single columns, which lanes access side by side. Halves are for schedules that ask for vectors.
     kernel::Step step;
+    std::vector<fusion::Choices> decided;
     fusion::GroupSchedule scalar = schedule;
     scalar.vector = 1;
+    const auto widths = schedule.choices.access_widths.value_or(fusion::AccessWidths::All);
     for (const std::int64_t bytes : {16, 8, 0}) {
-        if (bytes == 8 && vector == 1) continue;
+        if (bytes == 8 && (vector == 1 || widths == fusion::AccessWidths::Few)) continue;
         TileKernel builder(program, group, bytes > 0 ? schedule : scalar, bytes);
         if (auto reason = builder.refusal()) return *reason;
         if (bytes > 0 && !builder.has_vectors()) continue;
@@ -353,8 +358,13 @@ std::variant<kernel::Step, std::string> tile_step(kernel::Program& program, cons
         kernel.layout = bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
         if (bytes > 0) kernel.name += fmt::format("_wide{}", builder.widest());
         const bool is_known = !step.variants.empty() && step.variants.back().name == kernel.name;
-        if (bytes == 0 || (builder.widest() > 0 && !is_known)) step.variants.push_back(std::move(kernel));
+        if (bytes == 0 || (builder.widest() > 0 && !is_known)) {
+            step.variants.push_back(std::move(kernel));
+            decided.push_back(plan::decided(builder.tiles()));
+        }
     }
+    step.decided = fusion::agreed(decided);
+    step.decided.access_widths = widths;
     return step;
 }
 

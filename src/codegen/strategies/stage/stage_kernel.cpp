@@ -6,6 +6,8 @@
 // column of a thread is a multiple of V, wherever the domain begins, so that what is aligned is known when the code is
 // made. Threads whose points all lie in the interior take straight-line code with accesses of several elements; the
 // others check each point.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -16,6 +18,7 @@
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
+#include "fusion/group_fields.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -27,6 +30,8 @@ using ir::Type;
 namespace {
 
 constexpr std::int64_t kThreads = 256;
+/// That a schedule may ask for.
+constexpr int kMostThreads = 1024;
 constexpr std::int64_t kWarp = 32;
 /// Constant innermost dimensions of no more points than this belong to one thread.
 constexpr std::int64_t kInnerPoints = 4;
@@ -48,8 +53,9 @@ std::int64_t node_count(const std::vector<ir::Expr>& roots) {
 
 class StageKernel {
 public:
-    StageKernel(kernel::Program& program, int stage, const ir::Expr& value)
+    StageKernel(kernel::Program& program, int stage, const ir::Expr& value, const fusion::Choices& choices)
         : program_(program),
+          choices_(choices),
           stage_index_(stage),
           stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
           domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
@@ -69,8 +75,13 @@ public:
 
     /// There may be straight-line code: no loops, no conditions on every point.
     [[nodiscard]] bool splits() const;
-    /// Columns of a thread that accesses of several elements ask for.
-    [[nodiscard]] std::int64_t best_width() const;
+    /// Why it cannot be what a schedule asks for; none where it can.
+    [[nodiscard]] std::optional<std::string> refusal() const;
+    /// Columns of a thread: what a schedule asks for, or what accesses of several elements do.
+    [[nodiscard]] std::int64_t width() const {
+        return choices_.columns ? std::int64_t{*choices_.columns} : best_width();
+    }
+    [[nodiscard]] bool has_lanes() const { return lane_.has_value(); }
     kernel::Kernel build(std::int64_t width, kernel::Layout layout);
     [[nodiscard]] bool has_packs() const { return has_packs_; }
 
@@ -83,6 +94,8 @@ private:
     using Point = Rewriter::Bindings;
 
     void arrange();
+    [[nodiscard]] std::int64_t best_width() const;
+    [[nodiscard]] std::int64_t inner_points() const;
     void shape_block(std::int64_t width);
     kernel::Kernel& kernel() { return build_.kernel; }
     [[nodiscard]] std::string name(std::size_t dim) const {
@@ -97,6 +110,7 @@ private:
     [[nodiscard]] ir::Source self() const { return {ir::Source::Kind::Stage, stage_index_}; }
 
     kernel::Program& program_;
+    const fusion::Choices choices_;
     int stage_index_;
     const ir::Stage stage_;  // copies: adding variables must not move them
     const poly::Domain domain_;
@@ -147,15 +161,21 @@ bool StageKernel::splits() const {
     return lane_ && !loops && !interior_.guard;
 }
 
+/// Points of a thread in one column.
+std::int64_t StageKernel::inner_points() const {
+    std::int64_t inner = 1;
+    for (const Axis& axis : axes_) {
+        if (axis.role == Role::Inner) inner *= std::max<std::int64_t>(1, *axis.extent);
+    }
+    return inner;
+}
+
 std::int64_t StageKernel::best_width() const {
     std::int64_t widest = ir::bytes(stage_.type);
     for (const ir::Expr& read : certain_reads({interior_.value})) {
         widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
     }
-    std::int64_t inner = 1;
-    for (const Axis& axis : axes_) {
-        if (axis.role == Role::Inner) inner *= std::max<std::int64_t>(1, *axis.extent);
-    }
+    const std::int64_t inner = inner_points();
     std::int64_t width = kAccessBytes / widest;
     const std::int64_t nodes = node_count({interior_.value});
     while (width > 1 && (width * inner > kPointsPerThread || nodes * width * inner > kLargestBody)) width /= 2;
@@ -163,9 +183,25 @@ std::int64_t StageKernel::best_width() const {
     return extent && *extent < width ? 1 : width;
 }
 
+std::optional<std::string> StageKernel::refusal() const {
+    if (const auto& threads = choices_.threads; threads && (*threads)[0] * (*threads)[1] > kMostThreads) {
+        return fmt::format("{} x {} threads: a block has at most {}", (*threads)[0], (*threads)[1], kMostThreads);
+    }
+    if (!choices_.columns || !splits()) return std::nullopt;
+    const std::int64_t nodes = node_count({interior_.value}) * *choices_.columns * inner_points();
+    if (*choices_.columns == 1 || nodes <= kLargestBody) return std::nullopt;
+    return fmt::format("with {} columns the straight-line code of a thread of `{}` has {} operations, and at most {}",
+                       *choices_.columns, stage_.name, nodes, kLargestBody);
+}
+
 /// 32 x 8 threads, or narrower where the lane dimension is known to be short.
 void StageKernel::shape_block(std::int64_t width) {
     if (!lane_) return;
+    if (const auto& threads = choices_.threads) {
+        const auto [across, down] = *threads;
+        kernel().block = row_ ? std::array{across, down, 1} : std::array{across * down, 1, 1};
+        return;
+    }
     const auto power = [](std::int64_t n) {
         return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, n))));
     };
@@ -390,13 +426,28 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
 }  // namespace
 
 kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources) {
+    return std::get<kernel::Step>(stage_step(program, stage, value, sources, {}));
+}
+
+std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int stage, const ir::Expr& value,
+                                                   const SourceManager& sources, const fusion::Choices& choices) {
     kernel::Step step;
-    StageKernel builder(program, stage, value);
+    StageKernel builder(program, stage, value, choices);
+    if (auto reason = builder.refusal()) return std::move(*reason);
+    std::vector<fusion::Choices> decided;
+    const auto take = [&](kernel::Kernel kernel) {
+        if (builder.has_lanes()) decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
+        step.variants.push_back(std::move(kernel));
+    };
+    std::optional<std::int64_t> width;
     if (builder.splits()) {
-        kernel::Kernel wide = builder.build(builder.best_width(), kernel::Layout::Wide);
-        if (builder.has_packs()) step.variants.push_back(std::move(wide));
+        width = builder.width();
+        kernel::Kernel wide = builder.build(*width, kernel::Layout::Wide);
+        if (builder.has_packs()) take(std::move(wide));
     }
-    step.variants.push_back(builder.build(1, kernel::Layout::Dense));
+    take(builder.build(1, kernel::Layout::Dense));
+    step.decided = fusion::agreed(decided);
+    if (width) step.decided.columns = static_cast<int>(*width);
     for (kernel::Kernel& kernel : step.variants) {
         kernel.comments = stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(stage)), sources);
     }

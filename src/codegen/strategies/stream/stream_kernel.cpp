@@ -22,6 +22,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/make_plan.h"
+#include "plan/tiles.h"
 #include "support/integers.h"
 
 namespace pipec::codegen {
@@ -372,7 +373,7 @@ std::variant<kernel::Step, std::string> stream_step(kernel::Program& program, co
     if (auto* reason = std::get_if<plan::Refusal>(&plan)) return std::move(*reason);
     StreamKernel builder(program, group, std::get<plan::Plan>(plan));
     if (auto reason = builder.refusal()) return *reason;
-    return kernel::Step{{builder.build()}};
+    return kernel::Step{{builder.build()}, plan::decided(std::get<plan::Plan>(plan).tiles)};
 }
 
 }  // namespace pipec::codegen

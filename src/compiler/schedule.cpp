@@ -107,8 +107,10 @@ void check_changes(const ScheduleRequest& request, const Schedules& schedules) {
     }
 }
 
-/// The schedule with every stage in a group, in the order in which they run.
-Schedule completed(const ir::Pipeline& pipeline, const Schedule& schedule) {
+}  // namespace
+
+Schedule completed(const fusion::Inlined& prepared, const Schedule& schedule) {
+    const ir::Pipeline pipeline = inlined(prepared, schedule).pipeline;
     Schedule result{schedule.inlined, {}, schedule.origin};
     const fusion::OrderedGroups ordered = fusion::order_groups(pipeline, schedule);
     for (std::size_t g = 0; g < ordered.stages.size(); ++g) {
@@ -124,8 +126,6 @@ Schedule completed(const ir::Pipeline& pipeline, const Schedule& schedule) {
     }
     return result;
 }
-
-}  // namespace
 
 Schedules make_schedules(const ScheduleRequest& request, const std::vector<fusion::Inlined>& prepared,
                          const CodeCheck& check) {
@@ -143,7 +143,7 @@ Schedules make_schedules(const ScheduleRequest& request, const std::vector<fusio
         const auto [entry, is_new] = schedules.try_emplace(one.pipeline.name);
         Schedule& schedule = entry->second;
         if (is_new) schedule = fusion::stage_schedule(one.pipeline);
-        schedule = completed(inlined(one, schedule).pipeline, schedule);
+        schedule = completed(one, schedule);
         for (GroupSchedule& group : schedule.groups) change(request, group);
     }
     // Where a model has the choice, it may find no group of the strategy worth its while.

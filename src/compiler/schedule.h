@@ -12,4 +12,7 @@ namespace pipec::compiler {
 fusion::Schedules make_schedules(const ScheduleRequest& request, const std::vector<fusion::Inlined>& prepared,
                                  const CodeCheck& check);
 
+/// A schedule with every stage in a group, in the order in which they run. Throws fusion::ScheduleError.
+fusion::Schedule completed(const fusion::Inlined& prepared, const fusion::Schedule& schedule);
+
 }  // namespace pipec::compiler

@@ -16,7 +16,7 @@ pipeline blur(img: uint8[R, C + 2]) -> out: int32[R, C] {
     out(y, x) = row(y, x) + row(y, min(x + 1, C - 1)) * row(max(y - 1, 0), x)
 }
 )";
-constexpr const char* kTune = PIPEC " tune blur.pipe --size R=6 --size C=40 --cost-model paper -j2 ";
+constexpr const char* kTune = PIPEC " tune blur.pipe --size R=6 --size C=40 --cost-model paper --choices 3 -j2 ";
 
 class Tune : public EmulatedGpu {
 protected:
@@ -61,6 +61,11 @@ TEST_F(Tune, TheFastestIsKept) {
     EXPECT_EQ(blur["origin"], "pipec tune: 30.0000 ms on Fake A with R = 6, C = 40");
     EXPECT_EQ(blur["groups"].size(), 1U);
     EXPECT_EQ(blur["groups"][0]["stages"], nlohmann::json({"row", "out"}));
+    // Choices are tried for the fastest, and pinned.
+    EXPECT_EQ(lines(outcome.err, "/3  30.0000 ms  best 30.0000  out: "), 3U) << outcome.err;
+    EXPECT_EQ(schedule["version"], 2);
+    EXPECT_EQ(blur["groups"][0]["block_order"], "xyz");
+    EXPECT_EQ(blur["groups"][0]["min_blocks"], 0);
     // It is a schedule like any other.
     EXPECT_EQ(shell(PIPEC " --schedule blur.schedule.json -fsyntax-only blur.pipe").exit_code, 0);
 
@@ -134,7 +139,7 @@ TEST_F(Tune, CandidatesThatFailAreSkipped) {
             2) echo 'x.cu: no' >&2; exit 3;;
             3) sed -i 's,/ 7\b,/ 8,' "$1";;
         esac)");
-    const Outcome outcome = shell(std::string(kTune) + "-j1");
+    const Outcome outcome = shell(std::string(kTune) + "-j1 --choices 0");
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     EXPECT_EQ(lines(outcome.err, "failed: the CUDA compiler"), 1U) << outcome.err;
     EXPECT_NE(outcome.err.find("failed with exit code 3"), std::string::npos) << outcome.err;

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <system_error>
 
+#include "compiler/schedule.h"
 #include "driver/files.h"
 #include "driver/native/nvcc.h"
 #include "driver/options.h"
@@ -90,6 +91,15 @@ NativeSource cuda_of(const MeasuredProgram& program, const fusion::Schedule& sch
     const compiler::Lowered lowered = compiler::lower(program.checked, scheduled, program.settings, program.sources);
     return {"pipeline.cu", compiler::code_text(program.name, "pipeline.h", program.checked, lowered, program.sources),
             "pipeline.h", compiler::header_text(program.name, "pipeline", program.checked)};
+}
+
+fusion::Schedule pinned(const MeasuredProgram& program, const fusion::Schedule& schedule) {
+    const std::string& name = program.pipeline().name;
+    compiler::Scheduled scheduled;
+    scheduled.target = program.target;
+    scheduled.schedules = {{name, compiler::completed(program.prepared, schedule)}};
+    const compiler::Lowered lowered = compiler::lower(program.checked, scheduled, program.settings, program.sources);
+    return compiler::pinned(scheduled, lowered).at(name);
 }
 
 void check_output(const std::string& path) {

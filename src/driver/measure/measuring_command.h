@@ -58,6 +58,9 @@ bool load(const MeasuringOptions& options, MeasuredProgram& program);
 /// Code of the pipeline with a schedule for the program's target, and its header. Throws fusion::ScheduleError.
 NativeSource cuda_of(const MeasuredProgram& program, const fusion::Schedule& schedule);
 
+/// The schedule with what is decided about all that it leaves open (compiler::pinned). Throws fusion::ScheduleError.
+fusion::Schedule pinned(const MeasuredProgram& program, const fusion::Schedule& schedule);
+
 /// Throws FileError where there will be no file at `path`: a directory, or in one that cannot be written.
 void check_output(const std::string& path);
 

@@ -1,11 +1,13 @@
 #include "driver/tune/tune.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -24,6 +26,7 @@
 #include "driver/tune/tune_journal.h"
 #include "driver/tune/tune_text.h"
 #include "fusion/alternatives.h"
+#include "fusion/choice_moves.h"
 #include "support/unicode.h"
 
 namespace fs = std::filesystem;
@@ -47,6 +50,8 @@ The best schedules of the cost model are compiled for the GPU, run on random val
 of --in), compared with what the pipeline computes stage by stage, and timed. The fastest becomes a
 file for --schedule; without -o it is NAME.schedule.json in the current directory. Beside it is a
 journal while this runs: the same command goes on where it was stopped. See docs/tuning.md.
+Then other choices for the kernels of the fastest are tried: block order, registers, packed integers,
+the shape of single stages.
 
 Exit codes: as those of `pipec run`.
 
@@ -59,11 +64,14 @@ struct TuneOptions {
     std::string gpu;  ///< --gpu (driver/gpu_option.h)
     compiler::ModelRequest automatic;
     std::size_t candidates = 20;
+    std::size_t choices = 12;
 };
 
 /// A schedule, its code, and what became of it.
 struct Candidate {
     fusion::Alternative alternative;
+    std::string what;   ///< for people
+    std::string model;  ///< what the cost model says of it; empty: nothing
     NativeSource source;
     std::string key;
     std::optional<Measurement> measured;
@@ -100,6 +108,7 @@ public:
                 measure(one, journal);
                 candidates.push_back(std::move(one.front()));
             }
+            try_choices(candidates, journal);
             repeat_best(candidates);
         } catch (const Interrupted&) {
             say(fmt::format("stopped: {} measured, in {}; the same command goes on", journal.size(), journal.path()));
@@ -172,7 +181,13 @@ private:
     /// None where no code can be generated for the groups together.
     [[nodiscard]] std::optional<Candidate> make_candidate(const fusion::Alternative& alternative) const {
         try {
-            Candidate result{alternative, cuda_of(program_, alternative.schedule), {}, {}};
+            const bool seconds = options_.automatic.cost_model != compiler::CostModelName::Paper;
+            Candidate result{alternative,
+                             describe(alternative),
+                             model_text(alternative, seconds),
+                             cuda_of(program_, alternative.schedule),
+                             {},
+                             {}};
             result.key = object_key(compiler_, result.source);
             return result;
         } catch (const fusion::ScheduleError&) {
@@ -211,8 +226,8 @@ private:
                 journal.add(candidate.key, *candidate.measured);
             }
             if (candidate.has_time()) best_ = std::min(best_, candidate.measured->milliseconds);
-            say(progress_line({number, candidates.size()}, *candidate.measured, candidate.alternative,
-                              options_.automatic.cost_model != compiler::CostModelName::Paper, best_));
+            say(progress_line({number, candidates.size()}, *candidate.measured, candidate.model, best_,
+                              candidate.what));
         }
     }
 
@@ -273,6 +288,71 @@ private:
         return result;
     }
 
+    /// The fastest one so far; what runs stage by stage where nothing is faster.
+    [[nodiscard]] const Candidate& fastest(const std::vector<Candidate>& candidates) const {
+        const Candidate* best = &plain_;
+        for (const Candidate& candidate : candidates) {
+            if (candidate.has_time() && candidate.measured->milliseconds < best->measured->milliseconds)
+                best = &candidate;
+        }
+        return *best;
+    }
+
+    /// The base of other choices, with some of them. None where it is impossible, or no other code than was measured.
+    [[nodiscard]] std::optional<Candidate> with_choices(const fusion::Alternative& base,
+                                                        const std::vector<fusion::ChoiceMove>& moves,
+                                                        std::set<std::string>& known) const {
+        fusion::Alternative alternative = base;
+        alternative.schedule = fusion::with_moves(base.schedule, moves);
+        auto result = make_candidate(alternative);
+        if (!result || !known.insert(result->key).second) return std::nullopt;
+        std::vector<std::string> words;
+        for (const fusion::ChoiceMove& move : moves) words.push_back(describe(move));
+        result->what = fmt::format("{}", fmt::join(words, "; "));
+        result->model.clear();
+        return result;
+    }
+
+    /// Other choices for the kernels of the fastest one: each alone, then together those that gain time.
+    void try_choices(std::vector<Candidate>& candidates, TuneJournal& journal) {
+        fusion::Alternative base = fastest(candidates).alternative;
+        const double before = fastest(candidates).measured->milliseconds;
+        base.schedule = pinned(program_, base.schedule);
+        std::set<std::string> known{plain_.key};
+        for (const Candidate& candidate : candidates) known.insert(candidate.key);
+        std::vector<Candidate> tried;
+        std::vector<fusion::ChoiceMove> moves;
+        constexpr std::size_t kWithoutEffect = 4;  // of so many one makes other code
+        const auto possible =
+            fusion::choice_moves(base.schedule, program_.target.gpu(), kWithoutEffect * options_.choices);
+        for (const fusion::ChoiceMove& move : possible) {
+            if (tried.size() == options_.choices) break;
+            SignalWatch::check();
+            if (auto candidate = with_choices(base, {move}, known)) {
+                tried.push_back(std::move(*candidate));
+                moves.push_back(move);
+            }
+        }
+        measure(tried, journal);
+        std::vector<std::size_t> gains;
+        for (std::size_t i = 0; i < tried.size(); ++i) {
+            if (tried[i].has_time() && tried[i].measured->milliseconds < before) gains.push_back(i);
+        }
+        std::stable_sort(gains.begin(), gains.end(), [&](std::size_t a, std::size_t b) {
+            return tried[a].measured->milliseconds < tried[b].measured->milliseconds;
+        });
+        std::vector<fusion::ChoiceMove> together;
+        for (const std::size_t i : gains) together.push_back(moves[i]);
+        std::vector<Candidate> one;
+        if (auto all = together.size() < 2 ? std::nullopt : with_choices(base, together, known)) {
+            one.push_back(std::move(*all));
+            measure(one, journal);
+        }
+        for (std::vector<Candidate>* more : {&tried, &one})
+            candidates.insert(candidates.end(), std::make_move_iterator(more->begin()),
+                              std::make_move_iterator(more->end()));
+    }
+
     /// Measures the fastest ones again, in turn, where they are close to each other.
     void repeat_best(std::vector<Candidate>& candidates) {
         std::vector<Candidate*> best;
@@ -320,7 +400,7 @@ private:
             }
         }
         const ir::Pipeline& pipeline = program_.prepared.pipeline;
-        fusion::Schedule schedule = best->alternative.schedule;
+        fusion::Schedule schedule = pinned(program_, best->alternative.schedule);
         schedule.origin = fmt::format("pipec tune: {:.4f} ms on {} with {}", best->measured->milliseconds, gpu_.name,
                                       sizes_text(pipeline, sizes_));
         write_files({{output_, fusion::to_json({{pipeline.name, schedule}}, {pipeline})}});
@@ -366,6 +446,10 @@ int tune_command(int argc, char** argv) {
     add_measuring_options(app, options.common);
     app.add_option("--candidates", options.candidates, "How many schedules are measured; default 20")
         ->check(CLI::Range(1, 1000))
+        ->option_text("N");
+    app.add_option("--choices", options.choices,
+                   "How many other choices are tried for the kernels of the fastest one; default 12")
+        ->check(CLI::Range(0, 1000))
         ->option_text("N");
     add_gpu_option(app, options.gpu, kPresentGpu, "Candidates");
     add_automatic_options(app, options.automatic, "Candidates");

@@ -52,17 +52,24 @@ std::string describe(const fusion::Alternative& alternative) {
     return text;
 }
 
+std::string model_text(const fusion::Alternative& alternative, bool costs_are_seconds) {
+    return costs_are_seconds ? fmt::format("predicted {:.4f}", alternative.cost * 1e3)
+                             : fmt::format("cost {:.4g}", alternative.cost);
+}
+
+std::string describe(const fusion::ChoiceMove& move) {
+    return fmt::format("{}: {} {}", move.value.stages.back(), name(move.field), value_text(move.field, move.value));
+}
+
 std::string progress_line(const std::pair<std::size_t, std::size_t>& number, const Measurement& measurement,
-                          const fusion::Alternative& alternative, bool costs_are_seconds, double best) {
+                          const std::string& model, double best, const std::string& what) {
     const std::string line = fmt::format("{:3}/{}", number.first, number.second);
-    const std::string what = describe(alternative);
     if (!measurement.failure.empty()) {
         const std::string first = measurement.failure.substr(0, measurement.failure.find('\n'));
         return fmt::format("{}  failed: {}; {}", line, first, what);
     }
-    const std::string model = costs_are_seconds ? fmt::format("predicted {:.4f}", alternative.cost * 1e3)
-                                                : fmt::format("cost {:.4g}", alternative.cost);
-    return fmt::format("{}  {:.4f} ms  {}  best {:.4f}  {}", line, measurement.milliseconds, model, best, what);
+    return fmt::format("{}  {:.4f} ms  {}{}best {:.4f}  {}", line, measurement.milliseconds, model,
+                       model.empty() ? "" : "  ", best, what);
 }
 
 }  // namespace pipec::driver

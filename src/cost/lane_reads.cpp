@@ -27,10 +27,13 @@ std::optional<std::size_t> along_columns(const GroupFacts& facts, std::size_t m,
 
 }  // namespace
 
-std::vector<plan::LaneRead> lane_reads(const GroupFacts& facts, const plan::RegisterTile& tile) {
+std::vector<plan::LaneRead> lane_reads(const GroupCounts& group, const plan::RegisterTile& tile) {
+    const GroupFacts& facts = group.facts;
     std::vector<plan::LaneRead> reads;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        for (const Load* load : fusion::global_loads(facts, m)) {
+        for (const MemberLoad& one : group.members[m].loads) {
+            if (one.member >= 0) continue;
+            const Load* load = one.load;
             const auto along = along_columns(facts, m, *load, tile.lane_dim);
             if (!along) continue;
             const poly::IndexRelation& r = *load->indices[*along];
@@ -51,10 +54,11 @@ std::vector<plan::LaneRead> lane_reads(const GroupFacts& facts, const plan::Regi
     return reads;
 }
 
-bool leave_serving_lanes(const GroupFacts& facts, plan::Plan& plan) {
-    const auto serving = plan::divide_lanes(facts, *plan.registers, lane_reads(facts, *plan.registers));
+bool leave_serving_lanes(const GroupCounts& group, plan::Plan& plan) {
+    const GroupFacts& facts = group.facts;
+    const auto serving = plan::divide_lanes(facts, *plan.registers, lane_reads(group, *plan.registers));
     if (!serving) return false;
-    plan::leave_lanes(facts, plan, serving->left, serving->right);
+    plan::cut_lanes(facts, plan, serving->left, serving->right);
     return true;
 }
 

@@ -3,16 +3,17 @@
 
 #include <vector>
 
-#include "fusion/group_facts.h"
+#include "cost/group_counts.h"
 #include "plan/register_lanes.h"
 
 namespace pipec::cost {
 
 /// What code generation counts in expressions (codegen/strategies/register/register_reads.h): all reads between the
 /// first and the last that members make of an array.
-std::vector<plan::LaneRead> lane_reads(const fusion::GroupFacts& facts, const plan::RegisterTile& tile);
+std::vector<plan::LaneRead> lane_reads(const GroupCounts& group, const plan::RegisterTile& tile);
 
-/// Leaves the lanes of a register tile to their neighbours that these ask for values. False where those are too many.
-bool leave_serving_lanes(const fusion::GroupFacts& facts, plan::Plan& plan);
+/// Leaves the lanes of a register tile to their neighbours that these ask for values, as far as cuts say it. False
+/// where those are too many.
+bool leave_serving_lanes(const GroupCounts& group, plan::Plan& plan);
 
 }  // namespace pipec::cost

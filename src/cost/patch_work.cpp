@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/tile_cuts.h"
+
 namespace pipec::cost {
 
 using fusion::Load;
@@ -134,16 +136,6 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
         if (load.bytes < 4) work.narrow += reads.elements;
     }
     return work;
-}
-
-const PatchWork& PatchCounts::of(std::size_t m, const PatchAxes& axes, std::int64_t columns, std::int64_t rows) {
-    // Dimensions, columns and rows are less than 256, 2^16 and 2^16.
-    const auto key = static_cast<std::uint64_t>(m) << 48U | static_cast<std::uint64_t>(axes.columns + 1) << 40U |
-                     static_cast<std::uint64_t>(axes.rows + 1) << 32U | static_cast<std::uint64_t>(columns) << 16U |
-                     static_cast<std::uint64_t>(rows);
-    const auto found = known_.find(key);
-    return found != known_.end() ? found->second
-                                 : known_.emplace(key, patch_work(facts_, m, axes, columns, rows)).first->second;
 }
 
 }  // namespace pipec::cost

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
-#include "cost/tile_cuts.h"
 #include "fusion/group_facts.h"
 #include "plan/lane_patches.h"
 
@@ -33,16 +31,5 @@ struct PatchWork {
 /// For a patch of member `m` of `columns` x `rows` points.
 PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& axes, std::int64_t columns,
                      std::int64_t rows);
-
-/// The same for all tiles of a group, whose patches are few: each is counted once.
-class PatchCounts {
-public:
-    explicit PatchCounts(const GroupFacts& facts) : facts_(facts) {}
-    const PatchWork& of(std::size_t m, const PatchAxes& axes, std::int64_t columns, std::int64_t rows);
-
-private:
-    const GroupFacts& facts_;
-    std::unordered_map<std::uint64_t, PatchWork> known_;
-};
 
 }  // namespace pipec::cost

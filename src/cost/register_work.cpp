@@ -1,8 +1,8 @@
 // What a register tile asks of a GPU.
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
+#include <optional>
+#include <vector>
 
 #include "cost/lane_reads.h"
 #include "cost/tile_cuts.h"
@@ -31,18 +31,22 @@ struct Columns {
     double lo = 0, hi = 0;
 };
 
-void extend(std::map<ir::Source, Columns>& all, ir::Source source, double lo, double hi) {
-    Columns& of = all.try_emplace(source, Columns{lo, hi}).first->second;
-    of = {std::min(of.lo, lo), std::max(of.hi, hi)};
+void extend(std::optional<Columns>& all, double lo, double hi) {
+    all = all ? Columns{std::min(all->lo, lo), std::max(all->hi, hi)} : Columns{lo, hi};
 }
 
 class RegisterWork {
 public:
-    RegisterWork(const GroupFacts& facts, plan::Plan plan)
-        : facts_(facts),
-          cuts_(std::move(plan.tiles.cuts)),
+    RegisterWork(const GroupCounts& group, plan::Plan& plan)
+        : group_(group),
+          facts_(group.facts),
+          plan_(plan),
+          cuts_(plan.tiles.cuts),
+          extents_(group, cuts_),
           lane_dim_(plan.registers->lane_dim),
-          columns_(static_cast<double>(plan.registers->columns)) {
+          columns_(static_cast<double>(plan.registers->columns)),
+          read_across_(group.arrays.size()),
+          loaded_(group.arrays.size()) {
         work_.threads_per_block = plan.tiles.threads();
     }
 
@@ -54,12 +58,14 @@ public:
         work_.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * loaded + kWindowRegisters * windows_ +
                                            kValueRegisters * values_);
         if (work_.registers > kMostRegisters) return std::nullopt;
+        // What a lane does is the same however many lanes serve their neighbours.
+        if (!leave_serving_lanes(group_, plan_)) return std::nullopt;
         work_.at_edges = work_.instructions;
-        count_tiles(facts_, cuts_, computed_, work_);
+        count_tiles(group_, cuts_, computed_, work_);
         // Halo lanes load too.
-        Cuts loading = cuts_;
-        loading[lane_dim_].size = std::max(loading[lane_dim_].size, std::int64_t{1});
-        work_.bytes = tile_bytes(facts_, loading, computed_, columns_, true);
+        std::int64_t& across = cuts_[lane_dim_].size;
+        across = std::max(across, std::int64_t{1});
+        work_.bytes = tile_bytes(group_, cuts_, Extents(group_, cuts_), computed_, columns_, true);
         return work_;
     }
 
@@ -73,7 +79,7 @@ private:
     [[nodiscard]] double along(std::size_t m, std::size_t d) const {
         if (is_lane(m, static_cast<int>(d)))
             return std::max(1.0, columns_ / static_cast<double>(facts_.group.alignment[m][d].scale));
-        return extent(facts_, cuts_, m, d);
+        return extents_.of(m, d);
     }
 
     /// What a lane computes of a member, and stores.
@@ -87,7 +93,7 @@ private:
         computed_.push_back(points * in_lanes);
         values_ += points;
         double gathers = 0;
-        for (const Load& load : stage.loads) gathers += add_load(m, load, points);
+        for (const MemberLoad& load : group_.members[m].loads) gathers += add_load(m, load, points);
         double operations = 0;  // what is the same for several points of a lane, once
         for (const Operations& share : stage.shares) {
             double times = 1;
@@ -107,30 +113,32 @@ private:
     }
 
     /// Notes what a member reads. Loads of a point that stand where they are needed: others come at the start.
-    double add_load(std::size_t m, const Load& load, double points) {
+    double add_load(std::size_t m, const MemberLoad& one, double points) {
+        const Load& load = *one.load;
         bool regular = true, has_lane = false;
         for (const auto& r : load.indices) {
             regular = regular && r;
             if (!r || !is_lane(m, r->dim)) continue;
             has_lane = true;
-            extend(read_across_, load.source, static_cast<double>(r->lo) / static_cast<double>(r->den),
+            extend(read_across_[one.array], static_cast<double>(r->lo) / static_cast<double>(r->den),
                    static_cast<double>(r->hi) / static_cast<double>(r->den));
         }
-        if (facts_.member(load) >= 0) return 0;
+        if (one.member >= 0) return 0;
         if (!regular || !has_lane) {
             work_.loads += points * load.reads;
             work_.wavefronts += points * load.reads * (regular ? 1 : 6);
             return load.reads;
         }
-        loaded_[load.source].add(footprint(load, [&](std::size_t d) { return along(m, d); }));
+        Loaded& loaded = loaded_[one.array];
+        loaded.touched.add(footprint(load, [&](std::size_t d) { return along(m, d); }));
         // Columns that are not adjacent in memory (one channel of interleaved ones): a warp reaches further.
         double apart = load.bytes;
         for (std::size_t i = 0; i < load.indices.size(); ++i) {
             if (is_lane(m, load.indices[i]->dim)) break;
             apart *= static_cast<double>(load.extents[i]);
         }
-        lines_[load.source] = std::max(lines_[load.source], apart * columns_ * kWarp / kLineBytes);
-        element_bytes_[load.source] = load.bytes;
+        loaded.lines = std::max(loaded.lines, apart * columns_ * kWarp / kLineBytes);
+        loaded.element_bytes = load.bytes;
         return 0;
     }
 
@@ -143,7 +151,7 @@ private:
             for (std::size_t d = 0; d < dims(m); ++d) {
                 const poly::Alignment& a = facts_.group.alignment[m][d];
                 if (a.dim < 0) {
-                    all *= extent(facts_, cuts_, m, d);
+                    all *= extents_.of(m, d);
                 } else if (!is_lane(m, static_cast<int>(d))) {
                     const auto g = static_cast<std::size_t>(a.dim);
                     const bool whole = facts_.extents[g] <= kShortExtent && g > lane_dim_;
@@ -161,33 +169,35 @@ private:
     double add_loads() {
         // Accesses of a lane that are longer than the widest one leave gaps between lanes.
         double longest = 0, registers = 0;
-        for (const auto& [source, touched] : loaded_) {
-            for (const Footprint& f : touched.boxes()) {
-                longest = std::max(longest, f.elements / f.rows * element_bytes_[source]);
-                const double bytes = f.elements * element_bytes_[source];
+        for (const Loaded& array : loaded_) {
+            for (const Footprint& f : array.touched.boxes()) {
+                longest = std::max(longest, f.elements / f.rows * array.element_bytes);
+                const double bytes = f.elements * array.element_bytes;
                 registers += bytes / 4;
                 const double accesses = std::max(f.rows, std::ceil(bytes / 16));
-                work_.instructions += 2 * accesses + (element_bytes_[source] < 4 ? f.elements : 0);
+                work_.instructions += 2 * accesses + (array.element_bytes < 4 ? f.elements : 0);
                 work_.loads += accesses;
                 // Single elements, or whole words: then as many lines as there are bytes.
                 const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
-                const double reach = std::clamp(lines_[source], 1.0, static_cast<double>(kWarp));
+                const double reach = std::clamp(array.lines, 1.0, static_cast<double>(kWarp));
                 work_.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
             }
         }
         work_.access_bytes = static_cast<int>(std::min(16.0, longest));
-        work_.gaps = std::max(1.0, columns_ * widths(facts_).least / 16);
+        work_.gaps = std::max(1.0, columns_ * group_.widths.least / 16);
         return registers;
     }
 
     /// Columns of other lanes are fetched from there, row by row.
     void add_shuffles() {
-        for (const auto& [source, read] : read_across_) {
-            const double across = read.hi - read.lo;
+        for (std::size_t array = 0; array < read_across_.size(); ++array) {
+            if (!read_across_[array]) continue;
+            const double across = read_across_[array]->hi - read_across_[array]->lo;
             if (across <= 0) continue;
             double rows = 0;
-            if (const auto found = loaded_.find(source); found != loaded_.end()) {
-                for (const Footprint& f : found->second.boxes()) rows += f.rows;
+            const ir::Source& source = group_.arrays[array];
+            if (const std::vector<Footprint>& boxes = loaded_[array].touched.boxes(); !boxes.empty()) {
+                for (const Footprint& f : boxes) rows += f.rows;
             } else if (source.kind == ir::Source::Kind::Stage) {
                 const std::size_t p = facts_.group.position(source.index);
                 rows = 1;
@@ -198,26 +208,33 @@ private:
         }
     }
 
+    /// What is loaded of an array at the start.
+    struct Loaded {
+        Touched touched;
+        int element_bytes = 0;
+        double lines = 0;  ///< that a warp's elements of a row spread over
+    };
+
+    const GroupCounts& group_;
     const GroupFacts& facts_;
-    Cuts cuts_;
+    plan::Plan& plan_;
+    Cuts& cuts_;       ///< the plan's
+    Extents extents_;  ///< before lanes are left to their neighbours
     std::size_t lane_dim_;
     double columns_;  ///< of a lane, in group coordinates
     TileWork work_;
-    std::vector<double> computed_;               ///< points of a warp, by member
-    double values_ = 0, windows_ = 0;            ///< points of a lane, and those that readers still read
-    std::map<ir::Source, Columns> read_across_;  ///< from the reader's column, in the producer's
-    std::map<ir::Source, Touched> loaded_;       ///< at the start
-    std::map<ir::Source, int> element_bytes_;    ///< of what is loaded
-    std::map<ir::Source, double> lines_;         ///< that a warp's elements of a row spread over
+    std::vector<double> computed_;                     ///< points of a warp, by member
+    double values_ = 0, windows_ = 0;                  ///< points of a lane, and those that readers still read
+    std::vector<std::optional<Columns>> read_across_;  ///< by array: from the reader's column, in the producer's
+    std::vector<Loaded> loaded_;                       ///< by array
 };
 
 }  // namespace
 
-std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule) {
-    auto made = plan::make_plan(facts, schedule);
+std::optional<TileWork> register_work(const GroupCounts& group, const GroupSchedule& schedule) {
+    auto made = plan::plan_tiles(group.facts, schedule);
     auto* plan = std::get_if<plan::Plan>(&made);
-    if (plan == nullptr || !leave_serving_lanes(facts, *plan)) return std::nullopt;
-    return RegisterWork(facts, std::move(*plan)).counted();
+    return plan == nullptr ? std::nullopt : RegisterWork(group, *plan).counted();
 }
 
 }  // namespace pipec::cost

@@ -1,9 +1,5 @@
 #include "cost/tile_cuts.h"
 
-#include <map>
-#include <numeric>
-
-#include "plan/tiles.h"
 #include "support/integers.h"
 
 namespace pipec::cost {
@@ -12,32 +8,6 @@ using fusion::kShortExtent;
 using fusion::StageFacts;
 
 namespace {
-
-/// Places, from the first to the last one.
-struct Places {
-    std::int64_t first = INT64_MIN, last = INT64_MAX;
-    void cut(std::int64_t from, std::int64_t to) {
-        first = std::max(first, from);
-        last = std::min(last, to);
-    }
-};
-
-/// Points of a stage, along one of its dimensions, that exist and whose reads are all in their arrays.
-Places inner_points(const StageFacts& stage, std::size_t d) {
-    Places points{stage.lo[d], stage.hi[d] - 1};
-    for (const Load& load : stage.loads) {
-        for (std::size_t i = 0; i < load.indices.size(); ++i) {
-            const auto& r = load.indices[i];
-            if (!r || r->dim != static_cast<int>(d)) continue;
-            // Otherwise mirrored or the like, which inside reads the place itself.
-            const bool dense = side_by_side(load, *r);
-            const std::int64_t lo = dense ? r->lo : std::clamp<std::int64_t>(0, r->lo, r->hi), hi = dense ? r->hi : lo;
-            const std::int64_t first = load.firsts[i], end = first + load.extents[i];
-            points.cut(ceil_quotient(first * r->den - lo, r->num), floor_quotient(end * r->den - 1 - hi, r->num));
-        }
-    }
-    return points;
-}
 
 /// What tiles of an accumulate read of an array, less what belongs to them alone.
 constexpr double kGatherOverlap = 1.1;
@@ -60,18 +30,12 @@ double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, doubl
 
 }  // namespace
 
-double extent(const GroupFacts& facts, const Cuts& cuts, std::size_t m, std::size_t d) {
-    const int g = facts.group.alignment[m][d].dim;
-    return static_cast<double>(plan::part_along(facts, m, d, g < 0 ? 1 : cuts[static_cast<std::size_t>(g)].size).count);
-}
-
-void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, TileWork& work) {
+void count_tiles(const GroupCounts& group, const Cuts& cuts, const std::vector<double>& computed, TileWork& work) {
+    const GroupFacts& facts = group.facts;
     work.tiles = 1;
-    std::vector<double> count;
     for (std::size_t g = 0; g < cuts.size(); ++g) {
         const double n = std::ceil(static_cast<double>(facts.extents[g]) / static_cast<double>(cuts[g].size));
-        count.push_back(std::max(1.0, n));
-        work.tiles *= count.back();
+        work.tiles *= std::max(1.0, n);
     }
     double once = 0, all = 0;
     for (std::size_t m = 0; m < computed.size(); ++m) {
@@ -81,10 +45,11 @@ void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<do
     work.redundant = once > 0 ? std::max(0.0, all / once - 1) : 0;
     work.tiles_a_block = 1;
     for (const Cut& cut : cuts) work.tiles_a_block *= cut.thread_groups;
-    work.edges = edge_tiles(facts, cuts);
+    work.edges = edge_tiles(group, cuts);
 }
 
-double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
+double edge_tiles(const GroupCounts& group, const Cuts& cuts) {
+    const GroupFacts& facts = group.facts;
     double inner = 1;
     for (std::size_t g = 0; g < cuts.size(); ++g) {
         if (facts.extents[g] <= kShortExtent) continue;  // channels: code for a tile knows where they end
@@ -94,7 +59,7 @@ double edge_tiles(const GroupFacts& facts, const Cuts& cuts) {
                 const poly::Alignment& a = facts.group.alignment[m][d];
                 if (a.dim != static_cast<int>(g)) continue;
                 const poly::TileExtent e = poly::tile_extent(a, facts.group.reach[m][g], cuts[g].size);
-                const Places points = inner_points(facts.stages[m], d);
+                const Places& points = group.members[m].inner[d];
                 origins.cut((points.first - e.first) * a.scale, (points.last + 1 - e.first - e.count) * a.scale);
             }
         }
@@ -122,66 +87,43 @@ void Touched::add(const Footprint& f) {
     boxes_.push_back(f);
 }
 
-double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, double columns,
-                  bool planes_together, const TimesAsked& times) {
-    std::map<ir::Source, Touched> loaded;
+double tile_bytes(const GroupCounts& group, const Cuts& cuts, const Extents& extents,
+                  const std::vector<double>& computed, double columns, bool planes_together, const TimesAsked& times) {
+    const GroupFacts& facts = group.facts;
+    std::vector<Touched> loaded(group.arrays.size());
     double bytes = 0, owned = 1;  // owned: the tile's part of all points
     for (std::size_t g = 0; g < cuts.size(); ++g) {
         owned *= static_cast<double>(cuts[g].size) / static_cast<double>(std::max(cuts[g].size, facts.extents[g]));
     }
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        const auto along = [&](std::size_t d) { return extent(facts, cuts, m, d); };
-        for (const Load* load : global_loads(facts, m)) {
+        const auto along = [&](std::size_t d) { return extents.of(m, d); };
+        for (const MemberLoad& one : group.members[m].loads) {
+            if (one.member >= 0) continue;
             // No more than what is read, however far apart (tables, mirrored borders).
-            Footprint f = footprint(*load, along);
-            const double most = computed[m] * load->reads * load->bytes * 2;
-            const double asked = f.known ? std::min(f.bytes * (times ? times(m, *load) : 1), most) : most;
+            const Load& load = *one.load;
+            Footprint f = footprint(load, along);
+            const double most = computed[m] * load.reads * load.bytes * 2;
+            const double asked = f.known ? std::min(f.bytes * (times ? times(m, load) : 1), most) : most;
             if (!facts.stages[m].pure) {  // what is gathered: by the tile's part of all points, and a little around it
                 const double part = computed[m] / std::max(computed[m], static_cast<double>(facts.stages[m].points));
-                double all = load->bytes * kGatherOverlap * part;
-                for (const std::int64_t n : load->extents) all *= static_cast<double>(n);
+                double all = load.bytes * kGatherOverlap * part;
+                for (const std::int64_t n : load.extents) all *= static_cast<double>(n);
                 // Long before others of the tile ask for the same.
-                bytes += std::min(asked, all) * (times ? times(m, *load) : 1);
+                bytes += std::min(asked, all) * (times ? times(m, load) : 1);
                 continue;
             }
             f.bytes = asked;
-            loaded[load->source].add(f);
+            loaded[one.array].add(f);
         }
         if (facts.live[m]) {
             bytes += static_cast<double>(facts.stages[m].points) * facts.stages[m].bytes * owned *
                      scattered(facts, cuts, m, columns, planes_together);
         }
     }
-    for (const auto& [source, touched] : loaded) {
+    for (const Touched& touched : loaded) {
         for (const Footprint& f : touched.boxes()) bytes += f.bytes;
     }
     return bytes;
-}
-
-Widths widths(const GroupFacts& facts) {
-    Widths result;
-    const auto add = [&](int bytes) {
-        result.least = std::min(result.least, bytes);
-        result.widest = std::max(result.widest, bytes);
-    };
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        if (facts.live[m]) add(facts.stages[m].bytes);
-        for (const Load* load : global_loads(facts, m)) add(load->bytes);
-    }
-    return result;
-}
-
-int row_alignment(const GroupFacts& facts) {
-    std::int64_t bytes = 16;
-    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
-        const StageFacts& stage = facts.stages[m];
-        if (facts.live[m] && !stage.lo.empty())
-            bytes = std::gcd(bytes, (stage.hi.back() - stage.lo.back()) * stage.bytes);
-        for (const Load* load : global_loads(facts, m)) {
-            if (!load->extents.empty()) bytes = std::gcd(bytes, load->extents.front() * load->bytes);
-        }
-    }
-    return static_cast<int>(std::max<std::int64_t>(1, bytes));
 }
 
 }  // namespace pipec::cost

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "cost/group_counts.h"
 #include "cost/tile_work.h"
 #include "fusion/group_facts.h"
 #include "plan/plan.h"
@@ -24,14 +25,11 @@ inline constexpr int kLineBytes = 128;  ///< that the load/store units move at o
 
 using Cuts = std::vector<Cut>;
 
-/// Points of member `m` that a tile computes in its dimension `d`.
-double extent(const GroupFacts& facts, const Cuts& cuts, std::size_t m, std::size_t d);
-
 /// The part of the tiles that have points at the edges of the image: where stages or what they read end.
-double edge_tiles(const GroupFacts& facts, const Cuts& cuts);
+double edge_tiles(const GroupCounts& group, const Cuts& cuts);
 
 /// Tiles that cover the group's outputs, and the part of the computed points that is redundant.
-void count_tiles(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, TileWork& work);
+void count_tiles(const GroupCounts& group, const Cuts& cuts, const std::vector<double>& computed, TileWork& work);
 
 inline double ceil_to(double a, double unit) {
     return std::ceil(a / unit) * unit;
@@ -99,19 +97,11 @@ using TimesAsked = std::function<double(std::size_t m, const Load& load)>;
 
 /// Bytes that a team loads from and stores to global memory for one tile. `columns`: that a lane stores beside each
 /// other; `planes_together`: with all that lies between them in memory, where the tile has that.
-double tile_bytes(const GroupFacts& facts, const Cuts& cuts, const std::vector<double>& computed, double columns,
-                  bool planes_together, const TimesAsked& times = {});
-
-/// Bytes to which rows of all arrays in global memory are aligned, at most 16: wider accesses are impossible.
-int row_alignment(const GroupFacts& facts);
-
-/// Bytes of the elements that a group loads from and stores to global memory.
-struct Widths {
-    int least = 16, widest = 0;
-};
-Widths widths(const GroupFacts& facts);
+double tile_bytes(const GroupCounts& group, const Cuts& cuts, const Extents& extents,
+                  const std::vector<double>& computed, double columns, bool planes_together,
+                  const TimesAsked& times = {});
 
 /// tile_work for RegisterTile, before its counts are simplified.
-std::optional<TileWork> register_work(const GroupFacts& facts, const GroupSchedule& schedule);
+std::optional<TileWork> register_work(const GroupCounts& group, const GroupSchedule& schedule);
 
 }  // namespace pipec::cost

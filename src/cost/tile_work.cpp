@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "cost/patch_work.h"
+#include "cost/group_counts.h"
 #include "cost/tile_cuts.h"
 #include "fusion/group_fields.h"
 #include "fusion/strategy.h"
@@ -44,14 +44,15 @@ TileWork simplified(TileWork work, const Simplified& by) {
 // ------------------------------------------------------------------------------------------------- one stage by itself
 
 /// As code generation makes it: four points a lane where accesses can be wide, else one.
-std::optional<TileWork> stage_work(const GroupFacts& facts) {
+std::optional<TileWork> stage_work(const GroupCounts& group) {
+    const GroupFacts& facts = group.facts;
     if (facts.stages.size() != 1) return std::nullopt;
     const StageFacts& stage = facts.stages.front();
     TileWork work;
     work.threads_per_block = 256;
     Cuts cuts(facts.extents.size());
     const std::size_t rank = cuts.size();
-    const int vector = std::max(1, std::min(4, row_alignment(facts) / std::max(1, stage.bytes)));
+    const int vector = std::max(1, std::min(4, group.row_alignment / std::max(1, stage.bytes)));
     std::int64_t left = std::int64_t{work.threads_per_block} * vector;  // of the points of a block
     for (std::size_t g = rank; g-- > 0;) {
         const std::int64_t most = g + 1 == rank ? std::int64_t{kWarp} * vector : left;
@@ -61,7 +62,7 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
     double points = 1;
     for (const Cut& cut : cuts) points *= static_cast<double>(cut.size);
     const std::vector<double> computed{points};
-    count_tiles(facts, cuts, computed, work);
+    count_tiles(group, cuts, computed, work);
     work.redundant = 0;
     const double warps = points / kWarp;
     work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
@@ -74,7 +75,7 @@ std::optional<TileWork> stage_work(const GroupFacts& facts) {
         waves += warps * load.reads * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
     }
     work.wavefronts = waves;
-    work.bytes = tile_bytes(facts, cuts, computed, vector, false);
+    work.bytes = tile_bytes(group, cuts, Extents(group, cuts), computed, vector, false);
     work.registers = std::max(24, stage.registers);
     work.serial = stage.serial;
     work.access_bytes = vector * stage.bytes;
@@ -107,26 +108,12 @@ constexpr double kMostTimes = 2;
 /// Where each lane goes through the points of a cell of its own, that often has less than the whole line for it.
 constexpr double kCellTimes = 1.6;
 
-/// Rows of a patch that registers and the instruction cache have room for.
-std::int64_t most_rows(PatchCounts& patches, std::size_t m, const PatchAxes& axes, std::int64_t columns) {
-    std::int64_t rows = 1, beyond = axes.rows < 0 ? 2 : plan::kPatchPoints / columns + 1;
-    while (beyond - rows > 1) {
-        const std::int64_t middle = (rows + beyond) / 2;
-        const PatchWork& patch = patches.of(m, axes, columns, middle);
-        const bool fits =
-            patch.elements <= plan::kPatchElements && patch.operations + patch.elements <= plan::kPatchNodes;
-        (fits ? rows : beyond) = middle;
-    }
-    return rows;
-}
-
 /// Bytes of a tile's arrays.
-double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
+double kept_bytes(const GroupFacts& facts, const Extents& extents) {
     double bytes = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         double points = facts.kept[m] ? facts.stages[m].bytes : 0;
-        for (std::size_t d = 0; points > 0 && d < facts.group.alignment[m].size(); ++d)
-            points *= extent(facts, cuts, m, d);
+        for (std::size_t d = 0; points > 0 && d < facts.group.alignment[m].size(); ++d) points *= extents.of(m, d);
         bytes += points;
     }
     return bytes;
@@ -135,27 +122,33 @@ double kept_bytes(const GroupFacts& facts, const Cuts& cuts) {
 /// Of a tile in shared memory, or with a part of it in registers.
 class ScratchWork {
 public:
-    ScratchWork(const GroupFacts& facts, const GroupSchedule& schedule, const plan::Plan& plan, PatchCounts& counts)
-        : facts_(facts),
+    /// `plan` lacks its memory.
+    ScratchWork(GroupCounts& group, const GroupSchedule& schedule, plan::Plan& plan)
+        : group_(group),
+          facts_(group.facts),
           s_(schedule),
-          counts_(counts),
+          plan_(plan),
           tiles_(plan.tiles),
           march_(plan.march),
-          shared_(plan.shared),
           cuts_(plan.tiles.cuts),
+          extents_(group, plan.tiles.cuts),
+          warp_(plan::warp_shape(plan.tiles.lanes)),
           in_patches_(has(schedule.strategy, fusion::Field::Vector)),
           is_hybrid_(schedule.strategy == Strategy::Hybrid),
           in_registers_(schedule.strategy == Strategy::Hybrid ? schedule.frac_reg : 0),
           threads_(plan.tiles.threads_of_group()) {}
 
     std::optional<TileWork> counted() {
-        if (!march_ && in_registers_ == 0 && kept_bytes(facts_, cuts_) > kMostShared) return std::nullopt;
+        if (!march_ && in_registers_ == 0 && kept_bytes(facts_, extents_) > kMostShared) return std::nullopt;
         work_.threads_per_block = tiles_.threads();
         work_.warps_per_tile = std::max(1, threads_ / kWarp);
         for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
-        if (!is_hybrid_) work_.barriers = static_cast<double>(shared_.barriers);
-        count_tiles(facts_, cuts_, computed_, work_);
-        work_.bytes = tile_bytes(facts_, cuts_, computed_, s_.vector, false,
+        if (!is_hybrid_) {
+            plan::plan_memory(facts_, s_, plan_);
+            work_.barriers = static_cast<double>(plan_.shared.barriers);
+        }
+        count_tiles(group_, cuts_, computed_, work_);
+        work_.bytes = tile_bytes(group_, cuts_, extents_, computed_, s_.vector, false,
                                  [this](std::size_t m, const Load& load) { return times_asked(m, load); });
         work_.shared_per_block = static_cast<std::int64_t>(scratch_ * work_.tiles_a_block);
         work_.in_phases = true;
@@ -168,7 +161,7 @@ private:
     /// Threads of one warp in a dimension of the group.
     [[nodiscard]] int warp_lanes(std::size_t g) const {
         const int axis = plan::axis_of(facts_.group.rank, g);
-        return axis < 0 ? 1 : plan::warp_shape(tiles_.lanes)[static_cast<std::size_t>(axis)];
+        return axis < 0 ? 1 : warp_[static_cast<std::size_t>(axis)];
     }
 
     /// Points of a member that a tile computes; `turns` of warps, where points are not dealt out in patches, partial
@@ -180,7 +173,7 @@ private:
     [[nodiscard]] Points points_of(std::size_t m, const PatchAxes& axes) const {
         Points points;
         for (std::size_t d = 0; d < facts_.group.alignment[m].size(); ++d) {
-            const double n = extent(facts_, cuts_, m, d);
+            const double n = extents_.of(m, d);
             points.all *= n;
             const int dim = static_cast<int>(d), g = facts_.group.alignment[m][d].dim;
             double each = 1;
@@ -213,9 +206,8 @@ private:
 
     void add_member(std::size_t m) {
         const StageFacts& stage = facts_.stages[m];
-        const plan::PatchReads reads = patch_reads(facts_, m);
-        const PatchAxes axes =
-            in_patches_ ? plan::patch_axes(facts_, m, facts_.together[m], reads) : plan::lane_axes(facts_, m);
+        const MemberCounts& member = group_.members[m];
+        const PatchAxes& axes = in_patches_ ? member.patches : member.lanes;
         const Points points = points_of(m, axes);
         computed_.push_back(points.all);
         work_.serial += stage.serial * std::ceil(points.owners / threads_);
@@ -223,22 +215,20 @@ private:
         std::int64_t columns = axes.columns >= 0 ? s_.vector : 1, rows = 1;
         double turns = points.turns, at_edges = turns;
         if (in_patches_) {
-            columns = stage.pure ? plan::patch_columns(facts_, m, axes, s_.vector, row_alignment(facts_), reads) : 1;
+            columns =
+                stage.pure ? plan::patch_columns(facts_, m, axes, s_.vector, group_.row_alignment, member.reads) : 1;
             const plan::Patches row = plan::alike_patches(points.single, columns, threads_, 1);
             at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
-            const bool single_rows =
-                !stage.pure ||
-                plan::in_blocks(row, plan::columns_of_cell(facts_, m, found_members(facts_, m)) / columns).block_down >
-                    1;
-            const std::int64_t most = single_rows ? 1 : most_rows(counts_, m, axes, columns);
+            const bool single_rows = !stage.pure || plan::in_blocks(row, member.cell_columns / columns).block_down > 1;
+            const std::int64_t most = single_rows ? 1 : group_.most_rows(m, columns);
             const plan::Patches patches = plan::alike_patches(points.single, columns, threads_, most);
             rows = patches.rows;
             turns = std::ceil(static_cast<double>(patches.count()) / kWarp);
         }
         patch_rows_.push_back(static_cast<double>(rows));
-        const PatchWork& patch = counts_.of(m, axes, columns, rows);
+        const PatchWork& patch = group_.patch(m, axes, columns, rows);
         work_.instructions += turns * instructions(m, patch, columns, rows);
-        work_.at_edges += at_edges * instructions(m, rows > 1 ? counts_.of(m, axes, columns, 1) : patch, columns, 1);
+        work_.at_edges += at_edges * instructions(m, rows > 1 ? group_.patch(m, axes, columns, 1) : patch, columns, 1);
         const auto cells = static_cast<double>(columns * rows);
         work_.wavefronts += turns * (patch.wavefronts + stored(m) * cells * std::max(1.0, stage.bytes / 4.0) +
                                      (facts_.live[m] ? cells * stage.bytes / 4.0 : 0));
@@ -266,20 +256,21 @@ private:
         if (facts_.stages[m].serial > 1) return kCellTimes;
         if (load.indices.size() < 2 || !load.indices[1] || load.indices[1]->dim < 0) return 1.0;
         const poly::IndexRelation& r = *load.indices[1];
-        const double rows = extent(facts_, cuts_, m, static_cast<std::size_t>(r.dim)),
-                     step = static_cast<double>(r.num);
+        const double rows = extents_.of(m, static_cast<std::size_t>(r.dim)), step = static_cast<double>(r.num);
         const double window = std::max(0.0, static_cast<double>(r.hi - r.lo + 1) - step);
         const double patch = std::clamp(patch_rows_[m], 1.0, std::max(1.0, rows));
         return std::min(kMostTimes, std::ceil(rows / patch) * (patch * step + window) / (rows * step + window));
     }
 
+    GroupCounts& group_;
     const GroupFacts& facts_;
     const GroupSchedule& s_;
-    PatchCounts& counts_;
+    plan::Plan& plan_;
     const plan::Tiles& tiles_;
     const std::optional<plan::March>& march_;
-    const plan::SharedMemory& shared_;
     const Cuts& cuts_;
+    const Extents extents_;
+    std::array<int, 3> warp_;  ///< lanes of a warp
     bool in_patches_;
     bool is_hybrid_;
     double in_registers_;
@@ -289,20 +280,21 @@ private:
     double scratch_ = 0, deepest_ = 0;           ///< bytes of a tile; registers of the stage that has most
 };
 
-std::optional<TileWork> scratch_work(const GroupFacts& facts, const GroupSchedule& s, PatchCounts& counts) {
-    const auto plan = plan::make_plan(facts, s);
+std::optional<TileWork> scratch_work(GroupCounts& group, const GroupSchedule& s) {
+    auto plan = plan::plan_tiles(group.facts, s);
     if (std::holds_alternative<plan::Refusal>(plan)) return std::nullopt;
-    return ScratchWork(facts, s, std::get<plan::Plan>(plan), counts).counted();
+    return ScratchWork(group, s, std::get<plan::Plan>(plan)).counted();
 }
 
 }  // namespace
 
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule) {
-    PatchCounts counts(facts);
-    return tile_work(facts, schedule, counts);
+    GroupCounts group(facts);
+    return tile_work(group, schedule);
 }
 
-std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts) {
+std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& schedule) {
+    const GroupFacts& facts = group.facts;
     const bool pure_only = !fusion::info(schedule.strategy).missing_for_cells.empty();
     const auto is_pure = [](const StageFacts& stage) { return stage.pure; };
     if (pure_only && !std::all_of(facts.stages.begin(), facts.stages.end(), is_pure)) return std::nullopt;
@@ -311,16 +303,16 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
     switch (schedule.strategy) {
         case Strategy::Stage:
             if (const auto tile = gathering(facts)) {
-                work = scratch_work(facts, *tile, counts);
+                work = scratch_work(group, *tile);
             } else {
-                work = stage_work(facts), by = kStage;
+                work = stage_work(group), by = kStage;
             }
             break;
         case Strategy::Otptb:
-        case Strategy::Otpw: work = scratch_work(facts, schedule, counts); break;
-        case Strategy::Hybrid: work = scratch_work(facts, schedule, counts), by = kHybrid; break;
-        case Strategy::RegisterTile: work = register_work(facts, schedule), by = kRegisters; break;
-        case Strategy::Stream: work = scratch_work(facts, schedule, counts); break;
+        case Strategy::Otpw: work = scratch_work(group, schedule); break;
+        case Strategy::Hybrid: work = scratch_work(group, schedule), by = kHybrid; break;
+        case Strategy::RegisterTile: work = register_work(group, schedule), by = kRegisters; break;
+        case Strategy::Stream: work = scratch_work(group, schedule); break;
     }
     return work ? std::optional(simplified(*work, by)) : std::nullopt;
 }

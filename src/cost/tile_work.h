@@ -13,7 +13,7 @@ namespace pipec::cost {
 using fusion::GroupFacts;
 using fusion::GroupSchedule;
 
-class PatchCounts;
+class GroupCounts;
 
 struct TileWork {
     int threads_per_block = 32;
@@ -39,8 +39,8 @@ struct TileWork {
 
 /// None where the schedule is impossible for the group.
 std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule);
-/// The same, with the counts of patches that earlier tiles of the group had.
-std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& schedule, PatchCounts& counts);
+/// The same, for one of many tiles of a group.
+std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& schedule);
 
 /// Bytes of global memory that a group must read and write at least: each element once.
 struct Traffic {

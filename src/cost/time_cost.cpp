@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "cost/patch_work.h"
+#include "cost/group_counts.h"
 #include "cost/tile_cuts.h"
 #include "cost/tile_work.h"
 
@@ -82,9 +82,9 @@ void spill(TileWork& work, const Gpu& gpu) {
     work.bytes += accesses * kLineBytes;
 }
 
-std::optional<TimePrediction> predict(const GroupFacts& facts, const Gpu& gpu, const GroupSchedule& schedule,
-                                      PatchCounts& counts) {
-    std::optional<TileWork> work = tile_work(facts, schedule, counts);
+std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const GroupSchedule& schedule) {
+    const GroupFacts& facts = group.facts;
+    std::optional<TileWork> work = tile_work(group, schedule);
     if (work && schedule.strategy == Strategy::Stage) spill(*work, gpu);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
@@ -106,7 +106,7 @@ std::optional<TimePrediction> predict(const GroupFacts& facts, const Gpu& gpu, c
     p.instructions = work->instructions * work->tiles;
     p.wavefronts = work->wavefronts * work->tiles;
     p.l2_bytes = work->bytes * work->tiles;
-    const Traffic t = traffic(facts);
+    const Traffic& t = group.traffic;
     // Inputs come from outside of the pipeline, what other kernels have written from just before.
     p.dram_bytes = t.inputs * (1 - in_l2(facts.stages.front().pipeline_bytes, gpu)) +
                    (t.stages + t.outputs) * (1 - in_l2(t.bytes(), gpu));
@@ -204,7 +204,8 @@ bool looks_up(const GroupFacts& facts) {
 }
 
 /// The schedules that are tried for a group.
-std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy, Effort effort) {
+std::vector<GroupSchedule> candidates(const GroupCounts& group, Strategy strategy, Effort effort) {
+    const GroupFacts& facts = group.facts;
     const bool line = facts.group.rank < 2;
     // A short third dimension (channels) in a tile as a whole: what its points share is computed once.
     std::vector<int> planes{1};
@@ -215,7 +216,7 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
     const bool accumulates =
         std::any_of(facts.stages.begin(), facts.stages.end(), [](const StageFacts& stage) { return !stage.pure; });
     // A lane has a use for many columns where all that it loads and stores is narrower than a register.
-    const bool tables = looks_up(facts), narrow = widths(facts).widest < 4;
+    const bool tables = looks_up(facts), narrow = group.widths.widest < 4;
     std::vector<GroupSchedule> result;
     for (Grid& grid : grids(strategy, effort)) {
         if (strategy == Strategy::Otptb) {
@@ -254,18 +255,18 @@ std::vector<GroupSchedule> candidates(const GroupFacts& facts, Strategy strategy
 }  // namespace
 
 std::optional<TimePrediction> predict_time(const GroupFacts& facts, const Gpu& gpu, const GroupSchedule& schedule) {
-    PatchCounts counts(facts);
-    return predict(facts, gpu, schedule, counts);
+    GroupCounts group(facts);
+    return predict(group, gpu, schedule);
 }
 
 std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, const std::vector<Strategy>& allowed,
                                      std::size_t count, Effort effort) {
     std::vector<TimeChoice> result;
-    PatchCounts counts(facts);
+    GroupCounts group(facts);
     for (const Strategy strategy : allowed) {
         if (strategy == Strategy::Stage && facts.stages.size() > 1) continue;
-        for (const GroupSchedule& schedule : candidates(facts, strategy, effort)) {
-            if (const auto time = predict(facts, gpu, schedule, counts)) result.push_back({schedule, *time});
+        for (const GroupSchedule& schedule : candidates(group, strategy, effort)) {
+            if (const auto time = predict(group, gpu, schedule)) result.push_back({schedule, *time});
         }
     }
     const auto faster = [](const TimeChoice& a, const TimeChoice& b) { return a.time.seconds < b.time.seconds; };

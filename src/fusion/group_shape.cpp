@@ -56,6 +56,23 @@ std::vector<StageShape::Read> reads_of(const ir::Stage& stage) {
     return {reads.begin(), reads.end()};
 }
 
+bool planes_share(const poly::Group& group, const std::vector<StageShape>& shapes, int g) {
+    const std::vector<int>& stages = group.stages;
+    for (std::size_t m = 0; m < shapes.size(); ++m) {
+        const std::vector<poly::Alignment>& alignment = group.alignment[m];
+        const auto plane =
+            std::find_if(alignment.begin(), alignment.end(), [&](const poly::Alignment& a) { return a.dim == g; });
+        if (plane == alignment.end()) continue;
+        const unsigned bit = 1U << (plane - alignment.begin());
+        for (const StageShape::Read& read : shapes[m].reads) {
+            const bool own = read.array.kind == ir::Source::Kind::Stage &&
+                             std::binary_search(stages.begin(), stages.end(), read.array.index);
+            if (!own && read.dims != 0 && (read.dims & bit) == 0) return true;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, int stage) {
@@ -78,12 +95,25 @@ StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, i
 GroupShape group_shape(poly::Group group, std::vector<StageShape> shapes) {
     GroupShape shape;
     shape.shapes = std::move(shapes);
-    for (const int s : group.stages) {
+    const std::size_t members = group.stages.size();
+    shape.kept.resize(members);
+    shape.producers.resize(members);
+    for (std::size_t m = 0; m < members; ++m) {
+        const int s = group.stages[m];
         shape.live.push_back(std::find(group.live_outs.begin(), group.live_outs.end(), s) != group.live_outs.end());
-        shape.kept.push_back(std::any_of(group.edges.begin(), group.edges.end(),
-                                         [&](const poly::GroupEdge& edge) { return edge.producer == s; }));
+        shape.last_reader.push_back(m);
     }
-    for (int g = 0; g < group.rank; ++g) shape.units.push_back(poly::tile_unit(group, g));
+    for (const poly::GroupEdge& edge : group.edges) {
+        const std::size_t reader = edge.reader_place, producer = edge.producer_place;
+        shape.kept[producer] = true;
+        shape.last_reader[producer] = std::max(shape.last_reader[producer], reader);
+        std::vector<std::size_t>& known = shape.producers[reader];
+        if (std::find(known.begin(), known.end(), producer) == known.end()) known.push_back(producer);
+    }
+    for (int g = 0; g < group.rank; ++g) {
+        shape.units.push_back(poly::tile_unit(group, g));
+        shape.planes_share.push_back(planes_share(group, shape.shapes, g));
+    }
     shape.group = std::move(group);
     return shape;
 }

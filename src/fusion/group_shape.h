@@ -39,6 +39,11 @@ struct GroupShape {
     std::vector<StageShape> shapes;   ///< of its members, in its order
     std::vector<bool> live, kept;     ///< of members: an output of the group; read by a member
     std::vector<std::int64_t> units;  ///< by group dimension: poly::tile_unit
+    /// By member: those that it reads, each once; the last one that reads it, or itself.
+    std::vector<std::vector<std::size_t>> producers;
+    std::vector<std::size_t> last_reader;
+    /// By group dimension: its planes all read some of the same points of an array that is not the group's own.
+    std::vector<bool> planes_share;
 };
 /// `shapes` are those of the group's members.
 GroupShape group_shape(poly::Group group, std::vector<StageShape> shapes);

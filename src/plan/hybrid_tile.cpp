@@ -27,7 +27,7 @@ std::vector<std::size_t> last_uses(const fusion::GroupShape& shape, const Hybrid
         last[i] = i;
         for (const poly::GroupEdge& edge : group.edges) {
             if (edge.producer != group.stages[i]) continue;
-            const std::size_t reader = group.position(edge.reader);
+            const std::size_t reader = edge.reader_place;
             last[i] = std::max(last[i], is_deferred(shape, tile, reader) ? last[reader] : reader);
         }
     }
@@ -78,7 +78,7 @@ void split(const fusion::GroupShape& shape, const Tiles& tiles, HybridTile& tile
     for (bool changed = true; changed;) {
         changed = false;
         for (const poly::GroupEdge& edge : group.edges) {
-            const std::size_t m = group.position(edge.reader), source = group.position(edge.producer);
+            const std::size_t m = edge.reader_place, source = edge.producer_place;
             if (!tile.parts[m].split || !tile.parts[source].split) continue;
             const std::int64_t scale = scale_of(source), last = (shared_end(m) - 1) * scale_of(m);
             std::int64_t& iterations = most.at(scale);

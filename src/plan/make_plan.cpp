@@ -62,7 +62,7 @@ std::optional<Refusal> check_schedule(const GroupSchedule& schedule, int rank) {
     return std::nullopt;
 }
 
-std::variant<Plan, Refusal> make_plan(const fusion::GroupShape& shape, const GroupSchedule& schedule) {
+std::variant<Plan, Refusal> plan_tiles(const fusion::GroupShape& shape, const GroupSchedule& schedule) {
     if (auto reason = check_schedule(schedule, shape.group.rank)) return *reason;
     Plan plan;
     plan.strategy = schedule.strategy;
@@ -71,11 +71,26 @@ std::variant<Plan, Refusal> make_plan(const fusion::GroupShape& shape, const Gro
         case Strategy::RegisterTile: return make_register_tile(shape, schedule);
         case Strategy::Otptb:
         case Strategy::Otpw:
-            plan.tiles = make_tiles(shape, schedule);
-            plan.shared = tile_arrays(shape, plan.tiles);
+        case Strategy::Hybrid: plan.tiles = make_tiles(shape, schedule); break;
+        case Strategy::Stream: {
+            auto march = make_march(shape.group, schedule.block, schedule.tile);
+            if (auto* reason = std::get_if<std::string>(&march)) return std::move(*reason);
+            plan.march = std::move(std::get<March>(march));
+            plan.tiles = make_strips(shape, schedule, *plan.march);
             break;
+        }
+    }
+    return plan;
+}
+
+void plan_memory(const fusion::GroupShape& shape, const GroupSchedule& schedule, Plan& plan) {
+    complete(shape, plan.tiles);
+    switch (schedule.strategy) {
+        case Strategy::Stage:
+        case Strategy::RegisterTile: break;
+        case Strategy::Otptb:
+        case Strategy::Otpw: plan.shared = tile_arrays(shape, plan.tiles); break;
         case Strategy::Hybrid: {
-            plan.tiles = make_tiles(shape, schedule);
             std::vector<std::int64_t> size;
             for (const Cut& cut : plan.tiles.cuts) size.push_back(cut.size);
             plan.hybrid =
@@ -83,16 +98,14 @@ std::variant<Plan, Refusal> make_plan(const fusion::GroupShape& shape, const Gro
             split(shape, plan.tiles, *plan.hybrid, schedule.frac_reg);
             break;
         }
-        case Strategy::Stream: {
-            auto march = make_march(shape.group, schedule.block, schedule.tile);
-            if (auto* reason = std::get_if<std::string>(&march)) return std::move(*reason);
-            plan.march = std::move(std::get<March>(march));
-            plan.tiles = make_strips(shape, schedule, *plan.march);
-            plan.shared = stream_windows(shape, plan.tiles, *plan.march);
-            break;
-        }
+        case Strategy::Stream: plan.shared = stream_windows(shape, plan.tiles, *plan.march); break;
     }
-    return plan;
+}
+
+std::variant<Plan, Refusal> make_plan(const fusion::GroupShape& shape, const GroupSchedule& schedule) {
+    auto made = plan_tiles(shape, schedule);
+    if (auto* plan = std::get_if<Plan>(&made)) plan_memory(shape, schedule, *plan);
+    return made;
 }
 
 }  // namespace pipec::plan

@@ -42,7 +42,7 @@ std::int64_t own_columns(const poly::Group& group, std::size_t dim, std::int64_t
 std::int64_t lateness(const poly::Group& group, const March& march, std::size_t position) {
     std::int64_t late = 0;
     for (const poly::GroupEdge& edge : group.edges) {
-        const March::Member& producer = march.members[group.position(edge.producer)];
+        const March::Member& producer = march.members[edge.producer_place];
         if (edge.reader == group.stages[position] && producer.rows) late = std::max(late, producer.late + 1);
     }
     return late;
@@ -62,7 +62,7 @@ std::int64_t window(const poly::Group& group, const March& march, std::size_t po
     std::int64_t rows = 0;
     for (const poly::GroupEdge& edge : group.edges) {
         if (edge.producer != group.stages[position]) continue;
-        const std::size_t reader = group.position(edge.reader);
+        const std::size_t reader = edge.reader_place;
         const poly::Alignment& theirs = group.alignment[reader][*march.members[reader].rows];
         const std::int64_t least = theirs.scale * first_row(reader) + edge.distance[march.dim].lo;
         rows = std::max(rows, newest - ceil_quotient(least, own.scale) + 1);

@@ -31,19 +31,17 @@ void extend(std::optional<Columns>& all, std::int64_t lo, std::int64_t hi) {
 std::vector<std::optional<Columns>> needed_columns(const fusion::GroupShape& shape, const RegisterTile& tile) {
     const poly::Group& group = shape.group;
     std::vector<std::optional<Columns>> needed(group.stages.size());
+    auto edge = group.edges.rbegin();
     for (std::size_t p = group.stages.size(); p-- > 0;) {
-        const std::int64_t scale = scale_of(shape, p, tile.lane_dim);
-        if (scale == 0) continue;
-        if (shape.live[p]) extend(needed[p], 0, tile.columns / scale - 1);
-        for (const poly::GroupEdge& edge : group.edges) {
-            if (edge.producer != group.stages[p]) continue;
-            const std::size_t reader = group.position(edge.reader);
-            const std::int64_t reader_scale = scale_of(shape, reader, tile.lane_dim);
-            if (!needed[reader]) continue;
-            const poly::Distance& d = edge.distance[tile.lane_dim];
-            const std::int64_t lo = ceil_quotient(needed[reader]->lo * reader_scale + d.lo, scale);
-            const std::int64_t hi = floor_quotient(needed[reader]->hi * reader_scale + d.hi, scale);
-            if (lo <= hi) extend(needed[p], lo, hi);
+        const std::int64_t reader_scale = scale_of(shape, p, tile.lane_dim);
+        if (reader_scale != 0 && shape.live[p]) extend(needed[p], 0, tile.columns / reader_scale - 1);
+        for (; edge != group.edges.rend() && edge->reader_place == p; ++edge) {
+            const std::int64_t scale = scale_of(shape, edge->producer_place, tile.lane_dim);
+            if (scale == 0 || !needed[p]) continue;
+            const poly::Distance& d = edge->distance[tile.lane_dim];
+            const std::int64_t lo = ceil_quotient(needed[p]->lo * reader_scale + d.lo, scale);
+            const std::int64_t hi = floor_quotient(needed[p]->hi * reader_scale + d.hi, scale);
+            if (lo <= hi) extend(needed[edge->producer_place], lo, hi);
         }
     }
     return needed;
@@ -53,7 +51,12 @@ std::vector<std::optional<Columns>> needed_columns(const fusion::GroupShape& sha
 
 Homes find_homes(const std::vector<LaneRead>& reads) {
     std::map<ColumnsOf, std::map<std::int64_t, int>> counts;  // of reads at each distance, in lanes
-    for (const LaneRead& read : reads) ++counts[read.array][floor_quotient(read.index, read.array.columns)];
+    std::map<std::int64_t, int>* known = nullptr;             // of the last read's array: reads of one stand together
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+        const LaneRead& read = reads[i];
+        if (i == 0 || read.array != reads[i - 1].array) known = &counts[read.array];
+        ++(*known)[floor_quotient(read.index, read.array.columns)];
+    }
     Homes homes;
     for (const auto& [columns, distances] : counts) {
         if (distances.begin()->first <= 0 && distances.rbegin()->first >= 0) continue;
@@ -78,9 +81,12 @@ Serving serving_lanes(const fusion::GroupShape& shape, const RegisterTile& tile,
         for (const std::int64_t column : {needed[m]->lo, needed[m]->hi})
             need(floor_quotient(column - tile.shift[m], columns_of(m)));
     }
+    const ColumnsOf* array = nullptr;  // of the last read
+    auto home = tile.homes.end();
     for (const LaneRead& read : reads) {
         if (!needed[read.member] || !read.shared) continue;
-        const auto home = tile.homes.find(read.array);
+        if (array == nullptr || *array != read.array) home = tile.homes.find(read.array);
+        array = &read.array;
         // The lanes that compute a point in this column, and those that have what it reads.
         const std::int64_t columns = columns_of(read.member), at = tile.shift[read.member] + read.column;
         const std::int64_t first = ceil_quotient(needed[read.member]->lo - at, columns);

@@ -39,31 +39,29 @@ std::vector<std::int64_t> shifts(const fusion::GroupShape& shape, std::size_t la
         }
         return std::int64_t{0};
     };
+    std::vector<std::optional<poly::Distance>> hulls(group.stages.size());  // of what readers ask for
+    auto edge = group.edges.rbegin();
     for (std::size_t p = group.stages.size(); p-- > 0;) {
-        if (scale(p) == 0 || shape.live[p]) continue;
-        std::optional<poly::Distance> hull;
-        for (const poly::GroupEdge& edge : group.edges) {
-            if (edge.producer != group.stages[p]) continue;
-            const std::size_t reader = group.position(edge.reader);
-            const std::int64_t g = shift[reader] * scale(reader);
-            const poly::Distance& d = edge.distance[lane_dim];
+        if (const auto& hull = hulls[p]; hull && scale(p) != 0 && !shape.live[p]) {
+            const std::int64_t first = ceil_quotient(hull->lo, scale(p)), last = floor_quotient(hull->hi, scale(p));
+            shift[p] = std::clamp<std::int64_t>(0, first, std::max(first, last));
+        }
+        const std::int64_t g = shift[p] * scale(p);
+        for (; edge != group.edges.rend() && edge->reader_place == p; ++edge) {
+            const poly::Distance& d = edge->distance[lane_dim];
+            auto& hull = hulls[edge->producer_place];
             hull = hull ? poly::Distance{std::min(hull->lo, d.lo + g), std::max(hull->hi, d.hi + g)}
                         : poly::Distance{d.lo + g, d.hi + g};
         }
-        if (hull)
-            shift[p] = std::clamp<std::int64_t>(
-                0, ceil_quotient(hull->lo, scale(p)),
-                std::max(ceil_quotient(hull->lo, scale(p)), floor_quotient(hull->hi, scale(p))));
     }
     return shift;
 }
 
 /// All lanes of a warp are of use.
-void use_all_lanes(const fusion::GroupShape& shape, Plan& plan) {
+void use_all_lanes(Plan& plan) {
     Cut& across = plan.tiles.cuts[plan.registers->lane_dim];
     across.size = kWarp * plan.registers->columns;
     across.step = plan.registers->columns;
-    complete(shape, plan.tiles);
 }
 
 }  // namespace
@@ -123,7 +121,7 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
     registers.edges = schedule.choices.edges;
     take_block_order(schedule, schedule.prefetch, tiles);
     registers.shift = shifts(shape, registers.lane_dim);
-    use_all_lanes(shape, plan);
+    use_all_lanes(plan);
     return plan;
 }
 
@@ -139,7 +137,8 @@ Plan with_fewer_columns(const fusion::GroupShape& shape, Plan plan, std::int64_t
         }
         if (before / registers.columns >= 4 && down.step > 0) down.size *= 2;
     }
-    use_all_lanes(shape, plan);
+    use_all_lanes(plan);
+    complete(shape, plan.tiles);
     return plan;
 }
 
@@ -171,7 +170,7 @@ std::int64_t storing_lanes(std::int64_t lanes, std::int64_t bytes, std::int64_t 
 
 }  // namespace
 
-void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right) {
+void cut_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right) {
     RegisterTile& registers = *plan.registers;
     const std::int64_t useful = kWarp - left - right;
     // Single elements go to arrays that lie anywhere.
@@ -184,6 +183,10 @@ void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left,
     Cut& cut = plan.tiles.cuts[registers.lane_dim];
     cut.size = lanes * registers.columns;
     cut.cover = useful * registers.columns;
+}
+
+void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right) {
+    cut_lanes(shape, plan, left, right);
     complete(shape, plan.tiles);
 }
 

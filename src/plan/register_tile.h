@@ -10,7 +10,7 @@
 
 namespace pipec::plan {
 
-/// The tiles that a schedule asks for, with all lanes of use.
+/// The tiles that a schedule asks for, with all lanes of use, to be completed (tiles.h).
 std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule);
 
 /// The same plan with other columns of a lane: `part` times fewer. A block's warps then stand side by side, so that
@@ -23,5 +23,7 @@ std::string access_suffix(const RegisterTile& tile);
 /// Leaves `left` and `right` lanes for their neighbours; more on the right so that stored strips begin and end with
 /// sectors of global memory, where that costs no more than an eighth of the lanes.
 void leave_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right);
+/// The same, to be completed.
+void cut_lanes(const fusion::GroupShape& shape, Plan& plan, std::int64_t left, std::int64_t right);
 
 }  // namespace pipec::plan

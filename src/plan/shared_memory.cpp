@@ -6,8 +6,10 @@ namespace pipec::plan {
 
 std::vector<std::int64_t> place_arrays(const std::vector<Lifetime>& arrays) {
     std::vector<std::int64_t> offsets;
+    offsets.reserve(arrays.size());
+    std::vector<std::size_t> others;  // alive at the same time, lowest first
     for (const Lifetime& array : arrays) {
-        std::vector<std::size_t> others;  // alive at the same time, lowest first
+        others.clear();
         for (std::size_t i = 0; i < offsets.size(); ++i) {
             if (arrays[i].last >= array.first && arrays[i].first <= array.last) others.push_back(i);
         }
@@ -42,10 +44,9 @@ void find_barriers(const fusion::GroupShape& shape, SharedMemory& shared) {
     std::vector<const SharedArray*> array_of(shape.shapes.size(), nullptr);
     for (const SharedArray& array : shared.arrays) array_of[array.member] = &array;
     const auto reads = [&](std::size_t reader, const SharedArray& written) {
-        return std::any_of(shape.group.edges.begin(), shape.group.edges.end(), [&](const poly::GroupEdge& edge) {
-            return edge.reader == shape.group.stages[reader] &&
-                   overlap(*array_of[shape.group.position(edge.producer)], written);
-        });
+        const std::vector<std::size_t>& producers = shape.producers[reader];
+        return std::any_of(producers.begin(), producers.end(),
+                           [&](std::size_t producer) { return overlap(*array_of[producer], written); });
     };
     std::vector<std::size_t> since;  // the last barrier
     for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
@@ -76,11 +77,14 @@ SharedMemory placed_arrays(const fusion::GroupShape& shape, const Tiles& tiles) 
     const std::int64_t thread_groups = tiles.thread_groups();
     SharedMemory shared;
     std::vector<Lifetime> lifetimes;
+    shared.arrays.reserve(shape.shapes.size());
+    lifetimes.reserve(shape.shapes.size());
     for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
         const bool accumulates = shape.shapes[m].accumulates;  // and reads what it is so far
         if (!accumulates && !shape.kept[m]) continue;
         SharedArray& array = shared.arrays.emplace_back();
-        array.member = array.first = array.last = m;
+        array.member = array.first = m;
+        array.extents.reserve(tiles.parts[m].extent.size());
         for (std::size_t d = 0; d < tiles.parts[m].extent.size(); ++d) {
             const std::int64_t count = tiles.parts[m].extent[d].count;
             // What only goes from there to global memory, dimension after dimension, is in rows of an odd length:
@@ -90,9 +94,7 @@ SharedMemory placed_arrays(const fusion::GroupShape& shape, const Tiles& tiles) 
             array.extents.push_back(odd ? count | 1 : count);
         }
         array.bytes = bytes_of(shape, array);
-        for (const poly::GroupEdge& edge : group.edges) {
-            if (edge.producer == group.stages[m]) array.last = std::max(array.last, group.position(edge.reader));
-        }
+        array.last = shape.last_reader[m];
         lifetimes.push_back({array.first, array.last, array.bytes});
     }
     const std::vector<std::int64_t> offsets = place_arrays(lifetimes);

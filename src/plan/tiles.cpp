@@ -122,24 +122,6 @@ std::optional<std::int64_t> tile_count(const fusion::GroupShape& shape, std::siz
     return first ? std::optional(*end - *first) : std::nullopt;
 }
 
-/// All planes of the group's dimension `g` read some of the same points of an array that is not the group's own.
-bool planes_share(const fusion::GroupShape& shape, std::size_t g) {
-    const std::vector<int>& stages = shape.group.stages;
-    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
-        const std::vector<poly::Alignment>& alignment = shape.group.alignment[m];
-        const auto plane = std::find_if(alignment.begin(), alignment.end(),
-                                        [&](const poly::Alignment& a) { return a.dim == static_cast<int>(g); });
-        if (plane == alignment.end()) continue;
-        const unsigned bit = 1U << (plane - alignment.begin());
-        for (const fusion::StageShape::Read& read : shape.shapes[m].reads) {
-            const bool own = read.array.kind == ir::Source::Kind::Stage &&
-                             std::find(stages.begin(), stages.end(), read.array.index) != stages.end();
-            if (!own && read.dims != 0 && (read.dims & bit) == 0) return true;
-        }
-    }
-    return false;
-}
-
 }  // namespace
 
 std::vector<std::size_t> block_order(const fusion::GroupShape& shape, const std::vector<Cut>& cuts) {
@@ -148,8 +130,9 @@ std::vector<std::size_t> block_order(const fusion::GroupShape& shape, const std:
     for (std::size_t d = cuts.size(); d-- > 0;) order.push_back(d);
     for (std::size_t i = 2; i < order.size(); ++i) {
         const Cut& cut = cuts[order[i]];
+        if (!shape.planes_share[order[i]]) continue;
         const auto planes = tile_count(shape, order[i], cut);
-        if (!planes || *planes > kMostPlanes * cut.thread_groups || !planes_share(shape, order[i])) continue;
+        if (!planes || *planes > kMostPlanes * cut.thread_groups) continue;
         std::rotate(order.begin() + 1, order.begin() + static_cast<std::ptrdiff_t>(i),
                     order.begin() + static_cast<std::ptrdiff_t>(i) + 1);
     }
@@ -214,7 +197,6 @@ Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& s
         cut.size = tile_size(std::int64_t{schedule.tile[a]} * cut.lanes, unit);
     }
     take_block_order(schedule, 0, tiles);
-    complete(shape, tiles);
     return tiles;
 }
 
@@ -228,7 +210,6 @@ Tiles make_strips(const fusion::GroupShape& shape, const fusion::GroupSchedule& 
         if (axis >= 0) cut.lanes = schedule.block[static_cast<std::size_t>(axis)];
     }
     take_block_order(schedule, 0, tiles);
-    complete(shape, tiles);
     return tiles;
 }
 

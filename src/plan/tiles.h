@@ -62,9 +62,9 @@ fusion::Choices decided(const Tiles& tiles);
 /// What follows from the cuts: parts and order.
 void complete(const fusion::GroupShape& shape, Tiles& tiles);
 
-/// The tiles of Otptb, Otpw and Hybrid. The schedule has passed check_schedule (make_plan.h).
+/// The tiles of Otptb, Otpw and Hybrid, to be completed. The schedule has passed check_schedule (make_plan.h).
 Tiles make_tiles(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule);
-/// The strips of Stream.
+/// The strips of Stream, to be completed.
 Tiles make_strips(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule, const March& march);
 
 }  // namespace pipec::plan

@@ -42,6 +42,7 @@ void find_reach(Group& group, int dim, std::int64_t n, const FirstPoint& first_p
     const auto g = static_cast<std::size_t>(dim);
     std::vector<std::optional<Distance>> reach(group.stages.size());
     for (const int s : group.live_outs) reach[group.position(s)] = Distance{};
+    auto edge = group.edges.rbegin();
     for (std::size_t p = group.stages.size(); p-- > 0;) {
         Distance from = reach[p].value_or(Distance{});
         for (const Alignment& a : group.alignment[p]) {
@@ -51,10 +52,9 @@ void find_reach(Group& group, int dim, std::int64_t n, const FirstPoint& first_p
                 rounded(from, a.scale, n, first_point ? first_point(group, p, needed) : n * floor_quotient(needed, n));
         }
         group.reach[p][g] = from;
-        for (const GroupEdge& edge : group.edges) {
-            if (edge.reader != group.stages[p]) continue;
-            const Distance next{from.lo + edge.distance[g].lo, from.hi + edge.distance[g].hi};
-            auto& known = reach[group.position(edge.producer)];
+        for (; edge != group.edges.rend() && edge->reader_place == p; ++edge) {
+            const Distance next{from.lo + edge->distance[g].lo, from.hi + edge->distance[g].hi};
+            auto& known = reach[edge->producer_place];
             known = known ? Distance{std::min(known->lo, next.lo), std::max(known->hi, next.hi)} : next;
         }
     }
@@ -343,9 +343,13 @@ private:
 
     void measure_distances() {
         for (const Dependence* d : inner_) {
-            GroupEdge edge{d->reader, d->source.index, std::vector<Distance>(static_cast<std::size_t>(group_.rank)),
+            GroupEdge edge{d->reader,
+                           d->source.index,
+                           group_.position(d->reader),
+                           group_.position(d->source.index),
+                           std::vector<Distance>(static_cast<std::size_t>(group_.rank)),
                            d->range};
-            const std::vector<Alignment>& alignment = group_.alignment[group_.position(d->source.index)];
+            const std::vector<Alignment>& alignment = group_.alignment[edge.producer_place];
             for (std::size_t i = 0; i < d->indices.size(); ++i) {
                 if (alignment[i].dim < 0) continue;
                 // scale(producer) = k den and scale(reader) = k num:  k (den index - num v) is the distance.

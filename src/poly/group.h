@@ -36,7 +36,8 @@ struct Distance {
 
 /// { producer point - reader point } for one read, by group dimension; [0, 0] where the producer has no such dimension.
 struct GroupEdge {
-    int reader = -1, producer = -1;  ///< stages, by index in the pipeline
+    int reader = -1, producer = -1;                    ///< stages, by index in the pipeline
+    std::size_t reader_place = 0, producer_place = 0;  ///< Group::position of both
     std::vector<Distance> distance;
     SourceRange range;
 };
@@ -45,7 +46,7 @@ struct Group {
     std::vector<int> stages;                        ///< members, by index in the pipeline, in its (topological) order
     int rank = 0;                                   ///< number of group dimensions
     std::vector<std::vector<Alignment>> alignment;  ///< of members, by dimension of the stage
-    std::vector<GroupEdge> edges;
+    std::vector<GroupEdge> edges;                   ///< sorted by reader
     /// For each member and group dimension: the points that a tile [a, b) of the live-outs needs of it lie in
     /// [a + lo, b + hi), in group coordinates. lo <= 0 <= hi for live-outs.
     std::vector<std::vector<Distance>> reach;

@@ -70,7 +70,7 @@ void describe_tiles(const GroupFacts& facts, GroupReport& report) {
     if (plan->registers) {
         // Lanes on both sides serve their neighbours only, so that the tile is narrower than its warp.
         report.warp_tile = sizes();
-        cost::leave_serving_lanes(facts, *plan);
+        cost::leave_serving_lanes(cost::GroupCounts(facts), *plan);
     }
     report.tile = sizes();
     double computed = 0, owned = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/grouped.h"
+#include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
 #include "codegen/strategies/register/register_tile.h"
 #include "codegen/strategies/shared/tile_vectors.h"
@@ -75,6 +76,18 @@ std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program&
             plans.push_back({shape, std::move(variant)});
     }
     return plans;
+}
+
+std::optional<plan::Refusal> plan_refusal(kernel::Program& program, const poly::Group& group,
+                                          const GroupSchedule& schedule) {
+    const auto plans = group_plans(program, group, schedule);
+    if (const auto* reason = std::get_if<plan::Refusal>(&plans)) return *reason;
+    const std::string_view what = schedule.strategy == Strategy::Stream ? "its windows" : "its tiles";
+    for (const GroupPlan& one : std::get<std::vector<GroupPlan>>(plans)) {
+        if (auto reason = shared_refusal(one.plan.shared.bytes, program.target, what)) return reason;
+    }
+    const plan::Tiles& tiles = std::get<std::vector<GroupPlan>>(plans).front().plan.tiles;
+    return blocks_refusal(program.target, schedule.choices, tiles.threads());
 }
 
 std::string plan_text(const std::vector<Unit>& units, const SourceManager& sources, const CudaOptions& options) {

@@ -1,6 +1,7 @@
 // The plans of a group's kernels, before there is code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -25,6 +26,10 @@ struct GroupPlan {
 /// far as they differ. Or why there are none. Leaves the program as it was.
 std::variant<std::vector<GroupPlan>, plan::Refusal> group_plans(kernel::Program& program, const poly::Group& group,
                                                                 const fusion::GroupSchedule& schedule);
+
+/// Why a group is impossible with a strategy of which plans say so: Otptb, Otpw and Stream.
+std::optional<plan::Refusal> plan_refusal(kernel::Program& program, const poly::Group& group,
+                                          const fusion::GroupSchedule& schedule);
 
 /// All plans of all pipelines, for `--emit plan`, with the choices of a schedule as its kernels have them. Throws
 /// fusion::ScheduleError.

@@ -44,7 +44,10 @@ Grouped group_by_schedule(const Unit& unit, const CudaOptions& options) {
     program.few_widths = has_many_register_tiles(schedule);
     const fusion::OrderedGroups groups = fusion::order_groups(program.pipeline, schedule);
     program.has_turns = groups.stages.size() > 1 || has_backward_groups(schedule);
-    if (!schedule.groups.empty()) grouped.dependences = poly::find_dependences(program.pipeline, program.model);
+    if (!schedule.groups.empty()) {
+        grouped.dependences = grouped.made != nullptr ? grouped.made->dependences
+                                                      : poly::find_dependences(program.pipeline, program.model);
+    }
     for (std::size_t g = 0; g < groups.stages.size(); ++g) {
         const int number = groups.number[g];
         grouped.groups.push_back(

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "codegen/emit/c/text.h"
+#include "codegen/group_plans.h"
 #include "codegen/grouped.h"
 #include "codegen/strategies/hybrid/hybrid_kernel.h"
 #include "codegen/strategies/register/register_tile.h"
@@ -52,16 +53,9 @@ namespace {
 std::optional<std::string> limit_registers(const kernel::Program& program, const fusion::GroupSchedule& schedule,
                                            kernel::Step& step) {
     kernel::Kernel& widest = step.variants.front();
-    if (const auto asked = schedule.choices.min_blocks) {
-        const fusion::Gpu& gpu = program.target.gpu();
-        const int threads = widest.block[0] * widest.block[1] * widest.block[2];
-        const int most = gpu.threads_per_sm / threads;
-        if (*asked > most) {
-            return fmt::format("a multiprocessor of {} has room for {} blocks of {} threads: `min_blocks` is 0 to {}",
-                               gpu.name, most, threads, most);
-        }
-        widest.least_blocks = *asked;
-    }
+    const int threads = widest.block[0] * widest.block[1] * widest.block[2];
+    if (auto reason = blocks_refusal(program.target, schedule.choices, threads)) return reason;
+    if (const auto asked = schedule.choices.min_blocks) widest.least_blocks = *asked;
     step.decided.min_blocks = static_cast<int>(widest.least_blocks);
     return std::nullopt;
 }
@@ -118,6 +112,15 @@ void require_rules(const kernel::Program& program) {
 
 }  // namespace
 
+std::optional<std::string> blocks_refusal(const fusion::Target& target, const fusion::Choices& choices, int threads) {
+    if (!choices.min_blocks) return std::nullopt;
+    const fusion::Gpu& gpu = target.gpu();
+    const int most = gpu.threads_per_sm / threads;
+    if (*choices.min_blocks <= most) return std::nullopt;
+    return fmt::format("a multiprocessor of {} has room for {} blocks of {} threads: `min_blocks` is 0 to {}", gpu.name,
+                       most, threads, most);
+}
+
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
                                                    const fusion::GroupSchedule& schedule, const SourceManager& sources,
                                                    const GroupCode* begun) {
@@ -146,13 +149,23 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
 std::variant<GroupCode, std::string> group_code(kernel::Program& program, const poly::Group& group,
                                                 const fusion::GroupSchedule& schedule, const SourceManager& sources) {
     if (auto reason = refused_accumulate(program, group, schedule)) return *reason;
-    if (schedule.strategy == fusion::Strategy::RegisterTile) return register_tile_code(program, group, schedule);
+    switch (schedule.strategy) {
+        case fusion::Strategy::RegisterTile: return register_tile_code(program, group, schedule);
+        case fusion::Strategy::Otptb:
+        case fusion::Strategy::Otpw:
+        case fusion::Strategy::Stream:
+            if (auto reason = plan_refusal(program, group, schedule)) return std::move(*reason);
+            return GroupCode{};
+        case fusion::Strategy::Hybrid:
+        case fusion::Strategy::Stage: break;
+    }
+    // What the registers of a hybrid tile hold is known with its code.
     auto& variables = program.pipeline.variables;
     const auto before = static_cast<std::ptrdiff_t>(variables.size());
     auto step = group_step(program, group, schedule, sources);
     variables.erase(variables.begin() + before, variables.end());
     if (auto* reason = std::get_if<std::string>(&step)) return std::move(*reason);
-    return GroupCode{};  // others are made faster than they are worth keeping
+    return GroupCode{};  // it is made faster than it is worth keeping
 }
 
 fusion::Schedule pinned(const kernel::Program& program, const fusion::Schedule& schedule) {

@@ -36,8 +36,11 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
                                                    const fusion::GroupSchedule& schedule, const SourceManager& sources,
                                                    const GroupCode* begun = nullptr);
 
-/// As much of the code as it takes to know that group_step does not refuse, or why it does. Adds variables to the
-/// program's pipeline where it does not.
+/// Why kernels of so many threads a block cannot have what a schedule says of blocks at once; none where they can.
+std::optional<std::string> blocks_refusal(const fusion::Target& target, const fusion::Choices& choices, int threads);
+
+/// As much of the code as it takes to know that group_step does not refuse, or why it does: none where the plan says
+/// that. Adds variables to the program's pipeline where it does not refuse.
 std::variant<GroupCode, std::string> group_code(kernel::Program& program, const poly::Group& group,
                                                 const fusion::GroupSchedule& schedule, const SourceManager& sources);
 

@@ -49,9 +49,10 @@ const GroupCode* MadeGroups::Made::find(const std::vector<int>& stages, const fu
 }
 
 std::optional<std::string> MadeGroups::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+                                               const std::vector<poly::Dependence>& dependences,
                                                const fusion::Target& target, bool fast_math, const poly::Group& group,
                                                const fusion::GroupSchedule& schedule, const SourceManager& sources) {
-    Made& made = of(pipeline, model, target, fast_math);
+    Made& made = of(pipeline, model, dependences, target, fast_math);
     if (made.find(group.stages, schedule) != nullptr) return std::nullopt;
     auto code = group_code(made.program, group, schedule, sources);
     if (auto* reason = std::get_if<std::string>(&code)) return std::move(*reason);
@@ -73,12 +74,13 @@ const MadeGroups::Made* MadeGroups::find(const ir::Pipeline& pipeline, const fus
     return nullptr;
 }
 
-MadeGroups::Made& MadeGroups::of(const ir::Pipeline& pipeline, const poly::Model& model, const fusion::Target& target,
+MadeGroups::Made& MadeGroups::of(const ir::Pipeline& pipeline, const poly::Model& model,
+                                 const std::vector<poly::Dependence>& dependences, const fusion::Target& target,
                                  bool fast_math) {
     for (Made& made : made_) {
         if (is_made_for(made.program, pipeline, target, fast_math)) return made;
     }
-    return made_.emplace_back(kernel::Program{pipeline, model, target, {}, fast_math});
+    return made_.emplace_back(kernel::Program{pipeline, model, target, {}, fast_math}, dependences);
 }
 
 }  // namespace pipec::codegen

@@ -13,13 +13,14 @@
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/strategies/tile_space.h"
 #include "fusion/schedule.h"
+#include "poly/dependences.h"
 #include "poly/group.h"
 #include "support/source.h"
 
 namespace pipec::codegen {
 
 /// Kernels of one group, as far as they are needed to say that it is possible: of a register tile those without which
-/// there is none. Other strategies make theirs quickly, and none is kept.
+/// there is none. Of other strategies none is kept: plans say that they are possible, but for Hybrid.
 struct GroupCode {
     struct Piece {
         kernel::Kernel kernel;                         ///< as the only step of a program
@@ -39,9 +40,11 @@ public:
     /// The groups of a pipeline that inlining left. All kernels share the program's variables.
     class Made {
     public:
-        explicit Made(kernel::Program of) : program(std::move(of)) {}
+        Made(kernel::Program of, std::vector<poly::Dependence> all)
+            : program(std::move(of)), dependences(std::move(all)) {}
 
         kernel::Program program;  ///< without steps
+        std::vector<poly::Dependence> dependences;
         /// The code of a group; null where none was made. The schedule's stages are not looked at.
         [[nodiscard]] const GroupCode* find(const std::vector<int>& stages,
                                             const fusion::GroupSchedule& schedule) const;
@@ -51,16 +54,19 @@ public:
         std::map<std::vector<int>, std::vector<std::pair<fusion::GroupSchedule, GroupCode>>> groups_;
     };
 
-    /// Why a group is impossible, of a pipeline that inlining left; else its code is kept, in the place of its parts'.
+    /// Why a group is impossible, of a pipeline that inlining left, with its dependences; else its code is kept, in the
+    /// place of its parts'.
     std::optional<std::string> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
-                                       const fusion::Target& target, bool fast_math, const poly::Group& group,
-                                       const fusion::GroupSchedule& schedule, const SourceManager& sources);
+                                       const std::vector<poly::Dependence>& dependences, const fusion::Target& target,
+                                       bool fast_math, const poly::Group& group, const fusion::GroupSchedule& schedule,
+                                       const SourceManager& sources);
 
     /// What was made on a target for a pipeline of that name with these stages left; null where that is nothing.
     [[nodiscard]] const Made* find(const ir::Pipeline& pipeline, const fusion::Target& target, bool fast_math) const;
 
 private:
-    Made& of(const ir::Pipeline& pipeline, const poly::Model& model, const fusion::Target& target, bool fast_math);
+    Made& of(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<poly::Dependence>& dependences,
+             const fusion::Target& target, bool fast_math);
 
     std::list<Made> made_;
 };

@@ -44,7 +44,7 @@ fusion::IsLegal is_legal(const CodeCheck& check) {
         }
         const auto group = poly::make_group(pipeline, model, dependences, stages);
         return std::holds_alternative<poly::Group>(group) &&
-               !check.refusal(pipeline, model, std::get<poly::Group>(group), schedule);
+               !check.refusal(pipeline, model, dependences, std::get<poly::Group>(group), schedule);
     };
 }
 

@@ -3,10 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "codegen/made_groups.h"
 #include "fusion/schedule.h"
 #include "fusion/target.h"
+#include "poly/dependences.h"
 #include "poly/group.h"
 #include "support/source.h"
 
@@ -19,8 +21,9 @@ struct CodeCheck {
     bool fast_math = false;
     codegen::MadeGroups* made = nullptr;  ///< keeps the code of possible groups; null: nothing does
 
-    /// Why no code can be generated for a group of a pipeline that inlining left.
+    /// Why no code can be generated for a group of a pipeline that inlining left, with its dependences.
     [[nodiscard]] std::optional<std::string> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+                                                     const std::vector<poly::Dependence>& dependences,
                                                      const poly::Group& group,
                                                      const fusion::GroupSchedule& schedule) const;
 };

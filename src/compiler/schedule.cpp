@@ -43,14 +43,15 @@ void change(const ScheduleRequest& request, GroupSchedule& group) {
 /// What is fused in a trial, with the facts of its stages where they are asked for.
 struct Trial {
     fusion::Inlined program;
+    std::vector<poly::Dependence> dependences;
     std::vector<fusion::StageFacts> stages;
 };
 Trial trial_of(const ScheduleRequest& request, fusion::Inlined program) {
-    Trial trial{std::move(program), {}};
-    if (!request.overlap_threshold) return trial;
+    Trial trial{std::move(program), {}, {}};
     const auto& [pipeline, model] = trial.program;
-    trial.stages =
-        fusion::stage_facts(pipeline, model, poly::find_dependences(pipeline, model), fusion::usual_sizes(pipeline));
+    trial.dependences = poly::find_dependences(pipeline, model);
+    if (!request.overlap_threshold) return trial;
+    trial.stages = fusion::stage_facts(pipeline, model, trial.dependences, fusion::usual_sizes(pipeline));
     return trial;
 }
 
@@ -64,7 +65,7 @@ std::variant<GroupSchedule, std::string> propose(const ScheduleRequest& request,
         if (work && work->redundant > *request.overlap_threshold) return "its tiles overlap too much";
     }
     const auto& [pipeline, model] = trial.program;
-    if (auto reason = check.refusal(pipeline, model, group, proposed)) return std::move(*reason);
+    if (auto reason = check.refusal(pipeline, model, trial.dependences, group, proposed)) return std::move(*reason);
     return proposed;
 }
 
@@ -83,7 +84,7 @@ Schedules trials(const ScheduleRequest& request, const std::vector<fusion::Inlin
             refusal = std::get<std::string>(proposal);
             return std::nullopt;
         };
-        schedule.groups = fusion::grow_groups(trial.program.pipeline, trial.program.model, accepted);
+        schedule.groups = fusion::grow_groups(trial.program.pipeline, trial.program.model, trial.dependences, accepted);
         is_possible = is_possible || !schedule.groups.empty();
     }
     if (!is_possible && !refusal.empty()) {

@@ -12,11 +12,12 @@ namespace {
 
 class Growth {
 public:
-    Growth(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose)
+    Growth(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<poly::Dependence>& dependences,
+           const Propose& propose)
         : pipeline_(pipeline),
           model_(model),
           propose_(propose),
-          dependences_(poly::find_dependences(pipeline, model)),
+          dependences_(dependences),
           reads_(pipeline.stages.size()),
           group_of_(pipeline.stages.size(), -1) {
         for (const poly::Dependence& d : dependences_) {
@@ -149,7 +150,7 @@ private:
     const Propose& propose_;
     static constexpr std::size_t kUnknown = SIZE_MAX;
 
-    std::vector<poly::Dependence> dependences_;
+    const std::vector<poly::Dependence>& dependences_;
     std::vector<std::set<int>> reads_;  ///< stages that a stage reads
     std::size_t last_ = 0;              ///< stages of the last group that could not grow; 0: all could
     std::size_t too_large_ = kUnknown;  ///< stages that the group `grown_` cannot have
@@ -160,8 +161,9 @@ private:
 
 }  // namespace
 
-std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose) {
-    return Growth(pipeline, model, propose).grow();
+std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model,
+                                       const std::vector<poly::Dependence>& dependences, const Propose& propose) {
+    return Growth(pipeline, model, dependences, propose).grow();
 }
 
 }  // namespace pipec::fusion

@@ -17,6 +17,7 @@ using Propose = std::function<std::optional<GroupSchedule>(const poly::Group& gr
 /// order, each pure stage joins the groups that it reads: all of them if it can, else the last one that it can join,
 /// else none. Stages for which nothing is proposed, not even alone, are in no group. Where a group is possible, so are
 /// those on the way to it, which then are not asked about.
-std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model, const Propose& propose);
+std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model,
+                                       const std::vector<poly::Dependence>& dependences, const Propose& propose);
 
 }  // namespace pipec::fusion

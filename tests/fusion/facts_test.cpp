@@ -204,7 +204,7 @@ Cuts tiles_of_1000() {
 
 TEST(Facts, TilesAtTheEdgesAreThoseThatReachBeyondTheImage) {
     const Grouped inside(kBlur, {"rows", "out"}, {1000, 1000});
-    EXPECT_DOUBLE_EQ(edge_tiles(*inside.facts, tiles_of_1000()), 0);
+    EXPECT_DOUBLE_EQ(edge_tiles(GroupCounts(*inside.facts), tiles_of_1000()), 0);
     constexpr const char* kClamped = R"(
 import "boundary"
 pipeline p(img: float32[R, C]) -> out: float32[R, C] {
@@ -213,11 +213,11 @@ pipeline p(img: float32[R, C]) -> out: float32[R, C] {
 })";
     // The first and the last column of tiles, whether the last one is whole or not: it begins further inside then.
     const Grouped columns(kClamped, {"edge", "out"}, {1000, 1000}), partial(kClamped, {"edge", "out"}, {1000, 950});
-    EXPECT_DOUBLE_EQ(edge_tiles(*columns.facts, tiles_of_1000()), 2 / 10.0);
-    EXPECT_DOUBLE_EQ(edge_tiles(*partial.facts, tiles_of_1000()), 2 / 10.0);
+    EXPECT_DOUBLE_EQ(edge_tiles(GroupCounts(*columns.facts), tiles_of_1000()), 2 / 10.0);
+    EXPECT_DOUBLE_EQ(edge_tiles(GroupCounts(*partial.facts), tiles_of_1000()), 2 / 10.0);
     // One tile is all there is.
     const Grouped small(kClamped, {"edge", "out"}, {10, 90});
-    EXPECT_DOUBLE_EQ(edge_tiles(*small.facts, tiles_of_1000()), 1);
+    EXPECT_DOUBLE_EQ(edge_tiles(GroupCounts(*small.facts), tiles_of_1000()), 1);
 }
 
 TEST(Facts, PointsOfAPatchShareWhatTheyRead) {

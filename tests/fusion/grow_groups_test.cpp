@@ -25,7 +25,8 @@ std::string grown(const std::string& text, std::size_t limit = 100, std::size_t*
         return default_group(Strategy::Otpw, group.rank);
     };
     Schedule schedule;
-    schedule.groups = grow_groups(pipeline, compiled.models.front(), propose);
+    schedule.groups = grow_groups(pipeline, compiled.models.front(),
+                                  poly::find_dependences(pipeline, compiled.models.front()), propose);
     EXPECT_NO_THROW(order_groups(pipeline, schedule));
     std::vector<std::string> groups;
     for (const GroupSchedule& group : schedule.groups) {

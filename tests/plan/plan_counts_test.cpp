@@ -208,9 +208,18 @@ TEST_P(Examples, SchedulesOfTrials) {
                 GroupSchedule trial = fusion::default_group(strategy, group.rank);
                 codegen::kernel::Program made{program.pipeline, program.model, fusion::default_target()};
                 const auto step = codegen::group_step(made, group, trial, sources_);
+                // What is known without code is what code generation says.
+                codegen::kernel::Program asked{program.pipeline, program.model, fusion::default_target()};
+                const auto known = codegen::group_code(asked, group, trial, sources_);
+                const auto reason = [](const auto& one) {
+                    const auto* text = std::get_if<std::string>(&one);
+                    return text == nullptr ? std::string() : *text;
+                };
+                EXPECT_EQ(reason(known), reason(step));
                 return std::holds_alternative<codegen::kernel::Step>(step) ? std::optional(trial) : std::nullopt;
             };
-            schedule.groups = fusion::grow_groups(program.pipeline, program.model, propose);
+            schedule.groups = fusion::grow_groups(program.pipeline, program.model,
+                                                  poly::find_dependences(program.pipeline, program.model), propose);
             check_schedule(unit, schedule, sources_, looked_);
             if (HasFailure()) return;
         }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
+#include <span>
 
 #include "codegen/emit/c/text.h"
 #include "codegen/kernel/shared_memory.h"
@@ -65,13 +67,14 @@ private:
     [[nodiscard]] std::map<std::string, std::vector<std::string>> inlined_in() const;
     [[nodiscard]] std::variant<codegen::kernel::Step, std::string> generate(const poly::Group& group,
                                                                             const GroupSchedule& schedule) const;
+    [[nodiscard]] std::optional<std::string> refused(const poly::Group& group, const GroupSchedule& schedule) const;
     [[nodiscard]] std::variant<fusion::GroupFacts, poly::Illegal> facts_of(const std::vector<int>& stages) const;
     [[nodiscard]] std::string why_unknown(const std::vector<int>& stages) const;
     GroupReport describe(const cost::PredictedGroup& predicted) const;
     void describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const;
     /// The first stage that accumulates.
     [[nodiscard]] std::optional<std::string> impure(const std::vector<int>& stages) const;
-    [[nodiscard]] Alternative best(const fusion::GroupFacts& facts, Strategy strategy) const;
+    [[nodiscard]] Alternative best(const fusion::GroupFacts& facts, std::span<const Strategy> strategies) const;
     [[nodiscard]] std::vector<Alternative> alternatives(const cost::PredictedGroup& predicted) const;
     [[nodiscard]] std::optional<double> apart(const std::vector<int>& stages) const;
     [[nodiscard]] std::vector<MergeReport> merges() const;
@@ -132,6 +135,14 @@ std::variant<codegen::kernel::Step, std::string> Explainer::generate(const poly:
                                                                      const GroupSchedule& schedule) const {
     codegen::kernel::Program scratch{pipeline_, predicted_.program.model, q_.target, {}, q_.fast_math};
     return codegen::group_step(scratch, group, schedule, q_.sources);
+}
+
+/// Why no code can be generated; none where it can.
+std::optional<std::string> Explainer::refused(const poly::Group& group, const GroupSchedule& schedule) const {
+    codegen::kernel::Program scratch{pipeline_, predicted_.program.model, q_.target, {}, q_.fast_math};
+    auto code = codegen::group_code(scratch, group, schedule, q_.sources);
+    auto* reason = std::get_if<std::string>(&code);
+    return reason == nullptr ? std::nullopt : std::optional(std::move(*reason));
 }
 
 std::variant<fusion::GroupFacts, poly::Illegal> Explainer::facts_of(const std::vector<int>& stages) const {
@@ -214,22 +225,30 @@ std::optional<std::string> Explainer::impure(const std::vector<int>& stages) con
     return std::nullopt;
 }
 
-/// The fastest schedule of a strategy for which code can be generated.
-Alternative Explainer::best(const fusion::GroupFacts& facts, Strategy strategy) const {
+/// The fastest schedule of some strategies for which code can be generated; else why there is none with the last one.
+Alternative Explainer::best(const fusion::GroupFacts& facts, std::span<const Strategy> strategies) const {
     Alternative result;
-    result.what = fusion::name(strategy);
+    result.what = fusion::name(strategies.back());
     result.dims = plan::dimension_names(pipeline_, facts.group);
-    std::vector<cost::TimeChoice> choices = cost::time_choices(facts, q_.target.gpu(), {strategy}, kTrials);
-    if (choices.empty()) result.refusal = "no tile that is tried keeps within the GPU's limits";
+    std::vector<cost::TimeChoice> choices;
+    for (const Strategy strategy : strategies) {
+        std::vector<cost::TimeChoice> some = cost::time_choices(facts, q_.target.gpu(), {strategy}, kTrials);
+        result.refusal = some.empty() ? "no tile that is tried keeps within the GPU's limits" : "";
+        std::move(some.begin(), some.end(), std::back_inserter(choices));
+    }
+    std::stable_sort(choices.begin(), choices.end(), [](const cost::TimeChoice& a, const cost::TimeChoice& b) {
+        return a.time.seconds < b.time.seconds;
+    });
     for (cost::TimeChoice& choice : choices) {
+        const Strategy strategy = choice.schedule.strategy;
         if (strategy != Strategy::Stage) {
-            auto step = generate(facts.group, choice.schedule);
-            if (auto* refusal = std::get_if<std::string>(&step)) {
-                if (result.refusal.empty()) result.refusal = std::move(*refusal);
+            if (auto refusal = refused(facts.group, choice.schedule)) {
+                if (strategy == strategies.back() && result.refusal.empty()) result.refusal = std::move(*refusal);
                 continue;
             }
         }
         result.refusal.clear();
+        result.what = fusion::name(strategy);
         result.time = choice.time;
         result.schedule = std::move(choice.schedule);
         break;
@@ -250,7 +269,7 @@ std::vector<Alternative> Explainer::alternatives(const cost::PredictedGroup& pre
     std::vector<Strategy> strategies(kTilings.begin(), kTilings.end());
     if (predicted.schedule.stages.size() == 1) strategies.insert(strategies.begin(), Strategy::Stage);
     for (const Strategy strategy : strategies) {
-        Alternative found = best(*predicted.facts, strategy);
+        Alternative found = best(*predicted.facts, {&strategy, 1});
         if (strategy == predicted.schedule.strategy) {
             if (!found.time || !predicted.time || found.time->seconds > (1 - kWorthwhile) * predicted.time->seconds) {
                 continue;
@@ -312,11 +331,7 @@ Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
         result.refusal = fmt::format("`{}` accumulates, and the model does not judge tiles of that", *accumulate);
         return result;
     }
-    std::vector<Alternative> all;
-    all.reserve(kTilings.size());
-    for (const Strategy strategy : kTilings) all.push_back(best(std::get<fusion::GroupFacts>(made), strategy));
-    sort_alternatives(all);
-    return all.front().time ? all.front() : all.back();  // the last one needs least: its reason is the best
+    return best(std::get<fusion::GroupFacts>(made), kTilings);  // the last one needs least: its reason is the best
 }
 
 std::vector<MergeReport> Explainer::merges() const {

@@ -8,6 +8,7 @@
 #include "codegen/group_plans.h"
 #include "codegen/lower.h"
 #include "compiler/schedule.h"
+#include "fusion/share_reductions.h"
 #include "ir/verify.h"
 #include "poly/clamp_casts.h"
 
@@ -48,19 +49,26 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
 
     result.pipelines = elaborate(result.program, sources, diags);
     for (const ir::Pipeline& pipeline : result.pipelines) require_well_formed(pipeline);
+    result.definitions = result.pipelines;
     if (settings.last == Phase::Elaborate) return result;
 
     for (ir::Pipeline& pipeline : result.pipelines) {
         auto model = poly::analyze(pipeline, diags, settings.analysis);
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
-        result.models.push_back(std::move(*model));
+        fusion::Inlined shared = fusion::share_reductions(pipeline, *model);
+        pipeline = std::move(shared.pipeline);
+        require_well_formed(pipeline);
+        result.models.push_back(std::move(shared.model));
     }
     return result;
 }
 
 Checked only(const Checked& checked, std::size_t pipeline) {
-    return {checked.program, {checked.pipelines.at(pipeline)}, {checked.models.at(pipeline)}};
+    return {checked.program,
+            {checked.definitions.at(pipeline)},
+            {checked.pipelines.at(pipeline)},
+            {checked.models.at(pipeline)}};
 }
 
 Prepared prepare(const Checked& checked) {

@@ -229,7 +229,8 @@ void PerformanceCheck::warn_of_types() {
 
 // ------------------------------------------------------------------------------------------------- serial reductions
 
-/// A thread computes a reduction from its first term to its last, so a stage of few points keeps few threads busy.
+/// Long reductions are shared out before (fusion/share_reductions.h), except where their terms may not be computed for
+/// themselves: there a thread goes from the first term to the last, and a stage of few points keeps few of them busy.
 void PerformanceCheck::warn_of_serial_reductions() {
     for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
         const ir::Stage& reader = program_.pipeline.stages[s];
@@ -243,9 +244,11 @@ void PerformanceCheck::warn_of_serial_reductions() {
             const auto* reduce = ir::as<ir::Reduce>(e);
             if (reduce == nullptr) return;
             double terms = 1;
-            for (const ir::Range& range : reduce->ranges) {
-                const auto lo = fusion::evaluate(range.lo, sizes_), hi = fusion::evaluate(range.hi, sizes_);
-                terms *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
+            for (; reduce != nullptr; reduce = ir::as<ir::Reduce>(reduce->body)) {
+                for (const ir::Range& range : reduce->ranges) {
+                    const auto lo = fusion::evaluate(range.lo, sizes_), hi = fusion::evaluate(range.hi, sizes_);
+                    terms *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
+                }
             }
             if (terms < most) return;
             most = terms;
@@ -257,8 +260,9 @@ void PerformanceCheck::warn_of_serial_reductions() {
             .report(diag::PerfSerial, place.valid() ? place : reader.range, reader.name, points, points == 1 ? "" : "s",
                     most)
             .note(
-                "threads share out points, not the terms of a reduction; they do share out the loop of an "
-                "`accumulate`");
+                "it stands behind a condition, or has bounds that use index variables; as a stage of its own, or as "
+                "the "
+                "loop of an `accumulate`, all threads share it out");
     }
 }
 

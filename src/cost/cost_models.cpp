@@ -20,9 +20,21 @@ constexpr std::size_t kMostChoices = 16;
 
 }  // namespace
 
+namespace {
+
+bool is_alone(const GroupFacts& facts) {
+    return std::ranges::any_of(facts.stages, [](const fusion::StageFacts& stage) { return stage.alone; });
+}
+bool shares_what_is_alone(const GroupFacts& facts) {
+    return facts.stages.size() > 1 && is_alone(facts);
+}
+
+}  // namespace
+
 CostModel paper_cost_model(const Gpu& gpu) {
     return [gpu](const ir::Pipeline& pipeline, const GroupFacts& facts,
                  const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
+        if (shares_what_is_alone(facts)) return {};
         const auto may = [&](Strategy strategy) {
             return std::find(allowed.begin(), allowed.end(), strategy) != allowed.end();
         };
@@ -45,8 +57,10 @@ namespace {
 CostModel time_cost_model(const Gpu& gpu, Effort effort) {
     return [gpu, effort](const ir::Pipeline& pipeline, const GroupFacts& facts,
                          const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
+        if (shares_what_is_alone(facts)) return {};
         std::vector<GroupChoice> result;
-        for (TimeChoice& choice : time_choices(facts, gpu, allowed, kMostChoices, effort)) {
+        const std::vector<Strategy> strategies = is_alone(facts) ? std::vector{Strategy::Stage} : allowed;
+        for (TimeChoice& choice : time_choices(facts, gpu, strategies, kMostChoices, effort)) {
             for (const int s : facts.group.stages) {
                 choice.schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
             }

@@ -70,7 +70,10 @@ std::string main_text(const Options& options, const OutputPaths& paths, const st
         case Emit::Object: return {};
         case Emit::Tokens: return dump_tokens(compilation.sources, program.main.id);
         case Emit::Ast: return ast::to_string(program.main, compilation.sources);
-        case Emit::Pipeline: return joined(pipelines, [&](std::size_t i) { return ir::to_string(pipelines[i]); });
+        case Emit::Pipeline: {
+            const auto& definitions = compilation.checked.definitions;
+            return joined(definitions, [&](std::size_t i) { return ir::to_string(definitions[i]); });
+        }
         case Emit::Domains:
             return joined(pipelines, [&](std::size_t i) {
                 return poly::to_string(pipelines[i], compilation.checked.models.at(i));

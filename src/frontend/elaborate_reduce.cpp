@@ -9,6 +9,7 @@
 #include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
+#include "ir/reduction.h"
 
 namespace pipec::elab {
 
@@ -194,7 +195,7 @@ Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, con
         if (type) body = convert(value, *type, at, "a reduction");
     }
     if (!body) return poison();
-    return {Scalar{ir::reduce(reduce.op, std::move(ranges), body, e->range)}};
+    return {Scalar{ir::reduce_nest(reduce.op, std::move(ranges), body, e->range)}};
 }
 
 Value Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,

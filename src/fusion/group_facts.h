@@ -45,6 +45,7 @@ struct Operations {
 struct StageFacts {
     StageShape shape;
     bool pure = true;
+    bool alone = false;                ///< models choose a kernel of its own, with Strategy::Stage
     int bytes = 4;                     ///< of a value
     double operations = 0;             ///< instructions that a point takes, loads excepted
     std::vector<Operations> shares;    ///< the same, by the dimensions that they depend on

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "ir/build.h"
+#include "ir/reduction.h"
 #include "ir/unique_nodes.h"
 #include "ir/visit.h"
 
@@ -59,28 +62,109 @@ Facts facts_of(const ir::Expr& value) {
     return facts;
 }
 
+/// A read inside of a reduction's loops.
+struct LoopRead {
+    const ir::Read* read;
+    std::vector<ir::Range> loops;
+};
+
 /// How the stages that come later read one stage.
 struct Readers {
     std::set<int> stages;
     std::vector<const ir::Read*> points;  ///< distinct index tuples of all readers
     std::set<PointNodes> known;           ///< the same
-    bool in_loop = false;                 ///< inside of a reduction or an update
+    std::vector<LoopRead> in_loops;       ///< of `points`, those inside of reductions
+    bool in_update = false;
 };
 
-void add_reads(const ir::Expr& root, int reader, bool loop, ir::UniqueExpressions& nodes,
-               std::vector<Readers>& readers) {
-    ir::for_each_node(root, [&](const ir::Expr& e) {
-        if (const auto* reduce = ir::as<ir::Reduce>(e); reduce != nullptr && !loop) {
-            add_reads(reduce->body, reader, true, nodes, readers);
+/// Adds the reads of an expression of `reader`; `update`: one that is evaluated for each update of an accumulate.
+class Reads {
+public:
+    Reads(int reader, bool update, ir::UniqueExpressions& nodes, std::vector<Readers>& readers)
+        : reader_(reader), update_(update), nodes_(nodes), readers_(readers) {}
+
+    void add(const ir::Expr& e, const std::vector<ir::Range>& loops = {}) {
+        if (!seen_.insert(e.get()).second) return;
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            std::vector<ir::Range> inner = loops;
+            for (const ir::Range& range : reduce->ranges) {
+                add(range.lo, inner), add(range.hi, inner);
+                inner.push_back(range);
+            }
+            return add(reduce->body, inner);
         }
-        const auto* read = ir::as<ir::Read>(e);
-        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
-        Readers& of = readers[static_cast<std::size_t>(read->source.index)];
-        const bool first = of.stages.insert(reader).second;
-        const bool known = !of.known.insert(point_nodes(nodes, read->indices)).second;
-        of.in_loop = of.in_loop || loop;
-        if (first || !known) of.points.push_back(read);
-    });
+        if (const auto* read = ir::as<ir::Read>(e); read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+            Readers& of = readers_[static_cast<std::size_t>(read->source.index)];
+            const bool first = of.stages.insert(reader_).second;
+            const bool known = !of.known.insert(point_nodes(nodes_, read->indices)).second;
+            of.in_update = of.in_update || update_;
+            if (!loops.empty()) of.in_loops.push_back({read, loops});
+            if (first || !known) of.points.push_back(read);
+        }
+        ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, loops); });
+    }
+
+private:
+    int reader_;
+    bool update_;
+    ir::UniqueExpressions& nodes_;
+    std::vector<Readers>& readers_;
+    std::unordered_set<const ir::Node*> seen_;
+};
+
+/// What the variables of an index are multiplied with; false where it is no sum of them.
+bool add_factors(const ir::Expr& e, std::int64_t times, std::map<ir::VarId, std::int64_t>& factors) {
+    if (ir::is_uniform(e)) return true;
+    if (const auto* variable = ir::as<ir::Variable>(e)) {
+        factors[variable->id] += times;
+        return true;
+    }
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return false;
+    if (n->op == ir::BinaryOp::Add || n->op == ir::BinaryOp::Sub) {
+        return add_factors(n->a, times, factors) &&
+               add_factors(n->b, n->op == ir::BinaryOp::Add ? times : -times, factors);
+    }
+    const auto by = n->op == ir::BinaryOp::Mul ? ir::as_int(n->b) : std::nullopt;
+    return by && std::abs(*by) <= ir::kBlockTerms && add_factors(n->a, times * *by, factors);
+}
+
+/// Values that a loop's variable takes at most, where its range says so.
+std::optional<std::int64_t> most_values(const ir::Range& range) {
+    if (ir::as_int(range.lo) != 0) return std::nullopt;
+    if (const auto end = ir::as_int(range.hi)) return *end;
+    const auto* n = ir::as<ir::Binary>(range.hi);
+    if (n == nullptr || n->op != ir::BinaryOp::Min) return std::nullopt;
+    return ir::as_int(n->a) ? ir::as_int(n->a) : ir::as_int(n->b);
+}
+
+/// Every iteration of the loops at every point of the reader asks for another point: each variable is part of one
+/// index, and of two in one index, one steps over all values of the other (64 * block + term).
+bool is_one_to_one(const LoopRead& of, const ir::Stage& reader) {
+    std::map<ir::VarId, std::optional<std::int64_t>> values;  // of the variables that are still to be found
+    for (const ir::Dimension& dim : reader.dims) values[dim.var] = std::nullopt;
+    for (const ir::Range& range : of.loops) values[range.var] = most_values(range);
+    for (const ir::Expr& index : of.read->indices) {
+        std::map<ir::VarId, std::int64_t> factors;
+        if (!add_factors(index, 1, factors)) return false;
+        std::vector<std::pair<std::int64_t, ir::VarId>> by_step;
+        for (const auto& [var, factor] : factors) {
+            if (factor != 0) by_step.emplace_back(std::abs(factor), var);
+        }
+        std::ranges::sort(by_step);
+        std::int64_t covered = 0;
+        for (std::size_t i = 0; i < by_step.size(); ++i) {
+            const auto [step, var] = by_step[i];
+            const auto found = values.find(var);
+            if (found == values.end() || step <= covered) return false;
+            if (i + 1 < by_step.size()) {
+                if (!found->second) return false;
+                covered += step * (*found->second - 1);
+            }
+            values.erase(found);
+        }
+    }
+    return values.empty();
 }
 
 /// Each index is a distinct dimension of the reader, plus a constant, or a constant: each point of the reader asks for
@@ -111,6 +195,7 @@ std::vector<ir::VarId> translation(const ir::Read& read, const ir::Stage& reader
 bool reads_once(const Readers& by, const ir::Pipeline& pipeline) {
     if (by.stages.size() != 1) return false;
     const ir::Stage& reader = pipeline.stages[static_cast<std::size_t>(*by.stages.begin())];
+    if (!by.in_loops.empty()) return by.points.size() == 1 && is_one_to_one(by.in_loops.front(), reader);
     const std::vector<ir::VarId> first = translation(*by.points.front(), reader);
     if (first.empty()) return false;
     return std::all_of(by.points.begin(), by.points.end(), [&](const ir::Read* read) {
@@ -136,17 +221,19 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
     for (std::size_t i = 0; i < count; ++i) {
         const ir::Stage& stage = pipeline.stages[i];
         const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
-        for (const ir::Expr& e : ir::expressions(stage)) add_reads(e, static_cast<int>(i), !pure, nodes, readers);
+        Reads reads(static_cast<int>(i), !pure, nodes, readers);
+        for (const ir::Expr& e : ir::expressions(stage)) reads.add(e);
         if (pure) facts[i] = facts_of(std::get<ir::Pure>(stage.definition).value);
     }
     std::vector<int> chosen;
     for (std::size_t i = 0; i < count; ++i) {
         const ir::Stage& stage = pipeline.stages[i];
         const Readers& by = readers[i];
-        if (stage.output >= 0 || by.points.empty() || by.in_loop || facts[i].loops) continue;
+        if (stage.output >= 0 || by.points.empty() || by.in_update || facts[i].loops) continue;
         if (!std::holds_alternative<ir::Pure>(stage.definition)) continue;
         const auto times = static_cast<std::int64_t>(by.points.size());
         const bool once = reads_once(by, pipeline);
+        if (!by.in_loops.empty() && !once) continue;
         // Reading the stage's own sources at every point must not take more loads than reading the stage.
         const bool cheap = facts[i].cost * (once ? 0 : std::max<std::int64_t>(1, times - 1)) <= kRepeatedWork &&
                            facts[i].inputs_read <= most_reads;

@@ -15,7 +15,8 @@ struct Inlined {
 };
 
 /// The stages (by index) that cost less to compute again wherever they are read than to write and read back: pure,
-/// without loops, and either read at one point for each point of their only reader, or cheap.
+/// without loops, and either read at one point for each point of their only reader (for each term, where that is a
+/// reduction), or cheap.
 std::vector<int> cheap_stages(const ir::Pipeline& pipeline);
 
 /// More of them: the stages that could do so if reading what they read costs little.

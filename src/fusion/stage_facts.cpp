@@ -364,6 +364,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             const auto last = std::find(order.begin(), order.end(), static_cast<int>(stage.dims.size()) - 1);
             if (last != order.end()) facts.inside.assign(last + 1, order.end());
         }
+        facts.alone = stage.alone;
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
         // Updates of an accumulate have loops of their own, all of them for each point.
         Depends depends(stage);

@@ -12,8 +12,9 @@
 // - Select is the language's `if`: the branch not taken is not evaluated. Without `otherwise` it is a case that the
 //   compiler proves to hold wherever the expression is evaluated.
 // - And and Or evaluate their right operand only where the left one leaves the result open.
-// - Let evaluates its value once. Reduce folds over its variables in lexicographic order, from the operator's identity.
-//   The bounds of a variable may use the variables before it.
+// - Let evaluates its value once. Reduce folds over its variables, from the operator's identity; ir/reduction.h has the
+//   order. One that can tell the order (of floats) has a single variable. The bounds of a variable may use the
+//   variables before it.
 #pragma once
 
 #include <cstdint>

@@ -89,6 +89,8 @@ struct Stage {
     std::vector<SourceRange> made_by;
     /// Definitions of other stages that are computed inside of this one (after inlining).
     std::vector<SourceRange> includes{};
+    /// A part of a long reduction: each point takes a thread a while, and in a kernel with others it would be repeated.
+    bool alone = false;
 };
 
 struct Output {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/build.h"
+#include "ir/reduction.h"
 #include "ir/visit.h"
 
 namespace pipec::ir {
@@ -166,6 +167,8 @@ private:
             check(e->type == reduce->body->type, "a reduction differs from its body");
             const bool logical = reduce->op == ReduceOp::Any || reduce->op == ReduceOp::All;
             check(logical == (e->type == Type::Bool), "`{}` on {}", name(reduce->op), name(e->type));
+            check(reduce->ranges.size() <= 1 || !depends_on_order(reduce->op, e->type),
+                  "a reduction of floats over several variables");
             return;
         }
         node(e, scope);

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <optional>
 #include <span>
 #include <unordered_map>
 
+#include "ir/reduction.h"
 #include "ir/visit.h"
 #include "reference/exact.h"
 #include "reference/numeric.h"
@@ -229,9 +231,23 @@ Value Interpreter::eval_select(const ir::Select& select) {
 }
 
 Value Interpreter::eval_reduce(const ir::Reduce& reduce, ir::Type type) {
-    Value result = identity(reduce.op, type);
-    for_each_in(reduce.ranges, [&] { result = fold(reduce.op, result, eval(reduce.body)); });
-    return result;
+    const Value identity = reference::identity(reduce.op, type);
+    // levels[k] combines results of levels[k - 1]; only the last one has more than a block of them.
+    std::array<Value, 6> levels;
+    levels.fill(identity);
+    std::int64_t terms = 0;
+    const bool blocks = ir::depends_on_blocks(reduce.op, type);
+    for_each_in(reduce.ranges, [&] {
+        levels[0] = fold(reduce.op, levels[0], eval(reduce.body));
+        std::int64_t full = ++terms;
+        for (std::size_t k = 0; blocks && k + 1 < levels.size() && full % ir::kBlockTerms == 0; ++k) {
+            full /= ir::kBlockTerms;
+            levels[k + 1] = fold(reduce.op, levels[k + 1], levels[k]);
+            levels[k] = identity;
+        }
+    });
+    for (std::size_t k = 0; k + 1 < levels.size(); ++k) levels[k + 1] = fold(reduce.op, levels[k + 1], levels[k]);
+    return levels.back();
 }
 
 template <class F>

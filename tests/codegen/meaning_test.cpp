@@ -36,7 +36,7 @@ protected:
     }
 
     void expect_reference(const Run& run) const {
-        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
+        for (const ir::Pipeline& pipeline : compiled_.definitions) {
             std::mt19937_64 rng(7);
             for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {
                 const reference::Arguments arguments = random_arguments(pipeline, GetParam().sizes, fill, rng);

@@ -154,8 +154,8 @@ TEST_F(Rewriting, QuotientsOfWhatWrapsMayBeNegative) {
 // Only domains end below 2^30: k + 1000000000 wraps.
 TEST_F(Rewriting, LoopsMayReachAnyNumber) {
     compile(R"(pipeline p(img: int32[C]) -> out: int32[C] {
-        out(x) = img(x) + max(k in 2000000000..2000000100) ((k + 1000000000) / 10) +
-                 max(k in 0..100) ((k + 1000000000) / 10)
+        out(x) = img(x) + max(k in 2000000000..2000000100) ((k + 1000000000) / 10) * x +
+                 max(k in 0..100) ((k + 1000000000) / 10) * x
     })");
     const std::string e = text(column(1, 0));
     EXPECT_NE(e.find("(k + 1000000000) / 10"), std::string::npos) << e;
@@ -336,12 +336,22 @@ TEST(Inlining, AConversionGoesIntoAStencil) {
               (std::vector<std::string>{"out"}));
 }
 
-TEST(Inlining, WhatALoopReadsStays) {
+TEST(Inlining, WhatATermAloneReadsIsAPartOfIt) {
     EXPECT_EQ(stages_left(R"(pipeline p(img: float32[C, N]) -> out: float32[C] {
         a(x, k) = sqrt(img(x, k))
         out(x) = sum(k in 0..N) a(x, k)
     })"),
-              (std::vector<std::string>{"a", "out"}));
+              (std::vector<std::string>{"out.sum", "out"}));
+}
+
+TEST(Inlining, WhatTermsReadAgainStays) {
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[C, N]) -> out: float32[C], far: float32[C] {
+        a(x, k) = sqrt(img(x, k))
+        b(x) = sqrt(img(x, 0))
+        out(x) = sum(k in 1..N) a(x, k) * a(x, k - 1)
+        far(x) = sum(k in 0..N) img(x, k) * b(x)
+    })"),
+              (std::vector<std::string>{"a", "b", "out.sum", "out", "far.sum", "far"}));
 }
 
 TEST(Inlining, AReaderOfMorePointsKeepsWhatIsExpensive) {

@@ -44,7 +44,7 @@ pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
 })",
                       {});
     EXPECT_EQ(sum.stages.at(0).reads, 100);
-    EXPECT_EQ(sum.stages.at(0).operations, 100);  // an addition each
+    EXPECT_EQ(sum.stages.at(0).operations, 110);  // an addition for each term and for each column
 }
 
 TEST(Facts, OperationsSayWhichDimensionsTheyDependOn) {

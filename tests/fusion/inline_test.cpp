@@ -64,7 +64,7 @@ TEST(Inline, GraphsGrowAsChainsDo) {
 TEST(Inline, OtherPointsHaveOtherBinders) {
     const ir::Pipeline pipeline = inlined(
         "pipeline p(img: float32[N + 1]) -> out: float32[N] {\n"
-        "    a(x) = sum(r in 0..N) img(r) * img(x)\n"
+        "    a(x) = sum(r in 0..x + 1) img(r) * img(x)\n"
         "    out(x) = a(x) + a(x + 1) * a(x)\n}\n");
     std::set<ir::VarId> variables;
     std::size_t loops = 0;

@@ -36,7 +36,7 @@ std::string describe(const reference::Arguments& arguments) {
 }
 
 void interpret(Subject& subject, const std::vector<int>& largest) {
-    const ir::Pipeline& pipeline = subject.compiled.pipelines.front();
+    const ir::Pipeline& pipeline = subject.compiled.definitions.front();
     std::mt19937_64 rng(subject.text.size());
     Fill fill = Fill::Smooth;
     for (const auto& sizes : legal_sizes(pipeline, largest, rng)) {

@@ -10,6 +10,7 @@ Compiled compile_text(SourceManager& sources, const std::string& name, const std
                       const compiler::Settings& options) {
     Compiled result;
     compiler::Checked compilation = compiler::check(sources, sources.add(name, text), options, result.diags);
+    result.definitions = std::move(compilation.definitions);
     result.pipelines = std::move(compilation.pipelines);
     result.models = std::move(compilation.models);
     return result;

@@ -13,6 +13,7 @@ namespace pipec::testing {
 /// What became of one program.
 struct Compiled {
     Diagnostics diags;
+    std::vector<ir::Pipeline> definitions;  ///< what the interpreter is asked about
     std::vector<ir::Pipeline> pipelines;
     std::vector<poly::Model> models;  ///< models[i] belongs to pipelines[i]
     [[nodiscard]] bool ok() const { return !diags.has_errors(); }

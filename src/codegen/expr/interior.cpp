@@ -171,7 +171,14 @@ ir::Expr Finder::choose(const ir::Expr& e) {
         return e;
     };
     switch (n->op) {
-        case BinaryOp::Min: return assume_not_negative(less) ? n->a : assume_not_negative(more) ? n->b : e;
+        case BinaryOp::Min:
+            // A loop whose end is known can be written out; any other one has no use for a known side.
+            if (rewriter_.in_bound()) {
+                if (a->terms.empty() == b->terms.empty()) return e;
+                return a->terms.empty() ? (assume_not_negative(less) ? n->a : e)
+                                        : (assume_not_negative(more) ? n->b : e);
+            }
+            return assume_not_negative(less) ? n->a : assume_not_negative(more) ? n->b : e;
         case BinaryOp::Max: return assume_not_negative(more) ? n->a : assume_not_negative(less) ? n->b : e;
         case BinaryOp::Lt: return decide(minus_one(less), more);
         case BinaryOp::Le: return decide(less, minus_one(more));

@@ -507,6 +507,13 @@ ir::Expr Rewriter::rewrite_node(const ir::Expr& e) {
     return folded == one ? one : unique(folded);
 }
 
+ir::Expr Rewriter::bound(const ir::Expr& e) {
+    const bool outer = std::exchange(in_bound_, true);
+    ir::Expr result = rewrite(e);
+    in_bound_ = outer;
+    return result;
+}
+
 /// Folds the iterations from `range` inward into `total`; false where a bound is no constant.
 bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
     if (range == n.ranges.size()) {
@@ -520,7 +527,7 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
         return true;
     }
     memo_.emplace_back();
-    const auto lo = ir::as_int(rewrite(n.ranges[range].lo)), hi = ir::as_int(rewrite(n.ranges[range].hi));
+    const auto lo = ir::as_int(bound(n.ranges[range].lo)), hi = ir::as_int(bound(n.ranges[range].hi));
     memo_.pop_back();
     if (!lo || !hi) return false;
     for (std::int64_t i = *lo; i < *hi; ++i) {
@@ -533,12 +540,20 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
 ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
     std::int64_t iterations = 1;
     for (const ir::Range& range : n.ranges) {
-        const auto lo = ir::as_int(rewrite(range.lo)), hi = ir::as_int(rewrite(range.hi));
+        const auto lo = ir::as_int(bound(range.lo)), hi = ir::as_int(bound(range.hi));
         if (!lo || !hi || *hi - *lo > kUnrolledIterations) {
             iterations = kUnrolledIterations + 1;
             break;
         }
         iterations *= std::max<std::int64_t>(0, *hi - *lo);
+    }
+    // Loops inside of it come first; where they are written out, too, all of it counts.
+    const ir::Reduce* inner = ir::as<ir::Reduce>(n.body);
+    for (; inner != nullptr && iterations <= kUnrolledIterations; inner = ir::as<ir::Reduce>(inner->body)) {
+        for (const ir::Range& range : inner->ranges) {
+            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+            iterations *= lo && hi ? std::max<std::int64_t>(1, *hi - *lo) : kUnrolledIterations + 1;
+        }
     }
     if (iterations <= kUnrolledIterations && iterations * node_count(n.body) <= kUnrolledNodes) {
         ir::Expr total = unique(ir::identity(n.op, e->type));
@@ -548,7 +563,7 @@ ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
     std::vector<ir::Range> ranges;
     memo_.emplace_back();
     for (const ir::Range& range : n.ranges) {
-        const ir::Expr lo = rewrite(range.lo), hi = rewrite(range.hi);
+        const ir::Expr lo = bound(range.lo), hi = bound(range.hi);
         const ir::VarId var =
             ir::new_variable(pipeline_, pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
         loop_index(var, lo, hi);

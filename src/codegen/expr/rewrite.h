@@ -48,6 +48,9 @@ public:
     /// One that lies in a range over the sizes.
     void index(ir::VarId var, const poly::Interval& within);
 
+    /// The hook is asked about a node in the bound of a loop.
+    [[nodiscard]] bool in_bound() const { return in_bound_; }
+
     ir::Expr instance(const ir::Expr& e, const Bindings& bindings, const Hook& hook = {});
 
     /// The sum that an Int32 expression over index variables and sizes is; none for other expressions, nor where it has
@@ -78,6 +81,7 @@ private:
     ir::Expr rewrite(const ir::Expr& e);
     ir::Expr rewrite_node(const ir::Expr& e);
     ir::Expr reduce(const ir::Expr& e, const ir::Reduce& n);
+    ir::Expr bound(const ir::Expr& e);
     void loop_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi);
     bool unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total);
     ir::Expr fold(const ir::Expr& e);
@@ -109,6 +113,7 @@ private:
     Bindings bindings_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;
+    bool in_bound_ = false;
 };
 
 }  // namespace pipec::codegen

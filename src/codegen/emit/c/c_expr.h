@@ -109,6 +109,9 @@ private:
     Text read(const ir::Expr& e, const ir::Read& n);
     Text let(const ir::Let& n);
     Text reduce(const ir::Expr& e, const ir::Reduce& n);
+    Text reduce_blocks(const ir::Expr& e, const ir::Reduce& n);
+    poly::Wide most_points(const ir::Range& range);
+    [[nodiscard]] std::string block_pragma(const ir::Expr& body) const;
 
     Text arithmetic(ir::BinaryOp op, ir::Type type, const Text& a, const Text& b, bool fits);
     Text helper(std::string_view name, const std::vector<Text>& args);

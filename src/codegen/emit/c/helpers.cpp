@@ -115,6 +115,32 @@ constexpr T shift_right(T a, T count) {
     return static_cast<T>(a >> (static_cast<std::make_unsigned_t<T>>(count) % (sizeof(T) * 8)));
 }
 )"},
+    {"BlockTree",
+     {},
+     R"(// What the blocks of a reduction gave, combined in blocks of 64 again, and these likewise: the shape of the tree
+// depends on the number of blocks alone, so the result is the same wherever parts of it are computed.
+template <class T>
+struct BlockTree {
+    T level[4];  // combines up to 64 results of the level before; the last one has no end
+    T identity;
+    unsigned blocks;
+};
+template <class T, class Combine>
+inline void add_block(BlockTree<T>& tree, T block, Combine combine) {
+    ++tree.blocks;
+    tree.level[0] = combine(tree.level[0], block);
+    if (tree.blocks % 64 != 0) return;
+    tree.level[1] = combine(tree.level[1], tree.level[0]), tree.level[0] = tree.identity;
+    if (tree.blocks % (64 * 64) != 0) return;
+    tree.level[2] = combine(tree.level[2], tree.level[1]), tree.level[1] = tree.identity;
+    if (tree.blocks % (64 * 64 * 64) != 0) return;
+    tree.level[3] = combine(tree.level[3], tree.level[2]), tree.level[2] = tree.identity;
+}
+template <class T, class Combine>
+inline T tree_total(const BlockTree<T>& tree, Combine combine) {
+    return combine(tree.level[3], combine(tree.level[2], combine(tree.level[1], tree.level[0])));
+}
+)"},
     {"exact_add",
      {"wrap_add"},
      R"(// a + b; what leaves the type clears `exact`.

@@ -71,6 +71,7 @@ public:
         std::vector<bool> splits;
         for (const Axis& axis : axes_) splits.push_back(axis.role != Role::Inner);
         interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
+        own_rows_ = lane_ && rows_of_threads();
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.
@@ -96,6 +97,7 @@ private:
     void arrange();
     [[nodiscard]] std::int64_t best_width() const;
     [[nodiscard]] std::int64_t inner_points() const;
+    bool rows_of_threads();
     void shape_block(std::int64_t width);
     kernel::Kernel& kernel() { return build_.kernel; }
     [[nodiscard]] std::string name(std::size_t dim) const {
@@ -126,6 +128,7 @@ private:
     std::int64_t width_ = 1;
     std::vector<ir::Expr> at_;  ///< where the thread is, by dimension; the first column for the lane dimension
     bool has_packs_ = false;
+    bool own_rows_ = false;  ///< rows_of_threads()
 };
 
 // ------------------------------------------------------------------------------------------------------------ mapping
@@ -157,8 +160,28 @@ void StageKernel::arrange() {
 
 bool StageKernel::splits() const {
     bool loops = false;
-    ir::for_each_node(value_, [&](const ir::Expr& e) { loops = loops || ir::as<ir::Reduce>(e) != nullptr; });
+    const auto is_loop = [](const ir::Expr& e) { return ir::as<ir::Reduce>(e) != nullptr; };
+    ir::for_each_node(interior_.value, [&](const ir::Expr& e) { loops = loops || is_loop(e); });
     return lane_ && !loops && !interior_.guard;
+}
+
+/// Each point reads a row of adjacent elements of its own: these are what one access can load.
+bool StageKernel::rows_of_threads() {
+    const ir::VarId var = stage_.dims[*lane_].var;
+    for (const ir::Expr& e : certain_reads({interior_.value})) {
+        const auto* read = ir::as<ir::Read>(e);
+        const std::vector<int> order = memory_order(program_.pipeline, read->source);
+        if (order.empty()) continue;
+        const auto sum = rewriter_.linear(read->indices[static_cast<std::size_t>(order.back())]);
+        if (!sum) continue;
+        for (const auto& [atom, factor] : sum->terms) {
+            const auto* variable = ir::as<ir::Variable>(atom);
+            if (variable != nullptr && variable->id == var && std::abs(factor) * ir::bytes(e->type) >= kAccessBytes) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /// Points of a thread in one column.
@@ -176,7 +199,7 @@ std::int64_t StageKernel::best_width() const {
         widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
     }
     const std::int64_t inner = inner_points();
-    std::int64_t width = kAccessBytes / widest;
+    std::int64_t width = own_rows_ ? 1 : kAccessBytes / widest;
     const std::int64_t nodes = node_count({interior_.value});
     while (width > 1 && (width * inner > kPointsPerThread || nodes * width * inner > kLargestBody)) width /= 2;
     const auto extent = axes_[*lane_].extent;

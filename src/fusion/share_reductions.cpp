@@ -1,0 +1,437 @@
+#include "fusion/share_reductions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "fusion/evaluate.h"
+#include "fusion/group_facts.h"
+#include "fusion/schedule.h"
+#include "ir/build.h"
+#include "ir/reduction.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+using ir::BinaryOp;
+using ir::Type;
+
+namespace {
+
+/// Points that keep a GPU's threads busy.
+constexpr double kBusyPoints = 1 << 17;
+/// Terms that one thread may combine while others have nothing to do, in images of kLargeSize or arrays of kLongSize.
+constexpr double kFewTerms = 512;
+constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22;
+/// A reduction of fewer terms is not worth a stage, though it be the same at many points.
+constexpr double kRepeatedTerms = 64;
+/// Terms of a block below which its loop takes in the next variable, too.
+constexpr double kShortBlock = 16;
+/// Terms of whole loops that a thread combines at most, in large images.
+constexpr double kWholeTerms = 256;
+
+/// A variable of a stage's dimension or of a loop, lo <= var < hi with bounds over the sizes.
+struct Place {
+    ir::VarId var;
+    ir::Expr lo, hi;
+    bool never_empty = false;  ///< as far as that is known
+};
+using Places = std::vector<Place>;
+
+ir::Expr constant(std::int64_t value) {
+    return ir::int_constant(Type::Int32, value);
+}
+ir::Expr minus(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(BinaryOp::Sub, a, b);
+}
+ir::Expr plus(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(BinaryOp::Add, a, b);
+}
+
+/// The definition without lets: what they name stands wherever it is used, as one node.
+class Unnamed {
+public:
+    ir::Expr of(const ir::Expr& e) {
+        if (!e) return e;
+        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
+        ir::Expr result;
+        if (const auto* let = ir::as<ir::Let>(e)) {
+            values_[let->var] = of(let->value);
+            result = of(let->body);
+        } else if (const auto* variable = ir::as<ir::Variable>(e);
+                   variable != nullptr && values_.count(variable->id) > 0) {
+            result = values_.at(variable->id);
+        } else {
+            result = ir::map_children(e, [&](const ir::Expr& child) { return of(child); });
+        }
+        memo_.emplace(e.get(), result);
+        return result;
+    }
+
+private:
+    std::map<ir::VarId, ir::Expr> values_;
+    std::unordered_map<const ir::Node*, ir::Expr> memo_;
+};
+
+bool has_reduction(const ir::Expr& e) {
+    bool result = false;
+    ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Reduce>(node) != nullptr; });
+    return result;
+}
+
+std::set<ir::VarId> variables_of(const ir::Expr& e) {
+    std::set<ir::VarId> result;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        if (const auto* variable = ir::as<ir::Variable>(node)) result.insert(variable->id);
+    });
+    return result;
+}
+
+/// A reduction with its loops, the outermost one first, and those of the same operator that are its whole body, as far
+/// as their bounds are the same everywhere.
+struct Nest {
+    ir::ReduceOp op;
+    Places loops;
+    ir::Expr body;
+};
+
+bool is_fixed(const ir::Range& range) {
+    return ir::is_uniform(range.lo) && ir::is_uniform(range.hi);
+}
+
+Nest nest_of(const ir::Expr& e) {
+    const auto* reduce = ir::as<ir::Reduce>(e);
+    Nest nest{reduce->op, {}, e};
+    while (reduce != nullptr && reduce->op == nest.op) {
+        std::vector<ir::Range> ranges = reduce->ranges;
+        // Integers may go in any order: along rows of memory from loop to loop, as floats do.
+        if (std::ranges::all_of(ranges, is_fixed)) std::ranges::reverse(ranges);
+        const auto rest = std::ranges::find_if_not(ranges, is_fixed);
+        for (auto range = ranges.begin(); range != rest; ++range) {
+            nest.loops.push_back({range->var, range->lo, range->hi, false});
+        }
+        if (rest != ranges.end()) {
+            nest.body = ir::reduce(nest.op, {rest, ranges.end()}, reduce->body, e->range);
+            break;
+        }
+        nest.body = reduce->body;
+        reduce = ir::as<ir::Reduce>(nest.body);
+    }
+    return nest;
+}
+
+class Sharing {
+public:
+    Sharing(const ir::Pipeline& pipeline, const poly::Model& model)
+        : result_{pipeline, model}, usual_(usual_sizes(pipeline)) {
+        const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
+        const bool lines = std::ranges::all_of(pipeline.inputs, is_line);
+        large_.assign(pipeline.sizes.size(), lines ? kLongSize : kLargeSize);
+    }
+
+    Inlined run() {
+        const std::vector<ir::Stage> stages = std::exchange(result_.pipeline.stages, {});
+        const std::vector<poly::Domain> domains = std::exchange(result_.model.domains, {});
+        for (std::size_t i = 0; i < stages.size(); ++i) {
+            stage_ = renumbered(stages[i]);
+            if (auto* pure = std::get_if<ir::Pure>(&stage_.definition);
+                pure != nullptr && !domains[i].guard && has_reduction(pure->value)) {
+                share(*pure, domains[i]);
+            }
+            numbers_.push_back(static_cast<int>(result_.pipeline.stages.size()));
+            add(std::move(stage_), domains[i]);
+        }
+        for (ir::Output& output : result_.pipeline.outputs) {
+            output.stage = numbers_.at(static_cast<std::size_t>(output.stage));
+        }
+        return std::move(result_);
+    }
+
+private:
+    void add(ir::Stage stage, poly::Domain domain) {
+        result_.pipeline.stages.push_back(std::move(stage));
+        result_.model.domains.push_back(std::move(domain));
+    }
+
+    void share(ir::Pure& pure, const poly::Domain& domain) {
+        Places around;
+        for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+            const auto& [lo, hi] = domain.box[d];
+            const auto first = ir::as_int(lo), end = ir::as_int(hi);
+            // Extents of outputs are at least 1.
+            const bool never_empty = stage_.output >= 0 || (first && end && *first < *end);
+            around.push_back({stage_.dims[d].var, lo, hi, never_empty});
+        }
+        known_.clear();
+        const ir::Expr value = Unnamed().of(pure.value);
+        const ir::Expr shared = walk(value, around);
+        if (shared != value) pure.value = shared;
+    }
+
+    /// `e` with reads of new stages. Goes only where evaluation is certain: what stands behind a condition may be out
+    /// of bounds where that does not hold.
+    ir::Expr walk(const ir::Expr& e, const Places& around) {
+        if (const auto found = known_.find(e.get()); found != known_.end()) return found->second.second;
+        ir::Expr result = walk_node(e, around);
+        known_.emplace(e.get(), std::pair{e, result});
+        return result;
+    }
+
+    ir::Expr walk_node(const ir::Expr& e, const Places& around) {
+        if (const auto* select = ir::as<ir::Select>(e); select != nullptr && select->otherwise) {
+            const ir::Expr cond = walk(select->cond, around);
+            return cond == select->cond ? e : ir::select(cond, select->then, select->otherwise, e->range);
+        }
+        if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && ir::is_logical(n->op)) {
+            const ir::Expr a = walk(n->a, around);
+            return a == n->a ? e : ir::binary(n->op, a, n->b, e->range);
+        }
+        if (ir::as<ir::Reduce>(e) != nullptr) return reduction(e, around);
+        return ir::map_children(e, [&](const ir::Expr& child) { return walk(child, around); });
+    }
+
+    ir::Expr reduction(const ir::Expr& e, const Places& around) {
+        Nest nest = nest_of(e);
+        if (nest.loops.empty()) return e;
+        Places inside = around;
+        inside.insert(inside.end(), nest.loops.begin(), nest.loops.end());
+        const ir::Expr body = nest.body;
+        nest.body = walk(body, inside);
+
+        const std::set<ir::VarId> used = variables_of(nest.body);
+        Places depends;
+        ir::Expr reached;  // there are points along which it is the same
+        double repeats = 1;
+        for (const Place& place : around) {
+            if (used.count(place.var) > 0) {
+                depends.push_back(place);
+                continue;
+            }
+            repeats *= extent(place, usual_);
+            if (place.never_empty) continue;
+            const ir::Expr some = ir::binary(BinaryOp::Lt, place.lo, place.hi);
+            reached = reached ? ir::binary(BinaryOp::And, reached, some) : some;
+        }
+        const bool repeated = repeats > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
+        if (!repeated && !is_long(nest.loops, depends)) return nest.body == body ? e : looped(nest, e->range);
+        const ir::ReduceOp op = nest.op;
+        const ir::Expr rest = in_blocks(std::move(nest), depends, reached, e->range);
+        if (repeated) return stage_of(op, rest, depends, reached, e->range);
+        stage_.alone = true;
+        return rest;
+    }
+
+    [[nodiscard]] static double extent(const Place& place, const std::vector<std::int64_t>& sizes) {
+        const auto lo = evaluate(place.lo, sizes), hi = evaluate(place.hi, sizes);
+        return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : static_cast<double>(kUsualSize);
+    }
+    [[nodiscard]] static double points(const Places& places, const std::vector<std::int64_t>& sizes) {
+        double result = 1;
+        for (const Place& place : places) result *= extent(place, sizes);
+        return result;
+    }
+    /// Few threads have work, and each of them much of it.
+    [[nodiscard]] bool is_long(const Places& loops, const Places& depends) const {
+        return points(loops, large_) > kFewTerms && points(depends, usual_) < kBusyPoints;
+    }
+
+    /// What is left of a nest when blocks of its terms have become stages.
+    ir::Expr in_blocks(Nest nest, const Places& depends, const ir::Expr& reached, SourceRange range) {
+        while (is_long(nest.loops, depends)) {
+            // Whole loops inside of a thread, then blocks of the next one, or each of its points.
+            std::size_t inner = nest.loops.size();
+            // A term that is a loop itself: each by another thread, unless there are so many that blocks will do.
+            const double in_all = points(nest.loops, usual_) * points(depends, usual_) / ir::kBlockTerms;
+            double terms = has_reduction(nest.body) && in_all < kBusyPoints ? kWholeTerms : 1;
+            while (inner > 0 && terms * extent(nest.loops[inner - 1], large_) <= kWholeTerms) {
+                terms *= extent(nest.loops[--inner], large_);
+            }
+            if (inner == 0) break;
+            Places dims = depends;
+            ir::Expr value = nest.body;
+            for (std::size_t i = nest.loops.size(); i-- > inner;) value = loop(nest.op, nest.loops[i], value, range);
+            nest.loops.resize(inner);
+            if (terms < kShortBlock) {
+                const Place whole = nest.loops.back();
+                const ir::Expr count = minus(whole.hi, whole.lo);
+                const ir::VarId block = variable_like(whole.var, "_block"), term = variable_like(whole.var, "");
+                const ir::Expr first =
+                    ir::binary(BinaryOp::Mul, ir::variable(block, Type::Int32), constant(ir::kBlockTerms));
+                const ir::Expr most = ir::binary(BinaryOp::Min, constant(ir::kBlockTerms), minus(count, first));
+                value =
+                    ir::substitute(value, {{whole.var, plus(plus(whole.lo, first), ir::variable(term, Type::Int32))}});
+                value = loop(nest.op, {term, constant(0), most, true}, value, range);
+                const ir::Expr blocks =
+                    ir::binary(BinaryOp::Div, plus(count, constant(ir::kBlockTerms - 1)), constant(ir::kBlockTerms));
+                nest.loops.back() = {block, constant(0), blocks, false};
+            }
+            dims.insert(dims.end(), nest.loops.rbegin(), nest.loops.rend());
+            nest.body = stage_of(nest.op, value, dims, reached, range);
+        }
+        return looped(nest, range);
+    }
+
+    static ir::Expr looped(const Nest& nest, SourceRange range) {
+        ir::Expr result = nest.body;
+        for (std::size_t i = nest.loops.size(); i-- > 0;) result = loop(nest.op, nest.loops[i], result, range);
+        return result;
+    }
+    static ir::Expr loop(ir::ReduceOp op, const Place& place, const ir::Expr& body, SourceRange range) {
+        return ir::reduce(op, {{place.var, place.lo, place.hi}}, body, range);
+    }
+
+    ir::VarId variable_like(ir::VarId var, const char* suffix) {
+        const ir::VariableInfo info = result_.pipeline.variables.at(static_cast<std::size_t>(var));
+        return ir::new_variable(result_.pipeline, info.name + suffix, Type::Int32, info.range);
+    }
+
+    /// A stage with `value` at the points of `places`, none where not `reached`; a read of it there.
+    ir::Expr stage_of(ir::ReduceOp op, const ir::Expr& value, const Places& places, const ir::Expr& reached,
+                      SourceRange range) {
+        ir::Stage stage;
+        stage.name = unused_name(fmt::format("{}.{}", stage_.name, ir::name(op)));
+        stage.type = value->type;
+        stage.generated = stage.alone = true;
+        stage.range = stage_.range;
+        stage.made_by = stage_.made_by;
+        poly::Domain domain;
+        std::map<ir::VarId, ir::Expr> renamed;
+        std::vector<ir::Expr> indices;
+        const auto add_dim = [&](ir::VarId var, const ir::Expr& lo, ir::Expr hi) {
+            if (reached && domain.box.empty()) hi = ir::select(reached, hi, lo);
+            stage.dims.push_back({var, lo, hi, {}});
+            domain.box.push_back({lo, hi});
+        };
+        for (const Place& place : in_memory_order(places, value)) {
+            const ir::VarId var = variable_like(place.var, "");
+            add_dim(var, place.lo, place.hi);
+            renamed[place.var] = ir::variable(var, Type::Int32);
+            indices.push_back(ir::variable(place.var, Type::Int32));
+        }
+        if (places.empty()) {
+            add_dim(ir::new_variable(result_.pipeline, "i"), constant(0), constant(1));
+            indices.push_back(constant(0));
+        }
+        stage.definition = ir::Pure{with_own_variables(ir::substitute(value, renamed))};
+        add(std::move(stage), std::move(domain));
+        const int number = static_cast<int>(result_.pipeline.stages.size()) - 1;
+        return ir::read({ir::Source::Kind::Stage, number}, value->type, std::move(indices), range);
+    }
+
+    /// The variable that walks along a row of the first array that is read comes last, the one between rows before it,
+    /// and so on: threads beside each other then read beside each other.
+    [[nodiscard]] Places in_memory_order(Places places, const ir::Expr& value) const {
+        std::map<ir::VarId, std::size_t> ranks;
+        ir::for_each_node(value, [&](const ir::Expr& e) {
+            const auto* read = ir::as<ir::Read>(e);
+            if (read == nullptr || !ranks.empty()) return;
+            std::vector<int> order;
+            if (read->source.kind == ir::Source::Kind::Input) {
+                order = result_.pipeline.inputs.at(static_cast<std::size_t>(read->source.index)).order;
+            } else {
+                for (std::size_t d = 0; d < read->indices.size(); ++d) order.push_back(static_cast<int>(d));
+            }
+            for (std::size_t i = 0; i < order.size(); ++i) {
+                for (const ir::VarId var : variables_of(read->indices[static_cast<std::size_t>(order[i])])) {
+                    ranks[var] = i + 1;
+                }
+            }
+        });
+        std::ranges::stable_sort(places, {}, [&](const Place& place) {
+            const auto found = ranks.find(place.var);
+            return found == ranks.end() ? 0 : found->second;
+        });
+        return places;
+    }
+
+    /// With binders of its own: what is taken out may stay behind a condition elsewhere.
+    ir::Expr with_own_variables(const ir::Expr& e) {
+        std::map<ir::VarId, ir::Expr> renamed;
+        std::unordered_map<const ir::Node*, ir::Expr> memo;
+        const std::function<ir::Expr(const ir::Expr&)> copy = [&](const ir::Expr& node) -> ir::Expr {
+            if (const auto known = memo.find(node.get()); known != memo.end()) return known->second;
+            ir::Expr result;
+            if (const auto* variable = ir::as<ir::Variable>(node)) {
+                const auto found = renamed.find(variable->id);
+                result = found == renamed.end() ? node : found->second;
+            } else if (const auto* reduce = ir::as<ir::Reduce>(node)) {
+                std::vector<ir::Range> ranges;
+                for (const ir::Range& range : reduce->ranges) {
+                    const ir::Expr lo = copy(range.lo), hi = copy(range.hi);
+                    const ir::VarId var = variable_like(range.var, "");
+                    renamed[range.var] = ir::variable(var, Type::Int32);
+                    ranges.push_back({var, lo, hi});
+                }
+                result = ir::reduce(reduce->op, std::move(ranges), copy(reduce->body), node->range);
+            } else {
+                result = ir::map_children(node, copy);
+            }
+            memo.emplace(node.get(), result);
+            return result;
+        };
+        return copy(e);
+    }
+
+    std::string unused_name(const std::string& wanted) const {
+        const auto taken = [&](const std::string& name) {
+            return std::ranges::any_of(result_.pipeline.stages, [&](const ir::Stage& s) { return s.name == name; });
+        };
+        std::string name = wanted;
+        for (int i = 2; taken(name); ++i) name = fmt::format("{}_{}", wanted, i);
+        return name;
+    }
+
+    /// Reads of stages by their new numbers.
+    ir::Stage renumbered(ir::Stage stage) {
+        std::unordered_map<const ir::Node*, ir::Expr> memo;
+        const std::function<ir::Expr(const ir::Expr&)> renumber = [&](const ir::Expr& e) -> ir::Expr {
+            if (!e) return e;
+            if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
+            ir::Expr result = ir::map_children(e, renumber);
+            if (const auto* read = ir::as<ir::Read>(result);
+                read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+                const int number = numbers_.at(static_cast<std::size_t>(read->source.index));
+                if (number != read->source.index) {
+                    result = ir::read({ir::Source::Kind::Stage, number}, e->type, read->indices, e->range);
+                }
+            }
+            memo.emplace(e.get(), result);
+            return result;
+        };
+        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
+            pure->value = renumber(pure->value);
+            return stage;
+        }
+        auto& accumulate = std::get<ir::Accumulate>(stage.definition);
+        accumulate.init = renumber(accumulate.init);
+        for (ir::Update& update : accumulate.updates) {
+            update.guard = renumber(update.guard);
+            update.value = renumber(update.value);
+            for (ir::Expr& index : update.indices) index = renumber(index);
+        }
+        return stage;
+    }
+
+    Inlined result_;
+    std::vector<std::int64_t> usual_, large_;
+    std::vector<int> numbers_;  ///< by stage of the program
+    ir::Stage stage_;           ///< that is being looked at
+    /// With the old node, which must live as long as its address is a key.
+    std::unordered_map<const ir::Node*, std::pair<ir::Expr, ir::Expr>> known_;
+};
+
+}  // namespace
+
+Inlined share_reductions(const ir::Pipeline& pipeline, const poly::Model& model) {
+    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        return pure != nullptr && has_reduction(pure->value);
+    });
+    return any ? Sharing(pipeline, model).run() : Inlined{pipeline, model};
+}
+
+}  // namespace pipec::fusion

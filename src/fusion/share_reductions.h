@@ -1,0 +1,22 @@
+// Long reductions as stages of their own, which many threads can share out.
+//
+// A reduction in a stage's definition is computed anew at each of its points, by one thread. Two kinds of them are
+// taken out:
+//
+// - one that is the same along some dimension of its stage, or of a loop around it: the stage that it becomes has only
+//   the dimensions that it depends on;
+// - one with many terms where few threads have work: blocks of its terms become the points of a stage, and what is left
+//   is a reduction over these, which is treated the same way.
+//
+// No bit of any result changes: ir/reduction.h says why blocks may be computed apart.
+#pragma once
+
+#include "fusion/inline.h"
+
+namespace pipec::fusion {
+
+/// The pipeline with such stages. Their names are made of the stage's that they come from, and their domains are boxes
+/// over the sizes.
+Inlined share_reductions(const ir::Pipeline& pipeline, const poly::Model& model);
+
+}  // namespace pipec::fusion

@@ -1,0 +1,32 @@
+// In which order a reduction combines its terms: one definition for the interpreter, for generated code and for the
+// passes that share a reduction out.
+//
+// Over one variable, floats are added and multiplied in blocks of kBlockTerms terms, each from its first term to its
+// last; the results of the blocks are combined the same way, until one is left. So the tree's shape depends on the
+// number of terms alone, a reduction of up to kBlockTerms terms goes from left to right, and
+//
+//     sum(i in 0..n) f(i) = sum(b in 0..ceil(n / 64)) sum(s in 0..min(64, n - 64 b)) f(64 b + s)
+//
+// holds bit by bit. All other reductions give the same in blocks of any length: minima and maxima of floats as long as
+// the terms keep their order, and integers and Bool in any order at all.
+#pragma once
+
+#include <vector>
+
+#include "ir/expr.h"
+
+namespace pipec::ir {
+
+inline constexpr std::int64_t kBlockTerms = 64;
+
+/// The result tells in which blocks the terms were combined.
+[[nodiscard]] bool depends_on_blocks(ReduceOp op, Type type);
+/// The result tells in which order the terms came.
+[[nodiscard]] bool depends_on_order(ReduceOp op, Type type);
+
+/// A reduction over several variables as the language means it: where the order can be told and no bound uses another
+/// variable, one over the first variable inside of one over the next, and so on; where a bound does, the last variable
+/// is the innermost. Then each Reduce has one range.
+[[nodiscard]] Expr reduce_nest(ReduceOp op, std::vector<Range> ranges, const Expr& body, SourceRange range = {});
+
+}  // namespace pipec::ir

@@ -1,0 +1,150 @@
+// Reductions over whole images and rows: what is taken out of a stage and computed in blocks gives the bits that the
+// interpreter finds from the definition as it was written, on the host and on the emulated device. Floats are any, so
+// that another order shows.
+#include <gtest/gtest.h>
+
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+#include "support_lib/host.h"
+
+namespace pipec::testing {
+namespace {
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+const std::vector<Sizes> kImages{{{"R", 1}, {"C", 1}},
+                                 {{"R", 3}, {"C", 130}},
+                                 {{"R", 200}, {"C", 7}},
+                                 {{"R", 65}, {"C", 64}},
+                                 {{"R", 129}, {"C", 321}}};
+
+struct Case {
+    const char* name;
+    const char* program;
+    std::vector<Sizes> sizes{};  ///< empty: kImages
+    std::size_t stages = 0;      ///< that the compiler makes, at least
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+    return out << c.name;
+}
+
+class Reductions : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Reductions, HaveTheBitsOfTheDefinition) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "case.pipe", GetParam().program);
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const ir::Pipeline& definition = compiled.definitions.front();
+    const ir::Pipeline& shared = compiled.pipelines.front();
+    EXPECT_GE(shared.stages.size(), definition.stages.size() + GetParam().stages);
+    const std::vector<codegen::Unit> units{{&shared, &compiled.models.front()}};
+    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const DeviceLibrary device(units, sources, {});
+    std::mt19937_64 rng(5);
+    std::uint64_t order = 0;
+    for (const Sizes& sizes : GetParam().sizes.empty() ? kImages : GetParam().sizes) {
+        for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {
+            const reference::Arguments arguments = random_arguments(definition, sizes, fill, rng);
+            const auto expected = reference::run(definition, arguments);
+            const Layout layout = order % 2 == 0 ? Layout::Dense : Layout::Rotated;
+            const auto by_stages = reference::run(shared, arguments);
+            const auto on_host = run_host(host.info(definition.name), arguments, layout);
+            const auto on_device = run_device(device.info(definition.name), arguments, layout, order++);
+            for (const auto& [name, array] : expected) {
+                EXPECT_EQ(difference(array, by_stages.at(name)), "") << name << ", interpreted";
+                EXPECT_EQ(difference(array, on_host.at(name)), "") << name << ", on the host";
+                EXPECT_EQ(difference(array, on_device.at(name)), "") << name << ", on the device";
+            }
+        }
+    }
+}
+
+const Case kCases[] = {
+    {"whole_images",
+     R"(
+        pipeline p(f: float32[R, C], u: uint8[R, C], h: float16[R, C], b: float64[R, C])
+            -> total: float32[1], least: float32[1], count: uint32[1], sums: float16[1], product: float64[1], dark: uint8[1] {
+            total(z) = sum(y in 0..R, x in 0..C) f(y, x)
+            least(z) = min(y in 0..R, x in 0..C) abs(f(y, x) - 0.5)
+            count(z) = sum(y in 0..R, x in 0..C) uint32(u(y, x))
+            sums(z) = sum(y in 0..R, x in 0..C) h(y, x)
+            product(z) = prod(y in 0..R, x in 0..C) (b(y, x) + 0.5)
+            dark(z) = if any(y in 0..R, x in 0..C) (u(y, x) < 3) then 1 else 0
+        })",
+     {},
+     6},
+    {"rows_and_columns",
+     R"(
+        pipeline p(f: float32[R, C], u: uint8[R, C]) -> rows: float32[R], columns: float32[C], tops: uint8[R], both: float32[2] {
+            rows(y) = sum(x in 0..C) (f(y, x) * f(y, x))
+            columns(x) = sum(y in 0..R) f(y, x) / R
+            tops(y) = max(x in 0..C) u(y, x)
+            both(i) = max(y in 0..R) (sum(x in 0..C) f(y, x)) + i
+        })",
+     {},
+     4},
+    {"statistics_of_the_image_that_is_scaled",
+     R"(
+        pipeline p(f: float32[3, R, C]) -> out: float32[3, R, C], variance: float32[3] {
+            mean(c) = sum(y in 0..R, x in 0..C) f(c, y, x) / (R * C)
+            variance(c) = sum(y in 0..R, x in 0..C) ((f(c, y, x) - mean(c)) * (f(c, y, x) - mean(c))) / (R * C)
+            out(c, y, x) = (f(c, y, x) - mean(c)) / max(0.25, sqrt(variance(c)))
+        })",
+     {},
+     4},
+    {"written_inside_of_pixels",
+     R"(
+        pipeline p(f: float32[R, C], w: float32[K]) -> out: float32[R, C], inner: float32[R, C] {
+            out(y, x) = let m = max(i in 0..R, j in 0..C) f(i, j) in
+                if m > 0.5 then f(y, x) / m else f(y, x) * sum(k in 0..K) w(k)
+            inner(y, x) = if x > 0 and x < C - 1 then sum(i in 0..R) f(i, x + 1) / (sum(k in 0..K) w(k)) else 0
+        })",
+     {{{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 70}, {"C", 5}, {"K", 3}}, {{"R", 5}, {"C", 90}, {"K", 200}}},
+     1},
+    {"interleaved_colour",
+     R"(
+        pipeline p(u: uint8[3, R, C] order (1, 2, 0)) -> mean: float32[3], grey: float32[1] {
+            mean(c) = float32(sum(y in 0..R, x in 0..C) uint32(u(c, y, x))) / (R * C)
+            grey(z) = sum(c in 0..3, y in 0..R, x in 0..C) (float32(u(c, y, x)) / 255)
+        })",
+     {},
+     2},
+    {"a_long_line",
+     R"(
+        pipeline p(f: float32[N]) -> total: float32[1], top: float32[1] {
+            total(z) = sum(i in 0..N) f(i)
+            top(z) = max(i in 3..N) abs(f(i) - f(i - 3))
+        })",
+     {{{"N", 1}}, {{"N", 64}}, {{"N", 65}}, {{"N", 4097}}, {{"N", 270'000}}},
+     4},
+    {"bounds_that_depend_on_each_other", R"(
+        pipeline p(f: float32[R, C]) -> lower: float32[1], triangle: float32[R] {
+            lower(z) = sum(y in 0..R, x in 0..min(y + 1, C)) f(y, x)
+            triangle(y) = sum(x in 0..min(y + 1, C)) f(y, x)
+        })"},
+    {"windows_of_any_size",
+     R"(
+        pipeline p(f: float32[R + K, C + L], w: float32[K, L]) -> out: float32[R, C], largest: float32[R, C], fixed: float32[R, C] where K >= 12 and L >= 12 {
+            out(y, x) = sum(i in 0..K, j in 0..L) w(i, j) * f(y + i, x + j)
+            largest(y, x) = max(i in 0..K, j in 0..L) f(y + i, x + j)
+            fixed(y, x) = sum(i in -1..11, j in 0..12) (f(y + i + 1, x + j) * 0.125)
+        })",
+     {{{"R", 3}, {"C", 5}, {"K", 12}, {"L", 12}}, {{"R", 2}, {"C", 9}, {"K", 70}, {"L", 13}}}},
+    {"nothing_to_add",
+     R"(
+        pipeline p(f: float32[R, C]) -> out: float32[1], inner: float32[R, C] {
+            out(z) = sum(y in 2..R - 2, x in 2..C - 2) f(y - 2, x + 2)
+            far(y, x) = f(y - 4, x) - max(i in 0..C) f(3, i)
+            inner(y, x) = if y >= 4 then far(y, x) else 0
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 4}, {"C", 4}}, {{"R", 9}, {"C", 300}}},
+     2},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace pipec::testing

@@ -139,6 +139,7 @@ std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
     return R"(Usage: pipec [options] file.pipe
        pipec run [options] file.pipe
        pipec explain [options] file.pipe
+       pipec library [options] file.pipe
        pipec tune [options] file.pipe
        pipec profile [options] file.pipe
 )";

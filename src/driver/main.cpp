@@ -24,6 +24,7 @@
 #include "driver/outputs.h"
 #include "driver/profile/profile.h"
 #include "driver/program.h"
+#include "driver/run/library.h"
 #include "driver/run/run.h"
 #include "driver/run/run_process.h"
 #include "driver/tune/tune.h"
@@ -173,6 +174,7 @@ int run_compiler(const Options& options) {
 int run_main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "run") == 0) return run_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "explain") == 0) return explain_command(argc - 1, argv + 1);
+    if (argc > 1 && std::strcmp(argv[1], "library") == 0) return library_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "profile") == 0) return profile_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "tune") == 0) return tune_command(argc - 1, argv + 1);
     const auto parsed = parse_options(argc, argv);

@@ -58,6 +58,17 @@ void parse(CLI::App& app, const std::vector<std::string>& arguments) {
     app.parse(std::move(given));
 }
 
+void add_device_option(CLI::App& app, std::string& device) {
+    app.add_option("--device", device, "Where it runs: auto (a GPU if it can), cpu, gpu, or a GPU's number")
+        ->option_text("WHERE")
+        ->check([](const std::string& text) {
+            const bool number =
+                !text.empty() && text.size() <= 4 && text.find_first_not_of("0123456789") == std::string::npos;
+            const bool known = number || text == "auto" || text == "cpu" || text == "gpu";
+            return known ? std::string() : "`" + text + "` is none of auto, cpu, gpu, and no number of a GPU";
+        });
+}
+
 void add_input_options(CLI::App& app, Options& options) {
     add_named(app, "--in", "FILE", "Read an input from an image or .npy file", options.inputs);
     add_named(app, "--set", "VALUE", "Give a scalar parameter a value", options.params);
@@ -66,14 +77,7 @@ void add_input_options(CLI::App& app, Options& options) {
     add_named(app, "--channels", "I,I,...", "Take these channels of the image file, in this order", options.channels);
     add_names(app, "--gray", "Turn the image file of an input into one channel (Rec. 709 luma)", options.gray);
     add_names(app, "--raw", "Take the numbers as they are: no scaling between integers and 0..1", options.raw);
-    app.add_option("--device", options.device, "Where it runs: auto (a GPU if it can), cpu, gpu, or a GPU's number")
-        ->option_text("WHERE")
-        ->check([](const std::string& text) {
-            const bool number =
-                !text.empty() && text.size() <= 4 && text.find_first_not_of("0123456789") == std::string::npos;
-            const bool known = number || text == "auto" || text == "cpu" || text == "gpu";
-            return known ? std::string() : "`" + text + "` is none of auto, cpu, gpu, and no number of a GPU";
-        });
+    add_device_option(app, options.device);
 }
 
 void add_options(CLI::App& app, Options& options) {

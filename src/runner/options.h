@@ -49,6 +49,9 @@ void add_options(CLI::App& app, Options& options);
 /// Of these, the ones about what the pipeline is given, and where it runs.
 void add_input_options(CLI::App& app, Options& options);
 
+/// Of these, where it runs.
+void add_device_option(CLI::App& app, std::string& device);
+
 /// Others, with which runs are measured and compared.
 void add_measuring_options(CLI::App& app, Options& options);
 

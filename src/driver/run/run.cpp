@@ -10,15 +10,11 @@
 #include <system_error>
 
 #include "driver/files.h"
-#include "driver/gpu_option.h"
-#include "driver/native/native_compiler.h"
 #include "driver/native/tool.h"
 #include "driver/options.h"
-#include "driver/program.h"
-#include "driver/run/run_device.h"
+#include "driver/run/for_this_machine.h"
 #include "driver/run/run_process.h"
 #include "driver/run/run_steps.h"
-#include "driver/schedule_options.h"
 #include "runner/options.h"
 #include "support/unicode.h"
 
@@ -27,12 +23,7 @@ namespace pipec::driver {
 namespace {
 
 struct RunOptions {
-    ProgramOptions program;
-    std::string pipeline;  ///< empty: the only one
-    NativeOptions native;
-    std::string nvcc;  ///< --nvcc; empty: found
-    bool no_cache = false;
-    ScheduleOptions schedule;
+    MachineOptions machine;
     runner::Options run;
 };
 
@@ -62,45 +53,13 @@ Parsed parse_run_options(int argc, char** argv) {
     CLI::App app("Compiles a pipeline for this machine and runs it on images.", "pipec run");
     app.footer(kFooter);
     app.get_formatter()->column_width(34);
-    app.add_option("file.pipe", options.program.input, "The program; `-` is standard input")
-        ->required()
-        ->option_text(" ");
-    app.add_option("--pipeline", options.pipeline, "Which pipeline of the file; needed where there are several")
-        ->option_text("NAME");
-    const std::string compile_group = "Compilation";
-    add_import_option(app, options.program, compile_group);
-    app.add_option("-O", options.native.optimize, "Optimisation, 0 to 3; default 3")
-        ->check(CLI::Range(0, 3))
-        ->option_text("N")
-        ->group(compile_group);
-    app.add_option("--cxx", options.native.command, "The C++ compiler; default $CXX, or c++")
-        ->option_text("COMMAND")
-        ->group(compile_group);
-    app.add_option("--nvcc", options.nvcc, "The CUDA compiler; default $NVCC, or where CUDA is installed")
-        ->option_text("COMMAND")
-        ->group(compile_group);
-    app.add_option("--cxxflags", options.native.extra_flags, "More flags for the C++ compiler: --cxxflags='-g -O1'")
-        ->option_text("FLAGS")
-        ->group(compile_group);
-    const auto set_float_rules = [&options](const std::string& rules) {
-        options.program.fast_math = rules == "fast-math";
-    };
-    app.add_option_function<std::string>("-f", set_float_rules,
-                                         "-ffast-math: on a GPU, count with floats as if they were real numbers; "
-                                         "-fno-fast-math undoes it")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-        ->check(CLI::IsMember({"fast-math", "no-fast-math"}))
-        ->option_text("fast-math")
-        ->group(compile_group);
-    app.add_flag("--no-cache", options.no_cache, "Compile anew and keep nothing")->group(compile_group);
-    add_message_options(app, options.program, compile_group);
-    add_schedule_options(app, options.schedule, kPresentGpu, "Fusion and tiling, on a GPU");
+    add_machine_options(app, options.machine);
     runner::add_options(app, options.run);
     app.allow_extras();
     try {
         runner::parse(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is run at a time");
-        if (const auto wrong = inconsistency(options.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
+        if (const auto wrong = inconsistency(options.machine.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});
         parsed.finished = kExitSuccess;
@@ -113,51 +72,19 @@ Parsed parse_run_options(int argc, char** argv) {
     return parsed;
 }
 
-/// The last passes, for a GPU or for the processor. Throws fusion::ScheduleError and FileError.
-NativeSource generate(const RunOptions& options, const LoadedProgram& program, std::size_t pipeline,
-                      const std::optional<fusion::Target>& gpu) {
-    const compiler::Settings settings = options.program.settings();
-    const compiler::Checked one = compiler::only(program.checked, pipeline);
-    std::optional<compiler::Lowered> lowered;
-    if (gpu) {
-        compiler::ScheduleRequest request = options.schedule.request;
-        read_files(request);
-        // A file of schedules may be about all pipelines of the program.
-        const compiler::Scheduled scheduled =
-            compiler::schedule(compiler::prepare(program.checked), request, *gpu, settings, program.sources);
-        lowered = compiler::lower(one, scheduled, settings, program.sources);
-    }
-    return {gpu ? "pipeline.cu" : "pipeline.cpp",
-            compiler::code_text(program.name, "pipeline.h", one, lowered, program.sources), "pipeline.h",
-            compiler::header_text(program.name, "pipeline", one)};
-}
-
 int run_pipeline(const RunOptions& options) {
     const std::string runner = find_runner();
+    const std::string& input = options.machine.program.input;
     LoadedProgram program;
-    if (!load(options.program, program)) return kExitProgramError;
-    const std::size_t index = choose_pipeline(options.program.input, options.pipeline, program.checked.pipelines);
-    const std::optional<PresentGpu> gpu = choose_gpu(options.run.device, runner, options.nvcc);
-    if (options.program.fast_math && !gpu) {
-        throw RunError(kExitUsage, "`-ffast-math` is for a GPU, but this runs on the CPU");
-    }
-    if (const auto given = first_given(options.schedule)) {
-        if (!gpu) throw RunError(kExitUsage, fmt::format("`{}` is for a GPU, but this runs on the CPU", *given));
-    }
-    std::optional<fusion::Target> target;
-    if (gpu) target = gpu_target(options.schedule.gpu, *gpu, runner);
-    const NativeSource source = generate(options, program, index, target);
-    const NativeCompiler compiler = gpu ? gpu_compiler(*gpu, {options.native, options.nvcc, options.program.fast_math})
-                                        : find_native_compiler(options.native);
-    Progress progress("compiling " + printable(options.program.input), options.run.quiet);
-    const CompiledObject object = get_object(compiler, source, !options.no_cache, [&] { progress.show(); });
-    if (!object.not_kept.empty()) {
-        std::cerr << "pipec: warning: the compiled pipeline is not kept: " << printable(object.not_kept) << "\n";
-    }
+    if (!load(options.machine.program, program)) return kExitProgramError;
+    const std::size_t index = choose_pipeline(input, options.machine.pipeline, program.checked.pipelines);
+    Progress progress("compiling " + printable(input), options.run.quiet);
+    const MachineObject made =
+        make_for_this_machine(options.machine, program, index, options.run.device, runner, [&] { progress.show(); });
     progress.end();
     runner::Options run = options.run;
-    run.device = gpu ? std::to_string(gpu->number) : "cpu";
-    std::vector<std::string> command = {"pipec-run", object.file.inherited_path(), "--pipeline",
+    run.device = made.gpu ? std::to_string(made.gpu->number) : "cpu";
+    std::vector<std::string> command = {"pipec-run", made.object.file.inherited_path(), "--pipeline",
                                         program.checked.pipelines[index].name};
     const std::vector<std::string> arguments = runner::to_arguments(run);
     command.insert(command.end(), arguments.begin(), arguments.end());

@@ -110,15 +110,15 @@ CompiledObject get_object(const NativeCompiler& compiler, const NativeSource& so
     }
     const std::string key = object_key(compiler, source);
     if (cache) {
-        if (auto found = cache->find(key)) return {std::move(*found)};
+        if (auto found = cache->find(key)) return {std::move(*found), key};
     }
     const TemporaryDirectory directory;
     const fs::path object = compile_object(compiler, source, directory.path(), "object.so", when_slow).path;
-    if (!cache) return {open_file(object)};
+    if (!cache) return {open_file(object), key};
     try {
-        return {cache->store(key, object)};
+        return {cache->store(key, object), key};
     } catch (const FileError& error) {
-        return {open_file(object), error.what()};
+        return {open_file(object), key, error.what()};
     }
 }
 

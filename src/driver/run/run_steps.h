@@ -65,6 +65,7 @@ NativeCompiler gpu_compiler(const PresentGpu& gpu, const GpuCompilerOptions& opt
 
 struct CompiledObject {
     OpenFile file;
+    std::string key;            ///< of the cache's entry: a digest of all that the object depends on
     std::string not_kept = {};  ///< why the cache has it not, where that failed
 };
 /// The object of a source, from the cache or made now. Throws ToolError.

@@ -1,0 +1,67 @@
+// The interface of pipelines as JSON: what the tables in generated code hold, and what only people need.
+#include <nlohmann/json.hpp>
+
+#include "driver/run/library.h"
+#include "ir/print.h"
+#include "ir/type.h"
+
+namespace pipec::driver {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json buffer(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
+    Json extents = Json::array(), fixed = Json::array();
+    for (const ir::Expr& extent : buffer.extents) {
+        extents.push_back(ir::to_string(pipeline, extent));
+        fixed.push_back(ir::as_int(extent).value_or(0));
+    }
+    return {{"name", buffer.name},
+            {"type", ir::name(buffer.type)},
+            {"extents", extents},
+            {"fixed", fixed},
+            {"order", buffer.order}};
+}
+
+/// `definition` is the pipeline as it was written, `model` that of the one that is compiled.
+Json interface_of(const ir::Pipeline& definition, const poly::Model& model) {
+    Json inputs = Json::array(), outputs = Json::array(), parameters = Json::array(), sizes = Json::array(),
+         where = Json::array();
+    for (const ir::Buffer& input : definition.inputs) inputs.push_back(buffer(definition, input));
+    for (const ir::Output& output : definition.outputs) outputs.push_back(buffer(definition, output.buffer));
+    for (const ir::ScalarParameter& param : definition.params) {
+        Json row = {{"name", param.name}, {"type", ir::name(param.type)}};
+        if (param.default_value) row["default"] = ir::to_string(definition, param.default_value);
+        parameters.push_back(row);
+    }
+    for (const poly::SizeSolution& solution : model.sizes) {
+        if (solution.from != poly::SizeSolution::From::Explicit) continue;
+        sizes.push_back(definition.sizes.at(static_cast<std::size_t>(solution.size)).name);
+    }
+    for (const ir::Expr& condition : definition.where) where.push_back(ir::to_string(definition, condition));
+    return {{"name", definition.name},  {"doc", definition.doc}, {"inputs", inputs}, {"outputs", outputs},
+            {"parameters", parameters}, {"sizes", sizes},        {"where", where}};
+}
+
+}  // namespace
+
+std::string library_json(const LoadedProgram& program, const std::optional<WrittenObject>& object) {
+    Json document = {{"version", 1}, {"pipelines", Json::array()}};
+    for (std::size_t i = 0; i < program.checked.pipelines.size(); ++i) {
+        document["pipelines"].push_back(interface_of(program.checked.definitions.at(i), program.checked.models.at(i)));
+    }
+    if (object) {
+        Json row = {{"file", object->file},
+                    {"pipeline", object->pipeline},
+                    {"key", object->made.object.key},
+                    {"target", object->made.gpu ? "cuda" : "host"}};
+        if (const auto& gpu = object->made.gpu) {
+            row["gpu"] = {{"number", gpu->number}, {"architecture", gpu->architecture}, {"name", gpu->name}};
+        }
+        document["object"] = row;
+    }
+    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pipec::driver

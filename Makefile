@@ -6,6 +6,7 @@ PREFIX ?= /usr/local
 WERROR ?= OFF
 DEMO   := build/demo
 TIME   ?= 60
+PYTHON ?= python3
 FUZZERS ?= parser frontend schedule profile gpu npy pnm
 
 sources := $(shell git ls-files 'src/*.h' 'src/*.cpp' 'tests/*.h' 'tests/*.cpp' 'examples/*.h' 'examples/*.cpp' \
@@ -36,6 +37,11 @@ demo: configure ## compile an example and run it on a photograph
 install: build ## install into PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
+wheel: ## build/wheel/pipec-*.whl: the Python package (needs setuptools and wheel)
+	@rm -rf build/python && mkdir -p build/wheel && cp -r python build/python
+	cd build/python && $(PYTHON) -c 'from setuptools import build_meta; build_meta.build_wheel("../wheel")' > /dev/null
+	@ls build/wheel/*.whl
+
 static: deps ## build build/static/pipec and pipec-run, for machines without their libraries
 	@cmake -S . -B build/static -G Ninja -DCMAKE_BUILD_TYPE=Release -DPIPEC_STATIC=ON -DPIPEC_IMAGES=OFF \
 	       -DPIPEC_BUILD_TESTS=OFF -DPIPEC_BUILD_EXAMPLES=OFF -Wno-dev > /dev/null
@@ -64,4 +70,4 @@ lint: configure ## run clang-tidy
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: help deps configure build test demo install static bench fuzz format check-format lint clean
+.PHONY: help deps configure build test demo install wheel static bench fuzz format check-format lint clean

@@ -14,6 +14,7 @@ packages=(
     libgtest-dev librapidcheck-dev   # tests
     libboost-context-dev             # tests of kernels: the emulator's fibers
     python3                          # tests of the editor support and of pages
+    python3-numpy                    # tests of the Python package
 )
 
 if [ "${1-}" = --list ]; then

@@ -11,7 +11,7 @@ mkdir in
 cat >in/two.pipe <<'END'
 /// Means of columns.
 /// In two lines.
-pipeline blur(img: uint8[3, R + 2, C] order(1, 2, 0), k: float32 = 0.5, n: int32, on: bool = true) -> out: float32[3, R, C]
+pipeline blur(img: uint8[3, R + 2, C] order(1, 2, 0), k: float32 = 0.04, n: int32, on: bool = true) -> out: float32[3, R, C]
     where R < 100, n > 0 {
     out(c, y, x) = if on then k * (img(c, y, x) + img(c, y + 2, x)) else n
 }
@@ -22,7 +22,7 @@ run library -w in/two.pipe; exits 0; is_silent
 has "d['version'] == 1 and 'object' not in d and [q['name'] for q in p] == ['blur', 'ramp']"
 has "p[0]['doc'] == 'Means of columns.\nIn two lines.' and p[1]['doc'] == ''"
 has "p[0]['inputs'] == [{'name': 'img', 'type': 'uint8', 'extents': ['3', 'R + 2', 'C'], 'fixed': [3, 0, 0], 'order': [1, 2, 0]}]"
-has "p[0]['parameters'] == [{'name': 'k', 'type': 'float32', 'default': '0.5'}, {'name': 'n', 'type': 'int32'}, {'name': 'on', 'type': 'bool', 'default': 'true'}]"
+has "p[0]['parameters'] == [{'name': 'k', 'type': 'float32', 'default': 0.04}, {'name': 'n', 'type': 'int32'}, {'name': 'on', 'type': 'bool', 'default': True}]"
 has "p[0]['where'] == ['R < 100', 'n > 0'] and p[0]['sizes'] == [] and p[1]['sizes'] == ['S']"
 has "[o['name'] for o in p[1]['outputs']] == ['out', 'steps'] and p[1]['outputs'][1]['extents'] == ['N * 2']"
 absent cache

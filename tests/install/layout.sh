@@ -9,6 +9,10 @@ for file in bin/pipec lib*/cmake/pipec/pipec-config.cmake lib*/cmake/pipec/pipec
     compgen -G "$prefix/$file" >/dev/null || compgen -G "$prefix/${file/lib\*/lib/*}" >/dev/null || fail "$file is missing"
 done
 find "$prefix" -name '*.o' -o -name 'CMakeCache.txt' -o -name '*.tmp' | grep . && fail "things that were built are installed"
+if command -v python3 >/dev/null; then
+    compgen -G "$prefix/lib/python3*/*-packages/pipec/__init__.py" >/dev/null || fail "the Python package is missing"
+    compgen -G "$prefix/lib/python3*/*-packages/pipec/py.typed" >/dev/null || fail "the Python package has no types"
+fi
 grep -q '^pipec ' <<<"$("$pipec" --version)" || fail "the installed pipec does not run"
 
 # Every option of --help stands in the manual page as bold text, and none that does not exist.

@@ -1,7 +1,11 @@
 // The interface of pipelines as JSON: what the tables in generated code hold, and what only people need.
+#include <fmt/format.h>
+
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "driver/run/library.h"
+#include "ir/build.h"
 #include "ir/print.h"
 #include "ir/type.h"
 
@@ -24,6 +28,17 @@ Json buffer(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
             {"order", buffer.order}};
 }
 
+/// A number or a bool; infinities and NaN, which JSON does not have, as text.
+Json value_of(const ir::ScalarParameter& param) {
+    if (const auto* c = ir::as<ir::IntConstant>(param.default_value)) {
+        return param.type == ir::Type::Bool ? Json(c->value != 0) : Json(c->value);
+    }
+    const double value = ir::as<ir::FloatConstant>(param.default_value)->value;
+    if (!std::isfinite(value)) return fmt::format("{}", value);
+    // As short as it was written: 0.04 and not the float32 next to it.
+    return param.type == ir::Type::Float32 ? std::stod(fmt::format("{}", static_cast<float>(value))) : value;
+}
+
 /// `definition` is the pipeline as it was written, `model` that of the one that is compiled.
 Json interface_of(const ir::Pipeline& definition, const poly::Model& model) {
     Json inputs = Json::array(), outputs = Json::array(), parameters = Json::array(), sizes = Json::array(),
@@ -32,7 +47,7 @@ Json interface_of(const ir::Pipeline& definition, const poly::Model& model) {
     for (const ir::Output& output : definition.outputs) outputs.push_back(buffer(definition, output.buffer));
     for (const ir::ScalarParameter& param : definition.params) {
         Json row = {{"name", param.name}, {"type", ir::name(param.type)}};
-        if (param.default_value) row["default"] = ir::to_string(definition, param.default_value);
+        if (param.default_value) row["default"] = value_of(param);
         parameters.push_back(row);
     }
     for (const poly::SizeSolution& solution : model.sizes) {

@@ -50,7 +50,8 @@ class Library:
         """A function of the stream that makes a new array, dense with these dimensions from the outermost one."""
         if place == HOST and sys.modules.get("numpy") is not None:
             return _numpy().maker(shape, element, order, place)
-        return lambda stream: Array(shape, element, order, place, stream)
+        strides = _dlpack.dense_strides(shape, order)
+        return lambda stream: Array(shape, element, strides, place, stream)
 
     def scratch(self, place: int, size: int, stream: int) -> Optional[Tuple[int, Any]]:
         """Memory of a GPU for one launch in the current stream, with what keeps it; None: this package's own."""
@@ -127,7 +128,8 @@ class Torch(Library):
         if t.layout is not self.torch.strided:
             raise TypeError(f"the tensor is {t.layout}, but must be dense: `t.to_dense()`")
         if t.requires_grad and self.torch.is_grad_enabled():
-            raise TypeError("the tensor requires a gradient, which pipelines do not have: `t.detach()`, or torch.no_grad()")
+            raise TypeError("the tensor requires a gradient, which pipelines do not have: `t.detach()`, or "
+                            "torch.no_grad()")
         if t.is_neg():
             raise TypeError("the tensor is a negated view: `t.resolve_neg()`")
         place = HOST if device.type == "cpu" else device.index
@@ -196,12 +198,9 @@ def _read_interface(interface: Dict[str, Any], on_gpu: bool, keep: Any) -> View:
                 _PROTOCOLS, bool(read_only), stream, keep)
 
 
-def _read_cuda_interface(a: Any) -> View:
-    return _read_interface(a.__cuda_array_interface__, True, a)
-
-
-def _read_array_interface(a: Any) -> View:
-    return _read_interface(a.__array_interface__, False, a)
+def _read_own(a: Array) -> View:
+    return View(a._address, a._element, a.shape, a._strides, a._place, _DLPACK, False,
+                None if a._place == HOST else a._stream, a)
 
 
 def _read_dlpack(a: Any) -> View:
@@ -218,7 +217,6 @@ def _read_dlpack(a: Any) -> View:
 
 def _reader(a: Any) -> Callable[[Any], View]:
     """For a type that was not seen before."""
-    kind = type(a)
     # Who has an array of a library has the library loaded.
     numpy, torch, cupy = (sys.modules.get(name) for name in ("numpy", "torch", "cupy"))
     if numpy is not None and isinstance(a, numpy.ndarray):
@@ -229,12 +227,20 @@ def _reader(a: Any) -> Callable[[Any], View]:
         return _library(Torch).read
     if cupy is not None and isinstance(a, cupy.ndarray):
         return _library(Cupy).read
-    for name, reader in (("__cuda_array_interface__", _read_cuda_interface),
-                         ("__array_interface__", _read_array_interface), ("__dlpack__", _read_dlpack)):
-        if hasattr(a, name):
-            return reader
+    return _read_protocols
+
+
+def _read_protocols(a: Any) -> View:
+    interface = getattr(a, "__cuda_array_interface__", None)
+    if interface is not None:
+        return _read_interface(interface, True, a)
+    interface = getattr(a, "__array_interface__", None)
+    if interface is not None:
+        return _read_interface(interface, False, a)
+    if hasattr(a, "__dlpack__"):
+        return _read_dlpack(a)
     raise TypeError(
-        f"it is {kind.__name__}, but must be an array: of NumPy, torch or CuPy, or anything with `__dlpack__`, "
+        f"it is {type(a).__name__}, but must be an array: of NumPy, torch or CuPy, or anything with `__dlpack__`, "
         "`__array_interface__` or `__cuda_array_interface__`"
     )
 
@@ -249,17 +255,14 @@ def usual_library(place: int) -> Library:
     return _PROTOCOLS
 
 
-_readers: Dict[type, Callable[[Any], View]] = {}
+_readers: Dict[type, Callable[[Any], View]] = {Array: _read_own}
 
 
 def read(a: Any) -> View:
     """Raises TypeError and ValueError with a sentence about `it`."""
     reader = _readers.get(type(a))
     if reader is None:
-        reader = _reader(a)
-        # Protocols may be there for one object of a type and not for the next.
-        if reader not in (_read_cuda_interface, _read_array_interface, _read_dlpack):
-            _readers[type(a)] = reader
+        reader = _readers[type(a)] = _reader(a)
     return reader(a)
 
 
@@ -279,10 +282,12 @@ def strides_in_elements(view: View, element: ElementType, order: Sequence[int]) 
         if shape[d] <= 1 or 0 in shape:
             steps = max(dense[d], 1)  # nobody steps along it: what code is fastest with
         elif rest:
-            raise ValueError(f"stride {d} is {stride} bytes, which is no multiple of the {element.size} of an element: copy it")
+            raise ValueError(f"stride {d} is {stride} bytes, which is no multiple of the {element.size} of an element: "
+                             "copy it")
         elif steps < 0:
             raise ValueError(f"stride {d} is negative, but must be positive: copy it (numpy.ascontiguousarray)")
         elif steps == 0:
-            raise ValueError(f"stride {d} is 0, as of a broadcast array, but must be positive: copy it (numpy.ascontiguousarray)")
+            raise ValueError(f"stride {d} is 0, as of a broadcast array, but must be positive: copy it "
+                             "(numpy.ascontiguousarray)")
         result.append(steps)
     return tuple(result)

@@ -219,10 +219,12 @@ class Kernel:
         if stream is None:
             written_on = next((v.stream for v in arrays if v.stream is not None), 0)
             stream = wish if wish is not None else written_on
-        with driver.current(place):
-            for other in {v.stream for v in arrays if v.stream is not None and v.stream != stream}:
-                if {other, stream} != {0, 1}:  # two names of one stream
-                    driver.order(other, stream)
+        pushed = driver.enter(place)
+        try:
+            for v in arrays:
+                # 0 and 1 are two names of one stream.
+                if v.stream is not None and v.stream != stream and (v.stream or 1) != (stream or 1):
+                    driver.order(v.stream, stream)
             results = self._make_outputs(frame, outs, given, stream)
             size = frame.workspace
             scratch = library.scratch(place, size, stream) if library is not None and size else None
@@ -236,6 +238,9 @@ class Kernel:
                     status = self._launch(frame.address, block, size, stream)
                 finally:
                     driver.free(place, block, stream)
+        finally:
+            if pushed:
+                driver.leave()
         if status:
             self._fail(frame, status)
         return results
@@ -318,7 +323,7 @@ class Kernel:
     def _fail(self, frame: Frame, status: int) -> None:
         if status & 0xFF == _ERROR_DEVICE and self.on_gpu:
             raise DeviceError(
-                f"CUDA refused a kernel of `{self.interface.name}`: it must be compiled for this GPU, by an nvcc no newer "
-                "than the driver; or an earlier kernel failed"
+                f"CUDA refused a kernel of `{self.interface.name}`: it must be compiled for this GPU, by an nvcc no "
+                "newer than the driver; or an earlier kernel failed"
             )
-        raise ValueError(self.tables.message(frame.arguments) or f"`{self.interface.name}` refused its arguments ({status:#x})")
+        raise ValueError(self._sentence(frame))

@@ -82,10 +82,11 @@ def call_pipec(program: Program, command: str, arguments: List[str]) -> Tuple[st
     words = [find_pipec(program.pipec), command, *arguments]
     for directory in program.include:
         words += ["-I", directory]
-    # A path that begins with `-` is no option.
-    words.append("-" if program.path is None else os.path.join(".", program.path) if program.path[0] == "-" else program.path)
+    path = program.path or "-"
+    # A file whose name begins with `-` is no option.
+    words.append(os.path.join(".", path) if program.path and path[0] == "-" else path)
     try:
-        done = subprocess.run(words, input=(program.text or "").encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = subprocess.run(words, input=(program.text or "").encode(), capture_output=True)
     except OSError as error:
         raise ToolError(f"pipec cannot be run: {error}") from None
     said = done.stderr.decode(errors="replace")

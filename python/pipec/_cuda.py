@@ -106,26 +106,32 @@ class Driver:
                 self._contexts[ordinal] = context.value or 0
             return self._contexts[ordinal]
 
+    def enter(self, ordinal: int) -> bool:
+        """Makes a GPU the current one of this thread; where that changed something, `leave` undoes it."""
+        now = c_int(-1)
+        if self.cuCtxGetDevice(byref(now)) == 0 and now.value == ordinal:
+            return False
+        self.call("cuCtxPushCurrent_v2", self._contexts.get(ordinal) or self._context(ordinal))
+        return True
+
+    def leave(self) -> None:
+        self.cuCtxPopCurrent_v2(byref(c_void_p()))
+
     @contextlib.contextmanager
     def current(self, ordinal: int) -> Iterator[None]:
-        """Makes a GPU the current one of this thread, as long as this lasts."""
-        now = c_int(-1)
-        context = self._contexts.get(ordinal) or self._context(ordinal)
-        if self.cuCtxGetDevice(byref(now)) == 0 and now.value == ordinal:
-            yield
-            return
-        self.call("cuCtxPushCurrent_v2", context)
+        """The same as long as this lasts; what is called for every launch does without, as this takes longer."""
+        pushed = self.enter(ordinal)
         try:
             yield
         finally:
-            self.cuCtxPopCurrent_v2(byref(c_void_p()))
+            if pushed:
+                self.leave()
 
     def device_of(self, address: int) -> int:
         """The GPU that memory belongs to. Raises ValueError where it is no memory of a GPU."""
-        ordinal = c_int()
-        with self.current(0):
-            if self.cuPointerGetAttribute(byref(ordinal), _DEVICE_ORDINAL, address) != 0 or ordinal.value < 0:
-                raise ValueError(f"the address {address:#x} is no memory of a GPU")
+        ordinal = c_int(-1)
+        if self.cuPointerGetAttribute(byref(ordinal), _DEVICE_ORDINAL, address) != 0 or ordinal.value < 0:
+            raise ValueError(f"the address {address:#x} is no memory of a GPU")
         return ordinal.value
 
     def _pool(self, ordinal: int) -> Optional[int]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p, py_object
+from ctypes import (CFUNCTYPE, POINTER, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint64, c_void_p,
+                    py_object)
 from typing import Any, Dict, Sequence, Tuple
 
 from ._types import BY_DLPACK, ElementType
@@ -44,7 +45,8 @@ _new.argtypes, _new.restype = (c_void_p, c_char_p, _Destructor), py_object
 
 
 def look(capsule: Any) -> Tuple[int, Any, Tuple[int, ...], Tuple[int, ...]]:
-    """Address, element type (or a text that says what it is), shape, strides in elements. The capsule stays the owner."""
+    """Address, element type (or a text that says what it is), shape, strides in elements. The capsule stays the
+    owner."""
     tensor = ctypes.cast(_get_pointer(capsule, b"dltensor"), POINTER(_Managed)).contents.tensor
     shape = tuple(tensor.shape[d] for d in range(tensor.rank))
     if tensor.strides:

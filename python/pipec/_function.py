@@ -76,8 +76,8 @@ class Function:
     def _bind(self, args: Tuple[Any, ...], kwargs: Mapping[str, Any]) -> List[Any]:
         count = len(args)
         if count > self._names.positional:
-            raise TypeError(f"{self.interface.name}() takes {self._names.positional} arguments by position, but {count} "
-                            f"were given: {self.interface}")
+            raise TypeError(f"{self.interface.name}() takes {self._names.positional} arguments by position, but "
+                            f"{count} were given: {self.interface}")
         values = list(args)
         values += self._empty[count:]
         for name, value in kwargs.items():
@@ -123,7 +123,8 @@ class Function:
             return [out.get(n) for n in names]
         if isinstance(out, (tuple, list)):
             if len(out) != len(outputs):
-                raise ValueError(f"`{name}` has {len(out)} arrays, but there are {len(outputs)} outputs: {', '.join(names)}")
+                raise ValueError(f"`{name}` has {len(out)} arrays, but there are {len(outputs)} outputs: "
+                                 f"{', '.join(names)}")
             return list(out)
         raise TypeError(f"`{name}` must be a dict or a sequence of arrays: there are {len(outputs)} outputs, "
                         f"{', '.join(names)}")
@@ -142,7 +143,8 @@ class Function:
             extents = (extents,) if isinstance(extents, int) else tuple(int(e) for e in extents)
             buffer = outputs[numbers[key]]
             if len(extents) != buffer.rank:
-                raise ValueError(f"`{name}` of `{key}` has {len(extents)} extents, but must have {buffer.rank}: {buffer}")
+                raise ValueError(f"`{name}` of `{key}` has {len(extents)} extents, but must have {buffer.rank}: "
+                                 f"{buffer}")
             if not all(0 < e < 2**30 for e in extents):
                 raise ValueError(f"`{name}` of `{key}` is {extents}, but extents are from 1 to 2^30 - 1")
             result[numbers[key]] = extents
@@ -164,18 +166,19 @@ class Function:
                 place, first = view.place, i
             elif view.place != place:
                 names = [b.name for b in (*self.interface.inputs, *self.interface.outputs)]
-                raise ValueError(f"`{names[first]}` is {_where(place)} and `{names[i]}` {_where(view.place)}: all arrays of "
-                                 "a call must be in one memory")
+                raise ValueError(f"`{names[first]}` is {_where(place)} and `{names[i]}` {_where(view.place)}: all "
+                                 "arrays of a call must be in one memory")
         if place is None:
             place = (self.device or 0) if self.target == "cuda" else HOST
+        name = self.interface.name
         if self.target == "host" and place != HOST:
-            raise ValueError(f"the arrays are {_where(place)}, but `{self.interface.name}` was compiled for the host: copy "
-                             "them to host memory, or compile it with target=\"cuda\" or without a target")
+            raise ValueError(f"the arrays are {_where(place)}, but `{name}` was compiled for the host: copy them to "
+                             "host memory, or compile it with target=\"cuda\" or without a target")
         if self.target == "cuda" and place == HOST:
-            raise ValueError(f"the arrays are in host memory, but `{self.interface.name}` was compiled for CUDA: copy them "
-                             "to a GPU, or compile it with target=\"host\" or without a target")
+            raise ValueError(f"the arrays are in host memory, but `{name}` was compiled for CUDA: copy them to a GPU, "
+                             "or compile it with target=\"host\" or without a target")
         if self.device is not None and place not in (HOST, self.device):
-            raise ValueError(f"the arrays are {_where(place)}, but `{self.interface.name}` was compiled for GPU {self.device}")
+            raise ValueError(f"the arrays are {_where(place)}, but `{name}` was compiled for GPU {self.device}")
         return place
 
     def _kernel(self, place: int) -> Kernel:
@@ -189,7 +192,7 @@ class Function:
                 self._kernels[place] = Kernel(tables, self.interface, self._names)
             return self._kernels[place]
 
-    # -- what it is -----------------------------------------------------------------------------------------------------
+    # -- what it is -------------------------------------------------------------------------------------------------
 
     def shapes(self, *inputs: Sequence[int], place: Optional[int] = None, **scalars: Any) -> Any:
         """The extents of the outputs for inputs of these extents; nothing is computed. A tuple, or a named tuple of
@@ -200,7 +203,8 @@ class Function:
     def _output_layouts(self, inputs: Sequence[Sequence[int]], scalars: Mapping[str, Any],
                         place: Optional[int] = None) -> List[Tuple[Tuple[int, ...], ...]]:
         if len(inputs) != self._input_count:
-            raise TypeError(f"{self.interface.name} has {self._input_count} inputs, but {len(inputs)} shapes were given")
+            raise TypeError(f"{self.interface.name} has {self._input_count} inputs, but {len(inputs)} shapes were "
+                            "given")
         for shape, buffer in zip(inputs, self.interface.inputs):
             if len(shape) != buffer.rank:
                 raise ValueError(f"`{buffer.name}` has {len(shape)} extents, but must have {buffer.rank}: {buffer}")
@@ -241,8 +245,8 @@ class Function:
             page = self.explain()
         except (PipecError, OSError, ValueError):
             return head
-        frame = f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: 1px solid #ccc"></iframe>'
-        return head + frame
+        style = "width: 100%; height: 40em; border: 1px solid #ccc"
+        return f'{head}<iframe srcdoc="{html.escape(page)}" style="{style}"></iframe>'
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return _again, self._origin

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, Optional, Sequence, Tuple
+import math
+from typing import Any, Dict, Optional, Tuple
 
 from . import _cuda, _dlpack
 from ._types import ElementType
@@ -18,30 +19,28 @@ class Array:
     `cupy.asarray(a)`; both also have `__dlpack__`.
     """
 
-    def __init__(self, shape: Sequence[int], element: ElementType, order: Sequence[int], place: int, stream: int = 0):
-        self.shape: Tuple[int, ...] = tuple(shape)
+    def __init__(self, shape: Tuple[int, ...], element: ElementType, strides: Tuple[int, ...], place: int,
+                 stream: int = 0):
+        """Strides are in elements and leave no gaps. A GPU must be the current one."""
+        self.shape = shape
         self.dtype = element.name
         self._element, self._place, self._stream = element, place, stream
-        self._strides = _dlpack.dense_strides(self.shape, order)
-        size = element.size
-        for extent in self.shape:
-            size *= extent
-        self._size = size
+        self._strides = strides
+        self._size = size = math.prod(shape) * element.size
         self._address = 0
         if place == HOST:
             self._memory = (ctypes.c_char * (size + 63))()
             self._address = (ctypes.addressof(self._memory) + 63) // 64 * 64
         else:
-            driver = _cuda.driver()
-            with driver.current(place):
-                self._address = driver.allocate(place, size, stream)
+            self._address = _cuda.driver().allocate(place, size, stream)
 
-    def __del__(self, driver: Any = _cuda.driver) -> None:
-        if getattr(self, "_place", HOST) == HOST or not self._address:
+    def __del__(self, get_driver: Any = _cuda.driver) -> None:
+        if self._place == HOST or not self._address:
             return
         try:
-            with driver().current(self._place):
-                driver().free(self._place, self._address, self._stream)
+            driver = get_driver()
+            with driver.current(self._place):
+                driver.free(self._place, self._address, self._stream)
         except Exception:  # the interpreter or the driver is going
             pass
 

@@ -34,8 +34,9 @@ class Capsule:
 
     def __dlpack__(self, stream=None):
         self.stream = stream
-        strides = [s // self.a.itemsize for s in self.a.strides]
-        return _dlpack.capsule(self.a, self.a.ctypes.data, BY_NAME[self.a.dtype.name], self.a.shape, strides, self.device)
+        a = self.a
+        strides = [s // a.itemsize for s in a.strides]
+        return _dlpack.capsule(a, a.ctypes.data, BY_NAME[a.dtype.name], a.shape, strides, self.device)
 
 
 class Arrays(unittest.TestCase):
@@ -72,7 +73,7 @@ class Arrays(unittest.TestCase):
 
     def test_own_arrays(self):
         for element in ("float32", "bool", "uint16"):
-            a = pipec.Array((2, 3), BY_NAME[element], (1, 0), -1)
+            a = pipec.Array((2, 3), BY_NAME[element], (1, 2), -1)
             self.assertEqual((a.shape, a.ndim, a.device, a.dtype), ((2, 3), 2, None, element))
             view = np.asarray(a)
             self.assertEqual(view.strides, (view.itemsize, 2 * view.itemsize))
@@ -92,7 +93,7 @@ class Arrays(unittest.TestCase):
         self.assertIn("uint16[2, 3] on host", repr(a))
 
     def test_memory_lives_as_long_as_somebody_sees_it(self):
-        a = pipec.Array((1000,), BY_NAME["int32"], (0,), -1)
+        a = pipec.Array((1000,), BY_NAME["int32"], (1,), -1)
         view, taken = np.asarray(a), np.from_dlpack(a)
         view[:] = 7
         del a

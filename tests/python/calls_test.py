@@ -102,7 +102,8 @@ class Calls(unittest.TestCase):
     def test_names_that_python_has_taken(self):
         taken = source(TAKEN)
         a = np.ones(3, np.float32)
-        self.assertEqual(list(inspect.signature(taken).parameters), ["lambda_", "out", "None_", "out_", "shape", "stream"])
+        self.assertEqual(list(inspect.signature(taken).parameters),
+                         ["lambda_", "out", "None_", "out_", "shape", "stream"])
         for result in (taken(a, a), taken(lambda_=a, out=a, None_=1), taken(**{"lambda": a, "out": a, "None": 1})):
             np.testing.assert_array_equal(result, [3, 3, 3])
         mine = np.zeros(3, np.float32)

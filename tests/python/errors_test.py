@@ -63,7 +63,8 @@ class Arguments(unittest.TestCase):
     def test_names(self):
         self.refused(TypeError, r"scale\(\) needs `img`: scale\(img: float32\[R, C\], k", self.scale)
         self.refused(TypeError, r"scale\(\) has no argument `q`", self.scale, self.img, q=1)
-        self.refused(TypeError, r"scale\(\) takes 2 arguments by position, but 3 were given", self.scale, self.img, 1, 2)
+        self.refused(TypeError, r"scale\(\) takes 2 arguments by position, but 3 were given", self.scale, self.img, 1,
+                     2)
         self.refused(TypeError, r"scale\(\) got `img` twice", self.scale, self.img, img=self.img)
         self.refused(TypeError, "needs `n`", source(MANY), np.ones((3, 2, 4), np.uint8), np.ones(4, np.int32))
 
@@ -76,7 +77,8 @@ class Arguments(unittest.TestCase):
         wrong(ValueError, r"`k` is 1000.*, but must be a number that float32 holds", 10**400)
         many, a, b = source(MANY), np.ones((3, 2, 4), np.uint8), np.ones(4, np.int32)
         total = np.full(2, 7.0)
-        wrong = lambda kind, pattern, **k: self.refused(kind, pattern, many, a, b, **{"n": 1, **k}, out={"total": total})
+        wrong = lambda kind, pattern, **k: self.refused(kind, pattern, many, a, b, **{"n": 1, **k},
+                                                        out={"total": total})
         wrong(TypeError, r"`n` is 1.5, but must be an integer \(int16\)", n=1.5)
         wrong(ValueError, r"`n` is 40000, but must be from -32768 to 32767 \(int16\)", n=40000)
         wrong(TypeError, "`on` is 'yes', but must be True or False", on="yes")

@@ -19,8 +19,8 @@ from programs import SCALE, SMOOTH, source
 HERE = os.path.dirname(os.path.abspath(__file__))
 directory = tempfile.TemporaryDirectory()
 # The loader finds a library that is there already by its name.
-subprocess.run(["c++", "-x", "c", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", directory.name + "/libcuda.so.1",
-                HERE + "/fake_cuda.c"], check=True)
+subprocess.run(["c++", "-x", "c", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", HERE + "/fake_cuda.c", "-o",
+                directory.name + "/libcuda.so.1"], check=True)
 fake = ctypes.CDLL(directory.name + "/libcuda.so.1", mode=ctypes.RTLD_GLOBAL)
 fake.fake_notes.restype = ctypes.c_char_p
 fake.fake_allocate.argtypes, fake.fake_allocate.restype = (ctypes.c_int, ctypes.c_size_t), ctypes.c_void_p
@@ -35,8 +35,9 @@ def library(text, name):
     path = f"{directory.name}/{name}"
     with open(path + ".pipe", "w") as file:
         file.write(text)
-    subprocess.run(f"cd {directory.name} && $PIPEC --target host -w {name}.pipe -o {name}.cpp && {AS_KERNELS} -i {name}.cpp && "
-                   f"c++ -std=c++17 -O1 -shared -fPIC {name}.cpp -o {name}.so", shell=True, check=True)
+    subprocess.run(f"cd {directory.name} && $PIPEC --target host -w {name}.pipe -o {name}.cpp && "
+                   f"{AS_KERNELS} -i {name}.cpp && c++ -std=c++17 -O1 -shared -fPIC {name}.cpp -o {name}.so",
+                   shell=True, check=True)
     return path + ".so"
 
 
@@ -53,8 +54,8 @@ class OnGpu:
         self.address = fake.fake_allocate(device, dense.nbytes)
         ctypes.memmove(self.address, dense.ctypes.data, dense.nbytes)
         self.device = device
-        self.__cuda_array_interface__ = {"shape": dense.shape, "typestr": dense.dtype.str, "data": (self.address, read_only),
-                                         "strides": None, "version": 3, "stream": stream}
+        self.__cuda_array_interface__ = {"shape": dense.shape, "typestr": dense.dtype.str, "strides": None,
+                                         "data": (self.address, read_only), "version": 3, "stream": stream}
 
     def __del__(self):
         fake.fake_free(self.address)
@@ -197,7 +198,7 @@ class Gpu(unittest.TestCase):
         result = self.scale(OnGpu(self.img, device=1))
         self.assertEqual(result.device, 1)
         self.assertEqual(self.notes(), ["allocate in 0", "launch on 1 in 0"])
-        with self.assertRaisesRegex(ValueError, "`img` is on GPU 1 and `result` on GPU 0: all arrays of a call must be in one"):
+        with self.assertRaisesRegex(ValueError, "`img` is on GPU 1 and `result` on GPU 0: all arrays of a call must"):
             self.scale(OnGpu(self.img, device=1), out=OnGpu(self.img))
         with self.assertRaisesRegex(ValueError, "`img` is on GPU 0 and `result` in host memory"):
             self.scale(OnGpu(self.img), out=self.img)
@@ -256,7 +257,8 @@ class Compiled(unittest.TestCase):
         cls.bin = directory.name + "/bin"
         os.mkdir(cls.bin)
         shutil.copy(os.environ["PIPEC"], cls.bin + "/pipec")
-        cls.script("pipec-run", '[ "$1" = --list-gpus ] && printf "0 sm_90 NVIDIA H100 80GB HBM3\\n1 sm_80 NVIDIA A100-SXM4-80GB\\n"')
+        cls.script("pipec-run", """[ "$1" = --list-gpus ] && echo 0 sm_90 NVIDIA H100 80GB HBM3 &&
+echo 1 sm_80 NVIDIA A100-SXM4-80GB""")
         cls.script("nvcc", f"""echo "$*" >>{directory.name}/calls
 case "$*" in
     *--list-gpu-code*) echo sm_80; echo sm_90; exit;;

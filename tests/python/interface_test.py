@@ -21,7 +21,8 @@ class Interfaces(unittest.TestCase):
 
     def test_signature(self):
         self.assertEqual(str(inspect.signature(source(SCALE))),
-                         "(img: 'float32[R, C]', k: 'float32' = 2.0, *, out=None, shape=None, stream=None) -> 'float32[R, C]'")
+                         "(img: 'float32[R, C]', k: 'float32' = 2.0, *, out=None, shape=None, stream=None) -> "
+                         "'float32[R, C]'")
         # Behind a parameter with a default, one without has no position.
         kinds = {n: p.kind for n, p in inspect.signature(source(MANY)).parameters.items()}
         self.assertEqual(kinds["b"], inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -32,7 +33,8 @@ class Interfaces(unittest.TestCase):
         self.assertEqual(repr(source(SCALE)),
                          "<pipec.Function scale(img: float32[R, C], k: float32 = 2.0) -> result: float32[R, C]>")
         self.assertEqual(source(SCALE).__name__, "scale")
-        self.assertEqual([str(b) for b in source(MANY).interface.outputs], ["uint8[3, R, C] order(1, 2, 0)", "float64[2]"])
+        self.assertEqual([str(b) for b in source(MANY).interface.outputs],
+                         ["uint8[3, R, C] order(1, 2, 0)", "float64[2]"])
 
     def test_notebook(self):
         f = source(SCALE)

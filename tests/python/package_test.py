@@ -22,7 +22,8 @@ class Package(unittest.TestCase):
 
     def test_importing_loads_nothing_heavy(self):
         program = "import sys, pipec; print([m for m in ('numpy', 'torch', 'cupy') if m in sys.modules])"
-        self.assertEqual(subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True).stdout, b"[]\n")
+        said = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True).stdout
+        self.assertEqual(said, b"[]\n")
 
     def test_every_public_name_has_a_comment_and_types(self):
         import inspect
@@ -43,8 +44,7 @@ class Package(unittest.TestCase):
             copy = os.path.join(directory, "python")
             shutil.copytree(os.path.join(ROOT, "python"), copy, ignore=shutil.ignore_patterns("__pycache__"))
             program = "from setuptools import build_meta; print(build_meta.build_wheel('..'))"
-            subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=copy, check=True, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
+            subprocess.run([sys.executable, "-W", "ignore", "-c", program], cwd=copy, check=True, capture_output=True)
             name, = (n for n in os.listdir(directory) if n.endswith(".whl"))
             self.assertRegex(name, rf"pipec-{re.escape(pipec.__version__)}-py3-none-any.whl")
             with zipfile.ZipFile(os.path.join(directory, name)) as archive:

@@ -18,8 +18,8 @@ except ImportError:
 class Schema(unittest.TestCase):
     def test_text(self):
         self.assertEqual(schema(source(SCALE)), "(Tensor img, float k=2.0) -> Tensor")
-        self.assertEqual(schema(source(MANY)), "(Tensor a, Tensor b, *, float level=0.5, int n, bool on=True, float h=1.5) -> "
-                                               "(Tensor, Tensor)")
+        self.assertEqual(schema(source(MANY)), "(Tensor a, Tensor b, *, float level=0.5, int n, bool on=True, "
+                                               "float h=1.5) -> (Tensor, Tensor)")
         self.assertEqual(schema(source(WINDOW)), "(Tensor img, *, int S) -> Tensor")
 
     @unittest.skipIf(torch is not None, "there is torch")
@@ -86,7 +86,8 @@ class Tensors(unittest.TestCase):
         compiled = torch.compile(lambda t: operator(t) + 1, fullgraph=True, backend="aot_eager")
         self.assertTrue(torch.equal(compiled(self.img), 2 * self.img + 1))
         many = source(MANY).torch_op("pipec_test::many")
-        torch.library.opcheck(many, (torch.zeros(3, 4, 5, dtype=torch.uint8), torch.ones(5, dtype=torch.int32)), {"n": 1})
+        a, b = torch.zeros(3, 4, 5, dtype=torch.uint8), torch.ones(5, dtype=torch.int32)
+        torch.library.opcheck(many, (a, b), {"n": 1})
 
 
 if __name__ == "__main__":

@@ -80,10 +80,11 @@ int make_library(const LibraryOptions& options) {
         write_files({{"-", library_json(program, std::nullopt)}});
         return kExitSuccess;
     }
-    const std::string runner = options.device == "cpu" ? std::string() : find_runner();
+    const std::optional<std::string> runner = options.device == "cpu" ? std::string() : locate_runner();
+    if (!runner) throw ToolError("there is no pipec-run, which looks for GPUs: it belongs beside pipec, or on PATH");
     Progress progress("compiling " + printable(input), false);
     const MachineObject made =
-        make_for_this_machine(options.machine, program, index, options.device, runner, [&] { progress.show(); });
+        make_for_this_machine(options.machine, program, index, options.device, *runner, [&] { progress.show(); });
     progress.end();
     const WrittenObject written{options.output, program.checked.pipelines[index].name, made};
     write_files(

@@ -1,5 +1,7 @@
 /* libcuda.so.1 as the Python package needs it, with two GPUs whose memory is the host's. It notes what it is asked for,
- * and knows which memory is on which GPU. fake_launch is what the "kernels" call, which are the host's code. */
+ * and knows which memory is on which GPU. fake_launch is what the "kernels" call, which are the host's code. Many
+ * threads call it at the same time, as calls of ctypes do not hold Python's lock. */
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,13 +18,16 @@ static char notes[1 << 16], failing[64];
 static _Thread_local int contexts[DEPTH], depth;
 static int live, no_pools;
 static uint64_t next_event = 100;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of blocks, live and notes */
 
 static void note(const char* form, ...) {
-    size_t used = strlen(notes);
     va_list values;
+    pthread_mutex_lock(&mutex);
+    size_t used = strlen(notes);
     va_start(values, form);
     vsnprintf(notes + used, sizeof notes - used, form, values);
     va_end(values);
+    pthread_mutex_unlock(&mutex);
 }
 static int fails(const char* name) {
     return strcmp(name, failing) == 0;
@@ -47,25 +52,30 @@ int fake_depth(void) {
     return depth;
 }
 void* fake_allocate(int device, size_t size) {
-    for (int i = 0; i < BLOCKS; ++i) {
+    void* result = NULL;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < BLOCKS && result == NULL; ++i) {
         if (blocks[i].memory != NULL) continue;
-        blocks[i].memory = aligned_alloc(256, (size + 255) / 256 * 256 + 256);
+        result = blocks[i].memory = aligned_alloc(256, (size + 255) / 256 * 256 + 256);
         blocks[i].size = size;
         blocks[i].device = device;
         ++live;
-        return blocks[i].memory;
     }
-    return NULL;
+    pthread_mutex_unlock(&mutex);
+    return result;
 }
 int fake_free(uint64_t address) {
-    for (int i = 0; i < BLOCKS; ++i) {
-        if ((uint64_t)(uintptr_t)blocks[i].memory != address || address == 0) continue;
+    int found = 0;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < BLOCKS && address != 0 && !found; ++i) {
+        if ((uint64_t)(uintptr_t)blocks[i].memory != address) continue;
         free(blocks[i].memory);
         blocks[i].memory = NULL;
         --live;
-        return 0;
+        found = 1;
     }
-    return 1;
+    pthread_mutex_unlock(&mutex);
+    return !found;
 }
 int fake_launch(void* stream) {
     if (depth == 0 || fails("launch")) return 1;
@@ -108,13 +118,16 @@ int cuCtxPopCurrent_v2(void** context) {
     return 0;
 }
 int cuPointerGetAttribute(int* value, int attribute, uint64_t address) {
-    for (int i = 0; i < BLOCKS && attribute == 9; ++i) {
+    int found = 0;
+    pthread_mutex_lock(&mutex);
+    for (int i = 0; i < BLOCKS && attribute == 9 && !found; ++i) {
         uint64_t first = (uint64_t)(uintptr_t)blocks[i].memory;
         if (first == 0 || address < first || address >= first + blocks[i].size) continue;
         *value = blocks[i].device;
-        return 0;
+        found = 1;
     }
-    return 1;
+    pthread_mutex_unlock(&mutex);
+    return !found;
 }
 static int allocate(uint64_t* address, size_t size) {
     if (depth == 0) return 201;

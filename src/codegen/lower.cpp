@@ -66,7 +66,9 @@ void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule&
     // A copy: steps add to the pipeline.
     const auto definition = program.pipeline.stages[static_cast<std::size_t>(stage)].definition;
     if (const auto* pure = std::get_if<ir::Pure>(&definition)) {
-        auto made = stage_step(program, stage, pure->value, sources, schedule.choices);
+        const bool scan = program.pipeline.stages[static_cast<std::size_t>(stage)].scan.has_value();
+        auto made = scan ? scan_step(program, stage, sources, schedule.choices)
+                         : stage_step(program, stage, pure->value, sources, schedule.choices);
         if (auto* step = std::get_if<kernel::Step>(&made)) {
             if (auto reason = limit_registers(program, schedule, *step))
                 made = std::move(*reason);
@@ -89,9 +91,13 @@ void add_group(Grouped& grouped, const Grouped::Group& of, const SourceManager& 
     grouped.program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
 
-/// Some strategies have no place for an accumulate's cells.
-std::optional<std::string> refused_accumulate(const kernel::Program& program, const poly::Group& group,
-                                              const fusion::GroupSchedule& schedule) {
+/// No tile waits for another one, as the lines of a scan do; some strategies have no place for an accumulate's cells.
+std::optional<std::string> refused_member(const kernel::Program& program, const poly::Group& group,
+                                          const fusion::GroupSchedule& schedule) {
+    for (const int stage : group.stages) {
+        const ir::Stage& member = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+        if (member.scan) return fmt::format("`{}` reads itself, which only `stage` computes", member.name);
+    }
     const std::string_view missing = fusion::info(schedule.strategy).missing_for_cells;
     if (missing.empty()) return std::nullopt;
     for (const int stage : group.stages) {
@@ -124,7 +130,7 @@ std::optional<std::string> blocks_refusal(const fusion::Target& target, const fu
 std::variant<kernel::Step, std::string> group_step(kernel::Program& program, const poly::Group& group,
                                                    const fusion::GroupSchedule& schedule, const SourceManager& sources,
                                                    const GroupCode* begun) {
-    if (auto reason = refused_accumulate(program, group, schedule)) return *reason;
+    if (auto reason = refused_member(program, group, schedule)) return *reason;
     std::variant<kernel::Step, std::string> result;
     switch (schedule.strategy) {
         case fusion::Strategy::Otptb:
@@ -148,7 +154,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
 
 std::variant<GroupCode, std::string> group_code(kernel::Program& program, const poly::Group& group,
                                                 const fusion::GroupSchedule& schedule, const SourceManager& sources) {
-    if (auto reason = refused_accumulate(program, group, schedule)) return *reason;
+    if (auto reason = refused_member(program, group, schedule)) return *reason;
     switch (schedule.strategy) {
         case fusion::Strategy::RegisterTile: return register_tile_code(program, group, schedule);
         case fusion::Strategy::Otptb:

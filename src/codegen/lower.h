@@ -29,6 +29,10 @@ kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& val
 std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int stage, const ir::Expr& value,
                                                    const SourceManager& sources, const fusion::Choices& choices);
 
+/// The step of a stage that reads itself, or why what a schedule asks for is impossible.
+std::variant<kernel::Step, std::string> scan_step(kernel::Program& program, int stage, const SourceManager& sources,
+                                                  const fusion::Choices& choices);
+
 /// The step that computes a group of stages in one kernel, as `schedule` says (its stages are not looked at), or why
 /// that is impossible. Adds variables to the program's pipeline. `begun`: what group_code has made of it, for a program
 /// that has the variables for it; null where nothing was.

@@ -41,7 +41,7 @@ private:
         stand_ins_.push_back(ir::variable(values, stage.type));
         result.emplace_back();
         const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        if (pure == nullptr) return;
+        if (pure == nullptr || stage.scan) return;
         for (std::size_t d = 0; d < stage.dims.size(); ++d)
             ranges_.bind_index(stage.dims[d].var, domain.box[d].lo, domain.box[d].hi);
         const ir::Expr value = with_stand_ins(pure->value);

@@ -33,6 +33,8 @@ constexpr double kCachedBytes = 32 * 1024;
 constexpr std::int64_t kBusyThreads = 512;
 /// Terms of a reduction that take a thread longer than a launch does.
 constexpr double kLongReduction = 4096;
+/// Points of a scan's line that take longer than a launch does.
+constexpr std::int64_t kLongLine = 1024;
 /// Constant innermost dimensions of the `stage` strategy that belong to one thread
 /// (codegen/strategies/stage/stage_kernel.cpp).
 constexpr std::int64_t kInnerPoints = 4;
@@ -69,6 +71,7 @@ public:
         warn_of_coalescing();
         warn_of_types();
         warn_of_serial_reductions();
+        warn_of_scans();
         diags_.sort_from(first);
     }
 
@@ -98,6 +101,7 @@ private:
     [[nodiscard]] std::optional<double> step_of_lanes(const poly::Dependence& read) const;
     void warn_of_types();
     void warn_of_serial_reductions();
+    void warn_of_scans();
 
     const fusion::Inlined& program_;
     const std::vector<std::int64_t>& sizes_;
@@ -263,6 +267,18 @@ void PerformanceCheck::warn_of_serial_reductions() {
                 "it stands behind a condition, or has bounds that use index variables; as a stage of its own, or as "
                 "the "
                 "loop of an `accumulate`, all threads share it out");
+    }
+}
+
+/// Lines are what threads share out; where there are few, most of a GPU has nothing to do for as long as a line takes.
+void PerformanceCheck::warn_of_scans() {
+    for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
+        const auto& scan = facts_.at(s).scan;
+        if (!scan || scan->lines >= kBusyThreads || scan->length < kLongLine) continue;
+        const auto lines = static_cast<std::int64_t>(scan->lines);
+        const ir::Stage& stage = program_.pipeline.stages[s];
+        diags_.report(diag::PerfScan, stage.range, stage.name, lines, lines == 1 ? "" : "s", scan->length)
+            .note("where all points can be parts of shorter lines, scan these, and then what they end with");
     }
 }
 

@@ -7,6 +7,7 @@
 #include "cost/group_counts.h"
 #include "cost/tile_cuts.h"
 #include "cost/tile_work.h"
+#include "plan/scan_tile.h"
 
 namespace pipec::cost {
 
@@ -82,6 +83,52 @@ void spill(TileWork& work, const Gpu& gpu) {
     work.bytes += accesses * kLineBytes;
 }
 
+/// Clocks between an operation and one that needs its result, on all GPUs since Volta, and what a point of a scan takes
+/// besides: it comes from shared memory and goes back, and each access is an instruction.
+constexpr double kDependentClocks = 4, kPointClocks = 6;
+/// Until global memory answers, where nothing else is to be done meanwhile.
+constexpr double kMemorySeconds = 0.8e-6;
+
+/// What a block of a scan holds of each point: its value and, about, what it reads.
+plan::ScanTile tile_of_scan(const StageFacts& stage, const Gpu& gpu) {
+    std::vector<int> order;
+    std::vector<std::optional<std::int64_t>> extents;
+    for (std::size_t d = 0; d < stage.lo.size(); ++d) {
+        const auto dim = static_cast<int>(d);
+        if (std::find(stage.inside.begin(), stage.inside.end(), dim) == stage.inside.end()) order.push_back(dim);
+        extents.emplace_back(stage.hi[d] - stage.lo[d]);
+    }
+    order.insert(order.end(), stage.inside.begin(), stage.inside.end());
+    std::int64_t bytes = stage.bytes;
+    for (const Load& load : stage.loads) bytes += load.bytes;
+    return plan::make_scan_tile(order, stage.scan->dim, extents, bytes,
+                                static_cast<std::int64_t>(stage.loads.size()) + 1, gpu.shared_per_block);
+}
+
+/// The blocks of a scan go along its lines side by side: each batch of points takes the time of their chain of
+/// operations, or that of the accesses for the next batch where these take longer.
+void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
+    const plan::ScanTile tile = tile_of_scan(stage, gpu);
+    const int warps = static_cast<int>(plan::kScanWarps) + 1;
+    p.blocks = std::ceil(stage.scan->lines / static_cast<double>(tile.lines));
+    p.blocks_per_sm = std::max(
+        1, std::min(gpu.warps_per_sm / warps, static_cast<int>(gpu.shared_per_sm / (tile.shared_bytes + 1024))));
+    p.shared_per_block = static_cast<int>(tile.shared_bytes);
+    p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
+    p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
+    const double batches = std::ceil(static_cast<double>(stage.scan->length) / static_cast<double>(tile.points)) + 2;
+    const double chain = static_cast<double>(tile.points) * (stage.scan->operations * kDependentClocks + kPointClocks);
+    const double batch = std::max(kMemorySeconds, chain / gpu.clock_hz) + gpu.rates.barrier;
+    p.latency = std::max(1.0, std::ceil(p.waves)) * batches * batch;
+    // Memory has as much to do at once as there are threads.
+    const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
+    p.dram *= few;
+    p.l2 *= few;
+    p.ends = 0;
+    p.start = p.blocks / gpu.sms * gpu.rates.block_start;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
+}
+
 std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const GroupSchedule& schedule) {
     const GroupFacts& facts = group.facts;
     std::optional<TileWork> work = tile_work(group, schedule);
@@ -152,6 +199,8 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start},
                      work->in_phases ? rates.overlap_with_barriers : rates.overlap) +
                 p.ends + p.launch;
+    const auto& scan = facts.stages.front();
+    if (scan.scan) add_scan(scan, gpu, p);
     return p;
 }
 

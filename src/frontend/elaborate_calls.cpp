@@ -38,7 +38,9 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
         return call_builtin(e, name->name, call, name->name == "select" ? outer : env);
     }
     const bool named = name != nullptr || std::holds_alternative<ast::Index>(call.callee->value);
+    self_allowed_ = named;
     const Value callee = named ? eval(call.callee, env) : whole_image(call.callee, env);
+    self_allowed_ = false;
     if (callee.is<Poison>()) {
         for (const ast::Expr& arg : call.args) {
             // The arguments' own mistakes are worth a report in the same run.
@@ -89,7 +91,8 @@ Value Elaborator::read_image(const ast::Expr& e, const Image& image, const ast::
     if (indices.size() != image.rank) {
         const SourceRange declared = image.source.kind == ir::Source::Kind::Input
                                          ? p_.inputs[static_cast<std::size_t>(image.source.index)].range
-                                         : stage_of(image).range;
+                                     : image.source == kSelf ? in_progress_.back()->range
+                                                             : stage_of(image).range;
         report(diag::WrongRank, e->range, text(call.callee->range), image.rank, indices.size())
             .note(declared, "it is defined here");
         return poison();

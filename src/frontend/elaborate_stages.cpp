@@ -14,6 +14,7 @@ using ir::overloaded;
 
 Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     if (symbol->state == Symbol::State::InProgress) {
+        if (self_allowed_ && symbol == in_progress_.back() && symbol->self) return {*symbol->self};
         report_cycle(symbol, use);
         return poison();
     }
@@ -21,6 +22,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
         failed_ = failed_ || symbol->value.is<Poison>();
         return symbol->value;
     }
+    self_allowed_ = false;
     Instance* outer = std::exchange(instance_, symbol->instance);
     symbol->state = Symbol::State::InProgress;
     in_progress_.push_back(symbol);
@@ -36,25 +38,6 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     instance_ = outer;
     failed_ = failed_ || symbol->value.is<Poison>();
     return symbol->value;
-}
-
-void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
-    const auto label = [](const Symbol* s) { return s->full_name.empty() ? s->name : s->full_name; };
-    const auto first = std::ranges::find(in_progress_, symbol);
-    if (in_progress_.end() - first == 1) {
-        if (symbol->kind == Symbol::Kind::Accumulate) {
-            report(diag::AccumulateReadsItself, use, symbol->name)
-                .note("an update combines with what is there: `" + symbol->name + "(...) += value`");
-        } else {
-            report(diag::Cycle, use, fmt::format("`{}` needs itself", label(symbol)));
-        }
-        return;
-    }
-    std::string chain;
-    for (auto it = first; it != in_progress_.end(); ++it) chain += fmt::format("`{}` needs ", label(*it));
-    Report r = report(diag::Cycle, use, fmt::format("definitions go in a circle: {}`{}`", chain, label(symbol)));
-    for (auto it = first; it != in_progress_.end(); ++it)
-        r.note((*it)->range, fmt::format("`{}` is defined here", label(*it)));
 }
 
 void Elaborator::define_const(Symbol& symbol) {
@@ -217,6 +200,7 @@ void Elaborator::define_stage(Symbol& symbol) {
     ir::Stage stage;
     const bool dims_ok = dimensions(*d.dims, &d.value, symbol, env, stage.dims);
     if (!dims_ok && std::ranges::any_of(*d.dims, [](const ast::DimPattern& p) { return p.splice; })) return;
+    allow_scan(symbol, stage.dims, type);
     const Value value = eval_operand(d.value, env);
     stage.range = d.left_range;
     store_stage(symbol, std::move(stage), value, dims_ok);
@@ -237,11 +221,13 @@ void Elaborator::store_stage(Symbol& symbol, ir::Stage stage, const Value& value
 }
 
 void Elaborator::finish_stage(Symbol& symbol, ir::Stage stage) {
+    const bool is_output = symbol.output >= 0 && shape_output(symbol.output, stage.dims);
+    if (!make_scan(stage)) return;
     if (symbol.output < 0) {
         symbol.value = add_stage(std::move(stage));
         return;
     }
-    if (shape_output(symbol.output, stage.dims)) {
+    if (is_output) {
         stage.output = symbol.output;
         symbol.value = add_stage(std::move(stage));
     } else {
@@ -374,6 +360,11 @@ Value Elaborator::add_stage(ir::Stage stage) {
     for (const ir::Expr& e : ir::expressions(stage)) {
         if (e && contents_.of(e).depth > kMaxExpressionDepth) {
             report(diag::TooDeep, stage.range, "the expression that this expands to");
+            return poison();
+        }
+        if (e && contents_.of(e).self) {
+            // It belongs to another stage's definition, which this one would have to wait for.
+            report_cycle(in_progress_.back(), stage.range);
             return poison();
         }
     }

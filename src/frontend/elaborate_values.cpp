@@ -145,12 +145,15 @@ std::vector<ir::VarId> free_variables(const ir::Expr& e) {
 const Contents& ContentsOfNodes::of(const ir::Expr& e) {
     if (const auto found = known_.find(e.get()); found != known_.end()) return found->second.contents;
     Contents contents;
-    contents.reads = ir::as<ir::Read>(e) != nullptr;
+    const auto* read = ir::as<ir::Read>(e);
+    contents.reads = read != nullptr;
+    contents.self = read != nullptr && read->source == kSelf;
     contents.params = ir::as<ir::ParamRef>(e) != nullptr;
     contents.binders = ir::as<ir::Let>(e) != nullptr || ir::as<ir::Reduce>(e) != nullptr;
     ir::for_each_child(*e, [&](const ir::Expr& child) {
         const Contents& inner = of(child);
         contents.reads = contents.reads || inner.reads;
+        contents.self = contents.self || inner.self;
         contents.params = contents.params || inner.params;
         contents.binders = contents.binders || inner.binders;
         contents.depth = std::max(contents.depth, inner.depth + 1);

@@ -100,9 +100,12 @@ std::optional<std::string> fingerprint(const Value& value);
 // ---------------------------------------------------------------------------------------- properties of expressions
 /// The variables that `e` uses and does not bind, in ascending order.
 std::vector<ir::VarId> free_variables(const ir::Expr& e);
+/// What a stage's reads of itself read until it has a number.
+inline constexpr ir::Source kSelf{ir::Source::Kind::Stage, -2};
 /// What stands somewhere in an expression.
 struct Contents {
     bool reads = false;     ///< of images
+    bool self = false;      ///< a read of the stage that is being defined
     bool params = false;    ///< scalar parameters
     bool binders = false;   ///< a Let or Reduce
     std::size_t depth = 1;  ///< nodes on the longest path to a leaf

@@ -5,6 +5,7 @@
 //   elaborate_bounds.cpp       extents and explicit ranges
 //   elaborate_scopes.cpp       files, scopes, look-up, misspelt names
 //   elaborate_blocks.cpp       statements of a block: declarations, compile-time for and if
+//   elaborate_scan.cpp         stages that read themselves, and cycles
 //   elaborate_stages.cpp       definitions: stages, generated stages, `..k`, lets and consts
 //   elaborate_accumulate.cpp   accumulate
 //   elaborate_expr.cpp         expressions
@@ -61,6 +62,8 @@ struct Symbol {
     const ast::Definition* stage = nullptr;
     const ast::Accumulate* accumulate = nullptr;
     const ast::Port* port = nullptr;
+    /// Stages in progress: what reads of the stage itself are reads of, where it may have some.
+    std::optional<Image> self;
     int output = -1;                                        ///< index of the output that it is
     int index = -1;                                         ///< of an input, parameter or size
     std::string full_name;                                  ///< stages: unique in the pipeline
@@ -224,6 +227,7 @@ private:
     /// The symbol's value, elaborated if it was not yet; Poison where it is wrong or part of a cycle.
     Value demand(Symbol* symbol, SourceRange use);
     void report_cycle(Symbol* symbol, SourceRange use);
+    static void note_scan(Report& report, const Symbol& symbol);
     void define_const(Symbol& symbol);
     void define_let(Symbol& symbol);
     void define_stage(Symbol& symbol);
@@ -236,6 +240,10 @@ private:
     bool shape_output(int output, std::vector<ir::Dimension>& dims);
     void store_stage(Symbol& symbol, ir::Stage stage, const Value& value, bool ok);
     void finish_stage(Symbol& symbol, ir::Stage stage);
+    /// Lets the definition of a stage with a type, and a range in some dimension, read the stage itself.
+    void allow_scan(Symbol& symbol, const std::vector<ir::Dimension>& dims, std::optional<ir::Type> type);
+    /// Makes a stage that reads itself a scan, and gives it the number that it is about to get. False after an error.
+    bool make_scan(ir::Stage& stage);
     Value add_stage(ir::Stage stage);
     static Bounds bounds_of(const std::vector<ir::Dimension>& dims);
     Bounds bounds_of(const Image& image) const;
@@ -389,6 +397,8 @@ private:
     std::vector<Symbol*> outputs_;
     Scope* body_ = nullptr;
     Instance* instance_ = nullptr;
+    /// The name of a stage that is being defined may stand here, in a read of itself.
+    bool self_allowed_ = false;
     bool failed_ = false;
     bool exhausted_ = false;
     int depth_ = 0;

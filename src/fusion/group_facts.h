@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fusion/group_shape.h"
+#include "fusion/scan_facts.h"
 #include "ir/pipeline.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
@@ -55,6 +56,7 @@ struct StageFacts {
     int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
     std::optional<double> seconds;     ///< of one thread by itself for a point, where that was measured
     std::int64_t points = 0;           ///< of its domain
+    std::optional<ScanFacts> scan;     ///< of a stage that reads itself
     std::vector<std::int64_t> lo, hi;  ///< the box of its domain
     std::vector<Load> loads;
     std::vector<int> inside;    ///< of an output: dimensions that run faster in memory than the last one (interleaved)

@@ -230,7 +230,7 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         const ir::Stage& stage = pipeline.stages[i];
         const Readers& by = readers[i];
         if (stage.output >= 0 || by.points.empty() || by.in_update || facts[i].loops) continue;
-        if (!std::holds_alternative<ir::Pure>(stage.definition)) continue;
+        if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan) continue;
         const auto times = static_cast<std::int64_t>(by.points.size());
         const bool once = reads_once(by, pipeline);
         if (!by.in_loops.empty() && !once) continue;
@@ -269,11 +269,13 @@ std::vector<StageSources> stage_sources(const ir::Pipeline& pipeline, const std:
     std::vector<StageSources> result;
     for (const ir::Stage& stage : pipeline.stages) {
         StageSources of;
+        const ir::Source own{ir::Source::Kind::Stage, static_cast<int>(result.size())};  // scans read themselves
         for (const ir::Expr& root : ir::expressions(stage)) {
             ir::for_each_node(root, [&](const ir::Expr& e) {
                 const auto* read = ir::as<ir::Read>(e);
                 if (read == nullptr) return;
                 const int source = read->source.index;
+                if (read->source == own) return;
                 if (read->source.kind != ir::Source::Kind::Stage ||
                     !std::binary_search(inside.begin(), inside.end(), source)) {
                     of.read.insert(read->source);

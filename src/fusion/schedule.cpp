@@ -19,7 +19,8 @@ int index_of(const ir::Pipeline& pipeline, const std::string& name) {
     throw ScheduleError(fmt::format("`{}` has no stage `{}` to be scheduled", pipeline.name, name));
 }
 
-std::set<int> stages_read_by(const ir::Stage& stage) {
+/// Other stages: that a scan reads itself orders nothing.
+std::set<int> stages_read_by(const ir::Stage& stage, int own) {
     std::set<int> result;
     for (const ir::Expr& root : ir::expressions(stage)) {
         ir::for_each_node(root, [&](const ir::Expr& e) {
@@ -27,6 +28,7 @@ std::set<int> stages_read_by(const ir::Stage& stage) {
             if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) result.insert(read->source.index);
         });
     }
+    result.erase(own);
     return result;
 }
 
@@ -49,6 +51,7 @@ std::vector<int> inlined_stages(const ir::Pipeline& pipeline, const Schedule& sc
         if (!std::holds_alternative<ir::Pure>(stage.definition)) {
             throw ScheduleError(fmt::format("`{}` accumulates and cannot be inlined", name));
         }
+        if (stage.scan) throw ScheduleError(fmt::format("`{}` reads itself and cannot be inlined", name));
         result.push_back(index);
     }
     return result;
@@ -84,7 +87,7 @@ OrderedGroups order_groups(const ir::Pipeline& pipeline, const Schedule& schedul
     std::vector<bool> done(groups.size(), false);
     const auto is_ready = [&](std::size_t g) {
         return std::all_of(groups[g].begin(), groups[g].end(), [&](int stage) {
-            const std::set<int> reads = stages_read_by(pipeline.stages[static_cast<std::size_t>(stage)]);
+            const std::set<int> reads = stages_read_by(pipeline.stages[static_cast<std::size_t>(stage)], stage);
             return std::all_of(reads.begin(), reads.end(), [&](int read) {
                 const auto of = static_cast<std::size_t>(group_of[static_cast<std::size_t>(read)]);
                 return of == g || done[of];

@@ -137,6 +137,12 @@ public:
         const std::vector<ir::Stage> stages = std::exchange(result_.pipeline.stages, {});
         const std::vector<poly::Domain> domains = std::exchange(result_.model.domains, {});
         for (std::size_t i = 0; i < stages.size(); ++i) {
+            if (stages[i].scan) {
+                // Its reductions stay where they are: they may be of what it has been so far.
+                numbers_.push_back(static_cast<int>(result_.pipeline.stages.size()));
+                add(renumbered(stages[i]), domains[i]);
+                continue;
+            }
             stage_ = renumbered(stages[i]);
             if (auto* pure = std::get_if<ir::Pure>(&stage_.definition);
                 pure != nullptr && !domains[i].guard && has_reduction(pure->value)) {

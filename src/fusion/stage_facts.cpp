@@ -364,7 +364,11 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             const auto last = std::find(order.begin(), order.end(), static_cast<int>(stage.dims.size()) - 1);
             if (last != order.end()) facts.inside.assign(last + 1, order.end());
         }
-        facts.alone = stage.alone;
+        facts.alone = stage.alone || stage.scan.has_value();
+        if (stage.scan) {
+            const auto dim = static_cast<std::size_t>(stage.scan->dim);
+            facts.scan = scan_facts(stage, static_cast<int>(s), facts.points, facts.hi[dim] - facts.lo[dim]);
+        }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
         // Updates of an accumulate have loops of their own, all of them for each point.
         Depends depends(stage);

@@ -3,7 +3,7 @@
 //   pipeline ::= sizes params inputs stages outputs where
 //   stage    ::= name dims type (value | accumulate)
 //
-// Stages stand in topological order: a stage reads only inputs and stages before it. Names of stages are unique; those
+// Stages stand in topological order: a stage reads only inputs, stages before it and, where it is a scan, itself. Names of stages are unique; those
 // that the compiler made from a stage function contain dots ("sxx.f"), elements of stage arrays brackets ("g[3]").
 #pragma once
 
@@ -77,6 +77,15 @@ struct Accumulate {
     std::vector<Update> updates;
 };
 
+/// A stage that reads itself at earlier points of one dimension: `step` is 1 where they have smaller indices, so that
+/// points are computed from the first one to the last one, and -1 where they have larger ones. Such a read has the
+/// stage's own variables as indices, and in `dim` the variable minus step * (1 to `distance`).
+struct Scan {
+    int dim = 0;
+    int step = 1;
+    int distance = 1;
+};
+
 struct Stage {
     std::string name;
     Type type = Type::Float32;
@@ -91,6 +100,8 @@ struct Stage {
     std::vector<SourceRange> includes{};
     /// A part of a long reduction: each point takes a thread a while, and in a kernel with others it would be repeated.
     bool alone = false;
+    /// Set where the definition (a Pure) reads the stage itself. The dimension is explicit then.
+    std::optional<Scan> scan{};
 };
 
 struct Output {

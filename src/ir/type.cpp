@@ -36,6 +36,8 @@ std::optional<Type> common_type(Type a, Type b) {
     if (is_float(a) && is_float(b)) return std::max(a, b);
     if (is_float(a)) return a;
     if (is_float(b)) return b;
+    const bool unsigned_and_wide = is_unsigned_int(a) && is_unsigned_int(b) && std::max(bits(a), bits(b)) >= 32;
+    if (unsigned_and_wide) return std::max(a, b);
     a = promoted(a);
     b = promoted(b);
     if (is_signed_int(a) == is_signed_int(b)) return std::max(a, b);

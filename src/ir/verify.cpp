@@ -7,6 +7,7 @@
 
 #include "ir/build.h"
 #include "ir/reduction.h"
+#include "ir/scan.h"
 #include "ir/visit.h"
 
 namespace pipec::ir {
@@ -98,8 +99,10 @@ private:
         }
         if (const auto* pure = std::get_if<Pure>(&s.definition)) {
             value(pure->value, s.type, scope, s.name);
+            if (s.scan) scan(s, pure->value);
             return;
         }
+        check(!s.scan, "accumulate `{}` is a scan", s.name);
         const auto& acc = std::get<Accumulate>(s.definition);
         for (const Dimension& d : s.dims) check(d.is_explicit(), "accumulate `{}` has an inferred dimension", s.name);
         value(acc.init, s.type, scope, s.name);
@@ -112,6 +115,14 @@ private:
             check(u.op != ReduceOp::Any && u.op != ReduceOp::All, "an update of `{}` has no such operator", s.name);
             value(u.value, s.type, inner, s.name);
         }
+    }
+
+    void scan(const Stage& s, const Expr& e) {
+        const bool known = s.scan->dim >= 0 && s.scan->dim < static_cast<int>(s.dims.size());
+        check(known && s.dims[static_cast<std::size_t>(s.scan->dim)].is_explicit(), "scan `{}` has no range", s.name);
+        const std::optional<Scan> found = known ? find_scan(s, static_cast<int>(current_), e).scan : std::nullopt;
+        check(found && found->dim == s.scan->dim && found->step == s.scan->step && found->distance == s.scan->distance,
+              "scan `{}` reads itself in another way than it says", s.name);
     }
 
     void value(const Expr& e, Type type, const Scope& scope, const std::string& where) {
@@ -248,6 +259,7 @@ private:
         const auto index = static_cast<std::size_t>(n.source.index);
         std::string_view kind = "stage";
         std::size_t count = std::min(current_, p_.stages.size());
+        if (current_ < p_.stages.size() && p_.stages[current_].scan) ++count;
         if (n.source.kind == Source::Kind::Input) kind = "input", count = p_.inputs.size();
         if (n.source.kind == Source::Kind::Local) kind = "local array", count = locals_.size();
         const bool exists = n.source.index >= 0 && index < count;

@@ -106,7 +106,8 @@ private:
         const StageAccesses found = find_accesses(isl_, pipeline_, static_cast<int>(index), affine, ranges);
         std::map<int, Place> places;  // by guard
         for (const Access& access : found.accesses) {
-            if (access.is_write) continue;
+            const bool is_self = access.source == ir::Source{ir::Source::Kind::Stage, static_cast<int>(index)};
+            if (access.is_write || is_self) continue;  // of a scan; it is in no group with others
             Dependence dependence{static_cast<int>(index), access.source, {}, access.range, !pure};
             auto at = places.find(access.guard);
             if (at == places.end()) {
@@ -128,7 +129,7 @@ private:
     void unrelated(std::size_t index) {
         const ir::Stage& stage = pipeline_.stages[index];
         const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
-        std::set<ir::Source> known;
+        std::set<ir::Source> known{{ir::Source::Kind::Stage, static_cast<int>(index)}};
         for (const ir::Expr& e : ir::expressions(stage)) {
             ir::for_each_node(e, [&](const ir::Expr& node) {
                 const auto* read = ir::as<ir::Read>(node);

@@ -92,6 +92,12 @@ public:
 
     std::variant<Group, Illegal> run() {
         for (const int s : group_.stages) {
+            if (stage(s).scan && group_.stages.size() > 1) {
+                return Illegal{fmt::format("`{}` reads itself, and has a kernel of its own", stage(s).name),
+                               stage(s).range};
+            }
+        }
+        for (const int s : group_.stages) {
             if (auto reason = find_free(s)) return *reason;
         }
         for (const Dependence* d : inner_) {

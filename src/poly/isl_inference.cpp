@@ -417,6 +417,8 @@ private:
     void source(const SourceQueries& queries, Reader& reader, std::size_t reader_index, StageProofs& proofs) {
         const bool is_input = queries.source.kind == ir::Source::Kind::Input;
         const auto index = static_cast<std::size_t>(queries.source.index);
+        // What a scan reads of itself lies in its line, all of which is computed; there is nothing that it needs more.
+        const bool is_self = !is_input && index == reader_index;
         Need& need = is_input ? input_needs_[index] : stage_needs_[index];
         const std::string& name = is_input ? pipeline_.inputs[index].name : pipeline_.stages[index].name;
 
@@ -428,16 +430,16 @@ private:
         for (std::size_t d = 0; d < need.dims.size(); ++d) {
             const std::optional<Bounds> bounds = is_input ? sizes_.inputs[index][d] : sizes_.stages[index][d];
             if (bounds) prove(queries, d, *bounds, asked[d], proofs);
-            if (!queries.is_write) need.dims[d] = need.dims[d].unite(asked[d]).coalesce();
+            if (!queries.is_write && !is_self) need.dims[d] = need.dims[d].unite(asked[d]).coalesce();
         }
-        if (!is_input && !queries.is_write) {
+        if (!is_input && !queries.is_write && !is_self) {
             // The places that read it, for messages; the first few do.
             for (const Access* access : queries.accesses) {
                 if (readers_[index].size() < 3 && access->range.valid()) readers_[index].push_back(access->range);
                 asked_[index].push_back({reader_index, access});
             }
         }
-        if (mode_ != DomainMode::Exact || is_input || queries.is_write) return;
+        if (mode_ != DomainMode::Exact || is_input || queries.is_write || is_self) return;
         for (const Access* access : queries.accesses) {
             isl_.begin_question(access->range, fmt::format("this access to `{}`", name));
             const isl::set points = image(*access, reader, pipeline_.stages[index]);

@@ -233,6 +233,16 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
     const SourceRange declared = is_input ? pipeline_.inputs[source].range : pipeline_.stages[source].range;
     notes.push_back(
         {declared, fmt::format("`{}` has {} in dimension {}", name, size_bounds(pipeline_, "index", bounds), dim)});
+    if (stage().scan && access.source == ir::Source{ir::Source::Kind::Stage, stage_}) {
+        const ir::Dimension& along = stage().dims[static_cast<std::size_t>(stage().scan->dim)];
+        const ir::Expr one = ir::int_constant(ir::Type::Int32, 1);
+        const ir::Expr first = stage().scan->step > 0 ? along.lo : ir::binary(ir::BinaryOp::Sub, along.hi, one);
+        notes.push_back(
+            {{},
+             fmt::format("the first point of a line needs a value of its own: `if {} == {} then ... else ...`",
+                         pipeline_.variables[static_cast<std::size_t>(along.var)].name,
+                         ir::to_string(pipeline_, first))});
+    }
     for (DiagnosticNote& note : context_notes(relevant, violation)) notes.push_back(std::move(note));
     const std::string how = advice(access, dim, bounds, violation);
     if (!how.empty()) notes.push_back({{}, how});

@@ -94,6 +94,8 @@ private:
 
     Value input_at(int index, const Point& point) const;
     Value stage_at(int index, const Point& point);
+    Value compute(const ir::Stage& stage, StageState& state, const Point& point);
+    void scan_up_to(int index, const Point& point);
     void accumulate(int index, const ir::Accumulate& definition);
     void update(const ir::Stage& stage, StageState& state, const ir::Update& update);
 
@@ -103,7 +105,7 @@ private:
     std::vector<const Array*> inputs_;
     std::vector<StageState> stages_;
     /// The value of every binder that is in scope. One slot each is enough: binders are unique and no stage depends on
-    /// itself, so that no binder is ever live twice.
+    /// itself (of a scan, what a point reads is there already), so that no binder is ever live twice.
     std::vector<Value> variables_;
     const void* stack_base_ = nullptr;
 };
@@ -300,6 +302,11 @@ Value Interpreter::stage_at(int index, const Point& point) {
         return state.values.at(point);
     }
     if (const auto known = state.values.find(point); known != state.values.end()) return known->second;
+    if (stage.scan) scan_up_to(index, point);
+    return compute(stage, state, point);
+}
+
+Value Interpreter::compute(const ir::Stage& stage, StageState& state, const Point& point) {
     for (std::size_t d = 0; d < point.size(); ++d) {
         variables_.at(static_cast<std::size_t>(stage.dims[d].var)) = integer(ir::Type::Int32, point[d]);
     }
@@ -307,6 +314,20 @@ Value Interpreter::stage_at(int index, const Point& point) {
     if (value.type != stage.type) throw std::logic_error("a stage's value has not the stage's type");
     state.values.emplace(point, value);
     return value;
+}
+
+/// Computes what stands before `point` in its line, from the line's beginning: a point then finds what it reads.
+void Interpreter::scan_up_to(int index, const Point& point) {
+    const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(index));
+    StageState& state = stages_.at(static_cast<std::size_t>(index));
+    const auto dim = static_cast<std::size_t>(stage.scan->dim);
+    const auto range = state.ranges[dim];
+    if (!range) throw std::logic_error("a scan along a dimension that has no range");
+    Point before = point;
+    const std::int64_t first = stage.scan->step > 0 ? range->first : range->second - 1;
+    for (before[dim] = first; before[dim] != point[dim]; before[dim] += stage.scan->step) {
+        if (!state.values.contains(before)) compute(stage, state, before);
+    }
 }
 
 void Interpreter::accumulate(int index, const ir::Accumulate& definition) {

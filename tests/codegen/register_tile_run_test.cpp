@@ -69,6 +69,15 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"near", "mixed", "out"},
      {2, 2, 1}},
+    // Interleaved, with a channel that all others read: a launch has two choices between kernels that are launched
+    // alike.
+    {"TwoChoices",
+     R"(pipeline p(base: uint8[R, C, 4], a: uint8[R, C, 4]) -> out: uint8[R, C, 4] {
+    out(y, x, c) = saturate<uint8>(a(y, x, c) + base(y, x, c) * (255 - a(y, x, 3)) / 256)
+})",
+     {},
+     {"out"},
+     {4, 1, 1}},
 };
 
 void PrintTo(const Program& program, std::ostream* out) {

@@ -59,7 +59,7 @@ TEST(Type, CommonTypes) {
     };
     EXPECT_EQ(common(Type::UInt8, Type::UInt8), Type::Int32);  // both promote to int32
     EXPECT_EQ(common(Type::UInt8, Type::Int16), Type::Int32);
-    EXPECT_EQ(common(Type::UInt16, Type::UInt32), Type::Int64);  // int32 with uint32
+    EXPECT_EQ(common(Type::UInt16, Type::UInt32), Type::UInt32);
     EXPECT_EQ(common(Type::UInt32, Type::UInt32), Type::UInt32);
     EXPECT_EQ(common(Type::Int32, Type::UInt32), Type::Int64);
     EXPECT_EQ(common(Type::Int64, Type::UInt32), Type::Int64);

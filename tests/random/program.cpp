@@ -80,6 +80,7 @@ private:
     std::string dims(std::size_t rank);
     void stage();
     void explicit_stage();
+    void scan();
     void accumulate();
     void whole_image();
     void levels();
@@ -508,6 +509,43 @@ std::string Generator::output() {
     return fmt::format("{}: {}[{}]", name, ir::name(type), fmt::join(extents, ", "));
 }
 
+/// A stage that reads itself one or two points before, in either dimension and direction.
+void Generator::scan() {
+    scale_ = 1;
+    const Type type = pick(kStageTypes);
+    const std::string name = fresh("s"), type_name(ir::name(type));
+    const std::vector<std::string> extents = {pick<std::string>({"R", "3", "R + 2"}),
+                                              pick<std::string>({"C", "5", "2 * C"})};
+    dims(2);
+    const std::size_t dim = choose(2), distance = 1 + choose(2);
+    const bool forward = choose(2) == 0;
+    const std::string along = indices_[dim];
+    const auto before = [&](std::size_t by) {
+        const std::string index = fmt::format("{} {} {}", along, forward ? "-" : "+", by);
+        return dim == 0 ? fmt::format("{}({}, x)", name, index) : fmt::format("{}(y, {})", name, index);
+    };
+    const std::string first =
+        forward ? fmt::format("{} < {}", along, distance) : fmt::format("{} >= {} - {}", along, extents[dim], distance);
+    const std::string far = before(distance), near = before(1);
+    std::string next;
+    if (type == Type::Bool) {
+        next = pick<std::string>(
+            {fmt::format("({} or {} != {})", far, near, condition(2)), fmt::format("({} and {})", condition(2), near)});
+    } else {
+        const std::string term = expr(type, 2);
+        switch (choose(4)) {
+            case 0: next = fmt::format("{}({} + {})", type_name, far, term); break;
+            case 1: next = fmt::format("max({}, {})", near, term); break;
+            case 2: next = fmt::format("(if {} then {} else {})", condition(2), far, term); break;
+            default: next = fmt::format("{}({} - {} + {})", type_name, far, near, term); break;
+        }
+    }
+    body_ += fmt::format("    {}(y in 0..{}, x in 0..{}): {} = if {} then {} else {}\n", name, extents[0], extents[1],
+                         type_name, first, expr(type, 2), next);
+    sources_.push_back({name, type, 2, {"(" + extents[0] + ")", "(" + extents[1] + ")"}, scale_});
+    indices_.clear();
+}
+
 std::string Generator::program() {
     std::vector<std::string> inputs;
     const std::size_t input_count = 1 + choose(3);
@@ -522,12 +560,13 @@ std::string Generator::program() {
     }
     const std::size_t stages = choose(7);
     for (std::size_t i = 0; i < stages; ++i) {
-        switch (choose(9)) {
+        switch (choose(10)) {
             case 4: explicit_stage(); break;
             case 5: accumulate(); break;
             case 6: whole_image(); break;
             case 7: levels(); break;
             case 8: boundary(); break;
+            case 9: scan(); break;
             default: stage(); break;
         }
     }

@@ -141,6 +141,7 @@ void launch_choices(Writer& out, const kernel::Program& program, const std::vect
     std::vector<Writer> launches;
     for (const Choice& choice : choices)
         launches.push_back(launch(choice, choices.size() > 1 ? chosen : choice.function));
+    int chosen_before = 0;
     for (std::size_t i = 0; i < choices.size();) {
         std::size_t end = i + 1;
         while (end < choices.size() && launches[end].str() == launches[i].str()) ++end;
@@ -148,15 +149,18 @@ void launch_choices(Writer& out, const kernel::Program& program, const std::vect
             out.open(choices[i].conditions.empty() ? "" : fmt::format("if ({})", condition(choices[i])));
             out.append(choices.size() > 1 ? launch(choices[i], choices[i].function) : launches[i]);
         } else {
-            out.line("const auto {} =", chosen);
+            // Each choice has a name of its own: several may stand behind each other.
+            const std::string function = chosen_before == 0 ? chosen : fmt::format("{}_{}", chosen, chosen_before + 1);
+            ++chosen_before;
+            out.line("const auto {} =", function);
             out.indent();
             for (std::size_t c = i; c < end; ++c) {
                 const std::string test = choices[c].conditions.empty() ? "true" : condition(choices[c]);
                 out.line("{} ? {} :{}", test, choices[c].function, c + 1 < end ? "" : " nullptr;");
             }
             out.outdent();
-            out.open(fmt::format("if ({} != nullptr)", chosen));
-            out.append(launches[i]);
+            out.open(fmt::format("if ({} != nullptr)", function));
+            out.append(launch(choices[i], function));
         }
         out.close();
         i = end;

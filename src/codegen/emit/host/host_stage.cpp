@@ -22,6 +22,8 @@ constexpr std::int64_t kParallelWork = 200'000;
 constexpr std::int64_t kLoopIterations = 16;
 /// Innermost loops of no more iterations than this are unrolled, and the loop around them is vectorised.
 constexpr std::int64_t kUnrolled = 4;
+/// Points of a row that a thread takes of each row before it takes the next ones.
+constexpr std::int64_t kStrip = 128;
 
 std::string place(const SourceManager& sources, SourceRange range) {
     return fmt::format("{}:{}", base_name(sources.name(range.file)), sources.position(range.file, range.begin).line);
@@ -49,10 +51,18 @@ private:
 
     void comment();
     void pure_nest(const ir::Expr& value, const ir::Expr& guard);
+    void scan_nest(const ir::Expr& value, const ir::Expr& guard);
+    void store_point(const ir::Expr& value, const ir::Expr& guard);
     void updates(const ir::Accumulate& accumulate);
     [[nodiscard]] Nest nest_for(const ir::Expr& value) const;
     void bind_dimensions();
+    std::vector<int> memory_order() const;
+    std::vector<std::pair<std::string, std::string>> loop_ends();
+    std::string parallel_clauses(const ir::Expr& value) const;
     void open_loops(const Nest& nest, const ir::Expr& value);
+    void open_loop(std::size_t dim, const std::string& begin, const std::string& end) {
+        expressions_->begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", dims_[dim], begin, end));
+    }
     std::string target(const std::string& indices) const {
         return fmt::format("{}({})", names_.stages[index_], indices);
     }
@@ -102,6 +112,7 @@ std::vector<std::pair<std::string, std::string>> views_of(const Unit& unit, cons
     const Uses uses = uses_of(unit, index);
     for (const ir::Source& source : uses.sources()) {
         const auto i = static_cast<std::size_t>(source.index);
+        if (source.kind == ir::Source::Kind::Stage && i == index) continue;  // a scan reads itself
         if (source.kind == ir::Source::Kind::Input)
             views.emplace_back(names.buffers[i], names.views[i] + "<dense>");
         else
@@ -162,7 +173,10 @@ void StageWriter::write() {
     }
     bind_dimensions();
     if (const auto* pure = std::get_if<ir::Pure>(&stage_.definition)) {
-        pure_nest(pure->value, domain_.guard);
+        if (stage_.scan)
+            scan_nest(pure->value, domain_.guard);
+        else
+            pure_nest(pure->value, domain_.guard);
     } else {
         const auto& accumulate = std::get<ir::Accumulate>(stage_.definition);
         pure_nest(accumulate.init, nullptr);
@@ -201,14 +215,17 @@ std::int64_t work(const ir::Expr& e) {
     return has_loop(e) ? nodes * kLoopIterations : nodes;
 }
 
+/// Dimensions from outermost to innermost.
+std::vector<int> StageWriter::memory_order() const {
+    if (stage_.output >= 0) return pipeline_.outputs[static_cast<std::size_t>(stage_.output)].buffer.order;
+    std::vector<int> order(stage_.dims.size());
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+}
+
 StageWriter::Nest StageWriter::nest_for(const ir::Expr& value) const {
     Nest nest;
-    nest.order.resize(stage_.dims.size());
-    std::iota(nest.order.begin(), nest.order.end(), std::size_t{0});
-    if (stage_.output >= 0) {
-        const std::vector<int>& order = pipeline_.outputs[static_cast<std::size_t>(stage_.output)].buffer.order;
-        std::copy(order.begin(), order.end(), nest.order.begin());
-    }
+    for (const int dim : memory_order()) nest.order.push_back(static_cast<std::size_t>(dim));
     nest.vector = nest.order.empty() ? 0 : nest.order.size() - 1;
     while (nest.vector > 0 && constant_extent(nest.order[nest.vector]).value_or(kUnrolled + 1) <= kUnrolled) {
         --nest.vector;
@@ -217,7 +234,8 @@ StageWriter::Nest StageWriter::nest_for(const ir::Expr& value) const {
     return nest;
 }
 
-void StageWriter::open_loops(const Nest& nest, const ir::Expr& value) {
+/// Where each dimension begins and ends, as constants or variables that this defines.
+std::vector<std::pair<std::string, std::string>> StageWriter::loop_ends() {
     std::vector<std::pair<std::string, std::string>> ends(stage_.dims.size());
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
         const auto end_of = [&](const ir::Expr& e, const char* which, const char* suffix) {
@@ -232,11 +250,20 @@ void StageWriter::open_loops(const Nest& nest, const ir::Expr& value) {
         ends[d].first = end_of(domain_.box[d].lo, "lo", "_begin");
         ends[d].second = end_of(domain_.box[d].hi, "hi", "_end");
     }
+    return ends;
+}
+
+std::string StageWriter::parallel_clauses(const ir::Expr& value) const {
     std::vector<std::string> views;
     for (const auto& [name, type] : views_of(unit_, names_, index_)) views.push_back(name);
-    const std::string clauses = fmt::format(
-        "schedule(static) firstprivate({}) if (plan.{}.points >= {})", fmt::join(views, ", "), names_.stages[index_],
-        std::max<std::int64_t>(1, kParallelWork / std::max<std::int64_t>(1, work(value))));
+    return fmt::format("schedule(static) firstprivate({}) if (plan.{}.points >= {})", fmt::join(views, ", "),
+                       names_.stages[index_],
+                       std::max<std::int64_t>(1, kParallelWork / std::max<std::int64_t>(1, work(value))));
+}
+
+void StageWriter::open_loops(const Nest& nest, const ir::Expr& value) {
+    const std::vector<std::pair<std::string, std::string>> ends = loop_ends();
+    const std::string clauses = parallel_clauses(value);
     for (std::size_t i = 0; i < nest.order.size(); ++i) {
         const bool parallel = i == 0;
         const bool simd = nest.simd && i == nest.vector;
@@ -248,19 +275,63 @@ void StageWriter::open_loops(const Nest& nest, const ir::Expr& value) {
             out_.line("PIPE_PRAGMA(omp simd)");
         }
         const std::size_t d = nest.order[i];
-        expressions_->begin_block(
-            fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", dims_[d], ends[d].first, ends[d].second));
+        open_loop(d, ends[d].first, ends[d].second);
     }
+}
+
+void StageWriter::store_point(const ir::Expr& value, const ir::Expr& guard) {
+    if (guard) expressions_->begin_block(fmt::format("if ({})", expressions_->value(guard).text));
+    const Text text = expressions_->value(value);
+    out_.line("{} = {};", target(fmt::format("{}", fmt::join(dims_, ", "))), stored(text));
+    if (guard) expressions_->end_block();
 }
 
 void StageWriter::pure_nest(const ir::Expr& value, const ir::Expr& guard) {
     const Nest nest = nest_for(value);
     if (!stage_.dims.empty()) open_loops(nest, value);
-    if (guard) expressions_->begin_block(fmt::format("if ({})", expressions_->value(guard).text));
-    const Text text = expressions_->value(value);
-    out_.line("{} = {};", target(fmt::format("{}", fmt::join(dims_, ", "))), stored(text));
-    if (guard) expressions_->end_block();
+    store_point(value, guard);
     for (std::size_t i = 0; i < stage_.dims.size(); ++i) expressions_->end_block();
+}
+
+/// Lines in parallel, each point by point. Where lines run across memory, a thread goes along a strip of them, row
+/// after row, and each row is a vector.
+void StageWriter::scan_nest(const ir::Expr& value, const ir::Expr& guard) {
+    const auto scan = static_cast<std::size_t>(stage_.scan->dim);
+    std::vector<std::size_t> lines;
+    bool across = false;
+    for (const int dim : memory_order()) {
+        across = static_cast<std::size_t>(dim) != scan;
+        if (across) lines.push_back(static_cast<std::size_t>(dim));
+    }
+    const std::vector<std::pair<std::string, std::string>> ends = loop_ends();
+    if (!lines.empty()) {
+        const std::string collapse = lines.size() > 1 ? fmt::format(" collapse({})", lines.size()) : "";
+        out_.line("PIPE_PRAGMA(omp parallel for{} {})", collapse, parallel_clauses(value));
+    }
+    const std::size_t loops = lines.size() - (across ? 1 : 0);
+    for (std::size_t i = 0; i < loops; ++i) open_loop(lines[i], ends[lines[i]].first, ends[lines[i]].second);
+    std::string strip, strip_end;
+    if (across) {
+        const auto& [begin, end] = ends[lines.back()];
+        strip = locals_.add(dims_[lines.back()] + "_strip");
+        strip_end = locals_.add(strip + "_end");
+        expressions_->begin_block(
+            fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", strip, begin, end, kStrip));
+        out_.line("const int32_t {} = {} - {} > {} ? {} + {} : {};", strip_end, end, strip, kStrip, strip, kStrip, end);
+    }
+    const auto& [begin, end] = ends[scan];
+    if (stage_.scan->step > 0) {
+        open_loop(scan, begin, end);
+    } else {
+        expressions_->begin_block(
+            fmt::format("for (int32_t {0} = {2} - 1; {0} >= {1}; --{0})", dims_[scan], begin, end));
+    }
+    if (across) {
+        if (!has_loop(value)) out_.line("PIPE_PRAGMA(omp simd)");
+        open_loop(lines.back(), strip, strip_end);
+    }
+    store_point(value, guard);
+    for (std::size_t i = 0; i < loops + 1 + (across ? 2 : 0); ++i) expressions_->end_block();
 }
 
 /// One nest after the other, each in its own order.

@@ -1,0 +1,452 @@
+// A scan: lines of points that wait for each other, beside lines that do not. A block has some lines and goes along
+// them in chunks. Its first warp, each lane of which has a line, computes the values of a chunk, point by point, while
+// the other warps compute for the next chunk what does not depend on the scan (scan_terms.h), and write to memory what
+// came of the chunk before. So the chain of dependent operations has nothing in it but the recurrence, and all accesses
+// to memory are by threads beside each other, whatever the direction of the lines in memory.
+//
+// Where lines run along the innermost dimension, each of the other warps has a line, and its lanes have adjacent
+// points; few lines with long chunks then keep more blocks at work. Otherwise lanes have the same point of adjacent
+// lines, as many as one access to memory takes. The chunks change hands in shared memory, which has two of each.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "codegen/expr/interior.h"
+#include "codegen/expr/strides.h"
+#include "codegen/kernel/kernel_build.h"
+#include "codegen/kernel/shared_memory.h"
+#include "codegen/lower.h"
+#include "codegen/strategies/scan/scan_terms.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "plan/scan_tile.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::Type;
+
+namespace {
+
+constexpr std::int64_t kLanes = 32;
+constexpr std::int64_t kWarps = plan::kScanWarps;
+/// Points that are written out behind each other, unless that is much code: of a chunk, and of a line's recurrence.
+constexpr std::int64_t kPoints = 8;
+constexpr std::int64_t kChainPoints = 16;
+constexpr std::int64_t kLargestBody = 2000;
+
+constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
+
+std::int64_t node_count(const ir::Expr& e) {
+    std::int64_t count = 0;
+    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+/// What a value is where there is none.
+ir::Expr nothing(Type type) {
+    return type == Type::Bool ? ir::bool_constant(false) : ir::constant(type, 0);
+}
+
+class ScanKernel {
+public:
+    ScanKernel(kernel::Program& program, int index)
+        : program_(program),
+          index_(index),
+          stage_(program.pipeline.stages.at(static_cast<std::size_t>(index))),
+          domain_(program.model.domains.at(static_cast<std::size_t>(index))),
+          scan_(static_cast<std::size_t>(stage_.scan->dim)),
+          rewriter_(program.pipeline, program.fast_math),
+          build_(program.pipeline, rewriter_) {
+        for (std::size_t d = 0; d < stage_.dims.size(); ++d) rewriter_.index(stage_.dims[d].var, domain_.box[d]);
+        const ir::Expr value = ordered(rewriter_.instance(std::get<ir::Pure>(stage_.definition).value, {}));
+        terms_ = scan_terms(program.pipeline, stage_, index, value);
+        std::vector<bool> splits(stage_.dims.size(), false);
+        splits[scan_] = true;
+        interior_ = find_interior(rewriter_, stage_, domain_, terms_.value, nullptr, splits);
+        if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
+        arrange();
+    }
+
+    kernel::Kernel build();
+
+private:
+    /// A thread's place in a tile of lines and points of them, and in the stage.
+    struct Place {
+        ir::Expr line, position;  ///< in the tile
+        std::vector<ir::Expr> at;
+        ir::Expr exists;  ///< null: certain
+    };
+
+    ir::Expr ordered(const ir::Expr& e);
+    void arrange();
+    [[nodiscard]] std::string name(std::size_t dim) const {
+        return program_.pipeline.variables.at(static_cast<std::size_t>(stage_.dims[dim].var)).name;
+    }
+    void array(const std::string& name, Type type);
+    [[nodiscard]] static ir::Expr element(std::size_t array, Type type, const ir::Expr& buffer, const Place& place);
+    ir::Expr line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at);
+    [[nodiscard]] Rewriter::Bindings bindings(const std::vector<ir::Expr>& at) const;
+    ir::Expr coordinate(kernel::Body& body, const ir::Expr& position);
+    template <class Visit>
+    void others(kernel::Body& body, const ir::Expr& chunk, bool writes, const Visit& visit);
+    void compute_terms(kernel::Body& body, const ir::Expr& chunk);
+    void write(kernel::Body& body, const ir::Expr& chunk);
+    void recur(kernel::Body& body, const ir::Expr& chunk);
+    void chunk_points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& count, const ir::Expr& value);
+    void points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count,
+                const ir::Expr& value);
+
+    kernel::Program& program_;
+    const int index_;
+    const ir::Stage stage_;  // copies: adding variables must not move them
+    const poly::Domain domain_;
+    const std::size_t scan_;
+    Rewriter rewriter_;
+    KernelBuilder build_;
+    ScanTerms terms_;
+    Interior interior_;  ///< of the recurrence, in the scan's dimension
+    ir::Expr guard_;
+
+    std::vector<std::size_t> line_dims_;  ///< from outermost to innermost in memory
+    bool along_memory_ = false;           ///< lines run along the innermost dimension
+    std::int64_t block_lines_ = 0, chunk_ = 0;
+    ir::Expr lane_, warp_, first_line_, lines_, length_, first_;
+    // Of the first warp's lanes.
+    std::vector<ir::Expr> own_at_;
+    ir::Expr own_exists_;
+};
+
+/// Says `x == 0` and the like, which only the first point or the last one is, as a comparison with all others on one
+/// side: chunks without that point then need no condition.
+ir::Expr ScanKernel::ordered(const ir::Expr& root) {
+    const poly::Interval& box = domain_.box[scan_];
+    const auto lo = rewriter_.linear(rewriter_.instance(box.lo, {})),
+               hi = rewriter_.linear(rewriter_.instance(box.hi, {}));
+    const ir::VarId var = stage_.dims[scan_].var;
+    const auto is_at = [&](const ir::Expr& e, const std::optional<Linear>& end, std::int64_t after) {
+        auto sum = rewriter_.linear(e);
+        if (!sum || !end) return false;
+        sum->add(*end, -1);
+        return sum->terms.empty() && sum->constant == after;
+    };
+    const Rewriter::Hook hook = [&](const ir::Expr& e) -> ir::Expr {
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n == nullptr || (n->op != BinaryOp::Eq && n->op != BinaryOp::Ne)) return e;
+        const auto is_scan = [&](const ir::Expr& side) {
+            const auto* variable = ir::as<ir::Variable>(side);
+            return variable != nullptr && variable->id == var;
+        };
+        const ir::Expr& x = is_scan(n->a) ? n->a : n->b;
+        const ir::Expr& place = is_scan(n->a) ? n->b : n->a;
+        if (!is_scan(x)) return e;
+        const bool equal = n->op == BinaryOp::Eq;
+        if (is_at(place, lo, 0)) return ir::binary(equal ? BinaryOp::Le : BinaryOp::Gt, x, place);
+        if (is_at(place, hi, -1)) return ir::binary(equal ? BinaryOp::Ge : BinaryOp::Lt, x, place);
+        return e;
+    };
+    return rewriter_.instance(root, {}, hook);
+}
+
+/// Which dimensions are lines, in which direction they lie, and how much of them a chunk has.
+void ScanKernel::arrange() {
+    const std::vector<int> order = memory_order(program_.pipeline, {ir::Source::Kind::Stage, index_});
+    std::vector<std::optional<std::int64_t>> extents;
+    for (const poly::Interval& box : domain_.box) extents.push_back(constant_extent(box.lo, box.hi));
+    for (const int d : order) {
+        if (static_cast<std::size_t>(d) != scan_) line_dims_.push_back(static_cast<std::size_t>(d));
+    }
+    std::int64_t bytes = ir::bytes(stage_.type);
+    for (const ScanTerm& term : terms_.terms) bytes += ir::bytes(term.value->type);
+    const plan::ScanTile tile = plan::make_scan_tile(order, stage_.scan->dim, extents, bytes,
+                                                     static_cast<std::int64_t>(terms_.terms.size()) + 1,
+                                                     program_.target.gpu().shared_per_block);
+    along_memory_ = tile.along_memory;
+    block_lines_ = tile.lines;
+    chunk_ = tile.points;
+}
+
+/// Two chunks of the block's lines. A row has one element more, so that neither rows nor columns meet in a bank.
+void ScanKernel::array(const std::string& name, Type type) {
+    std::int64_t offset = 0;
+    if (!build_.kernel.shared.empty()) {
+        const kernel::SharedArray& last = build_.kernel.shared.back();
+        offset = align_shared(last.offset + bytes_of(last));
+    }
+    build_.kernel.shared.push_back({name, type, {2, block_lines_, chunk_ + 1}, offset, 0});
+}
+
+/// Arrays are numbered as the terms are; the one after them has the scan's values.
+ir::Expr ScanKernel::element(std::size_t array, Type type, const ir::Expr& buffer, const Place& place) {
+    return ir::read({ir::Source::Kind::Local, static_cast<int>(array)}, type, {buffer, place.line, place.position});
+}
+
+/// Sets the coordinates of a line. Returns where it exists.
+ir::Expr ScanKernel::line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at) {
+    at.assign(stage_.dims.size(), nullptr);
+    ir::Expr rest = line;
+    for (std::size_t i = line_dims_.size(); i-- > 0;) {
+        const std::size_t dim = line_dims_[i];
+        const poly::Interval& box = domain_.box[dim];
+        ir::Expr place = rest;
+        if (i > 0) {
+            const ir::Expr extent = build_.divisor(name(dim) + "_lines", tile_count(box.lo, box.hi, 1));
+            place = ir::binary(BinaryOp::Mod, rest, extent);
+            rest = build_.define(body, "line", ir::binary(BinaryOp::Div, rest, extent), 0);
+        }
+        at[dim] = build_.define(body, name(dim), sum(place, build_.argument(name(dim) + "_first", box.lo)));
+    }
+    ir::Expr exists = ir::binary(BinaryOp::Lt, line, lines_);
+    return guard_ ? both(exists, rewriter_.instance(guard_, bindings(at))) : exists;
+}
+
+Rewriter::Bindings ScanKernel::bindings(const std::vector<ir::Expr>& at) const {
+    Rewriter::Bindings result;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+        if (at[d]) result[stage_.dims[d].var] = at[d];
+    }
+    return result;
+}
+
+/// Of a point, in the scan's dimension.
+ir::Expr ScanKernel::coordinate(kernel::Body& body, const ir::Expr& position) {
+    const bool forward = stage_.scan->step > 0;
+    return build_.define(body, name(scan_), forward ? sum(first_, position) : difference(first_, position));
+}
+
+/// Calls `visit(body, places)` for the points of a chunk that are a thread's of the warps besides the first, a few at a
+/// time. Where the thread `writes`, or where the stage has holes, only some may exist; otherwise those that do not are
+/// the last point or line instead, so that no access has to wait for a condition.
+template <class Visit>
+void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes, const Visit& visit) {
+    const ir::Expr begin = build_.define(outer, "begin", product(chunk, constant(chunk_)), 0);
+    const ir::Expr row = along_memory_ ? warp_ : lane_;
+    const bool exact = writes || guard_;
+    ir::Expr line = sum(first_line_, row);
+    if (!exact) line = ir::binary(BinaryOp::Min, line, difference(lines_, constant(1)));
+    if (exact || !line_dims_.empty()) line = build_.define(outer, "line", line, 0);
+    std::vector<ir::Expr> at;
+    const ir::Expr line_exists = line_place(outer, line, at);
+    const std::int64_t each = along_memory_ ? kLanes : kWarps;
+    const std::int64_t steps = std::max<std::int64_t>(1, chunk_ / each);
+    std::int64_t nodes = 0;
+    for (const ScanTerm& term : terms_.terms) nodes += node_count(term.value);
+    const std::int64_t at_once = nodes * kPoints > kLargestBody ? 1 : std::min(kPoints, steps);
+    ir::Expr turn = constant(0);
+    kernel::Body* body = &outer;
+    if (at_once < steps) {
+        body = &build_.loop(outer, "step", constant(0), constant(steps / at_once), constant(1), turn);
+    }
+    std::vector<Place> places;
+    for (std::int64_t i = 0; i < at_once; ++i) {
+        Place& place = places.emplace_back();
+        place.line = row;
+        const ir::Expr step = sum(product(turn, constant(at_once)), constant(i));
+        const ir::Expr column = sum(product(step, constant(each)), along_memory_ ? lane_ : warp_);
+        place.position = build_.define(*body, "column", column, 0, 1, std::max(chunk_, each));
+        ir::Expr position = build_.define(*body, "position", sum(begin, place.position), 0);
+        if (exact) {
+            place.exists = both(line_exists, ir::binary(BinaryOp::Lt, position, length_));
+        } else {
+            const ir::Expr last = difference(length_, constant(1));
+            position = build_.define(*body, "position", ir::binary(BinaryOp::Min, position, last), 0);
+        }
+        if (chunk_ < each) {
+            place.exists = both(place.exists, ir::binary(BinaryOp::Lt, place.position, constant(chunk_)));
+        }
+        place.at = at;
+        place.at[scan_] = coordinate(*body, position);
+    }
+    visit(*body, places);
+}
+
+void ScanKernel::compute_terms(kernel::Body& outer, const ir::Expr& chunk) {
+    if (terms_.terms.empty()) return;
+    const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
+    others(outer, chunk, false, [&](kernel::Body& body, const std::vector<Place>& places) {
+        std::vector<kernel::Store> stores;
+        for (const Place& place : places) {
+            const Rewriter::Bindings at = bindings(place.at);
+            for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
+                const ScanTerm& term = terms_.terms[t];
+                const Type type = term.value->type;
+                ir::Expr value = rewriter_.instance(term.value, at);
+                ir::Expr needed = guard_ ? place.exists : nullptr;
+                if (term.needed) needed = both(needed, rewriter_.instance(term.needed, at));
+                if (needed) value = ir::select(needed, value, nothing(type));
+                const ir::VarId var = build_.variable("term", type);
+                add(body, kernel::Define{var, value});
+                stores.push_back({{ir::Source::Kind::Local, static_cast<int>(t)},
+                                  {buffer, place.line, place.position},
+                                  {ir::variable(var, type)},
+                                  place.exists});
+            }
+        }
+        for (kernel::Store& store : stores) add(body, std::move(store));
+    });
+}
+
+void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk) {
+    const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
+    others(outer, chunk, true, [&](kernel::Body& body, const std::vector<Place>& places) {
+        for (const Place& place : places) {
+            const ir::Expr value = element(terms_.terms.size(), stage_.type, buffer, place);
+            add(body, kernel::Store{{ir::Source::Kind::Stage, index_}, place.at, {value}, place.exists});
+        }
+    });
+}
+
+/// `count` points of a lane's line, from position `first` of the chunk.
+void ScanKernel::points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count,
+                        const ir::Expr& value) {
+    const ir::Expr buffer = ir::binary(BinaryOp::Mod, chunk, constant(2));
+    const auto distance = static_cast<std::int64_t>(terms_.before.size());
+    std::vector<ir::Expr> values;  // from `distance` points before the first one
+    for (std::int64_t k = distance; k-- > 0;) {
+        values.push_back(ir::variable(terms_.before[static_cast<std::size_t>(k)], stage_.type));
+    }
+    std::vector<Place> places;
+    std::vector<Rewriter::Bindings> given;
+    for (std::int64_t i = 0; i < count; ++i) {
+        Place& place = places.emplace_back();
+        place.line = lane_;
+        place.position = i == 0 ? first : build_.define(body, "column", sum(first, constant(i)), 0, 1, chunk_);
+        place.at = own_at_;
+        place.at[scan_] = coordinate(body, sum(product(chunk, constant(chunk_)), place.position));
+        Rewriter::Bindings& at = given.emplace_back(bindings(place.at));
+        for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
+            const Type type = terms_.terms[t].value->type;
+            const ir::VarId var = build_.variable("term", type);
+            add(body, kernel::Define{var, element(t, type, buffer, place)});
+            at[terms_.terms[t].var] = ir::variable(var, type);
+        }
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        Rewriter::Bindings& at = given[static_cast<std::size_t>(i)];
+        for (std::int64_t k = 0; k < distance; ++k) {
+            at[terms_.before[static_cast<std::size_t>(k)]] = values[values.size() - 1 - static_cast<std::size_t>(k)];
+        }
+        const ir::VarId var = build_.variable(stage_.name, stage_.type);
+        add(body, kernel::Define{var, rewriter_.instance(value, at)});
+        values.push_back(ir::variable(var, stage_.type));
+        const Place& place = places[static_cast<std::size_t>(i)];
+        add(body, kernel::Store{{ir::Source::Kind::Local, static_cast<int>(terms_.terms.size())},
+                                {buffer, place.line, place.position},
+                                {values.back()},
+                                nullptr});
+    }
+    // The farthest first: what it takes over may be one of these variables itself.
+    for (std::int64_t k = distance; k-- > 0;) {
+        add(body, kernel::Assign{terms_.before[static_cast<std::size_t>(k)],
+                                 values[values.size() - 1 - static_cast<std::size_t>(k)]});
+    }
+}
+
+/// The first warp's part of a chunk: code without the conditions of the first points, where the chunk has none of them.
+void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
+    kernel::Body& body = KernelBuilder::guarded(outer, own_exists_);
+    const ir::Expr begin = build_.define(body, "begin", product(chunk, constant(chunk_)), 0);
+    const ir::Expr count = build_.define(
+        body, "count", ir::binary(BinaryOp::Min, difference(length_, begin), constant(chunk_)), 0, 1, chunk_ + 1);
+    if (!interior_.simpler) return chunk_points(body, chunk, count, terms_.value);
+    const poly::Interval& inner = interior_.box[scan_];
+    const ir::Expr inner_begin = build_.argument(name(scan_) + "_inner_begin", inner.lo);
+    const ir::Expr inner_end = build_.argument(name(scan_) + "_inner_end", inner.hi);
+    const bool forward = stage_.scan->step > 0;
+    const ir::Expr from = coordinate(body, begin);
+    const ir::Expr last = coordinate(body, difference(sum(begin, count), constant(1)));
+    const ir::Expr inside = both(ir::binary(BinaryOp::Ge, forward ? from : last, inner_begin),
+                                 ir::binary(BinaryOp::Lt, forward ? last : from, inner_end));
+    auto& choice = add(body, kernel::If{inside, {}, {}, kernel::If::Uniform::Lane});
+    chunk_points(choice.then, chunk, count, interior_.value);
+    chunk_points(choice.otherwise, chunk, count, terms_.value);
+}
+
+void ScanKernel::chunk_points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& count, const ir::Expr& value) {
+    const std::int64_t each = node_count(value) * kChainPoints > kLargestBody ? 1 : std::min(kChainPoints, chunk_);
+    const auto loop = [&](const ir::Expr& first, const ir::Expr& end, std::int64_t points_of_round) {
+        const ir::VarId var = build_.variable("column", Type::Int32);
+        rewriter_.index(var, points_of_round, 0, chunk_);
+        const ir::Expr at = rewriter_.unique(ir::variable(var, Type::Int32));
+        auto& rounds = add(body, kernel::For{var, first, end, constant(points_of_round), false, {}});
+        points(rounds.body, chunk, at, points_of_round, value);
+    };
+    ir::Expr first = constant(0);
+    if (each > 1) {
+        const ir::Expr rest = ir::binary(BinaryOp::Mod, count, constant(each));
+        first = build_.define(body, "full", difference(count, rest), 0, each, chunk_ + 1);
+        loop(constant(0), first, each);
+    }
+    loop(first, count, 1);
+}
+
+kernel::Kernel ScanKernel::build() {
+    kernel::Kernel& kernel = build_.kernel;
+    kernel.name = stage_.name;
+    kernel.layout = kernel::Layout::Dense;
+    kernel.block = {static_cast<int>(kLanes), static_cast<int>(1 + kWarps), 1};
+    using Id = kernel::Special::Id;
+    lane_ = build_.special(Id::ThreadX);
+    rewriter_.index(ir::as<ir::Variable>(lane_)->id, 1, 0, kLanes);
+    const ir::Expr team = build_.special(Id::ThreadY);
+    rewriter_.index(ir::as<ir::Variable>(team)->id, 1, 0, 1 + kWarps);
+
+    const poly::Interval& box = domain_.box[scan_];
+    ir::Expr lines = constant(1);
+    for (const std::size_t dim : line_dims_) {
+        lines = count_product(lines, tile_count(domain_.box[dim].lo, domain_.box[dim].hi, 1));
+    }
+    kernel.grid[0] = ceil_div(lines, block_lines_);
+    lines_ = build_.argument("lines", lines, 1);
+    length_ = build_.argument("length", tile_count(box.lo, box.hi, 1), 1);
+    const bool forward = stage_.scan->step > 0;
+    first_ = build_.argument(name(scan_) + "_first", forward ? box.lo : difference(box.hi, constant(1)));
+
+    kernel::Body& body = kernel.body;
+    first_line_ =
+        build_.define(body, "first_line", product(build_.special(Id::BlockX), constant(block_lines_)), 0, block_lines_);
+    warp_ = build_.define(body, "warp", difference(team, constant(1)), -1, 1, kWarps);
+    own_exists_ = line_place(body, build_.define(body, "line", sum(first_line_, lane_), 0), own_at_);
+    if (block_lines_ < kLanes) {
+        own_exists_ = both(ir::binary(BinaryOp::Lt, lane_, constant(block_lines_)), own_exists_);
+    }
+    for (const ScanTerm& term : terms_.terms) array("term", term.value->type);
+    array("values", stage_.type);
+    for (const ir::VarId var : terms_.before) add(body, kernel::Variable{var, nothing(stage_.type)});
+    const ir::Expr chunks = build_.define(body, "chunks", ceil_div(length_, chunk_), 0);
+    ir::Expr turn;
+    kernel::Body& march = build_.loop(body, "turn", constant(0), sum(chunks, constant(2)), constant(1), turn);
+    auto& choice =
+        add(march, kernel::If{ir::binary(BinaryOp::Eq, team, constant(0)), {}, {}, kernel::If::Uniform::Warp});
+    {
+        const ir::Expr chunk = difference(turn, constant(1));
+        kernel::Body& there = KernelBuilder::guarded(
+            choice.then, both(ir::binary(BinaryOp::Ge, turn, constant(1)), ir::binary(BinaryOp::Le, turn, chunks)));
+        recur(there, build_.define(there, "chunk", chunk, 0));
+    }
+    compute_terms(KernelBuilder::guarded(choice.otherwise, ir::binary(BinaryOp::Lt, turn, chunks)), turn);
+    {
+        kernel::Body& there = KernelBuilder::guarded(choice.otherwise, ir::binary(BinaryOp::Ge, turn, constant(2)));
+        write(there, build_.define(there, "chunk", difference(turn, constant(2)), 0));
+    }
+    add(march, kBarrier);
+    return std::move(kernel);
+}
+
+}  // namespace
+
+std::variant<kernel::Step, std::string> scan_step(kernel::Program& program, int stage, const SourceManager& sources,
+                                                  const fusion::Choices& choices) {
+    const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+    if (choices.threads || choices.columns) {
+        return fmt::format("`{}` reads itself, and its blocks have {} x {} threads", scan.name, kLanes, 1 + kWarps);
+    }
+    kernel::Step step;
+    const std::vector<std::string> comments = stage_comments(scan, sources);
+    step.variants.push_back(ScanKernel(program, stage).build());
+    step.variants.back().comments = comments;
+    return step;
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,182 @@
+#include "codegen/strategies/scan/scan_terms.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/build.h"
+#include "ir/scan.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+using ir::BinaryOp;
+
+/// Null is true.
+ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
+    return !a ? b : !b ? a : ir::binary(BinaryOp::And, a, b);
+}
+ir::Expr either(const ir::Expr& a, const ir::Expr& b) {
+    return !a || !b ? nullptr : ir::binary(BinaryOp::Or, a, b);
+}
+
+class Splitter {
+public:
+    Splitter(ir::Pipeline& pipeline, const ir::Stage& stage, int index)
+        : pipeline_(pipeline), stage_(stage), self_{ir::Source::Kind::Stage, index} {}
+
+    ScanTerms split(const ir::Expr& value) {
+        ScanTerms result;
+        for (int k = 1; k <= stage_.scan->distance; ++k) {
+            result.before.push_back(ir::new_variable(pipeline_, "before_" + std::to_string(k), stage_.type));
+        }
+        before_ = result.before;
+        std::vector<Found> found = collect(value);
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            Found& term = found[i];
+            const ir::VarId var = ir::new_variable(pipeline_, "term", term.value->type);
+            replaced_[term.value.get()] = ir::variable(var, term.value->type);
+            // Of two terms that are never needed both, one variable is either.
+            for (std::size_t j = i + 1; j < found.size(); ++j) {
+                if (found[j].value->type != term.value->type || !excludes(term.needed, found[j].needed)) continue;
+                replaced_[found[j].value.get()] = replaced_[term.value.get()];
+                term.value = ir::select(term.needed, term.value, found[j].value);
+                term.needed = nullptr;
+                found.erase(found.begin() + static_cast<std::ptrdiff_t>(j));
+                break;
+            }
+            result.terms.push_back({var, term.value, term.needed});
+        }
+        result.value = replaced(value);
+        return result;
+    }
+
+private:
+    struct Found {
+        ir::Expr value;
+        ir::Expr needed;
+    };
+
+    bool is_recursive(const ir::Expr& e) {
+        if (const auto known = recursive_.find(e.get()); known != recursive_.end()) return known->second;
+        const auto* read = ir::as<ir::Read>(e);
+        bool result = read != nullptr && read->source == self_;
+        ir::for_each_child(*e, [&](const ir::Expr& child) { result = is_recursive(child) || result; });
+        return recursive_[e.get()] = result;
+    }
+
+    /// Whether a term is worth being computed apart: places and constants are computed again.
+    static bool is_work(const ir::Expr& e) {
+        bool result = false;
+        ir::for_each_node(e, [&](const ir::Expr& node) {
+            result = result || ir::as<ir::Read>(node) != nullptr || ir::as<ir::Call>(node) != nullptr ||
+                     ir::as<ir::Reduce>(node) != nullptr;
+        });
+        return result;
+    }
+
+    /// What is certain where `e` is `value`, as far as it does not depend on the scan; null where nothing is.
+    ir::Expr implied(const ir::Expr& e, bool value) {
+        if (!is_recursive(e)) return value ? e : ir::unary(ir::UnaryOp::Not, e);
+        if (const auto* n = ir::as<ir::Unary>(e); n != nullptr && n->op == ir::UnaryOp::Not) {
+            return implied(n->a, !value);
+        }
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n == nullptr || n->op != (value ? BinaryOp::And : BinaryOp::Or)) return nullptr;
+        return both(implied(n->a, value), implied(n->b, value));
+    }
+
+    /// One condition is the other one's opposite.
+    static bool excludes(const ir::Expr& a, const ir::Expr& b) {
+        if (!a || !b) return false;
+        const auto is_not = [](const ir::Expr& e, const ir::Expr& of) {
+            const auto* n = ir::as<ir::Unary>(e);
+            return n != nullptr && n->op == ir::UnaryOp::Not && ir::structurally_equal(n->a, of);
+        };
+        return is_not(a, b) || is_not(b, a);
+    }
+
+    static Found* find(std::vector<Found>& list, const ir::Expr& e) {
+        const auto found = std::find_if(list.begin(), list.end(), [&](const Found& f) { return f.value == e; });
+        return found == list.end() ? nullptr : &*found;
+    }
+
+    static void add(std::vector<Found>& list, const std::vector<Found>& more) {
+        for (const Found& term : more) {
+            if (Found* known = find(list, term.value))
+                known->needed = either(known->needed, term.needed);
+            else
+                list.push_back(term);
+        }
+    }
+
+    /// `list` where `condition` (may be null) holds.
+    static std::vector<Found> under(std::vector<Found> list, const ir::Expr& condition) {
+        for (Found& term : list) term.needed = both(condition, term.needed);
+        return list;
+    }
+
+    /// The terms of an expression, each once.
+    const std::vector<Found>& collect(const ir::Expr& e) {
+        if (const auto known = found_.find(e.get()); known != found_.end()) return known->second;
+        std::vector<Found> result;
+        const auto* select = ir::as<ir::Select>(e);
+        const auto* binary = ir::as<ir::Binary>(e);
+        if (!is_recursive(e)) {
+            if (is_work(e)) result.push_back({e, nullptr});
+        } else if (select != nullptr && select->otherwise) {
+            add(result, collect(select->cond));
+            std::vector<Found> then = collect(select->then), otherwise = collect(select->otherwise);
+            // What both branches need, as they may all of the new values, is needed whatever the condition is.
+            for (Found& term : then) {
+                Found* other = find(otherwise, term.value);
+                if (other == nullptr || term.needed || other->needed) continue;
+                add(result, {term});
+                term.value = other->value = nullptr;
+            }
+            const auto is_added = [](const Found& term) { return term.value == nullptr; };
+            std::erase_if(then, is_added);
+            std::erase_if(otherwise, is_added);
+            add(result, under(then, implied(select->cond, true)));
+            add(result, under(otherwise, implied(select->cond, false)));
+        } else if (binary != nullptr && ir::is_logical(binary->op)) {
+            add(result, collect(binary->a));
+            add(result, under(collect(binary->b), implied(binary->a, binary->op == BinaryOp::And)));
+        } else if (ir::as<ir::Reduce>(e) == nullptr) {  // what is in its loop depends on the loop
+            for (const ir::Expr& child : ir::children(e)) add(result, collect(child));
+        }
+        return found_[e.get()] = std::move(result);
+    }
+
+    ir::Expr replaced(const ir::Expr& e) {
+        if (const auto known = replaced_.find(e.get()); known != replaced_.end()) return known->second;
+        if (!is_recursive(e)) return e;
+        const auto* read = ir::as<ir::Read>(e);
+        ir::Expr result;
+        if (read != nullptr && read->source == self_) {
+            const auto k = static_cast<std::size_t>(ir::scan_distance(stage_, *read) - 1);
+            result = ir::variable(before_.at(k), stage_.type);
+        } else {
+            result = ir::map_children(e, [&](const ir::Expr& child) { return child ? replaced(child) : child; });
+        }
+        return replaced_[e.get()] = result;
+    }
+
+    ir::Pipeline& pipeline_;
+    const ir::Stage& stage_;
+    const ir::Source self_;
+    std::vector<ir::VarId> before_;
+    // By node of the value, which outlives this.
+    std::unordered_map<const ir::Node*, bool> recursive_;
+    std::unordered_map<const ir::Node*, std::vector<Found>> found_;
+    std::unordered_map<const ir::Node*, ir::Expr> replaced_;
+};
+
+}  // namespace
+
+ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value) {
+    return Splitter(pipeline, stage, index).split(value);
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,96 @@
+// Stages that read themselves: which may, and what they become. All other circles of definitions are errors.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+
+#include "frontend/elaborator.h"
+#include "ir/build.h"
+#include "ir/scan.h"
+#include "ir/visit.h"
+
+namespace pipec::elab {
+
+void Elaborator::allow_scan(Symbol& symbol, const std::vector<ir::Dimension>& dims, std::optional<ir::Type> type) {
+    const bool ranged = symbol.output >= 0 || std::ranges::any_of(dims, &ir::Dimension::is_explicit);
+    if (type && ranged) symbol.self = Image{kSelf, dims.size(), *type};
+}
+
+bool Elaborator::make_scan(ir::Stage& stage) {
+    auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    if (pure == nullptr || !contents_.of(pure->value).self) return true;
+    ir::Expr& value = pure->value;
+    const ir::SelfReads found = ir::find_scan(stage, kSelf.index, value);
+    if (!found.problem.empty()) {
+        report(diag::ScanIndex, found.range, stage.name).note(found.problem);
+        return false;
+    }
+    const ir::Dimension& dim = stage.dims[static_cast<std::size_t>(found.scan->dim)];
+    if (!dim.is_explicit()) {
+        const std::string& name = p_.variables[static_cast<std::size_t>(dim.var)].name;
+        report(diag::ScanRange, dim.range, stage.name, name)
+            .note(fmt::format("write `{} in first..end`: its readers alone do not say where it begins", name));
+        return false;
+    }
+    stage.scan = found.scan;
+    const auto number = static_cast<int>(p_.stages.size());
+    std::unordered_map<const ir::Node*, ir::Expr> done;
+    const std::function<ir::Expr(const ir::Expr&)> numbered = [&](const ir::Expr& e) -> ir::Expr {
+        if (!contents_.of(e).self) return e;
+        if (const auto known = done.find(e.get()); known != done.end()) return known->second;
+        ir::Expr result = ir::map_children(e, numbered);
+        if (const auto* read = ir::as<ir::Read>(result); read != nullptr && read->source == kSelf) {
+            result = ir::read({kSelf.kind, number}, e->type, read->indices, e->range);
+        }
+        return done.emplace(e.get(), result).first->second;
+    };
+    value = numbered(ir::Expr(value));
+    return true;
+}
+
+/// What the definition of a stage that reads itself lacks to be a scan.
+void Elaborator::note_scan(Report& report, const Symbol& symbol) {
+    std::vector<std::string> names{"y", "x"};
+    if (symbol.stage->dims) {
+        names.clear();
+        for (const ast::DimPattern& dim : *symbol.stage->dims) names.push_back(dim.name.text);
+    }
+    if (names.empty()) return;
+    const std::string last = names.back();
+    const std::string others = fmt::format("{}", fmt::join(names.begin(), names.end() - 1, ", "));
+    const std::string before = others.empty() ? "" : others + ", ";
+    const std::string read = fmt::format("{}({}{} - 1)", symbol.name, before, last);
+    if (symbol.self) {
+        report.note(fmt::format("its earlier points can be read where its definition names them, as in `{}`", read));
+        return;
+    }
+    const bool has_type = symbol.output >= 0 || symbol.stage->type;
+    report.note(fmt::format(
+        "a stage that reads its own earlier points needs {}a range of the dimension that it goes "
+        "along: `{}({}{} in 0..N){} = if {} == 0 then ... else ... {} ...`",
+        has_type ? "" : "a type and ", symbol.name, before, last, symbol.output >= 0 ? "" : ": float32", last, read));
+}
+
+void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
+    const auto label = [](const Symbol* s) { return s->full_name.empty() ? s->name : s->full_name; };
+    const auto first = std::ranges::find(in_progress_, symbol);
+    if (in_progress_.end() - first == 1) {
+        if (symbol->kind == Symbol::Kind::Accumulate) {
+            report(diag::AccumulateReadsItself, use, symbol->name)
+                .note("an update combines with what is there: `" + symbol->name + "(...) += value`");
+        } else {
+            Report r = report(diag::Cycle, use, fmt::format("`{}` needs itself", label(symbol)));
+            if (symbol->kind == Symbol::Kind::Stage) note_scan(r, *symbol);
+        }
+        return;
+    }
+    std::string chain;
+    for (auto it = first; it != in_progress_.end(); ++it) chain += fmt::format("`{}` needs ", label(*it));
+    Report r = report(diag::Cycle, use, fmt::format("definitions go in a circle: {}`{}`", chain, label(symbol)));
+    for (auto it = first; it != in_progress_.end(); ++it)
+        r.note((*it)->range, fmt::format("`{}` is defined here", label(*it)));
+}
+
+}  // namespace pipec::elab

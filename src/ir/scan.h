@@ -1,0 +1,31 @@
+// How a stage reads itself: which definitions are scans.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "ir/pipeline.h"
+
+namespace pipec::ir {
+
+/// Of a scan's reads of itself: code keeps so many values of each line in registers.
+inline constexpr std::int64_t kMostScanDistance = 32;
+
+/// What the reads of a stage in its own definition make of it.
+struct SelfReads {
+    std::optional<Scan> scan;  ///< none where the stage does not read itself, or not as a scan does
+    std::string problem;       ///< what is wrong with one of the reads; empty where all are right
+    SourceRange range;         ///< of that read
+};
+
+/// `stage` is the one with number `index`, `value` its definition.
+[[nodiscard]] SelfReads find_scan(const Stage& stage, int index, const Expr& value);
+
+/// How many points of the scan's dimension lie between the point and the one that it reads; `read` is one of the scan's
+/// reads of itself.
+[[nodiscard]] int scan_distance(const Stage& scan, const Read& read);
+
+/// The expression reads the source.
+[[nodiscard]] bool reads(const Expr& e, Source source);
+
+}  // namespace pipec::ir

@@ -1,0 +1,47 @@
+#include "plan/scan_tile.h"
+
+#include <algorithm>
+
+#include "plan/shared_memory.h"
+
+namespace pipec::plan {
+
+namespace {
+
+constexpr std::int64_t kLanes = 32;
+/// As many points of a line as shared memory has room for: threads wait for memory once for each batch.
+constexpr std::int64_t kMostPoints = 256;
+constexpr std::int64_t kLeastPoints = 8;
+/// Where a GPU has more, two blocks still fit into a multiprocessor.
+constexpr std::int64_t kSharedBytes = 80 * 1024;
+/// Constant dimensions inside of the scan's, of no more points than this together, do not make it run across memory.
+constexpr std::int64_t kInnerPoints = 4;
+
+}  // namespace
+
+ScanTile make_scan_tile(const std::vector<int>& order, int scan,
+                        const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
+                        std::int64_t arrays, std::int64_t room) {
+    std::int64_t inner = 1;
+    bool passed = false;
+    for (const int dim : order) {
+        if (passed) {
+            const std::int64_t extent = extents[static_cast<std::size_t>(dim)].value_or(kInnerPoints + 1);
+            inner = std::min(inner * std::min(extent, kInnerPoints + 1), kInnerPoints + 1);
+        }
+        passed = passed || dim == scan;
+    }
+    ScanTile tile;
+    tile.along_memory = inner <= kInnerPoints;
+    // Few lines for each block keep more blocks at work; across memory, lanes need lines beside each other.
+    tile.lines = tile.along_memory ? kScanWarps : kLanes;
+    tile.points = kMostPoints;
+    const std::int64_t length = extents[static_cast<std::size_t>(scan)].value_or(kMostPoints);
+    const auto taken = [&] { return 2 * tile.lines * (tile.points + 1) * bytes + arrays * kSharedAlignment; };
+    const std::int64_t most = std::min(kSharedBytes, room);
+    while (tile.points > kLeastPoints && (taken() > most || tile.points >= 2 * length)) tile.points /= 2;
+    tile.shared_bytes = taken();
+    return tile;
+}
+
+}  // namespace pipec::plan

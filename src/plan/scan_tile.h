@@ -1,0 +1,26 @@
+// How a block goes along the lines of a scan (codegen/strategies/scan): for its code, and for what it costs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace pipec::plan {
+
+struct ScanTile {
+    bool along_memory = false;      ///< lines run along the innermost dimension, or one with a short one inside
+    std::int64_t lines = 0;         ///< of a block
+    std::int64_t points = 0;        ///< of each line that it takes at once
+    std::int64_t shared_bytes = 0;  ///< two of all that it has of these points
+};
+
+/// Warps of a block besides the one that computes the scan.
+inline constexpr std::int64_t kScanWarps = 8;
+
+/// `order` are the stage's dimensions from outermost to innermost in memory, `extents` those that are constant, by
+/// dimension. A point takes `bytes` in `arrays` arrays; a block has `room` bytes of shared memory.
+ScanTile make_scan_tile(const std::vector<int>& order, int scan,
+                        const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
+                        std::int64_t arrays, std::int64_t room);
+
+}  // namespace pipec::plan

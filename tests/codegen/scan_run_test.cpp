@@ -1,0 +1,138 @@
+// Stages that read themselves: the bits of the sequential definition on the host and on the emulated device, along each
+// dimension, in both directions, for lines that are shorter and longer than what a block takes at once.
+#include <gtest/gtest.h>
+
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/device.h"
+#include "support_lib/host.h"
+
+namespace pipec::testing {
+namespace {
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+const std::vector<Sizes> kImages{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 200}}, {{"R", 300}, {"C", 1}},
+                                 {{"R", 33}, {"C", 65}},  {{"R", 64}, {"C", 32}}, {{"R", 5}, {"C", 130}},
+                                 {{"R", 129}, {"C", 70}}, {{"R", 2}, {"C", 2}}};
+
+struct Case {
+    const char* name;
+    const char* program;
+    std::vector<Sizes> sizes{};  ///< empty: kImages
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+    return out << c.name;
+}
+
+class Scans : public ::testing::TestWithParam<Case> {};
+
+TEST_P(Scans, HaveTheBitsOfTheDefinition) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "case.pipe", GetParam().program);
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const ir::Pipeline& definition = compiled.definitions.front();
+    const ir::Pipeline& shared = compiled.pipelines.front();
+    const std::vector<codegen::Unit> units{{&shared, &compiled.models.front()}};
+    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const DeviceLibrary device(units, sources, {});
+    std::mt19937_64 rng(7);
+    std::uint64_t order = 0;
+    for (const Sizes& sizes : GetParam().sizes.empty() ? kImages : GetParam().sizes) {
+        for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {
+            const reference::Arguments arguments = random_arguments(definition, sizes, fill, rng);
+            const auto expected = reference::run(definition, arguments);
+            const Layout layout = order % 2 == 0 ? Layout::Dense : Layout::Rotated;
+            const auto on_host = run_host(host.info(definition.name), arguments, layout);
+            const auto on_device = run_device(device.info(definition.name), arguments, layout, order++);
+            for (const auto& [name, array] : expected) {
+                EXPECT_EQ(difference(array, on_host.at(name)), "") << name << ", on the host";
+                EXPECT_EQ(difference(array, on_device.at(name)), "") << name << ", on the device";
+            }
+        }
+    }
+}
+
+const Case kCases[] = {
+    {"integral_image", R"(
+        pipeline p(img: uint8[R, C]) -> out: uint32[R, C] {
+            row(y, x in 0..C): uint32 = if x == 0 then img(y, x) else row(y, x - 1) + img(y, x)
+            out(y, x) = if y == 0 then row(y, x) else out(y - 1, x) + row(y, x)
+        })"},
+    {"recursive_filter_both_ways", R"(
+        pipeline p(img: float32[3, R, C], a: float32 = 0.7) -> out: float32[3, R, C] {
+            f(c, y, x in 0..C): float32 =
+                if x == 0 then img(c, y, x) else a * f(c, y, x - 1) + (1 - a) * img(c, y, x)
+            b(c, y in 0..R, x in 0..C): float32 =
+                if x == C - 1 then f(c, y, x) else a * b(c, y, x + 1) + (1 - a) * f(c, y, x)
+            down(c, y in 0..R, x): float32 =
+                if y == 0 then b(c, y, x) else a * down(c, y - 1, x) + (1 - a) * b(c, y, x)
+            out(c, y, x) = if y == R - 1 then down(c, y, x) else a * out(c, y + 1, x) + (1 - a) * down(c, y, x)
+        })"},
+    {"second_order_and_more", R"(
+        pipeline p(img: float64[R, C]) -> out: float64[R, C], far: int32[R, C] {
+            out(y, x) = if x >= 2 then 1.25 * out(y, x - 1) - 0.5 * out(y, x - 2) + img(y, x) else img(y, x)
+            far(y, x) = if y + 9 < R then far(y + 9, x) % 1000 + (if y + 1 < R then far(y + 1, x) % 1000 else 3) + x else x
+        })"},
+    {"interleaved_colour", R"(
+        pipeline p(img: uint8[3, R, C] order (1, 2, 0)) -> out: uint16[3, R, C] order (1, 2, 0), down: uint8[3, R, C] order (1, 2, 0) {
+            out(c, y, x) = uint16(if x == 0 then img(c, y, x) else out(c, y, x - 1) + img(c, y, x))
+            down(c, y, x) = if y == 0 then img(c, y, x) else max(down(c, y - 1, x), img(c, y, x))
+        })"},
+    {"along_channels",
+     R"(
+        pipeline p(img: float32[R, C, 5]) -> out: float32[R, C, 5], planes: float16[4, R, C] {
+            out(y, x, c) = if c == 0 then img(y, x, c) else out(y, x, c - 1) * 0.5 + img(y, x, c)
+            planes(c, y, x) = if c == 3 then float16(img(y, x, 4)) else min(planes(c + 1, y, x), float16(img(y, x, c)))
+        })",
+     {{{"R", 3}, {"C", 35}}, {{"R", 1}, {"C", 1}}, {{"R", 17}, {"C", 40}}}},
+    {"run_lengths_and_last_seen", R"(
+        pipeline p(img: uint8[R, C]) -> run: int32[R, C], seen: int32[R, C], any_dark: uint8[R, C] {
+            run(y, x) = if img(y, x) < 128 then 0 else (if x > 0 then run(y, x - 1) else 0) + 1
+            seen(y, x) = if img(y, x) > 200 then y else if y > 0 then seen(y - 1, x) else -1
+            dark(y, x in 0..C): bool = img(y, x) < 10 or (x > 0 and dark(y, x - 1))
+            any_dark(y, x) = if dark(y, x) then 1 else 0
+        })"},
+    {"neighbours_at_the_edges", R"(
+        pipeline p(img: float32[R, C], t: float32[256]) -> out: float32[R, C] {
+            s(y, x in -2..C + 3): float32 =
+                let v = img(y, clamp(x, 0, C - 1)) in
+                if x == -2 then v else if x < C then 0.5 * s(y, x - 1) + v * img(max(y - 1, 0), max(x, 0)) else s(y, x - 1)
+            out(y, x) = s(y, x + 3) + t(int32(clamp(s(y, x - 2), 0, 255)))
+        })"},
+    {"the_state_chooses_what_is_read", R"(
+        pipeline p(img: uint8[R, C], table: uint8[256]) -> out: uint8[R, C] {
+            out(y, x) = if x == 0 then img(y, x) else if out(y, x - 1) > img(y, x - 1) then table(out(y, x - 1)) else img(y, x)
+        })"},
+    {"in_the_middle_of_a_pipeline", R"(
+        pipeline p(img: float32[R, C]) -> out: float32[R, C], total: float32[C] {
+            blur(y, x) = (img(max(y - 1, 0), x) + img(y, x)) / 2
+            s(y, x in 0..C): float32 = if x == 0 then blur(y, x) else s(y, x - 1) + blur(y, x)
+            out(y, x) = (s(y, min(x + 2, C - 1)) - (if x > 2 then s(y, x - 3) else 0)) / 5
+            total(x) = sum(y in 0..R) s(y, x)
+        })"},
+    {"only_some_lines_are_wanted", R"(
+        pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+            s(y, x in 0..C): float32 = if x == 0 then img(y, x) else max(s(y, x - 1), img(y, x))
+            out(y, x) = if y % 3 == 0 and y >= 6 then s(y, C - 1 - x) else img(y, x)
+        })"},
+    {"a_long_line",
+     R"(
+        pipeline p(v: int32[N]) -> sums: int64[N], best: int32[N] {
+            sums(i) = if i == 0 then v(i) else sums(i - 1) + v(i)
+            best(i) = if i == N - 1 then v(i) else max(best(i + 1), v(i))
+        })",
+     {{{"N", 1}}, {{"N", 63}}, {{"N", 64}}, {{"N", 65}}, {{"N", 1000}}, {{"N", 4099}}}},
+    {"nothing_to_scan", R"(
+        pipeline p(img: float32[R, C]) -> out: float32[R, C] where C >= 5 {
+            s(y, x in 2..C - 2): float32 = if x == 2 then img(y, x) else s(y, x - 1) + img(y, x)
+            out(y, x) = if 2 <= x and x < C - 2 then s(y, x) else 0
+        })",
+     {{{"R", 3}, {"C", 5}}, {{"R", 40}, {"C", 69}}}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Scans, ::testing::ValuesIn(kCases), [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace pipec::testing

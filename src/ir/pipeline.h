@@ -3,8 +3,9 @@
 //   pipeline ::= sizes params inputs stages outputs where
 //   stage    ::= name dims type (value | accumulate)
 //
-// Stages stand in topological order: a stage reads only inputs, stages before it and, where it is a scan, itself. Names of stages are unique; those
-// that the compiler made from a stage function contain dots ("sxx.f"), elements of stage arrays brackets ("g[3]").
+// Stages stand in topological order: a stage reads only inputs, stages before it and, where it is a scan, itself.
+// Names of stages are unique; those that the compiler made from a stage function contain dots ("sxx.f"), elements of
+// stage arrays brackets ("g[3]").
 #pragma once
 
 #include <optional>

@@ -283,24 +283,50 @@ std::optional<isl::pw_aff> AffineTranslator::known_opaque(const ir::Expr& e) {
 
 /// What operators on integers say of their result beyond its interval: a % b < b for all b > 0, also where b is a size.
 void AffineTranslator::describe(const ir::Expr& e, Name name) {
+    if (!ir::is_int(e->type) || integers_ == Integers::Exact) return;
+    if (const auto* read = ir::as<ir::Read>(e)) return describe_read(*read, name);
     const auto* n = ir::as<ir::Binary>(e);
-    if (n == nullptr || !ir::is_int(e->type) || integers_ == Integers::Exact) return;
+    if (n == nullptr) return;
     const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
-    const isl::pw_aff value = isl_.value(name);
-    // Only of operands whose value needs no proof.
-    const auto bound = [&](const ir::Expr& operand_expr, bool strict) {
-        if (!fits(ranges_.unwrapped(operand_expr), e->type)) return;
-        std::vector<int> outer = std::exchange(open_obligations_, {});
-        const isl::pw_aff limit = this->value(operand_expr);
-        if (std::exchange(open_obligations_, std::move(outer)).empty() && !has_opaque(limit)) {
-            facts_.push_back({strict ? value.lt_set(limit) : value.le_set(limit), {name}});
-        }
-    };
-    if (n->op == BinaryOp::Mod && positive_b) bound(n->b, true);
-    if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) bound(n->b, false);
-    if (n->op == BinaryOp::BitAnd && natural_a) bound(n->a, false);
+    if (n->op == BinaryOp::Mod && positive_b) add_limit(n->b, name, true, true);
+    if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) add_limit(n->b, name, true);
+    if (n->op == BinaryOp::BitAnd && natural_a) add_limit(n->a, name, true);
     if ((n->op == BinaryOp::Div && natural_a && positive_b) || (n->op == BinaryOp::Shr && natural_a))
-        bound(n->a, false);
+        add_limit(n->a, name, true);
+}
+
+/// The value of `name` is at most, or at least, `limit`. Only of a limit whose value needs no proof.
+void AffineTranslator::add_limit(const ir::Expr& limit, Name name, bool upper, bool strict) {
+    if (!fits(ranges_.unwrapped(limit), limit->type)) return;
+    std::vector<int> outer = std::exchange(open_obligations_, {});
+    const isl::pw_aff bound = value(limit);
+    const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
+    if (!certain || has_opaque(bound)) return;
+    const isl::pw_aff described = isl_.value(name);
+    const isl::set fact = !upper ? described.ge_set(bound) : strict ? described.lt_set(bound) : described.le_set(bound);
+    facts_.push_back({fact, {name}});
+}
+
+/// A stage that is `clamp(..., lo, hi)` is between these limits wherever it is read, as far as they are the same
+/// everywhere.
+void AffineTranslator::describe_read(const ir::Read& read, Name name) {
+    if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return;
+    const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    if (pure == nullptr) return;
+    ir::Expr definition = pure->value;
+    while (const auto* let = ir::as<ir::Let>(definition)) definition = let->body;
+    const auto* n = ir::as<ir::Binary>(definition);
+    if (n == nullptr || (n->op != BinaryOp::Min && n->op != BinaryOp::Max)) return;
+    const bool least = n->op == BinaryOp::Min;
+    if (!ir::is_uniform(n->a) && !ir::is_uniform(n->b)) return;
+    const auto& [limit, rest] = ir::is_uniform(n->b) ? std::pair(n->b, n->a) : std::pair(n->a, n->b);
+    add_limit(limit, name, least);
+    // Of the pair, the outer one wins where the two contradict each other.
+    const auto* inner = ir::as<ir::Binary>(rest);
+    if (inner == nullptr || inner->op != (least ? BinaryOp::Max : BinaryOp::Min)) return;
+    const ir::Expr other = ir::is_uniform(inner->b) ? inner->b : ir::is_uniform(inner->a) ? inner->a : nullptr;
+    if (other) add_limit(ir::binary(n->op, other, limit), name, !least);
 }
 
 isl::pw_aff AffineTranslator::operand(const ir::Expr& e) {

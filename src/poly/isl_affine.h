@@ -69,8 +69,10 @@ private:
 
 class AffineTranslator {
 public:
-    AffineTranslator(const IslContext& isl, ValueRanges& ranges, Integers integers = Integers::Wrapping)
-        : isl_(isl), ranges_(ranges), integers_(integers) {}
+    /// `pipeline`, where given: what the definitions of its stages say of their values is known of every read.
+    AffineTranslator(const IslContext& isl, ValueRanges& ranges, Integers integers = Integers::Wrapping,
+                     const ir::Pipeline* pipeline = nullptr)
+        : isl_(isl), ranges_(ranges), integers_(integers), pipeline_(pipeline) {}
 
     /// `condition`, over sizes and parameters, holds for every launch: what it says of a parameter is known from now on
     /// wherever that occurs.
@@ -123,6 +125,8 @@ private:
     isl::pw_aff make_opaque(const ir::Expr& e);
     std::optional<isl::pw_aff> known_opaque(const ir::Expr& e);
     void describe(const ir::Expr& e, Name name);
+    void describe_read(const ir::Read& read, Name name);
+    void add_limit(const ir::Expr& limit, Name name, bool upper, bool strict = false);
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
     template <class T, class F>
@@ -137,6 +141,7 @@ private:
     const IslContext& isl_;
     ValueRanges& ranges_;
     Integers integers_;
+    const ir::Pipeline* pipeline_;
     // By nodes that stay alive here, so that no other node can get the address of one.
     std::unordered_map<ir::Expr, Translated<isl::pw_aff>> values_;
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;

@@ -124,7 +124,8 @@ const Case kCases[] = {
             best(i) = if i == N - 1 then v(i) else max(best(i + 1), v(i))
         })",
      {{{"N", 1}}, {{"N", 63}}, {{"N", 64}}, {{"N", 65}}, {{"N", 1000}}, {{"N", 4099}}}},
-    {"nothing_to_scan", R"(
+    {"nothing_to_scan",
+     R"(
         pipeline p(img: float32[R, C]) -> out: float32[R, C] where C >= 5 {
             s(y, x in 2..C - 2): float32 = if x == 2 then img(y, x) else s(y, x - 1) + img(y, x)
             out(y, x) = if 2 <= x and x < C - 2 then s(y, x) else 0

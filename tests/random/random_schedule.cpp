@@ -117,7 +117,9 @@ private:
             choose_values(group);
             note(group);
             codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
-            const auto step = codegen::stage_step(made, s, pure->value, sources_, group.choices);
+            const bool scan = program_.pipeline.stages[static_cast<std::size_t>(s)].scan.has_value();
+            const auto step = scan ? codegen::scan_step(made, s, sources_, group.choices)
+                                   : codegen::stage_step(made, s, pure->value, sources_, group.choices);
             Tried::Counts& counts = tried_.counts[Strategy::Stage];
             if (std::holds_alternative<codegen::kernel::Step>(step)) {
                 schedule_.groups.push_back(group);
@@ -140,6 +142,7 @@ private:
         std::set<int> members{choices_.pick(unused)};
         if (!legal(members)) return {};
         sizes.push_back(members);
+        if (program_.dependences.empty()) return sizes;
         for (std::size_t steps = 4 + choices_.choose(16); steps > 0; --steps) {
             const poly::Dependence& d = choices_.pick(program_.dependences);
             if (d.source.kind != ir::Source::Kind::Stage) continue;

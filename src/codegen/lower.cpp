@@ -78,7 +78,8 @@ void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule&
         if (const auto* reason = std::get_if<std::string>(&made)) throw impossible(schedule, *reason);
         return;
     }
-    for (kernel::Step& step : accumulate_steps(program, stage, sources, options)) {
+    for (kernel::Step& step : accumulate_steps(program, stage, sources, options,
+                                               schedule.choices.histogram.value_or(fusion::HistogramShape{}))) {
         program.steps.push_back(std::move(step));
     }
 }

@@ -49,8 +49,9 @@ std::variant<GroupCode, std::string> group_code(kernel::Program& program, const 
                                                 const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
 /// The steps of an `accumulate`: what it starts from, then its updates; or one step, where it is gathered.
+/// `histogram`: what a schedule says of updates that share targets.
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,
-                                           const CudaOptions& options);
+                                           const CudaOptions& options, const fusion::HistogramShape& histogram = {});
 
 /// No atomic operation works on 8 or 16 bits (of integers): an `accumulate` of such a type, whose points share targets,
 /// becomes one of 32 bits in the workspace, and the stage is what that is in its own type. To be done before stages are

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "codegen/expr/strides.h"
+#include "codegen/strategies/reduce/memory_updates.h"
 #include "compiler/automatic_schedule.h"
 #include "compiler/diagnostics.h"
 #include "compiler/narrow_types.h"
@@ -35,6 +36,8 @@ constexpr std::int64_t kBusyThreads = 512;
 constexpr double kLongReduction = 4096;
 /// Points of a scan's line that take longer than a launch does.
 constexpr std::int64_t kLongLine = 1024;
+/// Updates that take longer than a launch does, one by one in global memory.
+constexpr double kManyUpdates = 1 << 16;
 /// Constant innermost dimensions of the `stage` strategy that belong to one thread
 /// (codegen/strategies/stage/stage_kernel.cpp).
 constexpr std::int64_t kInnerPoints = 4;
@@ -43,8 +46,9 @@ constexpr std::int64_t kInnerPoints = 4;
 class PerformanceCheck {
 public:
     PerformanceCheck(const fusion::Inlined& program, const fusion::Schedule& schedule,
-                     const std::vector<std::int64_t>& sizes, Diagnostics& diags)
+                     const std::vector<std::int64_t>& sizes, const fusion::Gpu& gpu, Diagnostics& diags)
         : program_(program),
+          gpu_(gpu),
           sizes_(sizes),
           diags_(diags),
           dependences_(poly::find_dependences(program.pipeline, program.model)),
@@ -72,6 +76,7 @@ public:
         warn_of_types();
         warn_of_serial_reductions();
         warn_of_scans();
+        warn_of_accumulates();
         diags_.sort_from(first);
     }
 
@@ -102,8 +107,10 @@ private:
     void warn_of_types();
     void warn_of_serial_reductions();
     void warn_of_scans();
+    void warn_of_accumulates();
 
     const fusion::Inlined& program_;
+    const fusion::Gpu& gpu_;
     const std::vector<std::int64_t>& sizes_;
     Diagnostics& diags_;
     std::vector<poly::Dependence> dependences_;
@@ -282,17 +289,35 @@ void PerformanceCheck::warn_of_scans() {
     }
 }
 
+/// What a block keeps in shared memory it brings to the table once.
+void PerformanceCheck::warn_of_accumulates() {
+    for (const codegen::MemoryUpdate& update : codegen::memory_updates(program_.pipeline, program_.model, gpu_)) {
+        double points = 1;
+        for (const ir::Range& range : update.domain) {
+            const auto lo = fusion::evaluate(range.lo, sizes_), hi = fusion::evaluate(range.hi, sizes_);
+            if (lo && hi) points *= static_cast<double>(std::max<std::int64_t>(0, *hi - *lo));
+        }
+        if (points < kManyUpdates) continue;
+        const ir::Stage& table = stage(update.stage);
+        const std::string name = table.name.substr(0, table.name.find('.'));  // without what passes have added
+        diags_.report(diag::PerfAccumulate, update.range.valid() ? update.range : table.range, name, update.reason)
+            .note(fmt::format("a block of threads keeps a table of up to {} KB in shared memory, or the part that its "
+                              "pixels reach where targets also follow the loops' variables, as in `table(y / 64, v)`",
+                              2 * (gpu_.shared_per_block / 1024 - 1)));
+    }
+}
+
 }  // namespace
 
-void warn_of_performance(const Prepared& prepared, const fusion::Schedules& schedules, const ModelRequest& request,
-                         Diagnostics& diags) {
+void warn_of_performance(const Prepared& prepared, const fusion::Schedules& schedules, const fusion::Target& target,
+                         const ModelRequest& request, Diagnostics& diags) {
     const std::vector<std::vector<std::int64_t>> sizes = tuned_sizes(request, prepared);
     for (std::size_t i = 0; i < prepared.size(); ++i) {
         const auto& [pipeline, model] = prepared[i];
         const fusion::Schedule& schedule = schedules.at(pipeline.name);
         const fusion::Inlined program =
             fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
-        PerformanceCheck(program, schedule, sizes[i], diags).run();
+        PerformanceCheck(program, schedule, sizes[i], target.gpu(), diags).run();
     }
 }
 

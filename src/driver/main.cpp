@@ -109,7 +109,8 @@ void make_kernels(const Options& options, Compilation& compilation, Diagnostics&
     }
     if (options.pin) compilation.scheduled.schedules = compiler::pinned(compilation.scheduled, *compilation.lowered);
     if (any_enabled(options.warnings, kPerformanceGroup)) {
-        compiler::warn_of_performance(prepared, compilation.scheduled.schedules, request.model, diags);
+        compiler::warn_of_performance(prepared, compilation.scheduled.schedules, compilation.scheduled.target,
+                                      request.model, diags);
     }
 }
 

@@ -36,6 +36,7 @@ const char* form(Field field) {
         case Field::Edges: return "WAY";
         case Field::AccessWidths: return "all|few";
         case Field::Threads: return "XxY";
+        case Field::Histogram: return "NxNx...";
         case Field::MinBlocks:
         case Field::Columns: break;
     }
@@ -67,9 +68,11 @@ const char* help(Field field) {
         case Field::AccessWidths:
             return "otptb, otpw, register_tile: kernels for all alignments of arrays, or for the fewest";
         case Field::Threads: return "stage: threads of a block along the columns and the rows of a stage";
-        case Field::Columns: break;
+        case Field::Columns:
+            return "stage: adjacent columns that a thread computes, where arrays are aligned for wide accesses";
+        case Field::Histogram: break;
     }
-    return "stage: adjacent columns that a thread computes, where arrays are aligned for wide accesses";
+    return "stage: how updates that share targets are made: eight numbers, of which 0 leaves one to the compiler";
 }
 
 /// Whether a model can choose the tiles of a strategy.

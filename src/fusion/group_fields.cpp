@@ -29,6 +29,8 @@ constexpr int kMaxVector = 16;
 constexpr int kMaxPrefetch = 64;
 /// That a multiprocessor of any GPU has at once.
 constexpr int kMaxBlocks = 32;
+/// Of HistogramShape, by part.
+constexpr std::array<int, 8> kMaxHistogram{1024, 16, 32, kMaxBlocks, 2, 16, kMaxTile, kMaxTile};
 
 constexpr std::string_view kAuto = "auto";
 
@@ -74,15 +76,16 @@ T parse(std::string_view text) {
     return number;
 }
 
-/// 32x4x1; what is left out at the end is 1.
+/// 32x4x1; what is left out at the end is 1, of a histogram 0.
 template <std::size_t n>
 std::array<int, n> parse_sizes(std::string_view text, Field field) {
     std::array<int, n> sizes;
-    sizes.fill(1);
+    sizes.fill(field == Field::Histogram ? 0 : 1);
     for (std::size_t axis = 0;; ++axis) {
         if (axis == n)
-            throw ScheduleError(n == 3 ? "there are at most three sizes: x, y, z"
-                                       : "there are at most two sizes: x, y");
+            throw ScheduleError(n == 3   ? "there are at most three sizes: x, y, z"
+                                : n == 2 ? "there are at most two sizes: x, y"
+                                         : fmt::format("there are at most {} numbers", n));
         const std::size_t end = std::min(text.find('x'), text.size());
         sizes[axis] = parse<int>(text.substr(0, end));
         check_value(field, sizes[axis], axis);
@@ -137,6 +140,9 @@ template <class T>
 requires std::is_enum_v<T> std::string text_of(T value) {
     return std::string(name(value));
 }
+std::string text_of(const HistogramShape& shape) {
+    return text_of(shape.parts);
+}
 template <class T>
 std::string text_of(const std::optional<T>& choice) {
     return choice ? text_of(*choice) : std::string(kAuto);
@@ -166,9 +172,10 @@ std::string_view name(Field field) {
         case Field::Edges: return "edges";
         case Field::AccessWidths: return "access_widths";
         case Field::Threads: return "threads";
-        case Field::Columns: break;
+        case Field::Columns: return "columns";
+        case Field::Histogram: break;
     }
-    return "columns";
+    return "histogram";
 }
 
 std::string_view name(LoadCache cache) {
@@ -213,6 +220,7 @@ void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to) {
         case Field::AccessWidths: to.choices.access_widths = from.choices.access_widths; return;
         case Field::Threads: to.choices.threads = from.choices.threads; return;
         case Field::Columns: to.choices.columns = from.choices.columns; return;
+        case Field::Histogram: to.choices.histogram = from.choices.histogram; return;
     }
 }
 
@@ -237,9 +245,10 @@ std::string value_text(Field field, const GroupSchedule& group) {
         case Field::Edges: return text_of(group.choices.edges);
         case Field::AccessWidths: return text_of(group.choices.access_widths);
         case Field::Threads: return text_of(group.choices.threads);
-        case Field::Columns: break;
+        case Field::Columns: return text_of(group.choices.columns);
+        case Field::Histogram: break;
     }
-    return text_of(group.choices.columns);
+    return text_of(group.choices.histogram);
 }
 
 void set_value(Field field, std::string_view text, GroupSchedule& group) {
@@ -261,6 +270,8 @@ void set_value(Field field, std::string_view text, GroupSchedule& group) {
         case Field::MinBlocks: return set_choice(choices.min_blocks, text, [&] { return parse_integer(field, text); });
         case Field::Threads: return set_choice(choices.threads, text, [&] { return parse_sizes<2>(text, field); });
         case Field::Columns: return set_choice(choices.columns, text, [&] { return parse_integer(field, text); });
+        case Field::Histogram:
+            return set_choice(choices.histogram, text, [&] { return HistogramShape{parse_sizes<8>(text, field)}; });
     }
 }
 
@@ -275,6 +286,8 @@ std::string legal_values(Field field) {
         case Field::AccessWidths: return words_text<AccessWidths>();
         case Field::Threads: return fmt::format("{}, or threads in x and y", kAuto);
         case Field::Columns: return fmt::format("{}, 1, 2, 4, 8, {}", kAuto, kMaxVector);
+        case Field::Histogram:
+            return fmt::format("{}, or threads, rows, copies, blocks, merge, parts, region's rows and columns", kAuto);
         default: break;
     }
     throw std::logic_error(fmt::format("`{}` is no choice", name(field)));
@@ -341,6 +354,13 @@ void check_value(Field field, double value, std::size_t axis) {
         case Field::Prefetch: return require(kMaxPrefetch, 0);
         case Field::MinBlocks: return require(kMaxBlocks, 0);
         case Field::Threads: return require(kMaxThreads.at(axis));
+        case Field::Histogram: {
+            require(kMaxHistogram.at(axis), 0);
+            const bool is_power = value == 0 || std::has_single_bit(static_cast<unsigned>(value));
+            const bool is_count = axis == HistogramShape::Blocks || axis == HistogramShape::Parts;
+            if (!is_power && !is_count) throw ScheduleError(fmt::format("{} is no power of two", value));
+            return;
+        }
         case Field::Vector:
         case Field::Columns:
             require(kMaxVector);

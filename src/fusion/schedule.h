@@ -48,6 +48,25 @@ enum class EdgeCode : std::uint8_t { Whole, Sliced, WholeLate, SlicedLate };
 /// without, the widest accesses and single elements.
 enum class AccessWidths : std::uint8_t { All, Few };
 
+/// How the updates of an `accumulate` that share targets are made, in the order of the enumerators; 0: the compiler
+/// decides.
+struct HistogramShape {
+    enum Part : std::uint8_t {
+        Threads,     ///< of a block
+        Rows,        ///< of points that a thread has at once
+        Copies,      ///< of the table in shared memory, by neighbouring threads: a power of two to 32
+        Blocks,      ///< of a multiprocessor, each of which takes its turn until the points are used up
+        Merge,       ///< 2: a thread whose neighbouring points have one target makes one update of them; 1: it does not
+        Parts,       ///< of the table, each with blocks of its own that see all points
+        RegionRows,  ///< where a table is too large: the rows and columns of points that a block has,
+        RegionColumns  ///< which reach a part of it
+    };
+    std::array<int, 8> parts{};
+    [[nodiscard]] int operator[](Part part) const { return parts.at(part); }
+    int& operator[](Part part) { return parts.at(part); }
+    friend bool operator==(const HistogramShape&, const HistogramShape&) = default;
+};
+
 /// What else decides the speed of a kernel. Nothing means `auto`: the compiler decides.
 struct Choices {
     std::optional<BlockOrder> block_order;      ///< all but Stage, as the next two
@@ -59,6 +78,7 @@ struct Choices {
     std::optional<AccessWidths> access_widths;  ///< Otptb and Otpw (with vectors), RegisterTile
     std::optional<std::array<int, 2>> threads;  ///< Stage: of a block, along the columns and the rows of a stage
     std::optional<int> columns;                 ///< Stage: adjacent points of a thread, where accesses are wide
+    std::optional<HistogramShape> histogram;    ///< Stage: of updates that share targets
     friend bool operator==(const Choices&, const Choices&) = default;
 };
 

@@ -79,6 +79,7 @@ Json to_json(const GroupSchedule& group) {
             case Field::Packed: value = *group.choices.packed; break;
             case Field::Threads: value = *group.choices.threads; break;
             case Field::Columns: value = *group.choices.columns; break;
+            case Field::Histogram: value = group.choices.histogram->parts; break;
             case Field::LoadCache:
             case Field::BlockOrder:
             case Field::EdgeTiles:
@@ -198,7 +199,9 @@ std::array<int, n> read_sizes(const Place& place, Field field) {
     std::array<int, n> result{};
     if (elements.size() != n) {
         place.fail(fmt::format("this has {} elements, and must have {}", elements.size(),
-                               n == 3 ? "three: x, y, z" : "two: x, y"));
+                               n == 3   ? "three: x, y, z"
+                               : n == 2 ? "two: x, y"
+                                        : fmt::format("{}", n)));
     }
     for (std::size_t axis = 0; axis < n; ++axis) result[axis] = elements[axis].integer(field, axis);
     return result;
@@ -207,8 +210,8 @@ std::array<int, n> read_sizes(const Place& place, Field field) {
 /// A choice: of a string only words are values, of which all have `auto`.
 void read_choice(const Place& place, Field field, GroupSchedule& group) {
     Choices& choices = group.choices;
-    const bool has_words =
-        field != Field::MinBlocks && field != Field::Packed && field != Field::Threads && field != Field::Columns;
+    const bool has_words = field != Field::MinBlocks && field != Field::Packed && field != Field::Threads &&
+                           field != Field::Columns && field != Field::Histogram;
     if (has_words || place.is_string()) {
         const std::string text = place.string();
         place.with_place([&] {
@@ -222,6 +225,7 @@ void read_choice(const Place& place, Field field, GroupSchedule& group) {
     if (field == Field::Packed) choices.packed = place.boolean();
     if (field == Field::Threads) choices.threads = read_sizes<2>(place, field);
     if (field == Field::Columns) choices.columns = place.integer(field);
+    if (field == Field::Histogram) choices.histogram = HistogramShape{read_sizes<8>(place, field)};
 }
 
 void read_field(const Place& place, Field field, GroupSchedule& group) {

@@ -147,6 +147,8 @@ public:
             if (auto* pure = std::get_if<ir::Pure>(&stage_.definition);
                 pure != nullptr && !domains[i].guard && has_reduction(pure->value)) {
                 share(*pure, domains[i]);
+            } else if (auto* accumulate = std::get_if<ir::Accumulate>(&stage_.definition)) {
+                for (ir::Update& update : accumulate->updates) share(update);
             }
             numbers_.push_back(static_cast<int>(result_.pipeline.stages.size()));
             add(std::move(stage_), domains[i]);
@@ -176,6 +178,26 @@ private:
         const ir::Expr value = Unnamed().of(pure.value);
         const ir::Expr shared = walk(value, around);
         if (shared != value) pure.value = shared;
+    }
+
+    /// What an update asks for at every point of its loops. Where it has a guard, that is nothing but the guard.
+    void share(ir::Update& update) {
+        Places around;
+        for (const ir::Range& range : update.domain) {
+            if (!is_fixed(range)) return;
+            const auto first = ir::as_int(range.lo), end = ir::as_int(range.hi);
+            around.push_back({range.var, range.lo, range.hi, first && end && *first < *end});
+        }
+        known_.clear();
+        const auto replace = [&](ir::Expr& e) {
+            if (!has_reduction(e)) return;
+            const ir::Expr value = Unnamed().of(e);
+            const ir::Expr shared = walk(value, around);
+            if (shared != value) e = shared;
+        };
+        if (update.guard) return replace(update.guard);
+        replace(update.value);
+        for (ir::Expr& index : update.indices) replace(index);
     }
 
     /// `e` with reads of new stages. Goes only where evaluation is certain: what stands behind a condition may be out
@@ -434,8 +456,7 @@ private:
 
 Inlined share_reductions(const ir::Pipeline& pipeline, const poly::Model& model) {
     const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        return pure != nullptr && has_reduction(pure->value);
+        return std::ranges::any_of(ir::expressions(stage), has_reduction);
     });
     return any ? Sharing(pipeline, model).run() : Inlined{pipeline, model};
 }

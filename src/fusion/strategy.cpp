@@ -9,7 +9,7 @@ const std::array<StrategyInfo, kStrategies>& strategies() {
          .meaning = "each point by itself, through global memory",
          .owner = TileOwner::None,
          .unit = TileUnit::None,
-         .fields = {Field::LoadCache, Field::MinBlocks, Field::Threads, Field::Columns},
+         .fields = {Field::LoadCache, Field::MinBlocks, Field::Threads, Field::Columns, Field::Histogram},
          .missing_for_cells = "",
          .time_model = true,
          .paper_model = true,

@@ -421,6 +421,58 @@ TEST_F(KernelIr, UpdatesComeBehindABarrierToo) {
 
 // ---------------------------------------------------------------------------------------------------------------- text
 
+// ------------------------------------------------------------------------------------------- waits for the step before
+
+TEST_F(KernelIr, AKernelMayWaitLateForAStepThatIsLaunched) {
+    const ir::VarId v = variable("v", Type::Float32);
+    const Stmt wait = barrier(Barrier::Scope::Step);
+    Step first = program_.steps[0];
+    first.variants[0].name = "first";
+    first.variants[0].specials.clear();
+    first.variants[0].grid[0] = number(1);
+    first.variants[0].body = {store(number(0), real(1))};
+    program_.steps.insert(program_.steps.begin(), first);
+    Kernel& late = program_.steps[1].variants[0];
+    const auto with = [&](Body body) {
+        late.body = std::move(body);
+        late.body.push_back(store(block_, real(0)));
+        return verify(program_);
+    };
+    EXPECT_EQ(with({{Define{v, img(block_)}}, wait}), Strings{});
+    EXPECT_EQ(with({wait, wait}), only("a second wait for the step before"));
+    EXPECT_EQ(with({store(block_, real(1)), wait}), only("`out` is written before the wait for the step before"));
+    EXPECT_EQ(with({{If{block_ < number(1), {wait}, {}, If::Uniform::Block}}}),
+              only("a wait for the step before stands in a branch or a loop"));
+    program_.steps[0].variants[0].grid[0] = ir::size_ref(0);
+    EXPECT_EQ(with({wait}), only("it waits late, and no step before is certainly launched"));
+}
+
+TEST_F(KernelIr, WhatALateKernelReadsEarlyIsThereBefore) {
+    program_.pipeline.stages.push_back(program_.pipeline.stages[0]);
+    program_.pipeline.stages[1].name = "made";
+    program_.pipeline.stages[1].output = -1;
+    const ir::Source made{ir::Source::Kind::Stage, 1};
+    const auto step = [&](const char* name, ir::Source to, const ir::Expr& grid) {
+        Step result = program_.steps[0];
+        result.variants[0].name = name;
+        result.variants[0].specials.clear();
+        result.variants[0].grid[0] = grid;
+        result.variants[0].body = {{Store{to, {number(0)}, {real(1)}, nullptr}}};
+        return result;
+    };
+    const ir::VarId v = variable("v", Type::Float32);
+    kernel().body = {
+        {Define{v, ir::read(made, Type::Float32, {block_})}}, barrier(Barrier::Scope::Step), store(block_, use(v))};
+    const Step late = program_.steps[0], launched = step("launched", kOut, number(1)),
+               perhaps = step("perhaps", kOut, ir::size_ref(0)), makes = step("makes", made, number(1));
+    program_.steps = {makes, launched, late};
+    EXPECT_EQ(verify(program_), Strings{});
+    program_.steps = {makes, launched, perhaps, late};
+    EXPECT_EQ(verify(program_), Strings{});
+    program_.steps = {makes, perhaps, late};
+    EXPECT_EQ(verify(program_), only("`made` is read before the wait for the step that writes it"));
+}
+
 TEST_F(KernelIr, Text) {
     share({8, 8});
     kernel().comments = {"p.pipe:3: out(x) = img(x)"};

@@ -162,7 +162,8 @@ GroupSchedule with_all_choices(GroupSchedule group) {
                      .edges = EdgeCode::WholeLate,
                      .access_widths = AccessWidths::Few,
                      .threads = {{64, 4}},
-                     .columns = 2};
+                     .columns = 2,
+                     .histogram = HistogramShape{{512, 1, 32, 4, 1, 0, 16, 2048}}};
     return group;
 }
 
@@ -202,7 +203,8 @@ TEST_F(ScheduleJson, ChoicesOfAStrategyAreWrittenAndReadAgain) {
           "load_cache": "default",
           "min_blocks": 3,
           "threads": [64, 4],
-          "columns": 2
+          "columns": 2,
+          "histogram": [512, 1, 32, 4, 1, 0, 16, 2048]
         }
       ]
     }
@@ -215,15 +217,17 @@ TEST_F(ScheduleJson, ChoicesOfAStrategyAreWrittenAndReadAgain) {
     Choices expected = tile.choices;
     expected.threads.reset();
     expected.columns.reset();
+    expected.histogram.reset();
     EXPECT_EQ(read_tile, expected);
     EXPECT_EQ(again.at("copy").groups.at(0).choices.threads, stage.choices.threads);
+    EXPECT_EQ(again.at("copy").groups.at(0).choices.histogram, stage.choices.histogram);
 }
 
 TEST_F(ScheduleJson, AutoIsWhatIsLeftOut) {
     const Schedules all = read(R"({"version": 2, "pipelines": {"blur": {"inlined": [], "groups": [
         {"stages": ["rows"], "strategy": "register_tile", "block_order": "auto", "edge_tiles": "auto",
          "direction": "auto", "min_blocks": "auto", "packed": "auto", "edges": "auto", "access_widths": "auto"},
-        {"stages": ["cols"], "strategy": "stage", "threads": "auto", "columns": "auto"}]}}})");
+        {"stages": ["cols"], "strategy": "stage", "threads": "auto", "columns": "auto", "histogram": "auto"}]}}})");
     for (const GroupSchedule& group : all.at("blur").groups) EXPECT_EQ(group.choices, Choices{});
     EXPECT_EQ(to_json(all, pipelines_).find("auto"), std::string::npos);
 }
@@ -310,7 +314,7 @@ TEST_F(ScheduleJson, EveryMistakeHasItsPlace) {
     EXPECT_EQ(error_in_group(R"({"stages": ["rows"], "strategy": "stage", "size": 3})"),
               "blur.schedule.json: pipelines.blur.groups[0]: `size` is unknown here; there are: stages, strategy, "
               "block, tile, vector, split, frac_reg, prefetch, load_cache, block_order, edge_tiles, direction, "
-              "min_blocks, packed, edges, access_widths, threads, columns");
+              "min_blocks, packed, edges, access_widths, threads, columns, histogram");
 }
 
 TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {

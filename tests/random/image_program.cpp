@@ -53,6 +53,7 @@ private:
     void boundary();
     void bounded();
     void histograms();
+    void table();
 
     Choices choices_;
     std::string name_;
@@ -267,6 +268,49 @@ void Generator::histograms() {
     sources_.push_back({fmt::format("s{}", names_), Type::Int32, 0, false, false, "", "", finer_});
 }
 
+/// A table of counts, sums or extremes of data, of the image or of each of its rows or bands, and what stands in it for
+/// a pixel.
+void Generator::table() {
+    const Source of = source();
+    finer_ = 0;
+    floats_ = false;
+    const std::string name = fmt::format("t{}", ++names_);
+    const Type type = choices_.pick(std::vector<Type>{Type::Int32, Type::Int64, Type::UInt32, Type::Float32,
+                                                      Type::UInt64, Type::Float64, Type::UInt8});
+    const std::string in_type(ir::name(type)), value = operand(of, "y", "x", "1");
+    const std::string cells = choices_.pick(std::vector<std::string>{"5", "64", "1"});
+    // Of floats only what needs no order.
+    const std::vector<std::string> all{"+=", "max=", "min=", "*="}, extremes{"max=", "min="};
+    const std::string op = choices_.pick(ir::is_float(type) ? extremes : all);
+    // None; a row of the table for each row of pixels, in either direction; one for seven rows.
+    const std::size_t bands = choose(4);
+    const auto band = [&](const std::string& y) {
+        switch (bands) {
+            case 1: return fmt::format("{}, ", y);
+            case 2: return fmt::format("R - 1 - {}, ", y);
+            case 3: return fmt::format("({}) / 7, ", y);
+            default: return std::string();
+        }
+    };
+    const auto update = [&](const std::string& bin, const std::string& with) {
+        return fmt::format("{}({}clamp({}, 0, {} - 1)) {} {}({})", name, band("y"), bin, cells, op, in_type, with);
+    };
+    std::string body = update(value, choose(2) == 0 ? "1" : operand(of, "y", "C - 1 - x", "0"));
+    if (choose(3) == 2) body = fmt::format("if {} > {} {{ {} }}", operand(of, "y", "x", "0"), number(), body);
+    if (choose(3) == 2) body += fmt::format("\n            {}", update("x / 2", number()));
+    body_ += fmt::format(
+        "    accumulate {0}({1}b in 0..{2}): {3} = {3}({4}) {{\n        for y in 0..R, x in {5}..C {{\n"
+        "            {6}\n        }}\n    }}\n",
+        name,
+        bands == 0   ? ""
+        : bands == 3 ? "u in 0..(R + 6) / 7, "
+                     : "u in 0..R, ",
+        cells, in_type, number(), choose(3) / 2, body);
+    body_ += fmt::format("    s{}(y, x): int32 = int32({}({}clamp({}, 0, {} - 1)))\n", ++names_, name,
+                         band("clamp(y, 0, R - 1)"), value, cells);
+    sources_.push_back({fmt::format("s{}", names_), Type::Int32, 0, false, false, "", "", finer_});
+}
+
 void Generator::input() {
     Source made{fmt::format("in{}", sources_.size()), choices_.pick(kTypes), 0, false, false, "R", "C", 0};
     std::string extents = "R, C";
@@ -298,7 +342,7 @@ std::string Generator::program() {
     const std::size_t stages = 2 + choose(7);
     for (std::size_t i = 0; i < stages; ++i) {
         switch (choose(12)) {
-            case 8: histograms(); break;
+            case 8: choose(2) == 0 ? histograms() : table(); break;
             case 9: row(); break;
             case 10: boundary(); break;
             case 11: bounded(); break;

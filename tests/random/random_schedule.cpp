@@ -107,13 +107,38 @@ private:
         }
     }
 
+    /// Any is possible: what does not fit is made to.
+    fusion::HistogramShape histogram_shape() {
+        using Shape = fusion::HistogramShape;
+        Shape shape;
+        const auto power = [&](std::size_t most) { return 1 << choices_.choose(most); };
+        const auto ask = [&](Shape::Part part, int value) {
+            if (choices_.choose(2) == 0) shape[part] = value;
+        };
+        ask(Shape::Threads, 8 * power(6));
+        ask(Shape::Rows, power(4));
+        ask(Shape::Copies, power(6));
+        ask(Shape::Blocks, 1 + static_cast<int>(choices_.choose(4)));
+        ask(Shape::Merge, power(2));
+        if (choices_.rarely(3)) shape[Shape::Parts] = 1 + static_cast<int>(choices_.choose(4));
+        if (choices_.rarely(2)) shape[Shape::RegionRows] = power(6);
+        if (choices_.rarely(2)) shape[Shape::RegionColumns] = power(9);
+        return shape;
+    }
+
     /// Kernels of single stages that are in no group.
     void shape_stages() {
         for (int s = 0; s < static_cast<int>(program_.pipeline.stages.size()); ++s) {
             const auto* pure = std::get_if<ir::Pure>(&program_.pipeline.stages[static_cast<std::size_t>(s)].definition);
-            if (used_.count(s) > 0 || pure == nullptr || choices_.choose(2) == 0) continue;
+            if (used_.count(s) > 0 || choices_.choose(2) == 0) continue;
             GroupSchedule group;
             group.stages = names({s});
+            if (pure == nullptr) {
+                group.choices.histogram = histogram_shape();
+                note(group);
+                schedule_.groups.push_back(group);
+                continue;
+            }
             choose_values(group);
             note(group);
             codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};

@@ -175,6 +175,8 @@ private:
     void visit(const Barrier& s, Same control) {
         if (s.scope == Barrier::Scope::Block)
             collective("a barrier of the block", Same::Block, control);
+        else if (s.scope == Barrier::Scope::Step)
+            collective("a wait for the step before", Same::Block, control);
         else
             collective("a barrier of the warp", Same::Warp, control);
     }
@@ -288,7 +290,8 @@ private:
             problem(fmt::format("shared array `{}` is updated without a barrier after it was stored", name(array)));
         arrays_[array].dirty = true;
     }
-    void visit(const Barrier&) {
+    void visit(const Barrier& s) {
+        if (s.scope == Barrier::Scope::Step) return;
         for (State& state : arrays_) state.stored = state.dirty = false;
     }
     void visit(const For& s) {

@@ -13,7 +13,7 @@
 //             | atomic array(e*) op= e      no result
 //             | update array(e*) op= e      the same where no other thread touches the element
 //             | shuffle v = e from lane     by all lanes of the warp
-//             | barrier block | warp
+//             | barrier block | warp | step
 //             | copy array(e*) = n of array(e*)   adjacent elements into shared memory, while the thread goes on
 //             | commit                      a batch of copies ends
 //             | wait n                      until all batches of the thread but the last n have come
@@ -77,7 +77,11 @@ struct Shuffle {
     enum class From : std::uint8_t { Up, Down, Xor, Index };
     ir::VarId var; ir::Expr value; From from; ir::Expr amount;
 };
-struct Barrier { enum class Scope : std::uint8_t { Warp, Block } scope; };
+/// Step: until the step before is over, which otherwise a kernel waits for before anything else. It stands outside of
+/// all control flow, once. What comes before it writes nothing in global memory, and reads nothing that the step before
+/// writes; that step is certainly launched (or steps before it, of which the same is true), and has waited for all
+/// before it.
+struct Barrier { enum class Scope : std::uint8_t { Warp, Block, Step } scope; };
 
 /// Begins to copy `count` adjacent elements (4, 8 or 16 bytes) from global into shared memory, in one access. Neither
 /// side may change, and what is copied may not be read, until a Wait says that it is there; then the thread itself sees

@@ -246,7 +246,11 @@ private:
                                                                       : "from lane";
         line("shuffle {} = {} {} {}", variable(s.var), text(s.value), from, text(s.amount));
     }
-    void statement(const Barrier& s) { line("barrier {}", s.scope == Barrier::Scope::Warp ? "warp" : "block"); }
+    void statement(const Barrier& s) {
+        line("barrier {}", s.scope == Barrier::Scope::Warp    ? "warp"
+                           : s.scope == Barrier::Scope::Block ? "block"
+                                                              : "step");
+    }
     void statement(const Copy& s) {
         line("copy {}({}) = {} of {}({})", array(s.to), list(s.to_indices), s.count, array(s.from),
              list(s.from_indices));

@@ -56,6 +56,8 @@ public:
     }
 
     [[nodiscard]] const std::set<int>& written() const { return written_; }
+    /// The stages that are read before the kernel waits for the step before; none where it waits at once.
+    [[nodiscard]] const std::optional<std::set<int>>& read_early() const { return read_early_; }
 
 private:
     using Scope = std::set<ir::VarId>;
@@ -162,7 +164,9 @@ private:
     /// What a body defines is gone behind it.
     void body(const Body& body) {
         const Scope outside = scope_;
+        ++depth_;
         for (const Stmt& stmt : body) std::visit([&](const auto& s) { statement(s); }, stmt.value);
+        --depth_;
         scope_ = outside;
     }
 
@@ -284,7 +288,16 @@ private:
         body(s.then);
         body(s.otherwise);
     }
-    void statement(const Barrier&) {}
+    void statement(const Barrier& s) {
+        if (s.scope != Barrier::Scope::Step) return;
+        check(depth_ == 1, "a wait for the step before stands in a branch or a loop");
+        check(!read_early_, "a second wait for the step before");
+        for (const int stage : written_) {
+            check(false, "`{}` is written before the wait for the step before",
+                  pipeline_.stages[static_cast<std::size_t>(stage)].name);
+        }
+        read_early_ = read_;
+    }
     void statement(const Remark&) {}
 
     const ir::Pipeline& pipeline_;
@@ -295,6 +308,8 @@ private:
     std::vector<std::string> local_names_;
     Scope scope_, defined_, registers_;
     std::set<int> read_, written_;  ///< stages
+    std::optional<std::set<int>> read_early_;
+    int depth_ = 0;  ///< bodies that the statement is in
     std::vector<std::string> problems_;
 };
 
@@ -309,11 +324,35 @@ bool well_ordered(const Step& step) {
     return !step.variants.empty() && step.variants.back().layout != Layout::Wide;
 }
 
+/// Whatever the sizes are.
+bool is_launched(const Step& step) {
+    return std::all_of(step.variants.begin(), step.variants.end(), [](const Kernel& kernel) {
+        return std::all_of(kernel.grid.begin(), kernel.grid.end(),
+                           [](const ir::Expr& e) { return !e || ir::as_int(e).value_or(0) >= 1; });
+    });
+}
+
+/// A kernel that waits late begins when the one before in the stream has waited for all before that. It may be any of
+/// the steps back to the last one that is certainly launched. `written`: by each of the steps before.
+std::vector<std::string> verify_early_reads(const Program& program, const Kernel& kernel, const std::set<int>& read,
+                                            const std::vector<std::set<int>>& written) {
+    for (std::size_t before = written.size(); before-- > 0;) {
+        for (const int stage : read) {
+            if (!written[before].contains(stage)) continue;
+            return {fmt::format("kernel `{}`: `{}` is read before the wait for the step that writes it", kernel.name,
+                                program.pipeline.stages[static_cast<std::size_t>(stage)].name)};
+        }
+        if (is_launched(program.steps[before])) return {};
+    }
+    return {fmt::format("kernel `{}`: it waits late, and no step before is certainly launched", kernel.name)};
+}
+
 }  // namespace
 
 std::vector<std::string> verify(const Program& program) {
     std::vector<std::string> problems;
     std::set<int> written;
+    std::vector<std::set<int>> written_by;
     for (std::size_t i = 0; i < program.steps.size(); ++i) {
         const Step& step = program.steps[i];
         if (!well_ordered(step))
@@ -326,9 +365,14 @@ std::vector<std::string> verify(const Program& program) {
             Verifier verifier(program, kernel, written);
             const std::vector<std::string> wrong = verifier.run();
             problems.insert(problems.end(), wrong.begin(), wrong.end());
+            if (verifier.read_early()) {
+                const auto early = verify_early_reads(program, kernel, *verifier.read_early(), written_by);
+                problems.insert(problems.end(), early.begin(), early.end());
+            }
             now.insert(verifier.written().begin(), verifier.written().end());
         }
         written.insert(now.begin(), now.end());
+        written_by.push_back(std::move(now));
     }
     for (const ir::Output& output : program.pipeline.outputs) {
         if (!written.contains(output.stage))

@@ -369,6 +369,7 @@ private:
     void visit(const Barrier& s, Active active) {
         spend(cells_.touched());
         if (s.scope == Barrier::Scope::Block) return cells_.block_barrier();
+        if (s.scope == Barrier::Scope::Step) return;
         std::vector<bool> warps(threads_ / kWarp + 1, false);
         for (std::size_t t = 0; t < threads_; ++t) {
             if (certain(active, t) != Certain::No) warps[t / kWarp] = true;

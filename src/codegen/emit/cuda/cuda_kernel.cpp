@@ -58,6 +58,13 @@ std::set<ir::VarId> changing_variables(const kernel::Kernel& kernel) {
     return result;
 }
 
+bool waits_later(const kernel::Kernel& kernel) {
+    return std::any_of(kernel.body.begin(), kernel.body.end(), [](const kernel::Stmt& stmt) {
+        const auto* n = std::get_if<kernel::Barrier>(&stmt.value);
+        return n != nullptr && n->scope == kernel::Barrier::Scope::Step;
+    });
+}
+
 class KernelWriter {
 public:
     KernelWriter(Writer& out, const kernel::Program& program, const kernel::Kernel& kernel, const CodeNames& names,
@@ -188,7 +195,7 @@ void KernelWriter::write(const std::string& function, Density density) {
     const std::string bounds = least == "0" ? fmt::format("{}", threads) : fmt::format("{}, {}", threads, least);
     out_.open(
         fmt::format("__global__ void __launch_bounds__({}) {}({})", bounds, function, fmt::join(parameters, ", ")));
-    out_.line("wait_for_previous_kernel();");
+    if (!waits_later(kernel_)) out_.line("wait_for_previous_kernel();");
     declare_shared();
     declare_specials();
     body(kernel_.body);
@@ -424,7 +431,11 @@ void KernelWriter::stmt(const kernel::Shuffle& n) {
 }
 
 void KernelWriter::stmt(const kernel::Barrier& n) {
-    out_.add(n.scope == kernel::Barrier::Scope::Block ? "__syncthreads();" : "__syncwarp();");
+    switch (n.scope) {
+        case kernel::Barrier::Scope::Warp: out_.add("__syncwarp();"); return;
+        case kernel::Barrier::Scope::Block: out_.add("__syncthreads();"); return;
+        case kernel::Barrier::Scope::Step: out_.add("wait_for_previous_kernel();"); return;
+    }
 }
 
 void KernelWriter::stmt(const kernel::Copy& n) {

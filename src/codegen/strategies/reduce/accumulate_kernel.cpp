@@ -21,6 +21,7 @@
 #include "codegen/expr/rewrite.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
+#include "codegen/strategies/reduce/histogram_kernel.h"
 #include "codegen/strategies/reduce/update_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -37,8 +38,6 @@ constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kWarp = 32;
 /// Inner ranges of no more points than this belong to one thread.
 constexpr std::int64_t kInnerPoints = 4;
-/// Largest stage that blocks hold in shared memory; seven such blocks fit into a multiprocessor at a time.
-constexpr std::int64_t kSharedBytes = 32 * 1024;
 /// Where blocks keep something until they end: rows of a tile for each thread, and blocks, which fill a large GPU and
 /// leave only so much to merge.
 constexpr std::int64_t kRowsPerThread = 8;
@@ -141,10 +140,10 @@ void UpdateKernel::choose_target() {
     cells_ = 1;
     for (const poly::Interval& interval : box_) {
         const auto extent = constant_extent(interval.lo, interval.hi);
-        cells_ = extent ? std::min(cells_ * *extent, kSharedBytes) : kSharedBytes;
+        cells_ = extent ? std::min(cells_ * *extent, kSimpleTableBytes) : kSimpleTableBytes;
     }
     const int bytes = ir::bytes(stage_.type);
-    shared_ = bytes >= 4 && cells_ >= 1 && cells_ * bytes <= kSharedBytes;
+    shared_ = bytes >= 4 && cells_ >= 1 && cells_ * bytes <= kSimpleTableBytes;
 }
 
 void UpdateKernel::assign_roles() {
@@ -417,7 +416,7 @@ std::optional<kernel::Step> gather_step(kernel::Program& program, int stage, con
 }  // namespace
 
 std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, const SourceManager& sources,
-                                           const CudaOptions& options) {
+                                           const CudaOptions& options, const fusion::HistogramShape& histogram) {
     const auto accumulate =
         std::get<ir::Accumulate>(program.pipeline.stages.at(static_cast<std::size_t>(stage)).definition);
     const std::vector<ir::Update>& updates = accumulate.updates;
@@ -445,11 +444,16 @@ std::vector<kernel::Step> accumulate_steps(kernel::Program& program, int stage, 
             group.push_back(std::move(*next));
         }
         const bool in_order = options.deterministic && depends_on_order(group.front());
-        kernel::Kernel kernel = UpdateKernel(program, stage, std::move(group), in_order).build();
-        kernel.name = described.name + "_update";
-        if (steps.size() > 1 || i < updates.size()) kernel.name += fmt::format("_{}", steps.size());
-        kernel.comments = std::move(comments);
-        steps.push_back({{std::move(kernel)}});
+        std::optional<kernel::Step> step;
+        if (needs_atomics(group.front())) step = histogram_step(program, stage, group, histogram, true);
+        if (!step) step = {{UpdateKernel(program, stage, std::move(group), in_order).build()}};
+        for (kernel::Kernel& kernel : step->variants) {
+            kernel.name = described.name + "_update";
+            if (steps.size() > 1 || i < updates.size()) kernel.name += fmt::format("_{}", steps.size());
+            if (kernel.layout == kernel::Layout::Wide) kernel.name += "_wide";
+            kernel.comments = comments;
+        }
+        steps.push_back(std::move(*step));
     }
     return steps;
 }

@@ -1,6 +1,7 @@
 // What the form of an update tells about who shares its targets.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -8,6 +9,10 @@
 #include "poly/gather.h"
 
 namespace pipec::codegen {
+
+/// Bytes of a table that a block keeps in shared memory where its points are not dealt out by a plan
+/// (histogram_plan.h); seven such blocks fit into a multiprocessor at a time.
+inline constexpr std::int64_t kSimpleTableBytes = 32 * 1024;
 
 /// The range variables that stand alone, or with a constant added, in a dimension of the target: points that differ in
 /// one of them have different targets.

@@ -1,0 +1,444 @@
+#include "codegen/strategies/reduce/histogram_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <map>
+#include <unordered_map>
+
+#include "codegen/expr/pack.h"
+#include "codegen/expr/strides.h"
+#include "codegen/kernel/kernel_build.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using Shape = fusion::HistogramShape;
+
+namespace {
+
+/// Inner ranges of no more points than this belong to one thread.
+constexpr std::int64_t kInnerPoints = 4;
+/// What a thread loads at once of an array, and of all that it reads of a row; and its points.
+constexpr std::int64_t kAccessBytes = 16, kRowBytes = 64, kPoints = 16;
+constexpr std::int64_t kThreads = 512, kMostCopies = 32;
+/// Straight-line code of more nodes would not fit into the instruction cache.
+constexpr std::int64_t kLargestBody = 4000;
+/// Threads of a multiprocessor that leave each of them 32, 40 and 64 registers, where a thread loads at most so many
+/// bytes.
+constexpr std::int64_t kFewBytes = 16, kMoreBytes = 32;
+/// Of the shared memory of a multiprocessor, the rest being its L1 cache.
+constexpr std::int64_t kSharedOfSm = 128 * 1024;
+/// The least that a table which fits as a whole leaves to each of a few blocks.
+constexpr std::int64_t kWholeBytes = 96 * 1024;
+/// What regions reach, before there are copies; and points of a region.
+constexpr std::int64_t kRegionBytes = 24 * 1024, kRegionPoints = 32 * 1024, kLongestRegion = 4096;
+/// A region must have so many points for each of the cells that it brings to the table.
+constexpr std::int64_t kPointsOfCell = 2;
+constexpr std::int64_t kUnknownSpread = INT32_MAX;
+
+std::int64_t power_below(std::int64_t n) {
+    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, n))));
+}
+
+/// How far the values of an index lie apart at the points of a region, and along which variables it grows and falls.
+/// Nothing that is wrong here makes wrong code: what is elsewhere goes to the table itself.
+class Reach {
+public:
+    struct Of {
+        bool known = true;  ///< it depends on no data, and along each variable it only grows or only falls
+        std::int64_t spread = 0;
+        std::set<ir::VarId> grows, falls;
+        [[nodiscard]] bool varies() const { return !grows.empty() || !falls.empty(); }
+    };
+
+    /// The points of a region along each of the loops' variables.
+    explicit Reach(std::map<ir::VarId, std::int64_t> lengths) : lengths_(std::move(lengths)) {}
+
+    Of of(const ir::Expr& e) {
+        if (const auto found = known_.find(e.get()); found != known_.end()) return found->second;
+        Of result = compute(e);
+        for (const ir::VarId var : result.grows) result.known = result.known && result.falls.count(var) == 0;
+        return known_.emplace(e.get(), std::move(result)).first->second;
+    }
+
+private:
+    static Of unknown() {
+        Of result;
+        result.known = false;
+        return result;
+    }
+    static Of turned(Of a) {
+        std::swap(a.grows, a.falls);
+        return a;
+    }
+    static Of both(const Of& a, const Of& b, std::int64_t spread) {
+        Of result = a;
+        result.known = a.known && b.known;
+        result.spread = std::min(spread, kUnknownSpread);
+        result.grows.insert(b.grows.begin(), b.grows.end());
+        result.falls.insert(b.falls.begin(), b.falls.end());
+        return result;
+    }
+
+    Of compute(const ir::Expr& e) {
+        if (const auto* var = ir::as<ir::Variable>(e)) {
+            if (const auto let = lets_.find(var->id); let != lets_.end()) return let->second;
+            const auto length = lengths_.find(var->id);
+            if (length == lengths_.end()) return unknown();
+            return {true, std::max<std::int64_t>(0, length->second - 1), {var->id}, {}};
+        }
+        if (ir::is_uniform(e)) return {};
+        if (const auto* let = ir::as<ir::Let>(e)) {
+            lets_[let->var] = of(let->value);
+            return of(let->body);
+        }
+        if (const auto* cast = ir::as<ir::Cast>(e)) return of(cast->a);
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n == nullptr) return unknown();
+        const Of a = of(n->a), b = of(n->b);
+        switch (n->op) {
+            case BinaryOp::Add: return both(a, b, a.spread + b.spread);
+            case BinaryOp::Sub: return both(a, turned(b), a.spread + b.spread);
+            case BinaryOp::Min:
+            case BinaryOp::Max: return both(a, b, std::max(a.spread, b.spread));
+            case BinaryOp::Mul: return a.varies() ? scaled(a, b, n->b) : scaled(b, a, n->a);
+            case BinaryOp::Div: return divided(a, b, n->b);
+            default: return unknown();
+        }
+    }
+
+    /// A factor that is no constant is taken for positive, as sizes are.
+    static Of scaled(Of a, const Of& factor, const ir::Expr& by) {
+        if (!a.known || !factor.known || factor.varies()) return unknown();
+        const auto number = ir::as_int(by);
+        if (number && *number < 0) a = turned(a);
+        a.spread = number ? std::min(std::abs(*number) * a.spread, kUnknownSpread) : kUnknownSpread;
+        return a;
+    }
+    static Of divided(Of a, const Of& divisor, const ir::Expr& by) {
+        if (!a.known || !divisor.known || divisor.varies()) return unknown();
+        const auto number = ir::as_int(by);
+        if (number && *number <= 0) return unknown();
+        // What is divided by the size of an image's part is taken to be nearly the same in a region.
+        a.spread = number && a.spread < kUnknownSpread ? (a.spread + *number - 1) / *number : a.varies() ? 1 : 0;
+        return a;
+    }
+
+    std::map<ir::VarId, std::int64_t> lengths_;
+    std::map<ir::VarId, Of> lets_;
+    std::unordered_map<const ir::Node*, Of> known_;
+};
+
+class Planner {
+public:
+    Planner(const ir::Pipeline& pipeline, const poly::Model& model, const fusion::Gpu& gpu, int stage,
+            const std::vector<ir::Update>& updates, const Shape& asked)
+        : pipeline_(pipeline),
+          model_(model),
+          gpu_(gpu),
+          updates_(updates),
+          domain_(updates.front().domain),
+          box_(model.domains.at(static_cast<std::size_t>(stage)).box),
+          bytes_(ir::bytes(pipeline.stages.at(static_cast<std::size_t>(stage)).type)),
+          asked_(asked) {}
+
+    std::optional<HistogramPlan> run() {
+        if (!deal_out()) return std::nullopt;
+        choose_columns();
+        choose_table();
+        if (p_.table == HistogramPlan::Table::Global && asked_[Shape::Threads] == 0) p_.threads = 256;
+        choose_copies();
+        p_.merge = asked_[Shape::Merge] != 0 ? asked_[Shape::Merge] == 2 : p_.copies < kMostCopies;
+        return std::move(p_);
+    }
+
+private:
+    [[nodiscard]] std::optional<std::int64_t> extent(std::size_t range) const {
+        return constant_extent(domain_[range].lo, domain_[range].hi);
+    }
+
+    /// What each of the loops' ranges is for.
+    bool deal_out() {
+        if (domain_.empty()) return false;
+        std::vector<bool> is_inner(domain_.size(), false);
+        std::int64_t inner = 1;
+        for (std::size_t i = domain_.size(); i-- > 1;) {
+            const auto n = extent(i);
+            if (!n || *n < 1 || inner * *n > kInnerPoints) break;
+            inner *= *n;
+            is_inner[i] = true;
+        }
+        std::vector<std::size_t> outer;
+        for (std::size_t i = 0; i < domain_.size(); ++i) {
+            if (is_inner[i]) {
+                p_.inner.push_back(i);
+                continue;
+            }
+            if (!is_size_arithmetic(domain_[i].lo) || !is_size_arithmetic(domain_[i].hi)) return false;
+            outer.push_back(i);
+        }
+        p_.lane = along_memory(outer);
+        for (const std::size_t i : outer) {
+            if (i != p_.lane) p_.row = i;
+        }
+        inner_points_ = inner;
+        return true;
+    }
+
+    [[nodiscard]] std::vector<ir::Expr> roots() const {
+        std::vector<ir::Expr> result;
+        for (const ir::Update& update : updates_) {
+            if (update.guard) result.push_back(update.guard);
+            result.push_back(update.value);
+            result.insert(result.end(), update.indices.begin(), update.indices.end());
+        }
+        return result;
+    }
+
+    /// Of these ranges the one along which most of what is read lies side by side; where that is nothing, the innermost
+    /// one.
+    [[nodiscard]] std::size_t along_memory(const std::vector<std::size_t>& ranges) const {
+        std::map<std::size_t, int> votes;
+        for (const ir::Expr& root : roots()) {
+            ir::for_each_node(root, [&](const ir::Expr& e) {
+                const auto* read = ir::as<ir::Read>(e);
+                if (read == nullptr) return;
+                const std::vector<int> order = memory_order(pipeline_, read->source);
+                for (auto d = order.rbegin(); d != order.rend(); ++d) {
+                    const ir::Expr& index = read->indices[static_cast<std::size_t>(*d)];
+                    bool found = false;
+                    for (const std::size_t i : ranges) {
+                        if (!uses(index, domain_[i].var)) continue;
+                        ++votes[i];
+                        found = true;
+                    }
+                    if (found) return;
+                }
+            });
+        }
+        std::size_t best = ranges.back();
+        for (const auto& [range, count] : votes) {
+            if (count > votes[best]) best = range;
+        }
+        return best;
+    }
+    static bool uses(const ir::Expr& e, ir::VarId var) {
+        bool found = false;
+        ir::for_each_node(e, [&](const ir::Expr& n) {
+            const auto* variable = ir::as<ir::Variable>(n);
+            found = found || (variable != nullptr && variable->id == var);
+        });
+        return found;
+    }
+
+    void choose_columns() {
+        std::int64_t narrowest = kAccessBytes, all = 0, nodes = 0;
+        for (const ir::Expr& root : roots()) ir::for_each_node(root, [&](const ir::Expr&) { ++nodes; });
+        for (const ir::Expr& read : certain_reads(roots())) {
+            narrowest = std::min<std::int64_t>(narrowest, ir::bytes(read->type));
+            all += ir::bytes(read->type);
+        }
+        p_.rows = p_.row && asked_[Shape::Rows] > 0 ? asked_[Shape::Rows] : 1;
+        p_.columns = all == 0 ? kInnerPoints : kAccessBytes / narrowest;
+        const auto fits = [&] {
+            const std::int64_t points = p_.columns * inner_points_;
+            const auto across = extent(p_.lane);
+            return points <= kPoints && (p_.columns == 1 || all * p_.columns <= kRowBytes) &&
+                   nodes * points * p_.rows <= kLargestBody && (!across || p_.columns <= *across);
+        };
+        while (p_.columns > 1 && !fits()) p_.columns /= 2;
+        while (p_.rows > 1 && nodes * p_.columns * inner_points_ * p_.rows > kLargestBody) p_.rows /= 2;
+        const std::int64_t loaded = all * p_.columns * p_.rows * inner_points_;
+        p_.threads = asked_[Shape::Threads] > 0 ? asked_[Shape::Threads] : kThreads;
+        const std::int64_t at_once = loaded <= kFewBytes ? 2048 : loaded <= kMoreBytes ? 1536 : 1024;
+        p_.blocks = std::max<std::int64_t>(1, std::min<std::int64_t>(at_once, gpu_.threads_per_sm) / p_.threads);
+        if (asked_[Shape::Blocks] > 0)
+            p_.blocks = std::min<std::int64_t>(asked_[Shape::Blocks],
+                                               std::max<std::int64_t>(1, gpu_.threads_per_sm / p_.threads));
+        p_.has_registers = loaded <= kRowBytes;
+    }
+
+    [[nodiscard]] std::optional<std::int64_t> cells_of_table() const {
+        std::int64_t cells = 1;
+        for (const poly::Interval& interval : box_) {
+            const auto n = constant_extent(interval.lo, interval.hi);
+            if (!n) return std::nullopt;
+            cells = std::min<std::int64_t>(cells * *n, INT32_MAX);
+        }
+        return cells;
+    }
+
+    void choose_table() {
+        using Table = HistogramPlan::Table;
+        const std::int64_t most = gpu_.shared_per_block - 1024;
+        const auto cells = cells_of_table();
+        if (cells && *cells < 1) return;
+        const bool region = choose_region();
+        const bool whole = cells && *cells * bytes_ <= std::min(most, kWholeBytes);
+        if (region && (!whole || 4 * p_.cells <= *cells) && asked_[Shape::Parts] == 0) {
+            p_.table = Table::Region;
+            return;
+        }
+        p_.dims.assign(box_.size(), {});
+        p_.extents.clear();
+        if (!cells) return;
+        const std::int64_t parts =
+            asked_[Shape::Parts] > 0 ? asked_[Shape::Parts] : (*cells * bytes_ + most - 1) / most;
+        const std::int64_t of_part = (*cells + parts - 1) / parts;
+        // Each part has all points read once more.
+        if (of_part * bytes_ > most || (asked_[Shape::Parts] == 0 && parts > kMostParts)) return;
+        p_.table = Table::Whole;
+        p_.parts = parts;
+        p_.cells = of_part;
+        for (const poly::Interval& interval : box_) p_.extents.push_back(*constant_extent(interval.lo, interval.hi));
+    }
+
+    /// A region such that what its points reach is small; whether there is one.
+    bool choose_region() {
+        const auto at_most = [&](std::int64_t n, std::size_t range) {
+            const auto length = extent(range).value_or(n);
+            return std::min(n, static_cast<std::int64_t>(
+                                   std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, length)))));
+        };
+        std::int64_t& width = p_.region_columns;
+        std::int64_t& height = p_.region_rows;
+        width = std::max(p_.columns, at_most(p_.row ? 512 : kRegionPoints, p_.lane));
+        height = p_.row ? std::max(p_.rows, at_most(kRegionPoints / width, *p_.row)) : 1;
+        if (asked_[Shape::RegionColumns] > 0) width = std::max<std::int64_t>(p_.columns, asked_[Shape::RegionColumns]);
+        if (asked_[Shape::RegionRows] > 0 && p_.row)
+            height = std::max<std::int64_t>(p_.rows, asked_[Shape::RegionRows]);
+        if (asked_[Shape::RegionColumns] > 0 || asked_[Shape::RegionRows] > 0) return measure() && is_worth_it();
+        while (measure() && p_.cells * bytes_ > kRegionBytes) {
+            // What shrinks more when it is halved; the other one grows where that costs nothing.
+            const std::int64_t before = p_.cells;
+            const auto with = [&](std::int64_t& length, std::int64_t least) {
+                if (length / 2 < least) return before;
+                length /= 2;
+                const std::int64_t after = measure() ? p_.cells : before;
+                length *= 2;
+                return after;
+            };
+            const std::int64_t narrower = with(width, p_.columns), lower = with(height, p_.rows);
+            if (narrower >= before && lower >= before) return false;
+            std::int64_t& halved = lower <= narrower ? height : width;
+            std::int64_t& other = lower <= narrower ? width : height;
+            halved /= 2;
+            measure();
+            const std::int64_t smaller = p_.cells;
+            if (other * 2 > kLongestRegion || (&other == &height && !p_.row)) continue;
+            other *= 2;
+            if (!measure() || p_.cells > smaller) other /= 2;
+        }
+        return measure() && is_worth_it();
+    }
+    [[nodiscard]] bool is_worth_it() const {
+        const std::int64_t points = p_.region_columns * p_.region_rows * inner_points_;
+        return p_.cells * bytes_ <= gpu_.shared_per_block - 1024 && points >= kPointsOfCell * p_.cells;
+    }
+
+    /// What a region reaches; whether some dimension of that is less than the whole.
+    bool measure() {
+        std::map<ir::VarId, std::int64_t> lengths;
+        for (std::size_t i = 0; i < domain_.size(); ++i) lengths[domain_[i].var] = 1;
+        for (const std::size_t i : p_.inner) lengths[domain_[i].var] = *extent(i);
+        lengths[domain_[p_.lane].var] = p_.region_columns;
+        if (p_.row) lengths[domain_[*p_.row].var] = p_.region_rows;
+        Reach reach(lengths);
+        p_.dims.assign(box_.size(), {});
+        p_.extents.assign(box_.size(), 1);
+        p_.cells = 1;
+        bool smaller = false;
+        for (std::size_t d = 0; d < box_.size(); ++d) {
+            const Reach::Of of = reach.of(updates_.front().indices[d]);
+            const auto whole = constant_extent(box_[d].lo, box_[d].hi);
+            const bool moves = of.known && (!whole || of.spread + 1 < *whole);
+            if (!moves && !whole) return false;
+            p_.extents[d] = moves ? of.spread + 1 : std::max<std::int64_t>(1, *whole);
+            p_.dims[d].moves = moves;
+            if (moves) p_.dims[d].falls = of.falls;
+            smaller = smaller || moves;
+            p_.cells = std::min<std::int64_t>(p_.cells * p_.extents[d], kUnknownSpread);
+        }
+        return smaller;
+    }
+
+    void choose_copies() {
+        if (p_.table == HistogramPlan::Table::Global) return;
+        const std::int64_t bytes = p_.cells * bytes_;
+        const std::int64_t most = std::min<std::int64_t>(gpu_.shared_per_block, gpu_.shared_per_sm - 8 * 1024) - 1024;
+        const std::int64_t of_sm = std::min(kSharedOfSm, most);
+        p_.blocks = std::clamp<std::int64_t>(most / bytes, 1, p_.blocks);
+        p_.copies = power_below(std::min(kMostCopies, of_sm / p_.blocks / bytes));
+        if (asked_[Shape::Copies] > 0)
+            p_.copies = std::min<std::int64_t>(asked_[Shape::Copies], power_below(most / bytes));
+        p_.copies = std::min(p_.copies, power_below(p_.threads));
+    }
+
+    /// A table in more parts is updated in global memory.
+    static constexpr std::int64_t kMostParts = 2;
+
+    const ir::Pipeline& pipeline_;
+    const poly::Model& model_;
+    const fusion::Gpu& gpu_;
+    const std::vector<ir::Update>& updates_;
+    const std::vector<ir::Range>& domain_;
+    const std::vector<poly::Interval>& box_;
+    const std::int64_t bytes_;
+    const Shape asked_;
+    std::int64_t inner_points_ = 1;
+    HistogramPlan p_;
+};
+
+}  // namespace
+
+fusion::HistogramShape HistogramPlan::shape() const {
+    Shape shape;
+    const auto set = [&](Shape::Part part, std::int64_t value) { shape[part] = static_cast<int>(value); };
+    set(Shape::Threads, threads);
+    set(Shape::Rows, rows);
+    set(Shape::Merge, merge ? 2 : 1);
+    if (table != Table::Global) set(Shape::Copies, copies);
+    set(Shape::Blocks, blocks);
+    if (table == Table::Whole) set(Shape::Parts, parts);
+    if (table == Table::Region) {
+        set(Shape::RegionRows, region_rows);
+        set(Shape::RegionColumns, region_columns);
+    }
+    return shape;
+}
+
+std::optional<HistogramPlan> plan_histogram(const ir::Pipeline& pipeline, const poly::Model& model,
+                                            const fusion::Gpu& gpu, int stage, const std::vector<ir::Update>& updates,
+                                            const fusion::HistogramShape& asked) {
+    return Planner(pipeline, model, gpu, stage, updates, asked).run();
+}
+
+bool exists_everywhere(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<ir::Range>& domain,
+                       const ir::Read& read) {
+    const auto i = static_cast<std::size_t>(read.source.index);
+    const bool is_stage = read.source.kind == ir::Source::Kind::Stage;
+    if (is_stage && model.domains.at(i).guard) return false;
+    for (std::size_t d = 0; d < read.indices.size(); ++d) {
+        const ir::Expr lo = is_stage ? model.domains[i].box[d].lo : constant(0);
+        const ir::Expr hi = is_stage ? model.domains[i].box[d].hi : pipeline.inputs.at(i).extents[d];
+        const auto not_above = [](const ir::Expr& a, const ir::Expr& b) {
+            const auto x = ir::as_int(a), y = ir::as_int(b);
+            return x && y ? *x <= *y : ir::structurally_equal(a, b);
+        };
+        const auto* var = ir::as<ir::Variable>(read.indices[d]);
+        if (const auto at = ir::as_int(read.indices[d])) {
+            if (!not_above(lo, constant(*at)) || !not_above(constant(*at + 1), hi)) return false;
+            continue;
+        }
+        const bool inside = var != nullptr && std::any_of(domain.begin(), domain.end(), [&](const ir::Range& r) {
+                                return r.var == var->id && not_above(lo, r.lo) && not_above(r.hi, hi);
+                            });
+        if (!inside) return false;
+    }
+    return true;
+}
+
+}  // namespace pipec::codegen

@@ -17,6 +17,7 @@
 #include "fusion/inline.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/table_room.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
 
@@ -303,7 +304,7 @@ void PerformanceCheck::warn_of_accumulates() {
         diags_.report(diag::PerfAccumulate, update.range.valid() ? update.range : table.range, name, update.reason)
             .note(fmt::format("a block of threads keeps a table of up to {} KB in shared memory, or the part that its "
                               "pixels reach where targets also follow the loops' variables, as in `table(y / 64, v)`",
-                              2 * (gpu_.shared_per_block / 1024 - 1)));
+                              plan::kMostTableParts * plan::table_room(gpu_) / 1024));
     }
 }
 

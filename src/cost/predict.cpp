@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cost/histogram_cost.h"
+
 namespace pipec::cost {
 
 using fusion::StageFacts;
@@ -26,7 +28,10 @@ Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const 
         group.schedule = std::move(group_schedule);
         auto made = poly::make_group(inlined, result.program.model, result.dependences, members);
         auto* legal = std::get_if<poly::Group>(&made);
-        if (legal == nullptr) return;
+        if (legal == nullptr) {
+            if (members.size() == 1) group.time = predict_histogram(stages[static_cast<std::size_t>(members[0])], gpu);
+            return;
+        }
         group.facts = fusion::group_facts(std::move(*legal), stages);
         group.time = predict_time(*group.facts, gpu, group.schedule);
     };

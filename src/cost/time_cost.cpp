@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cost/group_counts.h"
+#include "cost/roofline.h"
 #include "cost/tile_cuts.h"
 #include "cost/tile_work.h"
 #include "plan/scan_tile.h"
@@ -18,19 +19,6 @@ namespace {
 
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
-
-double norm(std::initializer_list<double> times, double exponent) {
-    double sum = 0, most = *std::max_element(times.begin(), times.end());
-    if (most <= 0) return 0;
-    for (const double t : times) sum += std::pow(t / most, exponent);
-    return most * std::pow(sum, 1 / exponent);
-}
-
-/// Of bytes that another kernel touched while it touched `all`, those that are still in the L2 cache.
-double in_l2(double all, const Gpu& gpu) {
-    const double room = gpu.rates.l2_kept_part * static_cast<double>(gpu.l2_bytes);
-    return all <= room ? 1 : std::max(0.0, 2 - all / room);
-}
 
 /// What nvcc uses, divided by what is counted: a quarter, a half and three quarters of the kernels are below these.
 constexpr std::array<double, 3> kRegistersTimes{0.85, 1, 1.2};

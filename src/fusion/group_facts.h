@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fusion/group_shape.h"
+#include "fusion/histogram_facts.h"
 #include "fusion/scan_facts.h"
 #include "ir/pipeline.h"
 #include "poly/dependences.h"
@@ -46,18 +47,19 @@ struct Operations {
 struct StageFacts {
     StageShape shape;
     bool pure = true;
-    bool alone = false;                ///< models choose a kernel of its own, with Strategy::Stage
-    int bytes = 4;                     ///< of a value
-    double operations = 0;             ///< instructions that a point takes, loads excepted
-    std::vector<Operations> shares;    ///< the same, by the dimensions that they depend on
-    double reads = 0;                  ///< loads that a point takes
-    double updates = 0;                ///< accumulates: that are made for a point
-    double serial = 0;                 ///< accumulates: updates that a thread makes one after the other for a point
-    int registers = 0;                 ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
-    std::optional<double> seconds;     ///< of one thread by itself for a point, where that was measured
-    std::int64_t points = 0;           ///< of its domain
-    std::optional<ScanFacts> scan;     ///< of a stage that reads itself
-    std::vector<std::int64_t> lo, hi;  ///< the box of its domain
+    bool alone = false;              ///< models choose a kernel of its own, with Strategy::Stage
+    int bytes = 4;                   ///< of a value
+    double operations = 0;           ///< instructions that a point takes, loads excepted
+    std::vector<Operations> shares;  ///< the same, by the dimensions that they depend on
+    double reads = 0;                ///< loads that a point takes
+    double updates = 0;              ///< accumulates: that are made for a point
+    double serial = 0;               ///< accumulates: updates that a thread makes one after the other for a point
+    int registers = 0;               ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
+    std::optional<double> seconds;   ///< of one thread by itself for a point, where that was measured
+    std::int64_t points = 0;         ///< of its domain
+    std::optional<ScanFacts> scan;   ///< of a stage that reads itself
+    std::optional<HistogramFacts> histogram;  ///< of an accumulate whose targets depend on data
+    std::vector<std::int64_t> lo, hi;         ///< the box of its domain
     std::vector<Load> loads;
     std::vector<int> inside;    ///< of an output: dimensions that run faster in memory than the last one (interleaved)
     double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages

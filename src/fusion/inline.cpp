@@ -22,8 +22,9 @@ constexpr std::int64_t kRepeatedWork = 64;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
 
-/// What computing a value costs, in simple arithmetic operations.
-std::int64_t cost_of(const ir::Expr& e) {
+}  // namespace
+
+std::int64_t operations(const ir::Expr& node) {
     return std::visit(
         ir::overloaded{
             [&](const ir::Binary& n) -> std::int64_t {
@@ -34,8 +35,10 @@ std::int64_t cost_of(const ir::Expr& e) {
             [](const ir::Select&) -> std::int64_t { return 2; }, [](const ir::Read&) -> std::int64_t { return 4; },
             [](const ir::Call& n) -> std::int64_t { return n.fn == ir::Builtin::Abs ? 1 : 16; },
             [](const auto&) -> std::int64_t { return 0; }},
-        e->value);
+        node->value);
 }
+
+namespace {
 
 using PointNodes = std::vector<const ir::Node*>;
 
@@ -55,7 +58,7 @@ struct Facts {
 Facts facts_of(const ir::Expr& value) {
     Facts facts;
     ir::for_each_node(value, [&](const ir::Expr& e) {
-        facts.cost += cost_of(e);
+        facts.cost += operations(e);
         facts.loops = facts.loops || ir::as<ir::Reduce>(e) != nullptr;
         facts.inputs_read += ir::as<ir::Read>(e) != nullptr ? 1 : 0;
     });

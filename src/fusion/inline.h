@@ -1,6 +1,7 @@
 // Computing a stage inside of its readers instead of keeping it in memory.
 #pragma once
 
+#include <cstdint>
 #include <set>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct Inlined {
     ir::Pipeline pipeline;
     poly::Model model;  ///< the domains of the stages that are left; what it says of sizes and inputs stays true
 };
+
+/// What computing a node of an expression costs, without what it is made of, in simple arithmetic operations.
+std::int64_t operations(const ir::Expr& node);
 
 /// The stages (by index) that cost less to compute again wherever they are read than to write and read back: pure,
 /// without loops, and either read at one point for each point of their only reader (for each term, where that is a

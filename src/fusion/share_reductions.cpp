@@ -11,6 +11,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
+#include "fusion/uniform_work.h"
 #include "ir/build.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
@@ -33,6 +34,9 @@ constexpr double kRepeatedTerms = 64;
 constexpr double kShortBlock = 16;
 /// Terms of whole loops that a thread combines at most, in large images.
 constexpr double kWholeTerms = 256;
+
+/// Operations on what is the same everywhere that are worth a kernel of one thread.
+constexpr std::int64_t kUniformWork = 64;
 
 /// A variable of a stage's dimension or of a loop, lo <= var < hi with bounds over the sizes.
 struct Place {
@@ -81,6 +85,11 @@ bool has_reduction(const ir::Expr& e) {
     bool result = false;
     ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Reduce>(node) != nullptr; });
     return result;
+}
+
+/// Whether there is something in it to be taken out.
+bool is_heavy(const ir::Expr& e) {
+    return e && (has_reduction(e) || work_of(e) > kUniformWork);
 }
 
 std::set<ir::VarId> variables_of(const ir::Expr& e) {
@@ -145,7 +154,7 @@ public:
             }
             stage_ = renumbered(stages[i]);
             if (auto* pure = std::get_if<ir::Pure>(&stage_.definition);
-                pure != nullptr && !domains[i].guard && has_reduction(pure->value)) {
+                pure != nullptr && !domains[i].guard && is_heavy(pure->value)) {
                 share(*pure, domains[i]);
             } else if (auto* accumulate = std::get_if<ir::Accumulate>(&stage_.definition)) {
                 for (ir::Update& update : accumulate->updates) share(update);
@@ -190,7 +199,7 @@ private:
         }
         known_.clear();
         const auto replace = [&](ir::Expr& e) {
-            if (!has_reduction(e)) return;
+            if (!is_heavy(e)) return;
             const ir::Expr value = Unnamed().of(e);
             const ir::Expr shared = walk(value, around);
             if (shared != value) e = shared;
@@ -210,6 +219,7 @@ private:
     }
 
     ir::Expr walk_node(const ir::Expr& e, const Places& around) {
+        if (same_.of(e)) return is_worth_once(e, around) ? once(e, around) : e;
         if (const auto* select = ir::as<ir::Select>(e); select != nullptr && select->otherwise) {
             const ir::Expr cond = walk(select->cond, around);
             return cond == select->cond ? e : ir::select(cond, select->then, select->otherwise, e->range);
@@ -222,6 +232,24 @@ private:
         return ir::map_children(e, [&](const ir::Expr& child) { return walk(child, around); });
     }
 
+    [[nodiscard]] bool is_worth_once(const ir::Expr& e, const Places& around) const {
+        return points(around, usual_) >= kFewTerms && work_of(e) > kUniformWork;
+    }
+    ir::Expr once(const ir::Expr& e, const Places& around) {
+        return stage_of("let", e, {}, some_point(around), e->range);
+    }
+
+    /// That there is a point along these; null where that is certain.
+    static ir::Expr some_point(const Places& places) {
+        ir::Expr result;
+        for (const Place& place : places) {
+            if (place.never_empty) continue;
+            const ir::Expr some = ir::binary(BinaryOp::Lt, place.lo, place.hi);
+            result = result ? ir::binary(BinaryOp::And, result, some) : some;
+        }
+        return result;
+    }
+
     ir::Expr reduction(const ir::Expr& e, const Places& around) {
         Nest nest = nest_of(e);
         if (nest.loops.empty()) return e;
@@ -231,24 +259,15 @@ private:
         nest.body = walk(body, inside);
 
         const std::set<ir::VarId> used = variables_of(nest.body);
-        Places depends;
-        ir::Expr reached;  // there are points along which it is the same
-        double repeats = 1;
-        for (const Place& place : around) {
-            if (used.count(place.var) > 0) {
-                depends.push_back(place);
-                continue;
-            }
-            repeats *= extent(place, usual_);
-            if (place.never_empty) continue;
-            const ir::Expr some = ir::binary(BinaryOp::Lt, place.lo, place.hi);
-            reached = reached ? ir::binary(BinaryOp::And, reached, some) : some;
-        }
+        Places depends, others;
+        for (const Place& place : around) (used.count(place.var) > 0 ? depends : others).push_back(place);
+        const double repeats = points(others, usual_);
+        const ir::Expr reached = some_point(others);
         const bool repeated = repeats > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
         if (!repeated && !is_long(nest.loops, depends)) return nest.body == body ? e : looped(nest, e->range);
         const ir::ReduceOp op = nest.op;
         const ir::Expr rest = in_blocks(std::move(nest), depends, reached, e->range);
-        if (repeated) return stage_of(op, rest, depends, reached, e->range);
+        if (repeated) return stage_of(ir::name(op), rest, depends, reached, e->range);
         stage_.alone = true;
         return rest;
     }
@@ -298,7 +317,7 @@ private:
                 nest.loops.back() = {block, constant(0), blocks, false};
             }
             dims.insert(dims.end(), nest.loops.rbegin(), nest.loops.rend());
-            nest.body = stage_of(nest.op, value, dims, reached, range);
+            nest.body = stage_of(ir::name(nest.op), value, dims, reached, range);
         }
         return looped(nest, range);
     }
@@ -317,11 +336,12 @@ private:
         return ir::new_variable(result_.pipeline, info.name + suffix, Type::Int32, info.range);
     }
 
-    /// A stage with `value` at the points of `places`, none where not `reached`; a read of it there.
-    ir::Expr stage_of(ir::ReduceOp op, const ir::Expr& value, const Places& places, const ir::Expr& reached,
+    /// A stage, named for `what` it is, with `value` at the points of `places`, none where not `reached`; a read of it
+    /// there.
+    ir::Expr stage_of(std::string_view what, const ir::Expr& value, const Places& places, const ir::Expr& reached,
                       SourceRange range) {
         ir::Stage stage;
-        stage.name = unused_name(fmt::format("{}.{}", stage_.name, ir::name(op)));
+        stage.name = unused_name(fmt::format("{}.{}", stage_.name, what));
         stage.type = value->type;
         stage.generated = stage.alone = true;
         stage.range = stage_.range;
@@ -447,7 +467,8 @@ private:
     Inlined result_;
     std::vector<std::int64_t> usual_, large_;
     std::vector<int> numbers_;  ///< by stage of the program
-    ir::Stage stage_;           ///< that is being looked at
+    Sameness same_;
+    ir::Stage stage_;  ///< that is being looked at
     /// With the old node, which must live as long as its address is a key.
     std::unordered_map<const ir::Node*, std::pair<ir::Expr, ir::Expr>> known_;
 };
@@ -455,9 +476,8 @@ private:
 }  // namespace
 
 Inlined share_reductions(const ir::Pipeline& pipeline, const poly::Model& model) {
-    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
-        return std::ranges::any_of(ir::expressions(stage), has_reduction);
-    });
+    const bool any = std::ranges::any_of(
+        pipeline.stages, [](const ir::Stage& stage) { return std::ranges::any_of(ir::expressions(stage), is_heavy); });
     return any ? Sharing(pipeline, model).run() : Inlined{pipeline, model};
 }
 

@@ -1,4 +1,5 @@
-// Long reductions as stages of their own, which many threads can share out.
+// Long reductions as stages of their own, which many threads can share out; and what is the same at all points of a
+// stage and takes long.
 //
 // A reduction in a stage's definition is computed anew at each of its points, by one thread. Two kinds of them are
 // taken out:
@@ -7,6 +8,9 @@
 //   the dimensions that it depends on;
 // - one with many terms where few threads have work: blocks of its terms become the points of a stage, and what is left
 //   is a reduction over these, which is treated the same way.
+//
+// What depends on parameters, sizes and single elements of other stages alone is computed once, in one thread, where it
+// takes longer than to read it: the weights of a filter, normalised.
 //
 // No bit of any result changes: ir/reduction.h says why blocks may be computed apart.
 #pragma once

@@ -404,6 +404,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             shares[all_dims] += kUpdate * facts.updates;
             const auto owned = poly::points_of_owner(*accumulate, poly::find_gather(*accumulate));
             facts.serial = static_cast<double>(owned.value_or(1));
+            facts.histogram = histogram_facts(stage, static_cast<double>(facts.points) * facts.bytes, sizes);
         }
         for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
     }

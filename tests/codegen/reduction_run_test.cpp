@@ -111,6 +111,21 @@ const Case kCases[] = {
         })",
      {},
      2},
+    {"the_same_at_all_points",
+     R"(
+        fn of(a, t) = let b = sqrt(abs(a * a + t)), c = sqrt(b + abs(t)), d = b / (c + 1) in sqrt(d * b) + c / (d + 2)
+        pipeline p(f: float32[R, C], s: float32, t: float32) -> out: float32[R, C], counts: int32[8], rows: float32[R] {
+            out(y, x) = let v = of(s, t) in f(y, x) * v + (if x > 3 then of(t, s) else v)
+            rows(y) = sum(x in 2..C) (f(y, x) + of(s - t, t))
+            accumulate counts(i in 0..8): int32 = 1 {
+                for y in 0..R, x in 3..C {
+                    let total = int32(of(t, t)) + (sum(i in 0..R, j in 0..C) int32(f(i, j) > s))
+                    counts(clamp(int32(f(y, x) * 8), 0, 7)) += total % 16 + x
+                }
+            }
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 2}, {"C", 3}}, {{"R", 3}, {"C", 70}}, {{"R", 37}, {"C", 9}}},
+     4},
     {"a_long_line",
      R"(
         pipeline p(f: float32[N]) -> total: float32[1], top: float32[1] {

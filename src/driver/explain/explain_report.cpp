@@ -168,7 +168,10 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     const std::vector<int> stages = members(predicted.schedule);
     describe_stages(predicted, report);
     if (!predicted.facts) {
-        report.unknown = why_unknown(stages);
+        if (predicted.time)
+            report.shared_bytes = predicted.time->shared_per_block;
+        else
+            report.unknown = why_unknown(stages);
         return report;
     }
     const poly::Group& group = predicted.facts->group;

@@ -97,6 +97,7 @@ private:
     // ---------------------------------------------------------------------------- shared memory (histogram_kernel.cpp)
 
     void begin_shared();
+    [[nodiscard]] bool waits_late() const;
     void bring_to_table();
 
     kernel::Program& program_;

@@ -49,13 +49,19 @@ void HistogramKernel::begin_shared() {
     add(body, kernel::Barrier{kernel::Barrier::Scope::Block});
 }
 
+/// The step before has begun the table, and was launched, since there are cells whatever the sizes are.
+bool HistogramKernel::waits_late() const {
+    return follows_ && std::all_of(box_.begin(), box_.end(), [](const poly::Interval& interval) {
+               return constant_extent(interval.lo, interval.hi).value_or(0) > 0;
+           });
+}
+
 /// What the block has found goes to the table. Threads begin with different copies, lest all of a warp ask for elements
 /// in the same bank.
 void HistogramKernel::bring_to_table() {
     kernel::Body& outer = kernel().body;
     add(outer, kernel::Barrier{kernel::Barrier::Scope::Block});
-    // A whole table has cells, so that the step before was launched.
-    if (follows_ && plan_.table == Table::Whole) add(outer, kernel::Barrier{kernel::Barrier::Scope::Step});
+    if (plan_.table == Table::Whole && waits_late()) add(outer, kernel::Barrier{kernel::Barrier::Scope::Step});
     ir::Expr cell;
     kernel::Body& body = build_.loop(outer, "cell", thread(), constant(plan_.cells), constant(plan_.threads), cell);
     const ir::VarId var = build_.variable("found", stage_.type);
@@ -94,6 +100,8 @@ kernel::Kernel HistogramKernel::build(kernel::Layout layout) {
     kernel().block = {static_cast<int>(plan_.threads), 1, 1};
     if (layout == kernel::Layout::Wide && plan_.has_registers) kernel().least_blocks = plan_.blocks;
     if (in_shared()) begin_shared();
+    // What lies outside of a region's part is updated at once.
+    if (plan_.table == Table::Region && waits_late()) add(kernel().body, kernel::Barrier{kernel::Barrier::Scope::Step});
     points(items(kernel().body));
     if (in_shared()) bring_to_table();
     return std::move(kernel());

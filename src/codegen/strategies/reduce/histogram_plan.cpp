@@ -11,6 +11,7 @@
 #include "codegen/kernel/kernel_build.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/table_room.h"
 
 namespace pipec::codegen {
 
@@ -273,13 +274,14 @@ private:
 
     void choose_table() {
         using Table = HistogramPlan::Table;
-        const std::int64_t most = gpu_.shared_per_block - 1024;
+        const std::int64_t most = plan::table_room(gpu_);
         const auto cells = cells_of_table();
         if (cells && *cells < 1) return;
         const bool region = choose_region();
         const bool whole = cells && *cells * bytes_ <= std::min(most, kWholeBytes);
         if (region && (!whole || 4 * p_.cells <= *cells) && asked_[Shape::Parts] == 0) {
             p_.table = Table::Region;
+            p_.has_registers = p_.has_registers && !follows_columns();
             return;
         }
         p_.dims.assign(box_.size(), {});
@@ -289,11 +291,20 @@ private:
             asked_[Shape::Parts] > 0 ? asked_[Shape::Parts] : (*cells * bytes_ + most - 1) / most;
         const std::int64_t of_part = (*cells + parts - 1) / parts;
         // Each part has all points read once more.
-        if (of_part * bytes_ > most || (asked_[Shape::Parts] == 0 && parts > kMostParts)) return;
+        if (of_part * bytes_ > most || (asked_[Shape::Parts] == 0 && parts > plan::kMostTableParts)) return;
         p_.table = Table::Whole;
         p_.parts = parts;
         p_.cells = of_part;
         for (const poly::Interval& interval : box_) p_.extents.push_back(*constant_extent(interval.lo, interval.hi));
+    }
+
+    /// Points of a thread have targets of their own in dimensions that follow the lane: each takes registers.
+    [[nodiscard]] bool follows_columns() const {
+        if (p_.columns == 1) return false;
+        for (std::size_t d = 0; d < box_.size(); ++d) {
+            if (p_.dims[d].moves && uses(updates_.front().indices[d], domain_[p_.lane].var)) return true;
+        }
+        return false;
     }
 
     /// A region such that what its points reach is small; whether there is one.
@@ -336,7 +347,7 @@ private:
     }
     [[nodiscard]] bool is_worth_it() const {
         const std::int64_t points = p_.region_columns * p_.region_rows * inner_points_;
-        return p_.cells * bytes_ <= gpu_.shared_per_block - 1024 && points >= kPointsOfCell * p_.cells;
+        return p_.cells * bytes_ <= plan::table_room(gpu_) && points >= kPointsOfCell * p_.cells;
     }
 
     /// What a region reaches; whether some dimension of that is less than the whole.
@@ -376,9 +387,6 @@ private:
             p_.copies = std::min<std::int64_t>(asked_[Shape::Copies], power_below(most / bytes));
         p_.copies = std::min(p_.copies, power_below(p_.threads));
     }
-
-    /// A table in more parts is updated in global memory.
-    static constexpr std::int64_t kMostParts = 2;
 
     const ir::Pipeline& pipeline_;
     const poly::Model& model_;

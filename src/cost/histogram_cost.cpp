@@ -1,0 +1,91 @@
+#include "cost/histogram_cost.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "cost/roofline.h"
+#include "cost/tile_cuts.h"
+#include "plan/table_room.h"
+
+namespace pipec::cost {
+
+using fusion::HistogramFacts;
+using fusion::Load;
+using fusion::StageFacts;
+
+namespace {
+
+/// Of a kernel of updates (codegen/strategies/reduce/histogram_plan.cpp): threads of a block, and bytes of shared
+/// memory that the blocks of a multiprocessor have together.
+constexpr int kThreads = 512;
+constexpr double kSharedOfSm = 128 * 1024;
+/// Wavefronts of an update by a warp in shared memory, where lanes have copies of the table; as with other accumulates.
+constexpr double kUpdateWavefronts = 2;
+/// Regions that reach a cell.
+constexpr double kRegionsOfCell = 4;
+
+/// Bytes of the arrays that are read, each once.
+struct Read {
+    double inputs = 0, stages = 0;
+};
+Read bytes_read(const StageFacts& stage) {
+    Read result;
+    std::set<ir::Source> seen;
+    for (const Load& load : stage.loads) {
+        if (!seen.insert(load.source).second) continue;
+        double bytes = load.bytes;
+        for (const std::int64_t extent : load.extents) bytes *= static_cast<double>(extent);
+        (load.source.kind == ir::Source::Kind::Input ? result.inputs : result.stages) += bytes;
+    }
+    return result;
+}
+
+}  // namespace
+
+std::optional<TimePrediction> predict_histogram(const StageFacts& stage, const Gpu& gpu) {
+    if (!stage.histogram) return std::nullopt;
+    const HistogramFacts& h = *stage.histogram;
+    const double room = static_cast<double>(plan::table_room(gpu));
+    const bool whole = h.is_constant && h.table_bytes <= plan::kMostTableParts * room;
+    const bool in_memory = !whole && !h.follows;
+    const double parts = whole ? std::max(1.0, std::ceil(h.table_bytes / room)) : 1;
+    const double of_block = whole ? h.table_bytes / parts : 0;
+    const fusion::GpuRates& rates = gpu.rates;
+    TimePrediction p;
+    p.registers = stage.registers;
+    p.blocks_per_sm = std::max(1, gpu.threads_per_sm / kThreads);
+    if (whole) p.blocks_per_sm = static_cast<int>(std::clamp(kSharedOfSm / of_block, 1.0, 1.0 * p.blocks_per_sm));
+    p.shared_per_block = in_memory ? 0 : static_cast<std::int64_t>(std::max(of_block, kSharedOfSm / p.blocks_per_sm));
+    p.blocks = gpu.sms * p.blocks_per_sm;
+    p.waves = 1;
+    p.occupancy = static_cast<double>(p.blocks_per_sm) * kThreads / gpu.threads_per_sm;
+
+    const Read read = bytes_read(stage);
+    const double loaded = parts * (read.inputs + read.stages);
+    const double cells = h.table_bytes / stage.bytes;
+    // What goes to the table, one sector for each cell.
+    const double brought = in_memory ? h.updates
+                           : whole   ? std::min(h.updates, p.blocks / parts * cells)
+                                     : std::min(h.updates, kRegionsOfCell * cells);
+    p.instructions = parts * stage.operations * static_cast<double>(stage.points) / gpu.warp_size;
+    p.wavefronts =
+        loaded / kLineBytes + brought + (in_memory ? 0 : kUpdateWavefronts * parts * h.updates / gpu.warp_size);
+    p.l2_bytes = loaded + h.table_bytes + brought * kSectorBytes;
+    p.dram_bytes = read.inputs * (1 - in_l2(stage.pipeline_bytes, gpu)) +
+                   (read.stages + h.table_bytes) * (1 - in_l2(read.stages + h.table_bytes, gpu));
+
+    const double clocks = gpu.sms * gpu.clock_hz;
+    p.issue = p.instructions / (4 * clocks * rates.issue_part);
+    p.lsu = p.wavefronts / (clocks * rates.lsu_part);
+    p.l2 = p.l2_bytes / (clocks * rates.l2_bytes_per_clock);
+    p.dram = p.dram_bytes / (gpu.dram_bandwidth * rates.dram_part);
+    p.latency = 2 * (rates.memory + rates.barrier);
+    p.start = p.blocks_per_sm * rates.block_start;
+    // The table's first values are a kernel, for which updates of a whole table need not wait.
+    p.launch = (whole ? 1 : 2) * rates.launch;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, rates.overlap) + p.launch;
+    return p;
+}
+
+}  // namespace pipec::cost

@@ -72,6 +72,31 @@ public:
         }
     }
 
+    /// Twice and half of each number, and the other answer.
+    void histogram() {
+        using Shape = HistogramShape;
+        const Shape now = *group_.choices.histogram;
+        const auto with = [&](auto change) { add(Field::Histogram, [&](Choices& c) { change(*c.histogram); }); };
+        const auto scaled = [&](Shape::Part part, int most) {
+            if (now[part] > 0 && now[part] * 2 <= most) with([&](Shape& shape) { shape[part] *= 2; });
+            if (now[part] > 1) with([&](Shape& shape) { shape[part] /= 2; });
+        };
+        scaled(Shape::Copies, 32);
+        scaled(Shape::Rows, 4);
+        for (const int threads : {256, 512, 1024}) {
+            // As many threads of a multiprocessor.
+            if (threads == now[Shape::Threads]) continue;
+            with([&](Shape& shape) {
+                shape[Shape::Threads] = threads;
+                shape[Shape::Blocks] = std::max(1, now[Shape::Blocks] * now[Shape::Threads] / threads);
+            });
+        }
+        with([&](Shape& shape) { shape[Shape::Merge] = now[Shape::Merge] == 2 ? 1 : 2; });
+        scaled(Shape::Blocks, 16);
+        scaled(Shape::RegionRows, 1024);
+        scaled(Shape::RegionColumns, 4096);
+    }
+
     [[nodiscard]] std::vector<std::pair<Field, GroupSchedule>> take() { return std::move(found_); }
 
 private:
@@ -86,7 +111,9 @@ private:
 
 std::vector<std::pair<Field, GroupSchedule>> moves_of(const GroupSchedule& group, const Gpu& gpu) {
     Moves moves(group);
-    if (group.strategy == Strategy::Stage) {
+    if (group.choices.histogram) {
+        moves.histogram();  // the rest is the shape of the kernel that only begins the table
+    } else if (group.strategy == Strategy::Stage) {
         moves.shape_of_stage();
     } else {
         moves.packed();

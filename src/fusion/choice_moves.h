@@ -19,8 +19,9 @@ struct ChoiceMove {
 };
 
 /// At most `most` moves for a schedule that says what was decided (codegen::pinned), on a GPU: the first ones of all
-/// groups before the second ones. Of a group those come first that gain most often: packed integers or the shape of a
-/// single stage, registers, then the order of blocks. Some may be impossible, or make no difference.
+/// groups before the second ones. Of a group those come first that gain most often: packed integers, the shape
+/// of a single stage or the copies of a table, registers, then the order of blocks. Some may be impossible, or make no
+/// difference.
 std::vector<ChoiceMove> choice_moves(const Schedule& pinned, const Gpu& gpu, std::size_t most);
 
 /// The schedule with moves: of several of one choice of a group, the first.

@@ -55,6 +55,17 @@ TEST(ChoiceMoves, WhatIsNotDecidedIsNotTried) {
     EXPECT_EQ(words(choice_moves(schedule, gpu(), 100)), (std::vector<std::string>{"b: min_blocks 8"}));
 }
 
+TEST(ChoiceMoves, ATableHasOtherCopiesAndBlocks) {
+    Schedule schedule = two_groups();
+    schedule.groups.erase(schedule.groups.begin());
+    schedule.groups[0].choices.histogram = HistogramShape{{512, 1, 16, 4, 2, 1, 0, 0}};
+    EXPECT_EQ(words(choice_moves(schedule, gpu(), 100)),
+              (std::vector<std::string>{"c: histogram 512x1x32x4x2x1x0x0", "c: histogram 512x1x8x4x2x1x0x0",
+                                        "c: histogram 512x2x16x4x2x1x0x0", "c: histogram 256x1x16x8x2x1x0x0",
+                                        "c: histogram 1024x1x16x2x2x1x0x0", "c: histogram 512x1x16x4x1x1x0x0",
+                                        "c: histogram 512x1x16x8x2x1x0x0", "c: histogram 512x1x16x2x2x1x0x0"}));
+}
+
 TEST(ChoiceMoves, AreDoneTogether) {
     const std::vector<ChoiceMove> moves = choice_moves(two_groups(), gpu(), 6);
     const Schedule changed = with_moves(two_groups(), {moves[2], moves[0], moves[1], moves[4]});

@@ -77,6 +77,21 @@ TEST(Text, OnlyThePiecesThatAreUsed) {
     }
 }
 
+// Points that need no condition have none, and the others stand in a function of their own.
+TEST(Text, EdgesAreApart) {
+    const std::string source = generate("p", R"(
+        pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+            out(y, x) = if x > 0 and x < C - 1 and y > 0 then img(y - 1, x - 1) + img(y, x + 1) else 0
+        })")
+                                   .source;
+    const std::size_t edges = source.find("void compute_out_edges("), rows = source.find("void compute_out(");
+    ASSERT_NE(edges, std::string::npos);
+    ASSERT_LT(edges, rows);
+    const std::string row = source.substr(rows, source.find("void run(") - rows);
+    EXPECT_NE(row.find("PIPE_SIMD"), std::string::npos);
+    EXPECT_NE(row.find("out(y, x) = img(y - 1, x - 1) + img(y, x + 1);"), std::string::npos) << row;
+}
+
 // Of indices, too, which are not negative: C compilers do not know.
 TEST(Text, PowersOfTwoAreShiftsAndMasks) {
     const std::string halves = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = img(x / 2) + x % 4 }";

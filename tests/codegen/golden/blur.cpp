@@ -95,14 +95,15 @@ using blurx_view = View<float, 0, 0, 1>;
 
 // blur.pipe:2: blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3
 template <bool dense>
-void compute_blury([[maybe_unused]] const Plan& plan, img_view<dense> img, blury_view blury) {
-    const int32_t y_end = plan.blury.hi[1];
-    const int32_t x_end = plan.blury.hi[2];
-    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(img, blury) if (plan.blury.points >= 10000))
-    for (int32_t c = 0; c < 3; ++c) {
-        for (int32_t y = 1; y < y_end; ++y) {
-            PIPE_PRAGMA(omp simd)
-            for (int32_t x = 0; x < x_end; ++x) {
+void compute_blury([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] img_view<dense> img,
+    [[maybe_unused]] blury_view blury) {
+    const int32_t c_begin = box.lo[0], c_end = box.hi[0];
+    const int32_t y_begin = box.lo[1], y_end = box.hi[1];
+    const int32_t x_begin = box.lo[2], x_end = box.hi[2];
+    for (int32_t c = c_begin; c < c_end; ++c) {
+        for (int32_t y = y_begin; y < y_end; ++y) {
+            PIPE_SIMD
+            for (int32_t x = x_begin; x < x_end; ++x) {
                 blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3.0f;
             }
         }
@@ -110,16 +111,15 @@ void compute_blury([[maybe_unused]] const Plan& plan, img_view<dense> img, blury
 }
 
 // blur.pipe:3: blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3
-template <bool dense>
-void compute_blurx([[maybe_unused]] const Plan& plan, blury_view blury, blurx_view blurx) {
-    const int32_t y_end = plan.blurx.hi[1];
-    const int32_t x_end = plan.blurx.hi[2];
-    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(blury, blurx) if
-        (plan.blurx.points >= 10000))
-    for (int32_t c = 0; c < 3; ++c) {
-        for (int32_t y = 1; y < y_end; ++y) {
-            PIPE_PRAGMA(omp simd)
-            for (int32_t x = 1; x < x_end; ++x) {
+void compute_blurx([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] blury_view blury,
+    [[maybe_unused]] blurx_view blurx) {
+    const int32_t c_begin = box.lo[0], c_end = box.hi[0];
+    const int32_t y_begin = box.lo[1], y_end = box.hi[1];
+    const int32_t x_begin = box.lo[2], x_end = box.hi[2];
+    for (int32_t c = c_begin; c < c_end; ++c) {
+        for (int32_t y = y_begin; y < y_end; ++y) {
+            PIPE_SIMD
+            for (int32_t x = x_begin; x < x_end; ++x) {
                 blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3.0f;
             }
         }
@@ -128,14 +128,15 @@ void compute_blurx([[maybe_unused]] const Plan& plan, blury_view blury, blurx_vi
 
 // blur.pipe:4: out(c, y, x)   = blurx(c, y + 1, x + 1)
 template <bool dense>
-void compute_out([[maybe_unused]] const Plan& plan, blurx_view blurx, out_view<dense> out) {
-    const int32_t y_end = int32_t(plan.out.extent[1]);
-    const int32_t x_end = int32_t(plan.out.extent[2]);
-    PIPE_PRAGMA(omp parallel for collapse(2) schedule(static) firstprivate(blurx, out) if (plan.out.points >= 25000))
-    for (int32_t c = 0; c < 3; ++c) {
-        for (int32_t y = 0; y < y_end; ++y) {
-            PIPE_PRAGMA(omp simd)
-            for (int32_t x = 0; x < x_end; ++x) {
+void compute_out([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] blurx_view blurx,
+    [[maybe_unused]] out_view<dense> out) {
+    const int32_t c_begin = box.lo[0], c_end = box.hi[0];
+    const int32_t y_begin = box.lo[1], y_end = box.hi[1];
+    const int32_t x_begin = box.lo[2], x_end = box.hi[2];
+    for (int32_t c = c_begin; c < c_end; ++c) {
+        for (int32_t y = y_begin; y < y_end; ++y) {
+            PIPE_SIMD
+            for (int32_t x = x_begin; x < x_end; ++x) {
                 out(c, y, x) = blurx(c, y + 1, x + 1);
             }
         }
@@ -148,10 +149,28 @@ void run(const blur_args& args, const Plan& plan, [[maybe_unused]] unsigned char
     [[maybe_unused]] const auto img = view_of<img_view<dense>>(args.img, plan.img);
     [[maybe_unused]] const auto out = view_of<out_view<dense>>(args.out, plan.out);
     const auto blury = view_of<blury_view>(workspace + plan.regions[0], plan.blury);
-    compute_blury<dense>(plan, img, blury);
+    {
+        const auto box = domain_of_stage<3>(plan.blury);
+        const int order[] = {0, 1, 2};
+        for_pieces(box, piece_size(box, order, 10000), [&](const auto& piece) {
+            compute_blury<dense>(plan, piece, img, blury);
+        });
+    }
     const auto blurx = view_of<blurx_view>(workspace + plan.regions[1], plan.blurx);
-    compute_blurx<dense>(plan, blury, blurx);
-    compute_out<dense>(plan, blurx, out);
+    {
+        const auto box = domain_of_stage<3>(plan.blurx);
+        const int order[] = {0, 1, 2};
+        for_pieces(box, piece_size(box, order, 10000), [&](const auto& piece) {
+            compute_blurx(plan, piece, blury, blurx);
+        });
+    }
+    {
+        const auto box = domain_of_output<3>(plan.out);
+        const int order[] = {0, 1, 2};
+        for_pieces(box, piece_size(box, order, 25000), [&](const auto& piece) {
+            compute_out<dense>(plan, piece, blurx, out);
+        });
+    }
 }
 
 }  // namespace blur_code

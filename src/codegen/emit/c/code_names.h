@@ -19,6 +19,7 @@ struct CodeNames {
     std::vector<std::string> views;        ///< types, of buffers
     std::vector<std::string> stage_views;  ///< types, of stages; an output's is its buffer's
     std::vector<std::string> functions;    ///< one for each stage
+    std::vector<std::string> edges;        ///< on the host a second one
     Names taken;                           ///< all of these and those of the fixed part; locals are added to copies
 };
 

@@ -7,6 +7,8 @@
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/code_names.h"
 #include "codegen/emit/c/runtime.h"
+#include "codegen/emit/host/host_nest.h"
+#include "codegen/emit/host/host_runtime.h"
 #include "codegen/emit/host/host_stage.h"
 #include "codegen/expr/strides.h"
 #include "codegen/wrapper/wrapper.h"
@@ -46,6 +48,30 @@ void view_types(Writer& out, const Unit& unit, const CodeNames& names) {
     out.blank();
 }
 
+/// Computes a stage over its domain. Pieces of one that takes boxes are shared among threads.
+void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::size_t index) {
+    const ir::Stage& stage = unit.pipeline->stages[index];
+    if (!takes_box(stage)) return out.add(stage_call(unit, names, index, ""));
+    const Nest nest = nest_of(*unit.pipeline, *unit.model, index);
+    const poly::Domain& domain = unit.model->domains.at(index);
+    std::int64_t points = parallel_points(std::get<ir::Pure>(stage.definition).value);
+    std::int64_t unrolled = 1;  // points that cannot be taken apart
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+        if (nest.is_unrolled(d)) unrolled *= std::max<std::int64_t>(1, *constant_extent(domain, d));
+    }
+    points = std::max(points, unrolled);
+    out.open("");
+    out.line("const auto box = domain_of_{}<{}>(plan.{});", stage.output >= 0 ? "output" : "stage", stage.dims.size(),
+             names.stages[index]);
+    out.line("const int order[] = {{{}}};", fmt::join(nest.order, ", "));
+    out.line("for_pieces(box, piece_size(box, order, {}), [&](const auto& piece) {{", points);
+    out.indent();
+    out.add(stage_call(unit, names, index, "piece"));
+    out.outdent();
+    out.add("});");
+    out.close();
+}
+
 /// Runs the stages, with checked arguments.
 void run_function(Writer& out, const Unit& unit, const CodeNames& names, const Regions& regions, Helpers& helpers) {
     const ir::Pipeline& pipeline = *unit.pipeline;
@@ -63,7 +89,7 @@ void run_function(Writer& out, const Unit& unit, const CodeNames& names, const R
             out.line("const auto {0} = view_of<{1}>(workspace + plan.regions[{2}], plan.{0});", names.stages[i],
                      names.stage_views[i], regions.of_stage[i]);
         }
-        out.add(stage_call(unit, names, i));
+        compute_stage(out, unit, names, i);
     }
     out.close();
     out.blank();
@@ -90,7 +116,7 @@ constexpr std::string_view kHead = R"(//
 // multiply-add. Without OpenMP the code runs on one thread.
 )";
 
-constexpr std::string_view kIncludes = R"(
+constexpr std::string_view kIncludes = R"text(
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -101,13 +127,25 @@ constexpr std::string_view kIncludes = R"(
 #include <limits>
 #include <type_traits>
 
-#ifdef _OPENMP
-#define PIPE_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#ifdef __GNUC__
+#define PIPE_COLD __attribute__((cold, noinline))
 #else
-#define PIPE_PRAGMA(...)
+#define PIPE_COLD
 #endif
 
-)";
+#ifdef _OPENMP
+#define PIPE_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define PIPE_SIMD _Pragma("omp simd")
+#else
+#define PIPE_PRAGMA(...)
+#if defined(__GNUC__) && !defined(__clang__)
+#define PIPE_SIMD _Pragma("GCC ivdep")
+#else
+#define PIPE_SIMD
+#endif
+#endif
+
+)text";
 
 }  // namespace
 
@@ -117,8 +155,10 @@ std::string host_source(std::string_view program, const std::string& header_name
     Writer body;
     const std::vector<std::string> prefixes = pipeline_names(units);
     for (std::size_t i = 0; i < units.size(); ++i) {
-        const Unit& unit = units[i];
-        const CodeNames names = code_names(unit, prefixes[i]);
+        ir::Pipeline pipeline = *units[i].pipeline;  // writing a stage adds variables
+        const Unit unit{&pipeline, units[i].model};
+        CodeNames names = code_names(unit, prefixes[i], host_runtime_names());
+        for (const std::string& function : names.functions) names.edges.push_back(names.taken.add(function + "_edges"));
         const Regions regions = assign_regions(*unit.pipeline);
         const std::string space = prefixes[i] + "_code";
 
@@ -131,7 +171,7 @@ std::string host_source(std::string_view program, const std::string& header_name
         write_plan(body, unit, names, regions, helpers);
         view_types(body, unit, names);
         for (std::size_t s = 0; s < unit.pipeline->stages.size(); ++s) {
-            write_stage(body, unit, names, s, sources, helpers);
+            write_stage(body, pipeline, unit, names, s, sources, helpers);
         }
         run_function(body, unit, names, regions, helpers);
         body.line("}}  // namespace {}", space);
@@ -157,7 +197,9 @@ std::string host_source(std::string_view program, const std::string& header_name
     out.blank();
     const std::string operators = helpers.definitions();
     std::vector<Piece> pieces = wrapper_runtime();
-    for (const Piece& piece : view_runtime()) pieces.push_back(piece);
+    for (const std::vector<Piece>& more : {view_runtime(), host_runtime()}) {
+        pieces.insert(pieces.end(), more.begin(), more.end());
+    }
     out.verbatim(used_pieces(pieces, operators + body.str()));
     if (!helpers.empty()) {
         out.add("// ---- Operators of the language that C++ has not");

@@ -1,14 +1,16 @@
-// A stage as loops over its domain: outer dimensions in parallel, the innermost one as vectors.
+// A stage as loops over a box of its points, the innermost one as vectors.
 #include "codegen/emit/host/host_stage.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
+#include "codegen/emit/c/wide_expr.h"
+#include "codegen/emit/host/host_nest.h"
+#include "codegen/expr/strides.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -20,9 +22,7 @@ namespace {
 constexpr std::int64_t kParallelWork = 200'000;
 /// What a reduction whose size is not known counts for, in iterations.
 constexpr std::int64_t kLoopIterations = 16;
-/// Innermost loops of no more iterations than this are unrolled, and the loop around them is vectorised.
-constexpr std::int64_t kUnrolled = 4;
-/// Points of a row that a thread takes of each row before it takes the next ones.
+/// Points of a row that a thread takes of each row of a scan before it takes the next ones.
 constexpr std::int64_t kStrip = 128;
 
 std::string place(const SourceManager& sources, SourceRange range) {
@@ -37,31 +37,32 @@ std::string source_line(const SourceManager& sources, SourceRange range) {
 
 class StageWriter {
 public:
-    StageWriter(Writer& out, const Unit& unit, const CodeNames& names, std::size_t index, const SourceManager& sources,
-                Helpers& helpers);
+    StageWriter(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t index,
+                const SourceManager& sources, Helpers& helpers);
     void write();
 
 private:
-    /// How the nest is run: which loops in parallel, which one as vectors.
-    struct Nest {
-        std::vector<std::size_t> order;  ///< dimensions, outermost first
-        std::size_t vector = 0;          ///< position in `order`
-        bool simd = true;
-    };
-
     void comment();
-    void pure_nest(const ir::Expr& value, const ir::Expr& guard);
+    void open_function(std::string_view attributes, const std::string& name,
+                       const std::vector<std::string>& own_parameters);
+    void declare_sizes(const std::set<int>& sizes);
+    void write_edges(const Nest& nest);
+    std::string edges_call(const Nest& nest, const std::string& from, const std::string& to) const;
+    void box_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
+    void whole_nest(const Nest& nest, const ir::Expr& value);
     void scan_nest(const ir::Expr& value, const ir::Expr& guard);
-    void store_point(const ir::Expr& value, const ir::Expr& guard);
+    void row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
+             const ir::Expr& value, const ir::Expr& guard, bool simd);
+    void store_point(ExpressionWriter& writer, const ir::Expr& value, const ir::Expr& guard);
     void updates(const ir::Accumulate& accumulate);
-    [[nodiscard]] Nest nest_for(const ir::Expr& value) const;
-    void bind_dimensions();
-    std::vector<int> memory_order() const;
+    void find_inner(const Nest& nest);
+    std::string limit_text(const ir::Expr& limit);
+    void make_writer(std::optional<ExpressionWriter>& writer, const Uses& uses);
     std::vector<std::pair<std::string, std::string>> loop_ends();
+    std::vector<std::pair<std::string, std::string>> box_ends(const Nest& nest);
     std::string parallel_clauses(const ir::Expr& value) const;
-    void open_loops(const Nest& nest, const ir::Expr& value);
-    void open_loop(std::size_t dim, const std::string& begin, const std::string& end) {
-        expressions_->begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", dims_[dim], begin, end));
+    void open_loop(ExpressionWriter& writer, std::size_t dim, const std::string& begin, const std::string& end) {
+        writer.begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", dims_[dim], begin, end));
     }
     std::string target(const std::string& indices) const {
         return fmt::format("{}({})", names_.stages[index_], indices);
@@ -70,21 +71,21 @@ private:
         return stage_.type == ir::Type::Float16 ? fmt::format("{}({})", helpers_.use("float_to_half"), value.text)
                                                 : value.text;
     }
-    [[nodiscard]] std::optional<std::int64_t> constant_extent(std::size_t dim) const;
 
     Writer& out_;
+    ir::Pipeline& pipeline_;
     const Unit& unit_;
-    const ir::Pipeline& pipeline_;
     const CodeNames& names_;
     std::size_t index_;
     const ir::Stage& stage_;
     const poly::Domain& domain_;
     const SourceManager& sources_;
     Helpers& helpers_;
-    Uses uses_;
+    Uses uses_, inner_uses_;
     Names locals_;
     std::vector<std::string> dims_;
-    std::optional<ExpressionWriter> expressions_;
+    std::optional<InnerCode> inner_;
+    std::optional<ExpressionWriter> expressions_, inner_expressions_;
 };
 
 Uses uses_of(const Unit& unit, std::size_t index) {
@@ -106,6 +107,12 @@ Uses uses_of(const Unit& unit, std::size_t index) {
     return uses;
 }
 
+/// Views of the caller's buffers have a form for dense memory, and one for any strides.
+bool is_buffer(const ir::Pipeline& pipeline, const ir::Source& source) {
+    return source.kind == ir::Source::Kind::Input ||
+           pipeline.stages[static_cast<std::size_t>(source.index)].output >= 0;
+}
+
 /// The views that a stage's code works on, itself last: name and type.
 std::vector<std::pair<std::string, std::string>> views_of(const Unit& unit, const CodeNames& names, std::size_t index) {
     std::vector<std::pair<std::string, std::string>> views;
@@ -122,19 +129,22 @@ std::vector<std::pair<std::string, std::string>> views_of(const Unit& unit, cons
     return views;
 }
 
-StageWriter::StageWriter(Writer& out, const Unit& unit, const CodeNames& names, std::size_t index,
-                         const SourceManager& sources, Helpers& helpers)
+StageWriter::StageWriter(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names,
+                         std::size_t index, const SourceManager& sources, Helpers& helpers)
     : out_(out),
+      pipeline_(pipeline),
       unit_(unit),
-      pipeline_(*unit.pipeline),
       names_(names),
       index_(index),
-      stage_(unit.pipeline->stages[index]),
+      stage_(pipeline.stages[index]),
       domain_(unit.model->domains.at(index)),
       sources_(sources),
       helpers_(helpers),
       uses_(uses_of(unit, index)),
-      locals_(names.taken) {
+      locals_(names.taken) {}
+
+/// What writes expressions whose uses are counted.
+void StageWriter::make_writer(std::optional<ExpressionWriter>& writer, const Uses& uses) {
     Naming naming;
     naming.size = [this](int size) { return names_.sizes[static_cast<std::size_t>(size)]; };
     naming.param = [this](int param) { return names_.params[static_cast<std::size_t>(param)]; };
@@ -143,7 +153,13 @@ StageWriter::StageWriter(Writer& out, const Unit& unit, const CodeNames& names, 
         const bool is_input = read.source.kind == ir::Source::Kind::Input;
         return fmt::format("{}({})", is_input ? names_.buffers[i] : names_.stages[i], list_text(indices));
     };
-    expressions_.emplace(pipeline_, uses_, std::move(naming), locals_, helpers_, out_);
+    writer.emplace(pipeline_, uses, std::move(naming), locals_, helpers_, out_);
+    for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+        const auto lo = ir::as_int(domain_.box[d].lo);
+        const auto hi = ir::as_int(domain_.box[d].hi);
+        const poly::IntRange range{lo.value_or(-kIndexLimit + 1), hi.value_or(kIndexLimit - 1) - 1};
+        writer->bind(stage_.dims[d].var, dims_[d], range);
+    }
 }
 
 void StageWriter::comment() {
@@ -153,54 +169,110 @@ void StageWriter::comment() {
     for (const SourceRange& call : stage_.made_by) {
         if (call.valid()) out_.line("//   called at {}: {}", place(sources_, call), source_line(sources_, call));
     }
+    for (const SourceRange& included : stage_.includes) {
+        if (included.valid()) out_.line("//   with {}: {}", place(sources_, included), source_line(sources_, included));
+    }
+}
+
+/// The code of the interior, and what it uses.
+void StageWriter::find_inner(const Nest& nest) {
+    inner_ = inner_code(pipeline_, *unit_.model, index_, nest);
+    if (!inner_) return;
+    inner_uses_.add(inner_->value);
+    if (inner_->guard) inner_uses_.add(inner_->guard);
+}
+
+/// The head of a function: of the stage's own, or of one for a part of it.
+void StageWriter::open_function(std::string_view attributes, const std::string& name,
+                                const std::vector<std::string>& own_parameters) {
+    std::vector<std::string> parameters{"[[maybe_unused]] const Plan& plan"};
+    parameters.insert(parameters.end(), own_parameters.begin(), own_parameters.end());
+    for (const auto& [view, type] : views_of(unit_, names_, index_)) {
+        parameters.push_back(fmt::format("[[maybe_unused]] {} {}", type, view));
+    }
+    for (const int param : uses_.params()) {
+        const auto i = static_cast<std::size_t>(param);
+        parameters.push_back(
+            fmt::format("[[maybe_unused]] {} {}", value_type(pipeline_.params[i].type), names_.params[i]));
+    }
+    if (has_dense_form(unit_, index_)) out_.add("template <bool dense>");
+    out_.open(fmt::format("{}void {}({})", attributes, name, fmt::join(parameters, ", ")));
+}
+
+void StageWriter::declare_sizes(const std::set<int>& sizes) {
+    for (const int size : sizes) {
+        out_.line("[[maybe_unused]] const int32_t {0} = plan.{0};", names_.sizes[static_cast<std::size_t>(size)]);
+    }
 }
 
 void StageWriter::write() {
-    std::vector<std::string> parameters{"[[maybe_unused]] const Plan& plan"};
-    for (const auto& [name, type] : views_of(unit_, names_, index_)) parameters.push_back(type + " " + name);
-    for (const int param : uses_.params()) {
-        const auto i = static_cast<std::size_t>(param);
-        parameters.push_back(fmt::format("{} {}", value_type(pipeline_.params[i].type), names_.params[i]));
-    }
-    comment();
-    out_.add("template <bool dense>");
-    out_.open(fmt::format("void {}({})", names_.functions[index_], fmt::join(parameters, ", ")));
-    for (const int size : uses_.sizes()) {
-        out_.line("const int32_t {0} = plan.{0};", names_.sizes[static_cast<std::size_t>(size)]);
-    }
+    const bool boxed = takes_box(stage_);
     for (const ir::Dimension& dim : stage_.dims) {
         dims_.push_back(locals_.add(pipeline_.variables.at(static_cast<std::size_t>(dim.var)).name));
     }
-    bind_dimensions();
+    const Nest nest = nest_of(pipeline_, *unit_.model, index_);
+    if (boxed) find_inner(nest);
+    comment();
+    const bool split = inner_ && !inner_->is_everywhere();
+    if (split) write_edges(nest);
+    std::vector<std::string> own;
+    if (boxed) own.push_back(fmt::format("const Box<{}>& box", stage_.dims.size()));
+    open_function("", names_.functions[index_], own);
+    std::set<int> sizes = uses_.sizes();
+    if (inner_) {
+        Uses uses = inner_uses_;
+        for (const poly::Interval& limits : inner_->limits) {
+            for (const ir::Expr& e : {limits.lo, limits.hi}) {
+                if (e) uses.add(e);
+            }
+        }
+        sizes = uses.sizes();
+    }
+    declare_sizes(sizes);
+    if (inner_)
+        make_writer(inner_expressions_, inner_uses_);
+    else
+        make_writer(expressions_, uses_);
     if (const auto* pure = std::get_if<ir::Pure>(&stage_.definition)) {
         if (stage_.scan)
             scan_nest(pure->value, domain_.guard);
         else
-            pure_nest(pure->value, domain_.guard);
+            box_nest(nest, pure->value, domain_.guard);
     } else {
         const auto& accumulate = std::get<ir::Accumulate>(stage_.definition);
-        pure_nest(accumulate.init, nullptr);
+        whole_nest(nest, accumulate.init);
         updates(accumulate);
     }
     out_.close();
     out_.blank();
 }
 
-std::optional<std::int64_t> StageWriter::constant_extent(std::size_t dim) const {
-    const auto lo = ir::as_int(domain_.box[dim].lo);
-    const auto hi = ir::as_int(domain_.box[dim].hi);
-    if (!lo || !hi) return std::nullopt;
-    return std::max<std::int64_t>(0, *hi - *lo);
+/// A part of a row that lies outside of the interior: rarely run, and so compiled for size.
+void StageWriter::write_edges(const Nest& nest) {
+    std::vector<std::string> own;
+    for (std::size_t i = 0; i < nest.vector; ++i) own.push_back("int32_t " + dims_[nest.order[i]]);
+    const std::string along = dims_[nest.order[nest.vector]];
+    const std::string from = locals_.add(along + "_from"), to = locals_.add(along + "_to");
+    own.push_back("int32_t " + from);
+    own.push_back("int32_t " + to);
+    open_function("PIPE_COLD ", names_.edges[index_], own);
+    declare_sizes(uses_.sizes());
+    make_writer(expressions_, uses_);
+    row(*expressions_, nest, from, to, std::get<ir::Pure>(stage_.definition).value, domain_.guard, false);
+    out_.close();
+    out_.blank();
 }
 
-/// Names the dimensions, and puts the ends of their loops that are no constants into variables.
-void StageWriter::bind_dimensions() {
-    for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
-        const auto lo = ir::as_int(domain_.box[d].lo);
-        const auto hi = ir::as_int(domain_.box[d].hi);
-        const poly::IntRange range{lo.value_or(-kIndexLimit + 1), hi.value_or(kIndexLimit - 1) - 1};
-        expressions_->bind(stage_.dims[d].var, dims_[d], range);
-    }
+/// The call of it.
+std::string StageWriter::edges_call(const Nest& nest, const std::string& from, const std::string& to) const {
+    std::vector<std::string> args{"plan"};
+    for (std::size_t i = 0; i < nest.vector; ++i) args.push_back(dims_[nest.order[i]]);
+    args.push_back(from);
+    args.push_back(to);
+    for (const auto& [view, type] : views_of(unit_, names_, index_)) args.push_back(view);
+    for (const int param : uses_.params()) args.push_back(names_.params[static_cast<std::size_t>(param)]);
+    return fmt::format("{}{}({});", names_.edges[index_], has_dense_form(unit_, index_) ? "<dense>" : "",
+                       fmt::join(args, ", "));
 }
 
 bool has_loop(const ir::Expr& e) {
@@ -215,26 +287,7 @@ std::int64_t work(const ir::Expr& e) {
     return has_loop(e) ? nodes * kLoopIterations : nodes;
 }
 
-/// Dimensions from outermost to innermost.
-std::vector<int> StageWriter::memory_order() const {
-    if (stage_.output >= 0) return pipeline_.outputs[static_cast<std::size_t>(stage_.output)].buffer.order;
-    std::vector<int> order(stage_.dims.size());
-    std::iota(order.begin(), order.end(), 0);
-    return order;
-}
-
-StageWriter::Nest StageWriter::nest_for(const ir::Expr& value) const {
-    Nest nest;
-    for (const int dim : memory_order()) nest.order.push_back(static_cast<std::size_t>(dim));
-    nest.vector = nest.order.empty() ? 0 : nest.order.size() - 1;
-    while (nest.vector > 0 && constant_extent(nest.order[nest.vector]).value_or(kUnrolled + 1) <= kUnrolled) {
-        --nest.vector;
-    }
-    nest.simd = !has_loop(value);
-    return nest;
-}
-
-/// Where each dimension begins and ends, as constants or variables that this defines.
+/// Where each dimension begins and ends, as constants or variables that this defines: of the whole domain.
 std::vector<std::pair<std::string, std::string>> StageWriter::loop_ends() {
     std::vector<std::pair<std::string, std::string>> ends(stage_.dims.size());
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
@@ -253,44 +306,123 @@ std::vector<std::pair<std::string, std::string>> StageWriter::loop_ends() {
     return ends;
 }
 
+/// The same of the box that the function is called for.
+std::vector<std::pair<std::string, std::string>> StageWriter::box_ends(const Nest& nest) {
+    std::vector<std::pair<std::string, std::string>> ends(stage_.dims.size());
+    for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+        if (nest.is_unrolled(d)) {
+            ends[d] = {fmt::format("{}", *ir::as_int(domain_.box[d].lo)),
+                       fmt::format("{}", *ir::as_int(domain_.box[d].hi))};
+            continue;
+        }
+        ends[d] = {locals_.add(dims_[d] + "_begin"), locals_.add(dims_[d] + "_end")};
+        out_.line("const int32_t {} = box.lo[{}], {} = box.hi[{}];", ends[d].first, d, ends[d].second, d);
+    }
+    return ends;
+}
+
 std::string StageWriter::parallel_clauses(const ir::Expr& value) const {
     std::vector<std::string> views;
     for (const auto& [name, type] : views_of(unit_, names_, index_)) views.push_back(name);
     return fmt::format("schedule(static) firstprivate({}) if (plan.{}.points >= {})", fmt::join(views, ", "),
-                       names_.stages[index_],
-                       std::max<std::int64_t>(1, kParallelWork / std::max<std::int64_t>(1, work(value))));
+                       names_.stages[index_], parallel_points(value));
 }
 
-void StageWriter::open_loops(const Nest& nest, const ir::Expr& value) {
-    const std::vector<std::pair<std::string, std::string>> ends = loop_ends();
-    const std::string clauses = parallel_clauses(value);
-    for (std::size_t i = 0; i < nest.order.size(); ++i) {
-        const bool parallel = i == 0;
-        const bool simd = nest.simd && i == nest.vector;
-        if (parallel) {
-            // All loops around the one that is vectorised, as one.
-            const std::string collapse = nest.vector > 1 ? fmt::format(" collapse({})", nest.vector) : "";
-            out_.line("PIPE_PRAGMA(omp parallel for{}{} {})", simd ? " simd" : "", collapse, clauses);
-        } else if (simd) {
-            out_.line("PIPE_PRAGMA(omp simd)");
-        }
-        const std::size_t d = nest.order[i];
-        open_loop(d, ends[d].first, ends[d].second);
-    }
-}
-
-void StageWriter::store_point(const ir::Expr& value, const ir::Expr& guard) {
-    if (guard) expressions_->begin_block(fmt::format("if ({})", expressions_->value(guard).text));
-    const Text text = expressions_->value(value);
+void StageWriter::store_point(ExpressionWriter& writer, const ir::Expr& value, const ir::Expr& guard) {
+    if (guard) writer.begin_block(fmt::format("if ({})", writer.value(guard).text));
+    const Text text = writer.value(value);
     out_.line("{} = {};", target(fmt::format("{}", fmt::join(dims_, ", "))), stored(text));
-    if (guard) expressions_->end_block();
+    if (guard) writer.end_block();
 }
 
-void StageWriter::pure_nest(const ir::Expr& value, const ir::Expr& guard) {
-    const Nest nest = nest_for(value);
-    if (!stage_.dims.empty()) open_loops(nest, value);
-    store_point(value, guard);
-    for (std::size_t i = 0; i < stage_.dims.size(); ++i) expressions_->end_block();
+/// The loop of a nest that is run as vectors, and those inside of it.
+void StageWriter::row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
+                      const ir::Expr& value, const ir::Expr& guard, bool simd) {
+    if (simd) out_.line("PIPE_SIMD");
+    for (std::size_t i = nest.vector; i < nest.order.size(); ++i) {
+        const std::size_t d = nest.order[i];
+        const bool first = i == nest.vector;
+        open_loop(writer, d, first ? begin : fmt::format("{}", *ir::as_int(domain_.box[d].lo)),
+                  first ? end : fmt::format("{}", *ir::as_int(domain_.box[d].hi)));
+    }
+    store_point(writer, value, guard);
+    for (std::size_t i = nest.vector; i < nest.order.size(); ++i) writer.end_block();
+}
+
+/// A bound over the sizes, as an integer of 64 bits.
+std::string StageWriter::limit_text(const ir::Expr& limit) {
+    const WideLeaf leaf = [&](const ir::Expr& n) {
+        return Text{
+            fmt::format("int64_t({})", names_.sizes.at(static_cast<std::size_t>(ir::as<ir::SizeRef>(n)->index)))};
+    };
+    return wide_text(limit, leaf, helpers_).text;
+}
+
+/// The points of a box. In the interior rows are without conditions; what is before and behind it in a row, and rows
+/// outside of it, are points with all of their conditions.
+void StageWriter::box_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard) {
+    if (stage_.dims.empty()) return store_point(*expressions_, value, guard);
+    const std::vector<std::pair<std::string, std::string>> ends = box_ends(nest);
+    const bool split = inner_ && !inner_->is_everywhere();
+    std::vector<std::pair<std::string, std::string>> inner = ends;
+    for (std::size_t d = 0; split && d < stage_.dims.size(); ++d) {
+        const poly::Interval& limits = inner_->limits[d];
+        const auto within = [&](const ir::Expr& limit, const std::string& from, const std::string& suffix) {
+            const std::string name = locals_.add(dims_[d] + suffix);
+            out_.line("const int32_t {} = within({}, {}, {});", name, limit_text(limit), from, ends[d].second);
+            return name;
+        };
+        if (limits.lo) inner[d].first = within(limits.lo, ends[d].first, "_inner");
+        if (limits.hi) inner[d].second = within(limits.hi, inner[d].first, "_inner_end");
+    }
+    ExpressionWriter& plain = inner_ ? *inner_expressions_ : *expressions_;
+    std::vector<std::string> conditions;
+    for (std::size_t i = 0; i < nest.vector; ++i) {
+        const std::size_t d = nest.order[i];
+        open_loop(plain, d, ends[d].first, ends[d].second);
+        if (!split) continue;
+        if (inner_->limits[d].lo) conditions.push_back(fmt::format("{} >= {}", dims_[d], inner[d].first));
+        if (inner_->limits[d].hi) conditions.push_back(fmt::format("{} < {}", dims_[d], inner[d].second));
+    }
+    const std::size_t along = nest.order[nest.vector];
+    const ir::Expr& inner_value = inner_ ? inner_->value : value;
+    const ir::Expr& inner_guard = inner_ ? inner_->guard : guard;
+    if (!split) {
+        row(plain, nest, ends[along].first, ends[along].second, inner_value, inner_guard, !has_loop(inner_value));
+    } else {
+        std::string first = inner[along].first, last = inner[along].second;
+        if (!conditions.empty()) {
+            const std::string inside = locals_.add("inside");
+            out_.line("const bool {} = {};", inside, fmt::join(conditions, " && "));
+            const auto at = [&](const std::string& limit, const char* suffix) {
+                const std::string name = locals_.add(dims_[along] + suffix);
+                out_.line("const int32_t {} = {} ? {} : {};", name, inside, limit, ends[along].second);
+                return name;
+            };
+            first = at(first, "_first"), last = at(last, "_last");
+        }
+        const auto edge = [&](const std::string& from, const std::string& to) {
+            out_.line("if ({} < {}) {}", from, to, edges_call(nest, from, to));
+        };
+        edge(ends[along].first, first);
+        row(plain, nest, first, last, inner_value, inner_guard, !has_loop(inner_value));
+        edge(last, ends[along].second);
+    }
+    for (std::size_t i = 0; i < nest.vector; ++i) plain.end_block();
+}
+
+/// All points of the domain, in parallel.
+void StageWriter::whole_nest(const Nest& nest, const ir::Expr& value) {
+    if (stage_.dims.empty()) return store_point(*expressions_, value, nullptr);
+    const std::vector<std::pair<std::string, std::string>> ends = loop_ends();
+    const std::string collapse = nest.vector > 1 ? fmt::format(" collapse({})", nest.vector) : "";
+    out_.line("PIPE_PRAGMA(omp parallel for{} {})", collapse, parallel_clauses(value));
+    for (std::size_t i = 0; i < nest.vector; ++i) {
+        open_loop(*expressions_, nest.order[i], ends[nest.order[i]].first, ends[nest.order[i]].second);
+    }
+    const auto& [begin, end] = ends[nest.order[nest.vector]];
+    row(*expressions_, nest, begin, end, value, nullptr, nest.vector > 0 && !has_loop(value));
+    for (std::size_t i = 0; i < nest.vector; ++i) expressions_->end_block();
 }
 
 /// Lines in parallel, each point by point. Where lines run across memory, a thread goes along a strip of them, row
@@ -299,7 +431,7 @@ void StageWriter::scan_nest(const ir::Expr& value, const ir::Expr& guard) {
     const auto scan = static_cast<std::size_t>(stage_.scan->dim);
     std::vector<std::size_t> lines;
     bool across = false;
-    for (const int dim : memory_order()) {
+    for (const int dim : memory_order(pipeline_, {ir::Source::Kind::Stage, static_cast<int>(index_)})) {
         across = static_cast<std::size_t>(dim) != scan;
         if (across) lines.push_back(static_cast<std::size_t>(dim));
     }
@@ -309,7 +441,9 @@ void StageWriter::scan_nest(const ir::Expr& value, const ir::Expr& guard) {
         out_.line("PIPE_PRAGMA(omp parallel for{} {})", collapse, parallel_clauses(value));
     }
     const std::size_t loops = lines.size() - (across ? 1 : 0);
-    for (std::size_t i = 0; i < loops; ++i) open_loop(lines[i], ends[lines[i]].first, ends[lines[i]].second);
+    for (std::size_t i = 0; i < loops; ++i) {
+        open_loop(*expressions_, lines[i], ends[lines[i]].first, ends[lines[i]].second);
+    }
     std::string strip, strip_end;
     if (across) {
         const auto& [begin, end] = ends[lines.back()];
@@ -321,16 +455,16 @@ void StageWriter::scan_nest(const ir::Expr& value, const ir::Expr& guard) {
     }
     const auto& [begin, end] = ends[scan];
     if (stage_.scan->step > 0) {
-        open_loop(scan, begin, end);
+        open_loop(*expressions_, scan, begin, end);
     } else {
         expressions_->begin_block(
             fmt::format("for (int32_t {0} = {2} - 1; {0} >= {1}; --{0})", dims_[scan], begin, end));
     }
     if (across) {
-        if (!has_loop(value)) out_.line("PIPE_PRAGMA(omp simd)");
-        open_loop(lines.back(), strip, strip_end);
+        if (!has_loop(value)) out_.line("PIPE_SIMD");
+        open_loop(*expressions_, lines.back(), strip, strip_end);
     }
-    store_point(value, guard);
+    store_point(*expressions_, value, guard);
     for (std::size_t i = 0; i < loops + 1 + (across ? 2 : 0); ++i) expressions_->end_block();
 }
 
@@ -355,21 +489,39 @@ void StageWriter::updates(const ir::Accumulate& accumulate) {
 
 }  // namespace
 
+bool has_dense_form(const Unit& unit, std::size_t stage) {
+    const Uses uses = uses_of(unit, stage);
+    const ir::Source own{ir::Source::Kind::Stage, static_cast<int>(stage)};
+    return is_buffer(*unit.pipeline, own) ||
+           std::any_of(uses.sources().begin(), uses.sources().end(),
+                       [&](const ir::Source& source) { return is_buffer(*unit.pipeline, source); });
+}
+
+bool takes_box(const ir::Stage& stage) {
+    return std::holds_alternative<ir::Pure>(stage.definition) && !stage.scan && !stage.dims.empty();
+}
+
+std::int64_t parallel_points(const ir::Expr& value) {
+    return std::max<std::int64_t>(1, kParallelWork / std::max<std::int64_t>(1, work(value)));
+}
+
 std::string stage_view_type(const ir::Pipeline& pipeline, const CodeNames& names, std::size_t stage) {
     return names.stage_views[stage] + (pipeline.stages[stage].output >= 0 ? "<dense>" : "");
 }
 
-void write_stage(Writer& out, const Unit& unit, const CodeNames& names, std::size_t stage, const SourceManager& sources,
-                 Helpers& helpers) {
-    StageWriter(out, unit, names, stage, sources, helpers).write();
+void write_stage(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t stage,
+                 const SourceManager& sources, Helpers& helpers) {
+    StageWriter(out, pipeline, unit, names, stage, sources, helpers).write();
 }
 
-std::string stage_call(const Unit& unit, const CodeNames& names, std::size_t stage) {
+std::string stage_call(const Unit& unit, const CodeNames& names, std::size_t stage, const std::string& box) {
     std::vector<std::string> args{"plan"};
+    if (takes_box(unit.pipeline->stages[stage])) args.push_back(box);
     for (const auto& [name, type] : views_of(unit, names, stage)) args.push_back(name);
     const Uses uses = uses_of(unit, stage);  // named: a range-for does not keep it alive
     for (const int param : uses.params()) args.push_back(names.params[static_cast<std::size_t>(param)]);
-    return fmt::format("{}<dense>({});", names.functions[stage], fmt::join(args, ", "));
+    return fmt::format("{}{}({});", names.functions[stage], has_dense_form(unit, stage) ? "<dense>" : "",
+                       fmt::join(args, ", "));
 }
 
 }  // namespace pipec::codegen

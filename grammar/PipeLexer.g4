@@ -35,6 +35,8 @@ ANY        : 'any';
 ALL        : 'all';
 MIN        : 'min';       // an ordinary name too: see `name` in the parser
 MAX        : 'max';
+ARGMIN     : 'argmin';
+ARGMAX     : 'argmax';
 SATURATE   : 'saturate';
 TYPE       : 'bool' | 'int8' | 'int16' | 'int32' | 'int64' | 'uint8' | 'uint16' | 'uint32' | 'uint64'
            | 'float16' | 'float32' | 'float64';

@@ -21,7 +21,7 @@ extents    : LBRACKET exprs? RBRACKET;
 memoryOrder: ORDER LPAREN exprs RPAREN;
 // A name here is no type; it is taken so that the message can say which type was meant.
 type       : TYPE | NAME;
-name       : NAME | MIN | MAX;
+name       : NAME | MIN | MAX | ARGMIN | ARGMAX;
 exprs      : expr (COMMA expr)*;
 
 // ------------------------------------------------------------------------------------------------------- statements
@@ -80,7 +80,7 @@ primary : INT | FLOAT | TRUE | FALSE
         ;
 
 argument : DOTDOT name | expr;
-reduceOp : SUM | PROD | MIN | MAX | ANY | ALL;
+reduceOp : SUM | PROD | MIN | MAX | ANY | ALL | ARGMIN | ARGMAX;
 ifExpr   : IF cond=expr THEN then=expr (ELSE otherwise=expr)?;
 letExpr  : LET binding (COMMA binding)* IN body=expr;
-binding  : name ASSIGN expr;
+binding  : (name | LBRACKET name (COMMA name)* RBRACKET) ASSIGN expr;

@@ -49,7 +49,8 @@ struct Binary { ir::BinaryOp op; SourceRange op_range; Expr left, right; };
 struct Comparison { std::vector<Expr> operands; std::vector<ir::BinaryOp> ops; };
 /// `if c then a` or `if c then a else b`.
 struct If { Expr cond, then, otherwise; };
-struct LetBinding { Name name; Expr value; };
+/// `[a, b] = e` is a binding for each name, with one value: `element` is the name's number, and `of` how many there are.
+struct LetBinding { Name name; Expr value; std::size_t element = 0, of = 0; };
 /// `let a = e, b = f in body`; a later binding sees the earlier ones.
 struct Let { std::vector<LetBinding> bindings; Expr body; };
 /// `lo..hi` or `lo..=hi`.

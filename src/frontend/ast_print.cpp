@@ -76,7 +76,10 @@ std::string text(const Expr& e) {
             [](const Let& v) {
                 std::string bindings;
                 for (const LetBinding& b : v.bindings) {
-                    bindings += fmt::format("{}{} = {}", bindings.empty() ? "" : ", ", b.name.text, text(b.value));
+                    const bool first = b.element == 0, last = b.of == 0 || b.element + 1 == b.of;
+                    bindings +=
+                        fmt::format("{}{}{}", bindings.empty() ? "" : ", ", b.of > 0 && first ? "[" : "", b.name.text);
+                    if (last) bindings += fmt::format("{} = {}", b.of > 0 ? "]" : "", text(b.value));
                 }
                 return fmt::format("(let {} in {})", bindings, text(v.body));
             },

@@ -49,6 +49,14 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
         return poison();
     }
     if (const auto* image = callee.as<Image>()) return read_image(e, *image, call, env);
+    if (callee.is<Table>() && is_image(callee)) {
+        const auto indices = read_indices(call, env);
+        if (!indices) return poison();
+        const std::function<Value(const Value&)> read = [&](const Value& image) {
+            return image.is<Table>() ? map_elements(image, read) : read_at(e, *image.as<Image>(), call, *indices);
+        };
+        return read(callee);
+    }
     if (const auto* function = callee.as<Function>()) return call_function(e, *function, call, outer);
     if (const auto* s = callee.as<Scalar>(); s != nullptr && is_over_points(s->expr, env.point)) {
         // In a whole-image expression a scalar over the point is an image that has no stage yet.
@@ -66,6 +74,11 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
 }
 
 Value Elaborator::read_image(const ast::Expr& e, const Image& image, const ast::Call& call, const Env& env) {
+    auto indices = read_indices(call, env);
+    return indices ? read_at(e, image, call, std::move(*indices)) : poison();
+}
+
+std::optional<std::vector<ir::Expr>> Elaborator::read_indices(const ast::Call& call, const Env& env) {
     std::vector<ir::Expr> indices;
     bool ok = true;
     for (const ast::Expr& arg : call.args) {
@@ -87,7 +100,11 @@ Value Elaborator::read_image(const ast::Expr& e, const Image& image, const ast::
         indices.push_back(index_expr(arg, env));
         ok = ok && indices.back();
     }
-    if (!ok) return poison();
+    return ok ? std::optional(std::move(indices)) : std::nullopt;
+}
+
+Value Elaborator::read_at(const ast::Expr& e, const Image& image, const ast::Call& call,
+                          std::vector<ir::Expr> indices) {
     if (indices.size() != image.rank) {
         const SourceRange declared = image.source.kind == ir::Source::Kind::Input
                                          ? p_.inputs[static_cast<std::size_t>(image.source.index)].range
@@ -194,9 +211,13 @@ Value Elaborator::stage_argument(const ast::Expr& arg, const std::string& name, 
     Point point = inside(env.point);
     Env inner = env;
     inner.point = &point;
-    Value value = eval(arg, inner);
-    const auto* s = value.as<Scalar>();
-    return s == nullptr ? value : image_of(s->expr, std::move(point), *env.owner + "." + name, arg->range);
+    const Value value = eval(arg, inner);
+    const std::function<Value(const Value&)> as_image = [&](const Value& v) {
+        if (v.is<Table>()) return map_elements(v, as_image);
+        const auto* s = v.as<Scalar>();
+        return s == nullptr ? v : image_of(s->expr, point, *env.owner + "." + name, arg->range);
+    };
+    return as_image(value);
 }
 
 Value Elaborator::whole_image(const ast::Expr& e, const Env& env) {
@@ -304,7 +325,7 @@ Value Elaborator::call_stage_function(const ast::Expr& e, const Function& functi
     if (!ok) return poison();
     // The same call again, as in the terms of an unrolled sum, gives the same image.
     if (known) {
-        if (const auto same = instantiated_.find(key); same != instantiated_.end()) return {same->second};
+        if (const auto same = instantiated_.find(key); same != instantiated_.end()) return same->second;
     }
     Instance* outer = std::exchange(instance_, &instance);
     declare_block(body, scope);
@@ -318,7 +339,7 @@ Value Elaborator::call_stage_function(const ast::Expr& e, const Function& functi
     }
     instance_ = outer;
     failed_ = failed_ || result.is<Poison>();
-    if (known && result.is<Image>()) instantiated_.emplace(std::move(key), *result.as<Image>());
+    if (known && is_image(result)) instantiated_.emplace(std::move(key), result);
     return result;
 }
 

@@ -111,6 +111,7 @@ Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
         report(diag::BareImage, range, named ? source : "this", fmt::format("{}({})", named ? source : "f", example));
         return poison();
     }
+    if (value.is<Table>()) return map_elements(value, [&](const Value& e) { return operand(e, range, env); });
     if (const auto* array = value.as<Array>()) {
         report(diag::NotAValue, range, "a stage array")
             .note(fmt::format("take an element of it: {}[0]", array->array->name));
@@ -147,7 +148,10 @@ ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env) {
 Value Elaborator::eval_table(const ast::TableLiteral& table, const Env& env) {
     std::vector<Value> elements;
     for (const ast::Expr& element : table.elements) {
-        elements.push_back(eval_operand(element, env));
+        // In a whole-image expression an image stays one, until an operator meets it.
+        Value value = eval(element, env);
+        const bool image = value.is<Image>() && env.point != nullptr;
+        elements.push_back(image ? std::move(value) : operand(std::move(value), element->range, env));
         if (elements.back().is<Poison>()) return poison();
     }
     const auto first = elements.empty() ? std::nullopt : table_shape(elements[0]);
@@ -287,9 +291,20 @@ Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::
         branches.push_back(eval_operand(otherwise, env));
         ranges.push_back(otherwise->range);
     }
-    if (!adapt_branches(branches, ranges, env) || !unify(branches, ranges, e->range)) return poison();
+    return choose(c, branches, ranges, e->range, env);
+}
+
+Value Elaborator::choose(const ir::Expr& condition, std::vector<Value> branches, const std::vector<SourceRange>& ranges,
+                         SourceRange range, const Env& env) {
+    const auto is_table = [](const Value& v) { return v.is<Table>(); };
+    if (std::ranges::all_of(branches, is_table)) {
+        return map_rows(branches, ranges, range, [&](std::vector<Value> elements) {
+            return choose(condition, std::move(elements), ranges, range, env);
+        });
+    }
+    if (!adapt_branches(branches, ranges, env) || !unify(branches, ranges, range)) return poison();
     const auto expr = [&](std::size_t i) { return i < branches.size() ? branches[i].as<Scalar>()->expr : nullptr; };
-    return {Scalar{ir::select(c, expr(0), expr(1), e->range)}};
+    return {Scalar{ir::select(condition, expr(0), expr(1), range)}};
 }
 
 bool Elaborator::adapt_branches(std::vector<Value>& branches, const std::vector<SourceRange>& ranges, const Env& env) {
@@ -318,8 +333,11 @@ bool Elaborator::adapt_branches(std::vector<Value>& branches, const std::vector<
 Value Elaborator::eval_let(const ast::Let& let, const Env& env) {
     Env inner = env.wanting(std::nullopt);
     std::vector<Symbol*> symbols;
+    Value whole;  // of the names in brackets
     for (const ast::LetBinding& binding : let.bindings) {
-        Value value = eval(binding.value, inner);
+        if (binding.element == 0) whole = eval(binding.value, inner);
+        Value value = binding.of == 0 ? whole : element_of(whole, binding);
+        if (binding.of > 0 && value.is<Poison>()) return poison();
         if (value.is<Function>()) value = operand(std::move(value), binding.value->range, inner);
         inner.scope = files_.new_scope(Scope::Kind::Expression, inner.scope);
         Symbol* symbol = bind(inner.scope, binding.name, std::move(value));

@@ -185,6 +185,31 @@ Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, con
     }
     const Value value = eval_operand(reduce.body, inner);
     if (value.is<Poison>()) return poison();
+    if (ir::gives_place(reduce.op)) {
+        for (const ir::Range& range : ranges) {
+            for (const ir::VarId used : free_variables(ir::binary(ir::BinaryOp::Add, range.lo, range.hi))) {
+                if (std::ranges::none_of(ranges, [&](const ir::Range& r) { return r.var == used; })) continue;
+                report(diag::PlaceBounds, e->range, std::string(ir::name(reduce.op)),
+                       p_.variables[static_cast<std::size_t>(used)].name)
+                    .note("`if` in the body can leave out points: if condition then value else infinity");
+                return poison();
+            }
+        }
+    }
+    bool first = true;
+    const std::function<Value(const Value&)> reduced = [&](const Value& v) -> Value {
+        if (v.is<Table>() && !ir::gives_place(reduce.op)) return map_elements(v, reduced);
+        const Value result = reduce_value(e, reduce, ranges, v);
+        const auto* scalar = result.as<Scalar>();
+        // Each has variables of its own.
+        return scalar == nullptr || std::exchange(first, false) ? result
+                                                                : Value{Scalar{rename_binders(p_, scalar->expr)}};
+    };
+    return reduced(value);
+}
+
+Value Elaborator::reduce_value(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
+                               const Value& value) {
     const SourceRange at = reduce.body->range;
     ir::Expr body;
     if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
@@ -195,18 +220,73 @@ Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, con
         if (type) body = convert(value, *type, at, "a reduction");
     }
     if (!body) return poison();
-    return {Scalar{ir::reduce_nest(reduce.op, std::move(ranges), body, e->range)}};
+    if (!ir::gives_place(reduce.op)) return {Scalar{ir::reduce_nest(reduce.op, ranges, body, e->range)}};
+    std::vector<Value> places;
+    for (std::size_t i = 0; i < ranges.size(); ++i) {
+        const ir::Expr place = ir::reduce(reduce.op, ranges, body, e->range, static_cast<int>(i));
+        places.push_back({Scalar{i == 0 ? place : rename_binders(p_, place)}});
+    }
+    return places.size() == 1 ? places[0] : make_table(std::move(places));
 }
 
 Value Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
                                   const std::vector<std::vector<std::int64_t>>& points, const Env& env) {
-    const SourceRange at = reduce.body->range;
     std::vector<Value> values;
     for (const std::vector<std::int64_t>& point : points) {
         Env inner = env;
         for (std::size_t i = 0; i < point.size(); ++i) inner = with_constant(inner, reduce.ranges[i].name, point[i]);
         values.push_back(eval_operand(reduce.body, inner));
         if (values.back().is<Poison>()) return poison();
+    }
+    if (ir::gives_place(reduce.op)) return best_place(e, reduce, std::move(values), points);
+    return fold_values(e, reduce, std::move(values));
+}
+
+Value Elaborator::best_place(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values,
+                             const std::vector<std::vector<std::int64_t>>& points) {
+    const SourceRange at = reduce.body->range;
+    if (operator_type(values[0], values[0], false, at, at, at) == std::nullopt) return poison();
+    if (!unify(values, std::vector<SourceRange>(values.size(), at), at)) return poison();
+    struct Best {
+        ir::Expr term;
+        std::vector<ir::Expr> place;
+    };
+    const auto at_point = [&](const std::vector<std::int64_t>& point) {
+        std::vector<ir::Expr> place;
+        for (const std::int64_t i : point) place.push_back(ir::int_constant(ir::Type::Int32, i, e->range));
+        return place;
+    };
+    const ir::BinaryOp better_op = ir::better_op(reduce.op), op = ir::fold_op(reduce.op);
+    const auto better_of = [&](const Best& a, const Best& b) {
+        const ir::Expr better = fold_binary(better_op, b.term, a.term, e->range);
+        Best best{fold_binary(op, a.term, b.term, e->range), {}};
+        for (std::size_t i = 0; i < a.place.size(); ++i) {
+            const auto known = ir::as_int(better);
+            best.place.push_back(known ? (*known != 0 ? b.place[i] : a.place[i])
+                                       : ir::select(better, b.place[i], a.place[i], e->range));
+        }
+        return best;
+    };
+    // In blocks, so that the tree stays shallow. Each begins with the identity, which no term that counts is equal to.
+    constexpr std::size_t kBlock = 64;
+    std::vector<Best> blocks;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const ir::Expr& term = values[i].as<Scalar>()->expr;
+        if (i % kBlock == 0) blocks.push_back({ir::identity(reduce.op, term->type), at_point(points[i])});
+        blocks.back() = better_of(blocks.back(), {term, at_point(points[i])});
+    }
+    Best best = blocks[0];
+    for (std::size_t i = 1; i < blocks.size(); ++i) best = better_of(best, blocks[i]);
+    std::vector<Value> places;
+    for (const ir::Expr& place : best.place) places.push_back({Scalar{place}});
+    return places.size() == 1 ? places[0] : make_table(std::move(places));
+}
+
+Value Elaborator::fold_values(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values) {
+    const SourceRange at = reduce.body->range;
+    if (std::ranges::all_of(values, [](const Value& v) { return v.is<Table>(); })) {
+        return map_rows(values, std::vector<SourceRange>(values.size(), at), at,
+                        [&](std::vector<Value> row) { return fold_values(e, reduce, std::move(row)); });
     }
     const ir::BinaryOp op = ir::fold_op(reduce.op);
     std::vector<ir::Expr> terms;

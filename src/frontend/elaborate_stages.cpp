@@ -203,6 +203,10 @@ void Elaborator::define_stage(Symbol& symbol) {
     allow_scan(symbol, stage.dims, type);
     const Value value = eval_operand(d.value, env);
     stage.range = d.left_range;
+    if (value.is<Table>() && symbol.output < 0) {
+        if (dims_ok) symbol.value = table_of_stages(symbol, stage.dims, value, symbol.full_name);
+        return;
+    }
     store_stage(symbol, std::move(stage), value, dims_ok);
 }
 
@@ -282,6 +286,15 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
             symbol.value = value;
             return;
         }
+    }
+    if (value.is<Table>() && symbol.output < 0 && (point.rank || is_image(value))) {
+        std::size_t number = 0;
+        symbol.value = map_elements(value, [&](const Value& v) {
+            const std::string name = fmt::format("{}[{}]", symbol.full_name, number++);
+            const auto* s = v.as<Scalar>();
+            return s == nullptr ? v : image_of(s->expr, point, name, d.value->range);
+        });
+        return;
     }
     value = operand(std::move(value), d.value->range, env);
     if (value.is<Poison>()) return;

@@ -18,6 +18,20 @@ Value make_table(std::vector<Value> elements) {
     return {Table{std::make_shared<const std::vector<Value>>(std::move(elements))}};
 }
 
+Value map_elements(const Value& table, const std::function<Value(const Value&)>& f) {
+    std::vector<Value> elements;
+    for (const Value& e : *table.as<Table>()->elements) {
+        elements.push_back(f(e));
+        if (elements.back().is<Poison>()) return poison();
+    }
+    return make_table(std::move(elements));
+}
+
+bool is_image(const Value& value) {
+    const auto* table = value.as<Table>();
+    return value.is<Image>() || (table != nullptr && std::ranges::all_of(*table->elements, is_image));
+}
+
 std::string describe(const Value& value) {
     return std::visit(overloaded{
                           [](const Poison&) -> std::string { return "an error"; },
@@ -221,7 +235,7 @@ ir::Expr rename_binders(ir::Pipeline& pipeline, const ir::Expr& e) {
         } else if (const auto* r = ir::as<ir::Reduce>(result)) {
             std::vector<ir::Range> ranges = r->ranges;
             for (ir::Range& range : ranges) range.var = ids.at(range.var);
-            result = ir::reduce(r->op, std::move(ranges), r->body, result->range);
+            result = ir::reduce_like(*r, std::move(ranges), r->body, result->range);
         }
         done.emplace(node.get(), result);
         return result;

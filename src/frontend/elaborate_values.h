@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -72,6 +73,10 @@ inline Value poison() {
     return {Poison{}};
 }
 Value make_table(std::vector<Value> elements);
+/// A table of what `f` makes of the elements; poison where one of them is.
+Value map_elements(const Value& table, const std::function<Value(const Value&)>& f);
+/// True for an image, and for tables of images alone.
+bool is_image(const Value& value);
 
 /// "a table", "an image", ... for messages.
 std::string describe(const Value& value);

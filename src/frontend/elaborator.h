@@ -269,6 +269,9 @@ private:
     Value eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env);
     Value eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
                   const Env& env);
+    /// `if condition then branches[0] else branches[1]`; of tables, element by element.
+    Value choose(const ir::Expr& condition, std::vector<Value> branches, const std::vector<SourceRange>& ranges,
+                 SourceRange range, const Env& env);
     /// Gives branches that are untyped constants the wanted type, or bool beside a bool. False after an error.
     bool adapt_branches(std::vector<Value>& branches, const std::vector<SourceRange>& ranges, const Env& env);
     Value eval_let(const ast::Let& let, const Env& env);
@@ -283,11 +286,27 @@ private:
     /// An Int32; null after an error.
     ir::Expr index_expr(const ast::Expr& e, const Env& env);
 
+    // ---------------------------------------------------------------------------------------------- tables
+    /// The element that a name in brackets stands for; poison after an error.
+    Value element_of(const Value& whole, const ast::LetBinding& binding);
+    /// A table of what `f` makes of the elements that stand at one place of the tables; poison after an error.
+    Value map_rows(const std::vector<Value>& tables, const std::vector<SourceRange>& ranges, SourceRange range,
+                   const std::function<Value(std::vector<Value>)>& f);
+    /// Stages for the elements of a table, with dimensions of their own; poison after an error.
+    Value table_of_stages(Symbol& symbol, const std::vector<ir::Dimension>& dims, const Value& value,
+                          const std::string& name);
+
     // ---------------------------------------------------------------------------------------------- reductions
     Value eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
     Value reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    Value reduce_value(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
+                       const Value& value);
     Value reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
                           const std::vector<std::vector<std::int64_t>>& points, const Env& env);
+    Value fold_values(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values);
+    /// The variables' values at the best of the terms: a scalar, or a table for several variables.
+    Value best_place(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values,
+                     const std::vector<std::vector<std::int64_t>>& points);
     /// Points of the ranges if all bounds are constants; none, with `too_many`, for more than kUnrollMost.
     std::optional<std::vector<std::vector<std::int64_t>>> constant_points(const ast::Reduce& reduce, const Env& env,
                                                                           bool& too_many);
@@ -304,6 +323,9 @@ private:
     // ---------------------------------------------------------------------------------------------- calls
     Value eval_call(const ast::Expr& e, const ast::Call& call, const Env& env);
     Value read_image(const ast::Expr& e, const Image& image, const ast::Call& call, const Env& env);
+    /// The arguments of a read; none after an error.
+    std::optional<std::vector<ir::Expr>> read_indices(const ast::Call& call, const Env& env);
+    Value read_at(const ast::Expr& e, const Image& image, const ast::Call& call, std::vector<ir::Expr> indices);
     /// The image read at the point of a whole-image expression.
     Value read_at_point(const Image& image, SourceRange range, Point& point);
     /// Makes the point's index variables, named as those of the stage `like` if it is one.
@@ -393,7 +415,7 @@ private:
     std::map<ir::VarId, Image> let_images_;  ///< stages made of lets: one for each, however often it is used whole
     std::map<ir::VarId, SourceRange> index_variables_;
     std::set<std::string> stage_names_;
-    std::map<std::string, Image> instantiated_;  ///< calls of stage functions, by function and arguments
+    std::map<std::string, Value> instantiated_;  ///< calls of stage functions, by function and arguments
     std::vector<Symbol*> outputs_;
     Scope* body_ = nullptr;
     Instance* instance_ = nullptr;

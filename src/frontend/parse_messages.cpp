@@ -34,6 +34,8 @@ bool starts_statement(const antlr4::Token& token) {
         case PipeParser::NAME:
         case PipeParser::MIN:
         case PipeParser::MAX:
+        case PipeParser::ARGMIN:
+        case PipeParser::ARGMAX:
         case PipeParser::ACCUMULATE:
         case PipeParser::LET:
         case PipeParser::CONST:
@@ -60,6 +62,8 @@ bool ends_expression(const antlr4::Token& token) {
         case PipeParser::NAME:
         case PipeParser::MIN:
         case PipeParser::MAX:
+        case PipeParser::ARGMIN:
+        case PipeParser::ARGMAX:
         case PipeParser::INT:
         case PipeParser::FLOAT:
         case PipeParser::TRUE:
@@ -393,7 +397,8 @@ private:
             if (statement && (is_keyword_type(type) || type == PipeParser::NAME || type == PipeParser::SEMICOLON))
                 continue;
             if (type == PipeParser::NAME && expects(PipeParser::TYPE)) continue;
-            if (type == PipeParser::MIN || type == PipeParser::MAX || type == PipeParser::QUESTION) continue;
+            if (type >= PipeParser::MIN && type <= PipeParser::ARGMAX) continue;  // names, too
+            if (type == PipeParser::QUESTION) continue;
             if (type == PipeParser::EQUAL || type == PipeParser::MINUS_ASSIGN) continue;
             if (type == PipeParser::ASSIGN && expects(PipeParser::PLUS_ASSIGN) && !expects(PipeParser::EQUAL)) continue;
             if (expects(PipeParser::EQUAL) && type >= PipeParser::PLUS_ASSIGN && type <= PipeParser::MAX_ASSIGN)

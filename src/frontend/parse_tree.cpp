@@ -33,8 +33,10 @@ const std::map<std::size_t, ir::BinaryOp> kBinaryOps = {
     {PipeParser::GREATER, ir::BinaryOp::Gt},      {PipeParser::GREATER_EQUAL, ir::BinaryOp::Ge},
 };
 const std::map<std::size_t, ir::ReduceOp> kReduceOps = {
-    {PipeParser::SUM, ir::ReduceOp::Sum}, {PipeParser::PROD, ir::ReduceOp::Prod}, {PipeParser::MIN, ir::ReduceOp::Min},
-    {PipeParser::MAX, ir::ReduceOp::Max}, {PipeParser::ANY, ir::ReduceOp::Any},   {PipeParser::ALL, ir::ReduceOp::All},
+    {PipeParser::SUM, ir::ReduceOp::Sum},       {PipeParser::PROD, ir::ReduceOp::Prod},
+    {PipeParser::MIN, ir::ReduceOp::Min},       {PipeParser::MAX, ir::ReduceOp::Max},
+    {PipeParser::ANY, ir::ReduceOp::Any},       {PipeParser::ALL, ir::ReduceOp::All},
+    {PipeParser::ARGMIN, ir::ReduceOp::ArgMin}, {PipeParser::ARGMAX, ir::ReduceOp::ArgMax},
 };
 /// Names of types elsewhere.
 const std::map<std::string_view, ir::Type> kForeignTypes = {
@@ -222,7 +224,10 @@ ast::Expr TreeBuilder::primary(PipeParser::PrimaryContext& context, int depth) {
     if (auto* let = context.letExpr()) {
         ast::Let result;
         for (auto* binding : let->binding()) {
-            result.bindings.push_back({name(*binding->name()), expr(binding->expr(), depth + 1)});
+            const ast::Expr value = expr(binding->expr(), depth + 1);
+            const auto names = binding->name();
+            const std::size_t of = binding->LBRACKET() != nullptr ? names.size() : 0;
+            for (std::size_t i = 0; i < names.size(); ++i) result.bindings.push_back({name(*names[i]), value, i, of});
         }
         result.body = expr(let->body, depth + 1);
         return make(whole, std::move(result));

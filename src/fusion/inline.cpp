@@ -359,7 +359,7 @@ private:
                 bound[range.var] = ir::variable(var, ir::Type::Int32);
                 ranges.push_back({var, lo, hi});
             }
-            return ir::reduce(n->op, std::move(ranges), next(n->body), e->range);
+            return ir::reduce_like(*n, std::move(ranges), next(n->body), e->range);
         }
         const ir::Expr same = ir::map_children(e, next);
         const auto* read = ir::as<ir::Read>(same);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -250,7 +251,54 @@ private:
         return result;
     }
 
-    ir::Expr reduction(const ir::Expr& e, const Places& around) {
+    /// Where the least or greatest of many terms is: its value first, then the least number of a term that is equal.
+    ir::Expr place(const ir::Expr& e, const Places& around) {
+        const auto& n = *ir::as<ir::Reduce>(e);
+        if (!std::ranges::all_of(n.ranges, is_fixed)) return e;
+        Places loops, inside = around, depends;
+        for (const ir::Range& range : n.ranges) loops.push_back({range.var, range.lo, range.hi, false});
+        inside.insert(inside.end(), loops.begin(), loops.end());
+        const ir::Expr body = walk(n.body, inside);
+        const std::set<ir::VarId> used = variables_of(body);
+        double repeats = 1;
+        for (const Place& p : around) {
+            if (used.count(p.var) > 0) {
+                depends.push_back(p);
+            } else {
+                repeats *= extent(p, usual_);
+            }
+        }
+        const bool repeated = repeats > 1 && points(loops, usual_) >= kRepeatedTerms;
+        if (!repeated && !is_long(loops, depends)) {
+            return body == n.body ? e : ir::reduce_like(n, n.ranges, body, e->range);
+        }
+        const auto wide = [](const ir::Expr& i) { return ir::cast(Type::Int64, i); };
+        const auto length = [&](const ir::Range& r) { return wide(minus(r.hi, r.lo)); };
+        const ir::ReduceOp op = n.op == ir::ReduceOp::ArgMin ? ir::ReduceOp::Min : ir::ReduceOp::Max;
+        const ir::Expr best = reduction(ir::reduce_nest(op, n.ranges, body, e->range), around, true);
+        ir::Expr number = ir::int_constant(Type::Int64, 0);
+        for (const ir::Range& r : n.ranges) {
+            number =
+                plus(ir::binary(BinaryOp::Mul, number, length(r)), wide(minus(ir::variable(r.var, Type::Int32), r.lo)));
+        }
+        const ir::Expr far = ir::int_constant(Type::Int64, std::numeric_limits<std::int64_t>::max());
+        const ir::Expr counts = ir::binary(ir::better_op(n.op), best, ir::identity(op, body->type));
+        const ir::Expr is_best = ir::binary(BinaryOp::And, counts, ir::binary(BinaryOp::Eq, body, best));
+        const ir::Expr first = reduction(
+            ir::reduce(ir::ReduceOp::Min, n.ranges, ir::select(is_best, number, far), e->range), around, true);
+        ir::Expr rest = first;
+        for (std::size_t i = n.ranges.size() - 1; i > static_cast<std::size_t>(n.place); --i) {
+            rest = ir::binary(BinaryOp::Div, rest, length(n.ranges[i]));
+        }
+        const ir::Range& r = n.ranges[static_cast<std::size_t>(n.place)];
+        if (n.place > 0) rest = ir::binary(BinaryOp::Mod, rest, length(r));
+        return ir::select(ir::binary(BinaryOp::Eq, first, far), r.lo, plus(r.lo, ir::cast(Type::Int32, rest)),
+                          e->range);
+    }
+
+    /// With `always`, its result becomes a stage, whatever its length.
+    ir::Expr reduction(const ir::Expr& e, const Places& around, bool always = false) {
+        if (ir::gives_place(ir::as<ir::Reduce>(e)->op)) return place(e, around);
         Nest nest = nest_of(e);
         if (nest.loops.empty()) return e;
         Places inside = around;
@@ -264,10 +312,11 @@ private:
         const double repeats = points(others, usual_);
         const ir::Expr reached = some_point(others);
         const bool repeated = repeats > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
-        if (!repeated && !is_long(nest.loops, depends)) return nest.body == body ? e : looped(nest, e->range);
+        if (!always && !repeated && !is_long(nest.loops, depends))
+            return nest.body == body ? e : looped(nest, e->range);
         const ir::ReduceOp op = nest.op;
         const ir::Expr rest = in_blocks(std::move(nest), depends, reached, e->range);
-        if (repeated) return stage_of(ir::name(op), rest, depends, reached, e->range);
+        if (always || repeated) return stage_of(ir::name(op), rest, depends, reached, e->range);
         stage_.alone = true;
         return rest;
     }
@@ -414,7 +463,7 @@ private:
                     renamed[range.var] = ir::variable(var, Type::Int32);
                     ranges.push_back({var, lo, hi});
                 }
-                result = ir::reduce(reduce->op, std::move(ranges), copy(reduce->body), node->range);
+                result = ir::reduce_like(*reduce, std::move(ranges), copy(reduce->body), node->range);
             } else {
                 result = ir::map_children(node, copy);
             }

@@ -65,7 +65,9 @@ double instructions(const ir::Expr& e) {
                                              default: return 20 * wide;
                                          }
                                      },
-                                     [&](const ir::Reduce&) { return wide; },  // folding one value in
+                                     [&](const ir::Reduce& n) {
+                                         return ir::gives_place(n.op) ? 2 * wide : wide;
+                                     },  // folding one value in
                                      [](const auto&) { return 0.0; }},
                       e->value);
 }

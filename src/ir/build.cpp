@@ -252,10 +252,14 @@ Expr let(VarId var, Expr value, Expr body, SourceRange range) {
     return node(type, range, Let{var, std::move(value), std::move(body)});
 }
 
-Expr reduce(ReduceOp op, std::vector<Range> ranges, Expr body, SourceRange range) {
+Expr reduce(ReduceOp op, std::vector<Range> ranges, Expr body, SourceRange range, int place) {
     assert((op == ReduceOp::Any || op == ReduceOp::All) == (body->type == Type::Bool));
-    const Type type = body->type;
-    return node(type, range, Reduce{op, std::move(ranges), std::move(body)});
+    const Type type = gives_place(op) ? Type::Int32 : body->type;
+    return node(type, range, Reduce{op, std::move(ranges), std::move(body), place});
+}
+
+Expr reduce_like(const Reduce& like, std::vector<Range> ranges, Expr body, SourceRange range) {
+    return reduce(like.op, std::move(ranges), std::move(body), range, like.place);
 }
 
 Expr identity(ReduceOp op, Type type) {
@@ -265,9 +269,11 @@ Expr identity(ReduceOp op, Type type) {
         case ReduceOp::Any: return bool_constant(false);
         case ReduceOp::All: return bool_constant(true);
         case ReduceOp::Min:
+        case ReduceOp::ArgMin:  // of its terms
             if (is_float(type)) return float_constant(type, std::numeric_limits<double>::infinity());
             return int_constant(type, static_cast<std::int64_t>(int_max(type)));
         case ReduceOp::Max:
+        case ReduceOp::ArgMax:
             if (is_float(type)) return float_constant(type, -std::numeric_limits<double>::infinity());
             return int_constant(type, int_min(type));
     }
@@ -278,8 +284,10 @@ BinaryOp fold_op(ReduceOp op) {
     switch (op) {
         case ReduceOp::Sum: return BinaryOp::Add;
         case ReduceOp::Prod: return BinaryOp::Mul;
-        case ReduceOp::Min: return BinaryOp::Min;
-        case ReduceOp::Max: return BinaryOp::Max;
+        case ReduceOp::Min:
+        case ReduceOp::ArgMin: return BinaryOp::Min;  // of its terms
+        case ReduceOp::Max:
+        case ReduceOp::ArgMax: return BinaryOp::Max;
         case ReduceOp::Any: return BinaryOp::Or;
         case ReduceOp::All: return BinaryOp::And;
     }

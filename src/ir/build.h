@@ -21,7 +21,9 @@ Expr call(Builtin fn, std::vector<Expr> args, SourceRange range = {});
 Expr select(Expr cond, Expr then, Expr otherwise, SourceRange range = {});
 Expr read(Source source, Type type, std::vector<Expr> indices, SourceRange range = {});
 Expr let(VarId var, Expr value, Expr body, SourceRange range = {});
-Expr reduce(ReduceOp op, std::vector<Range> ranges, Expr body, SourceRange range = {});
+Expr reduce(ReduceOp op, std::vector<Range> ranges, Expr body, SourceRange range = {}, int place = 0);
+/// The same reduction of other terms.
+Expr reduce_like(const Reduce& like, std::vector<Range> ranges, Expr body, SourceRange range = {});
 
 /// The identity of a reduction: 0, 1, +inf or the greatest value, -inf or the least value, false, true.
 Expr identity(ReduceOp op, Type type);

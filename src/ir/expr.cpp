@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kUnary = {"-", "~", "not"};
 constexpr std::array<std::string_view, 20> kBinary = {"+",  "-",  "*",  "/",  "%", "min", "max", "&",  "|",   "^",
                                                       "<<", ">>", "==", "!=", "<", "<=",  ">",   ">=", "and", "or"};
-constexpr std::array<std::string_view, 6> kReduce = {"sum", "prod", "min", "max", "any", "all"};
+constexpr std::array<std::string_view, 8> kReduce = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
 constexpr std::array<std::string_view, 24> kBuiltin = {
     "abs",  "sqrt", "rsqrt", "exp",  "exp2", "log",  "log2",  "pow",   "sin",  "cos",   "tan",   "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "hypot", "floor", "ceil", "round", "trunc", "isnan"};

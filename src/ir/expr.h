@@ -15,6 +15,9 @@
 // - Let evaluates its value once. Reduce folds over its variables, from the operator's identity; ir/reduction.h has the
 //   order. One that can tell the order (of floats) has a single variable. The bounds of a variable may use the
 //   variables before it.
+// - ArgMin and ArgMax give an Int32: a variable's value at the first point, the last variable running fastest, whose
+//   term is the least or the greatest. A term counts if it is less (greater) than the identity of Min (Max), so NaN
+//   does not; where none counts, the result is the lower bound. Their bounds do not use their own variables.
 #pragma once
 
 #include <cstdint>
@@ -54,7 +57,7 @@ enum class Builtin : std::uint8_t {
     Trunc,
     IsNan  // result Bool
 };
-enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Any, All };
+enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
 
 /// An integer or Bool literal; uint64 as its two's complement bits.
 struct IntConstant { std::int64_t value; };
@@ -88,7 +91,8 @@ struct Read { Source source; std::vector<Expr> indices; };
 struct Let { VarId var; Expr value, body; };
 /// `var` runs over lo <= var < hi.
 struct Range { VarId var; Expr lo, hi; };
-struct Reduce { ReduceOp op; std::vector<Range> ranges; Expr body; };
+/// `place`: of ArgMin and ArgMax, the number of the range whose variable is the result.
+struct Reduce { ReduceOp op; std::vector<Range> ranges; Expr body; int place = 0; };
 
 struct Node {
     Type type;
@@ -108,6 +112,10 @@ int arity(Builtin fn);
 
 constexpr bool is_comparison(BinaryOp op) { return op >= BinaryOp::Eq && op <= BinaryOp::Ge; }
 constexpr bool is_logical(BinaryOp op) { return op == BinaryOp::And || op == BinaryOp::Or; }
+/// The reductions that give a place instead of a value.
+constexpr bool gives_place(ReduceOp op) { return op == ReduceOp::ArgMin || op == ReduceOp::ArgMax; }
+/// How a term compares with the best one so far whose place it takes.
+constexpr BinaryOp better_op(ReduceOp op) { return op == ReduceOp::ArgMin ? BinaryOp::Lt : BinaryOp::Gt; }
 
 /// The node's alternative, or null: `if (const auto* read = as<Read>(e))`.
 template <class T>

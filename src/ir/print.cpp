@@ -172,7 +172,9 @@ private:
     }
     Text node(const Node&, const Reduce& n) const {
         const std::string over = ranges(n.ranges);
-        return {fmt::format("{}({}) {}", name(n.op), over, print(n.body, kMul)), kReduce};
+        const std::string text = fmt::format("{}({}) {}", name(n.op), over, print(n.body, kMul));
+        if (!gives_place(n.op) || n.ranges.size() < 2) return {text, kReduce};
+        return {fmt::format("({})[{}]", text, n.place), kAtom};
     }
 
     [[nodiscard]] const std::string& source(Source source) const {

@@ -26,12 +26,12 @@ bool depends_on_blocks(ReduceOp op, Type type) {
     return is_float(type) && (op == ReduceOp::Sum || op == ReduceOp::Prod);
 }
 
-bool depends_on_order(ReduceOp, Type type) {
-    return is_float(type);
+bool depends_on_order(ReduceOp op, Type type) {
+    return is_float(type) || gives_place(op);
 }
 
 Expr reduce_nest(ReduceOp op, std::vector<Range> ranges, const Expr& body, SourceRange range) {
-    if (!depends_on_order(op, body->type)) return reduce(op, std::move(ranges), body, range);
+    if (!depends_on_order(op, body->type) || gives_place(op)) return reduce(op, std::move(ranges), body, range);
     const bool dependent = std::ranges::any_of(
         ranges, [&](const Range& r) { return uses_variable(r.lo, ranges) || uses_variable(r.hi, ranges); });
     if (dependent) std::ranges::reverse(ranges);

@@ -112,7 +112,7 @@ private:
             if (u.guard) value(u.guard, Type::Bool, inner, s.name);
             check(u.indices.size() == s.dims.size(), "an update of `{}` has the wrong rank", s.name);
             for (const Expr& index : u.indices) value(index, Type::Int32, inner, s.name);
-            check(u.op != ReduceOp::Any && u.op != ReduceOp::All, "an update of `{}` has no such operator", s.name);
+            check(u.op < ReduceOp::Any, "an update of `{}` has no such operator", s.name);
             value(u.value, s.type, inner, s.name);
         }
     }
@@ -175,9 +175,16 @@ private:
             Scope inner = scope;
             bind_ranges(reduce->ranges, inner);
             walk(reduce->body, inner, seen);
-            check(e->type == reduce->body->type, "a reduction differs from its body");
             const bool logical = reduce->op == ReduceOp::Any || reduce->op == ReduceOp::All;
-            check(logical == (e->type == Type::Bool), "`{}` on {}", name(reduce->op), name(e->type));
+            check(logical == (reduce->body->type == Type::Bool), "`{}` on {}", name(reduce->op),
+                  name(reduce->body->type));
+            if (gives_place(reduce->op)) {
+                check(e->type == Type::Int32, "a place that is no int32");
+                check(reduce->place >= 0 && reduce->place < static_cast<int>(reduce->ranges.size()),
+                      "a place in a variable that is not there");
+                return;
+            }
+            check(e->type == reduce->body->type, "a reduction differs from its body");
             check(reduce->ranges.size() <= 1 || !depends_on_order(reduce->op, e->type),
                   "a reduction of floats over several variables");
             return;

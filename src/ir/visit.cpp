@@ -107,7 +107,7 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
                                   Expr lo = apply(r.lo);
                                   ranges.push_back({r.var, std::move(lo), apply(r.hi)});
                               }
-                              return result(Reduce{n.op, std::move(ranges), apply(n.body)});
+                              return result(Reduce{n.op, std::move(ranges), apply(n.body), n.place});
                           },
                           [&](const auto&) { return e; },
                       },
@@ -160,7 +160,7 @@ bool equal_nodes(const Node& a, const Node& b, const Same& same) {
         [&](const Read& x, const Read& y) { return x.source == y.source && all_same(x.indices, y.indices); },
         [&](const Let& x, const Let& y) { return x.var == y.var && same(x.value, y.value) && same(x.body, y.body); },
         [&](const Reduce& x, const Reduce& y) {
-            return x.op == y.op && same(x.body, y.body) &&
+            return x.op == y.op && x.place == y.place && same(x.body, y.body) &&
                    std::equal(x.ranges.begin(), x.ranges.end(), y.ranges.begin(), y.ranges.end(),
                               [&](const Range& r, const Range& s) {
                                   return r.var == s.var && same(r.lo, s.lo) && same(r.hi, s.hi);

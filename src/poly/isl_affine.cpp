@@ -285,6 +285,7 @@ std::optional<isl::pw_aff> AffineTranslator::known_opaque(const ir::Expr& e) {
 void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (!ir::is_int(e->type) || integers_ == Integers::Exact) return;
     if (const auto* read = ir::as<ir::Read>(e)) return describe_read(*read, name);
+    if (const auto* reduce = ir::as<ir::Reduce>(e)) return describe_place(*reduce, name);
     const auto* n = ir::as<ir::Binary>(e);
     if (n == nullptr) return;
     const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
@@ -293,6 +294,15 @@ void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (n->op == BinaryOp::BitAnd && natural_a) add_limit(n->a, name, true);
     if ((n->op == BinaryOp::Div && natural_a && positive_b) || (n->op == BinaryOp::Shr && natural_a))
         add_limit(n->a, name, true);
+}
+
+/// The place of a minimum or maximum lies in its range, or is the lower bound of an empty one.
+void AffineTranslator::describe_place(const ir::Reduce& reduce, Name name) {
+    if (!ir::gives_place(reduce.op)) return;
+    const ir::Range& range = reduce.ranges.at(static_cast<std::size_t>(reduce.place));
+    const ir::Expr last = ir::binary(BinaryOp::Sub, range.hi, ir::int_constant(ir::Type::Int32, 1));
+    add_limit(range.lo, name, false);
+    add_limit(ir::binary(BinaryOp::Max, range.lo, last), name, true);
 }
 
 /// The value of `name` is at most, or at least, `limit`. Only of a limit whose value needs no proof.
@@ -307,8 +317,8 @@ void AffineTranslator::add_limit(const ir::Expr& limit, Name name, bool upper, b
     facts_.push_back({fact, {name}});
 }
 
-/// A stage that is `clamp(..., lo, hi)` is between these limits wherever it is read, as far as they are the same
-/// everywhere.
+/// A stage that is `clamp(..., lo, hi)`, or a place, is between these limits wherever it is read, as far as they are
+/// the same everywhere.
 void AffineTranslator::describe_read(const ir::Read& read, Name name) {
     if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return;
     const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));
@@ -316,6 +326,11 @@ void AffineTranslator::describe_read(const ir::Read& read, Name name) {
     if (pure == nullptr) return;
     ir::Expr definition = pure->value;
     while (const auto* let = ir::as<ir::Let>(definition)) definition = let->body;
+    if (const auto* reduce = ir::as<ir::Reduce>(definition); reduce != nullptr && ir::gives_place(reduce->op)) {
+        const ir::Range& range = reduce->ranges.at(static_cast<std::size_t>(reduce->place));
+        if (ir::is_uniform(range.lo) && ir::is_uniform(range.hi)) describe_place(*reduce, name);
+        return;
+    }
     const auto* n = ir::as<ir::Binary>(definition);
     if (n == nullptr || (n->op != BinaryOp::Min && n->op != BinaryOp::Max)) return;
     const bool least = n->op == BinaryOp::Min;

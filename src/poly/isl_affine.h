@@ -125,6 +125,7 @@ private:
     isl::pw_aff make_opaque(const ir::Expr& e);
     std::optional<isl::pw_aff> known_opaque(const ir::Expr& e);
     void describe(const ir::Expr& e, Name name);
+    void describe_place(const ir::Reduce& reduce, Name name);
     void describe_read(const ir::Read& read, Name name);
     void add_limit(const ir::Expr& limit, Name name, bool upper, bool strict = false);
     isl::val val(Wide v) const;

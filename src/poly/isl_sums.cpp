@@ -218,8 +218,8 @@ private:
         const ir::Expr body = replaced(n.body);
         points_ = outer;
         const ir::Expr result = new_variable(e->type);
-        ValueRange range = type_range_of(e->type);
-        if (ir::is_int(e->type) && count) {
+        ValueRange range = ir::gives_place(n.op) ? values_.ranges.of(e) : type_range_of(e->type);
+        if (ir::is_int(e->type) && count && !ir::gives_place(n.op)) {
             const IntRange term = values_.ranges.integer(body);
             const IntRange total =
                 adds_up(n.op, e->type) ? total_of(n.op, term, *count) : IntRange(type_range(e->type));

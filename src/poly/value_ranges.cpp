@@ -390,8 +390,13 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
     } else if constexpr (std::is_same_v<T, ir::Let>) {
         bind(n.var, n.value);
         return of(n.body);
+    } else if constexpr (std::is_same_v<T, ir::Reduce>) {
+        if (!ir::gives_place(n.op)) return type_range_of(type);
+        const ir::Range& range = n.ranges.at(static_cast<std::size_t>(n.place));
+        const IntRange lo = integer(range.lo), hi = integer(range.hi);
+        return IntRange{lo.lo, std::max(lo.hi, hi.hi - 1)};
     } else {
-        return type_range_of(type);  // Read, Reduce
+        return type_range_of(type);  // Read
     }
 }
 

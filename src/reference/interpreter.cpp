@@ -86,6 +86,7 @@ private:
     Value eval_select(const ir::Select& select);
     Value eval_binary(const ir::Binary& binary);
     Value eval_reduce(const ir::Reduce& reduce, ir::Type type);
+    Value eval_place(const ir::Reduce& reduce);
     std::int64_t eval_index(const ir::Expr& e) { return eval(e).i; }
 
     /// Runs `body` for every point of the nest of loops, outermost first.
@@ -233,6 +234,7 @@ Value Interpreter::eval_select(const ir::Select& select) {
 }
 
 Value Interpreter::eval_reduce(const ir::Reduce& reduce, ir::Type type) {
+    if (ir::gives_place(reduce.op)) return eval_place(reduce);
     const Value identity = reference::identity(reduce.op, type);
     // levels[k] combines results of levels[k - 1]; only the last one has more than a block of them.
     std::array<Value, 6> levels;
@@ -250,6 +252,19 @@ Value Interpreter::eval_reduce(const ir::Reduce& reduce, ir::Type type) {
     });
     for (std::size_t k = 0; k + 1 < levels.size(); ++k) levels[k + 1] = fold(reduce.op, levels[k + 1], levels[k]);
     return levels.back();
+}
+
+Value Interpreter::eval_place(const ir::Reduce& reduce) {
+    const ir::Range& range = reduce.ranges.at(static_cast<std::size_t>(reduce.place));
+    Value best = reference::identity(reduce.op, reduce.body->type);
+    Value place = integer(ir::Type::Int32, eval_index(range.lo));
+    for_each_in(reduce.ranges, [&] {
+        const Value term = eval(reduce.body);
+        if (evaluate(ir::better_op(reduce.op), term, best).i == 0) return;
+        best = term;
+        place = variables_.at(static_cast<std::size_t>(range.var));
+    });
+    return place;
 }
 
 template <class F>

@@ -255,9 +255,11 @@ Value identity(ReduceOp op, Type type) {
         case ReduceOp::Sum: return ir::is_float(type) ? real(type, 0) : integer(type, 0);
         case ReduceOp::Prod: return ir::is_float(type) ? real(type, 1) : integer(type, 1);
         case ReduceOp::Min:
+        case ReduceOp::ArgMin:  // of its terms
             return ir::is_float(type) ? real(type, infinity)
                                       : integer(type, static_cast<std::int64_t>(ir::int_max(type)));
-        case ReduceOp::Max: return ir::is_float(type) ? real(type, -infinity) : integer(type, ir::int_min(type));
+        case ReduceOp::Max:
+        case ReduceOp::ArgMax: return ir::is_float(type) ? real(type, -infinity) : integer(type, ir::int_min(type));
         case ReduceOp::Any: return boolean(false);
         case ReduceOp::All: return boolean(true);
     }
@@ -268,8 +270,10 @@ Value fold(ReduceOp op, const Value& accumulated, const Value& next) {
     switch (op) {
         case ReduceOp::Sum: return evaluate(BinaryOp::Add, accumulated, next);
         case ReduceOp::Prod: return evaluate(BinaryOp::Mul, accumulated, next);
-        case ReduceOp::Min: return minimum(accumulated, next);
-        case ReduceOp::Max: return maximum(accumulated, next);
+        case ReduceOp::Min:
+        case ReduceOp::ArgMin: return minimum(accumulated, next);
+        case ReduceOp::Max:
+        case ReduceOp::ArgMax: return maximum(accumulated, next);
         case ReduceOp::Any: return evaluate(BinaryOp::Or, accumulated, next);
         case ReduceOp::All: return evaluate(BinaryOp::And, accumulated, next);
     }

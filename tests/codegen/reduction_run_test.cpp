@@ -156,6 +156,59 @@ const Case kCases[] = {
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 4}, {"C", 4}}, {{"R", 9}, {"C", 300}}},
      2},
+    {"places_in_windows",
+     R"(
+        pipeline p(u: uint8[R + 8, C + 200], f: float32[R + 8, C + 200], d: float64[R + 8, C + 200])
+            -> a: int32[R, C], b: int32[R, C], c: float32[R, C], e: int32[R, C], g: int32[R, C], h: uint8[R, C] {
+            a(y, x) = argmin(k in 0..9) u(y, x + k)
+            b(y, x) = let [v, w] = argmax(i in -2..=2, j in -3..=3) f(y + 2 + i, x + 3 + j) in 100 * v + w
+            c(y, x) = let i = argmin(k in 3..200) abs(f(y, x + k)), v = min(k in 3..200) abs(f(y, x + k)) in v + i
+            e(y, x) = let [v, w] = argmin(i in 0..8, j in 0..150) (d(y + i, x + j) + u(y, x)) in v * 1000 + w
+            g(y, x) = argmax(k in 0..100) (if k % 3 == 0 then int64(u(y, x + k)) else -1)
+            h(y, x) = u(y, x + argmax(k in 0..70) f(y, x + k))
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 37}}}},
+    {"places_in_images",
+     R"(
+        pipeline p(u: uint8[R, C], f: float32[3, R, C]) -> dark: int32[2], bright: int32[3, 2], rows: int32[R], out: float32[3, R, C] {
+            darkest() = argmin(y in 0..R, x in 0..C) u(y, x)
+            dark(i) = if i == 0 then darkest()[0] else darkest()[1]
+            brightest(c) = argmax(y in 0..R, x in 0..C) f(c, y, x)
+            bright(c, i) = let [y, x] = brightest(c) in if i == 0 then y else x
+            rows(y) = argmax(x in 0..C) (u(y, x) + 0.5 * f(0, y, x))
+            out(c, y, x) = let [i, j] = brightest(c) in f(c, y, x) - f(c, i, j)
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 130}}, {{"R", 65}, {"C", 64}}},
+     8},
+    {"several_values",
+     R"(
+        fn moments(v) = [v, v * v]
+        fn gradient(img) {
+            across(y, x) = img(y, x + 1) - img(y, x)
+            down(y, x) = img(y + 1, x) - img(y, x)
+            return [across, down]
+        }
+        pipeline p(f: float32[R + 12, C + 200], w: float32[R + 12, C + 200])
+            -> a: float32[R, C], b: float32[R, C], c: float32[R, C], e: float32[R, C], s: float32[3] {
+            a(y, x) = let [n, d] = sum(i in 0..12, j in 0..11) [f(y + i, x + j) * w(y + i, x + j), w(y + i, x + j)] in n / d
+            b(y, x) = let m = sum(k in 0..200) moments(f(y, x + k)) in m[1] / 200 - (m[0] / 200) * (m[0] / 200)
+            g = gradient(f)
+            c(y, x) = let [u, v] = g(y, x) in u * v + g[0](y, x + 2)
+            pair(y, x) = if w(y, x) > 0.5 then [f(y, x), 1] else [w(y, x), f(y, x)]
+            e(y, x) = pair(y, x)[0] - 2 * pair[1](y, x + 1)
+            both() = sum(y in 0..R, x in 0..C) [f(y, x), 1]
+            s(i) = if i == 0 then both()[0] else if i == 1 then both()[1] else max(k in 0..C) f(0, k) - min(k in 0..C) f(0, k)
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 5}, {"C", 67}}, {{"R", 70}, {"C", 70}}},
+     2},
+    {"loops_in_loops",
+     R"(
+        pipeline p(f: float32[R + 80, C + 80], k: int32) -> a: float32[R, C], b: float32[R, C], c: float32[R, C] {
+            a(y, x) = let m = (sum(i in 0..80) f(y + i, x)) / 80 in (sum(i in 0..80) (f(y + i, x) - m) * (f(y + i, x) - m)) + m
+            b(y, x) = sum(i in 0..70) (max(j in 0..80) f(y + i, x + j)) - sum(i in 0..70) (min(j in 0..80) f(y + i, x + j))
+            c(y, x) = if k > 0 then sum(i in 0..79) f(y + i, x) else (sum(i in 0..79) f(y, x + i)) * (sum(i in 0..79) f(y + i, x))
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 37}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),

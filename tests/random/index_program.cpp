@@ -160,8 +160,9 @@ std::string Generator::count(int depth) {
     indices_.pop_back();
     --reductions_;
     const std::size_t most = 2 + choose(8);
-    switch (choose(3)) {
+    switch (choose(4)) {
         case 0: return fmt::format("(sum({} in 0..{}) int32({} < {}))", i, most, pixel, constant());
+        case 2: return fmt::format("({}({} in 0..{}) {})", choose(2) == 0 ? "argmin" : "argmax", i, most, pixel);
         case 1: return fmt::format("({}({} in 0..{}) {})", choose(2) == 0 ? "min" : "max", i, most, pixel);
         default: return fmt::format("int32(any({} in 0..{}) ({} == {}))", i, most, pixel, leaf());
     }
@@ -179,7 +180,7 @@ std::string Generator::reduction(int depth) {
     const std::string body = choose(2) == 0 ? fmt::format("int32({})", read(source(), depth - 1)) : number(depth - 1);
     indices_.pop_back();
     --reductions_;
-    return fmt::format("({}({} in {}) {})", pick({"sum", "max", "min"}), i, range, body);
+    return fmt::format("({}({} in {}) {})", pick({"sum", "max", "min", "argmin", "argmax"}), i, range, body);
 }
 
 // ------------------------------------------------------------------------------------------------------- reads

@@ -268,6 +268,12 @@ std::string Generator::reduction(Type type, int depth) {
     } else {
         const std::string op = pick<std::string>({"sum", "max", "min", "prod"});
         const std::string body = expr(type, depth - 1);
+        if (rarely(6)) {
+            const char* place = choose(2) == 0 ? "argmin" : "argmax";
+            indices_.pop_back();
+            --reductions_;
+            return fmt::format("{}({}({} in {}) {})", ir::name(type), place, variable, range, body);
+        }
         // A product of constants may be no int32, which is an error.
         const bool is_number = body.find_first_not_of("0123456789") == std::string::npos;
         result = fmt::format("({}({} in {}) {})", is_number ? "max" : op, variable, range, body);

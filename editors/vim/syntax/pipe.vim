@@ -27,7 +27,7 @@ syntax match pipeFunction /\<\%(abs\|acos\|asin\|atan\|atan2\|ceil\|clamp\|cos\|
 syntax match pipeFunction /\<\%(floor\|fract\|hypot\|isnan\|length\|lerp\|log\|log2\|lower\|max\|min\|pow\)\>\ze\s*(/
 syntax match pipeFunction /\<\%(rank\|round\|rsqrt\|select\|sin\|sinh\|sqrt\|tan\|tanh\|trunc\|upper\)\>\ze\s*(/
 syntax match pipeReduction /\<\%(min\|max\)\>\ze\s*(\s*\h\w*\s\+in\>/
-syntax keyword pipeReduction sum prod any all
+syntax keyword pipeReduction sum prod any all argmin argmax
 
 syntax keyword pipeImport import
 syntax keyword pipeDeclaration const let accumulate

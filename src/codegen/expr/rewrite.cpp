@@ -514,8 +514,21 @@ ir::Expr Rewriter::bound(const ir::Expr& e) {
     return result;
 }
 
-/// Folds the iterations from `range` inward into `total`; false where a bound is no constant.
-bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
+/// A reduction in `e` has one of these variables.
+static bool binds_any(const ir::Expr& e, const std::vector<ir::Range>& ranges) {
+    bool found = false;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        const auto* reduce = ir::as<ir::Reduce>(node);
+        if (reduce == nullptr) return;
+        for (const ir::Range& a : reduce->ranges) {
+            for (const ir::Range& b : ranges) found = found || a.var == b.var;
+        }
+    });
+    return found;
+}
+
+/// Folds the iterations from `range` inward; false where a bound is no constant.
+bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, Folded& folded) {
     if (range == n.ranges.size()) {
         memo_.emplace_back();
         const ir::Expr next = rewrite(n.body);
@@ -523,7 +536,12 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
         const BinaryOp op = n.op == ir::ReduceOp::Any   ? BinaryOp::Or
                             : n.op == ir::ReduceOp::All ? BinaryOp::And
                                                         : ir::fold_op(n.op);
-        total = unique(fold(unique(ir::binary(op, total, next))));
+        if (ir::gives_place(n.op)) {
+            const ir::Expr better = unique(fold(unique(ir::binary(ir::better_op(n.op), next, folded.total))));
+            const ir::Expr& here = bindings_.at(n.ranges[static_cast<std::size_t>(n.place)].var);
+            folded.place = unique(fold(unique(ir::select(better, here, folded.place))));
+        }
+        folded.total = unique(fold(unique(ir::binary(op, folded.total, next))));
         return true;
     }
     memo_.emplace_back();
@@ -532,7 +550,7 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total) {
     if (!lo || !hi) return false;
     for (std::int64_t i = *lo; i < *hi; ++i) {
         bindings_[n.ranges[range].var] = ir::int_constant(Type::Int32, i);
-        if (!unroll(n, range + 1, total)) return false;
+        if (!unroll(n, range + 1, folded)) return false;
     }
     return true;
 }
@@ -556,23 +574,44 @@ ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
         }
     }
     if (iterations <= kUnrolledIterations && iterations * node_count(n.body) <= kUnrolledNodes) {
-        ir::Expr total = unique(ir::identity(n.op, e->type));
-        if (unroll(n, 0, total)) return total;
+        const bool gives_place = ir::gives_place(n.op);
+        Folded folded{unique(ir::identity(n.op, n.body->type)),
+                      gives_place ? bound(n.ranges[static_cast<std::size_t>(n.place)].lo) : nullptr};
+        if (unroll(n, 0, folded)) return gives_place ? folded.place : folded.total;
     }
-    // A loop of its own, so that instances of one reduction can be told apart.
-    std::vector<ir::Range> ranges;
-    memo_.emplace_back();
-    for (const ir::Range& range : n.ranges) {
-        const ir::Expr lo = bound(range.lo), hi = bound(range.hi);
-        const ir::VarId var =
-            ir::new_variable(pipeline_, pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
-        loop_index(var, lo, hi);
-        bindings_[range.var] = ir::variable(var, Type::Int32);
-        ranges.push_back({var, lo, hi});
+    // Loops over the same range have the same variable, so that what their terms share is one node: one loop can then
+    // compute them all. Not where one is in the other.
+    for (const bool shared : {true, false}) {
+        std::vector<ir::Range> ranges;
+        memo_.emplace_back();
+        for (const ir::Range& range : n.ranges) {
+            const ir::Expr lo = bound(range.lo), hi = bound(range.hi);
+            const ir::VarId var = loop_variable(range.var, lo, hi, shared);
+            bindings_[range.var] = ir::variable(var, Type::Int32);
+            ranges.push_back({var, lo, hi});
+            open_loops_.push_back(var);
+        }
+        const ir::Expr body = rewrite(n.body);
+        memo_.pop_back();
+        open_loops_.resize(open_loops_.size() - ranges.size());
+        if (shared && binds_any(body, ranges)) continue;
+        return unique(ir::reduce_like(n, std::move(ranges), body, e->range));
     }
-    const ir::Expr body = rewrite(n.body);
-    memo_.pop_back();
-    return unique(ir::reduce(n.op, std::move(ranges), body, e->range));
+    return nullptr;
+}
+
+/// A variable for a loop over lo..hi: with `shared`, that of other loops over this range which are closed.
+ir::VarId Rewriter::loop_variable(ir::VarId like, const ir::Expr& lo, const ir::Expr& hi, bool shared) {
+    std::vector<ir::VarId>& known = loops_[{lo.get(), hi.get()}];
+    if (shared) {
+        for (const ir::VarId var : known) {
+            if (std::ranges::find(open_loops_, var) == open_loops_.end()) return var;
+        }
+    }
+    const ir::VarId var = ir::new_variable(pipeline_, pipeline_.variables.at(static_cast<std::size_t>(like)).name);
+    loop_index(var, lo, hi);
+    known.push_back(var);
+    return var;
 }
 
 }  // namespace pipec::codegen

@@ -83,7 +83,12 @@ private:
     ir::Expr reduce(const ir::Expr& e, const ir::Reduce& n);
     ir::Expr bound(const ir::Expr& e);
     void loop_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi);
-    bool unroll(const ir::Reduce& n, std::size_t range, ir::Expr& total);
+    /// What the iterations so far have given: the best term and its place of ArgMin and ArgMax, else the total.
+    struct Folded {
+        ir::Expr total, place;
+    };
+    ir::VarId loop_variable(ir::VarId like, const ir::Expr& lo, const ir::Expr& hi, bool shared);
+    bool unroll(const ir::Reduce& n, std::size_t range, Folded& folded);
     ir::Expr fold(const ir::Expr& e);
     ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
     ir::Expr addend_first(const ir::Expr& e, const ir::Binary& n);
@@ -111,6 +116,9 @@ private:
     std::unordered_map<ir::Expr, poly::IntRange> quotients_;
     std::unordered_map<ir::Expr, bool> is_exact_;
     Bindings bindings_;
+    /// Variables of loops, by their bounds, which are kept in nodes_; those of loops that are being rewritten.
+    std::map<std::pair<const ir::Node*, const ir::Node*>, std::vector<ir::VarId>> loops_;
+    std::vector<ir::VarId> open_loops_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;
     bool in_bound_ = false;

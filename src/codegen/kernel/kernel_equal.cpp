@@ -129,7 +129,7 @@ private:
         if (const auto* n = ir::as<ir::Let>(a)) return declare(n->var, ir::as<ir::Let>(b)->var) && rest();
         if (const auto* n = ir::as<ir::Reduce>(a)) {
             const auto* m = ir::as<ir::Reduce>(b);
-            return n->op == m->op &&
+            return n->op == m->op && n->place == m->place &&
                    all(n->ranges, m->ranges, [&](const auto& x, const auto& y) { return declare(x.var, y.var); }) &&
                    rest();
         }

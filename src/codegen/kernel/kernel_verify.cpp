@@ -242,7 +242,7 @@ private:
         for (const ir::Expr& value : s.values) expression(value, array->type, "a stored value");
     }
     void statement(const Atomic& s) {
-        check(s.op != ir::ReduceOp::Any && s.op != ir::ReduceOp::All, "an update with `{}`", name(s.op));
+        check(s.op < ir::ReduceOp::Any, "an update with `{}`", name(s.op));
         const auto array = access(s.array, s.indices);
         if (!array) return;
         check(s.exclusive || ir::bytes(array->type) > 2 || array->type == Type::Float16,

@@ -65,6 +65,8 @@ public:
 
     /// Writes the statements that `e` needs and returns the expression, of value_type(e->type).
     Text value(const ir::Expr& e);
+    /// The same of expressions that are all evaluated here: what they need in loops is found together.
+    std::vector<Text> values(const std::vector<ir::Expr>& together);
     /// The indices of a read or of an update's target.
     std::vector<Text> indices(const std::vector<ir::Expr>& indices);
 
@@ -108,10 +110,17 @@ private:
     Text select(const ir::Expr& e, const ir::Select& n);
     Text read(const ir::Expr& e, const ir::Read& n);
     Text let(const ir::Let& n);
+    struct Total;
     Text reduce(const ir::Expr& e, const ir::Reduce& n);
-    Text reduce_blocks(const ir::Expr& e, const ir::Reduce& n);
+    std::vector<ir::Expr> same_loop(const ir::Expr& e);
+    std::vector<Total> totals_of(const std::vector<ir::Expr>& reductions);
+    void in_loops(const ir::Reduce& n, std::vector<Total>& totals);
+    void in_blocks(const ir::Range& range, std::vector<Total>& totals);
+    void add_terms(const std::vector<Total>& totals);
     poly::Wide most_points(const ir::Range& range);
-    [[nodiscard]] std::string block_pragma(const ir::Expr& body) const;
+    [[nodiscard]] std::string block_pragma(const std::vector<Total>& totals) const;
+    void bind_like(ir::VarId var);
+    [[nodiscard]] bool can_be_written(const ir::Expr& e) const;
 
     Text arithmetic(ir::BinaryOp op, ir::Type type, const Text& a, const Text& b, bool fits);
     Text helper(std::string_view name, const std::vector<Text>& args);
@@ -127,6 +136,7 @@ private:
     void name_uniform(const ir::Expr& e);
     void name_common(const ir::Expr& a, const ir::Expr& b);
     std::vector<ir::Expr> certain(const ir::Expr& root);
+    std::vector<ir::Expr> certain_operands(const ir::Expr& e);
     [[nodiscard]] int count(const ir::Expr& e) const;
     [[nodiscard]] bool deserves_name(const ir::Expr& e) const;
     [[nodiscard]] bool changing(const ir::Expr& e) const {
@@ -163,6 +173,9 @@ private:
         std::optional<Uses> uses{};
     };
     mutable std::vector<Counted> branches_;
+    /// The variables of reductions that one loop finds, and those of the first one that they stand for.
+    std::map<ir::VarId, ir::VarId> shared_variables_;
+    std::vector<std::vector<ir::Expr>> roots_;  ///< by block that is being written: what is evaluated in it
     std::set<ir::VarId> changing_;
 };
 

@@ -1,4 +1,4 @@
-// Control flow inside expressions: `if`, `and`, `or`, `let`, reductions, and what may be computed before a branch.
+// Control flow inside expressions: `if`, `and`, `or`, `let`, loops, and what may be computed before a branch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,17 +8,12 @@
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
 #include "ir/build.h"
-#include "ir/reduction.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
 
 using ir::BinaryOp;
-using ir::ReduceOp;
 using ir::Type;
-
-/// Nodes of a term from which on several of them at once would need too many registers.
-constexpr std::size_t kLongTerm = 64;
 
 void ExpressionWriter::begin_block(const std::string& head) {
     out_->open(head);
@@ -43,7 +38,9 @@ ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e, bool counts
     out_ = &result.statements;
     scopes_.emplace_back();
     if (counts_anew) branches_.push_back({e});
+    roots_.push_back({e});
     result.value = value(e);
+    roots_.pop_back();
     if (counts_anew) branches_.pop_back();
     scopes_.pop_back();
     out_ = outer;
@@ -136,89 +133,19 @@ void ExpressionWriter::end_loop() {
     end_block();
 }
 
-/// An index without what is added to it, and that.
-static std::pair<ir::Expr, std::int64_t> with_offset(const ir::Expr& e) {
-    if (const auto constant = ir::as_int(e)) return {nullptr, *constant};
-    const auto* n = ir::as<ir::Binary>(e);
-    const auto by = n != nullptr ? ir::as_int(n->b) : std::nullopt;
-    if (by && n->op == BinaryOp::Add) return {n->a, *by};
-    if (by && n->op == BinaryOp::Sub) return {n->a, -*by};
-    return {e, 0};
-}
-
-Text ExpressionWriter::fold(ReduceOp op, Type type, const Text& accumulated, const Text& next) {
-    if (op == ReduceOp::Any) return infix("||", Precedence::Or, accumulated, next);
-    if (op == ReduceOp::All) return infix("&&", Precedence::And, accumulated, next);
-    return arithmetic(ir::fold_op(op), type, accumulated, next, false);
-}
-
-/// The most points that a range has, as far as that is known.
-poly::Wide ExpressionWriter::most_points(const ir::Range& range) {
-    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
-    const auto [from, first] = with_offset(range.lo);
-    const auto [to, last] = with_offset(range.hi);
-    if (from && to && ir::structurally_equal(from, to)) return last - first;
-    return hi.hi - lo.lo;
-}
-
-/// Loads come in batches as long as what is unrolled, and a batch takes as long as one load.
-std::string ExpressionWriter::block_pragma(const ir::Expr& body) const {
-    if (helpers_.platform() == fusion::Platform::Host) return "";
-    std::size_t nodes = 0;
-    ir::for_each_node(body, [&](const ir::Expr& e) { nodes += ir::as<ir::Reduce>(e) != nullptr ? kLongTerm : 1; });
-    return nodes < kLongTerm ? "#pragma unroll 16" : "";
-}
-
-/// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
-Text ExpressionWriter::reduce_blocks(const ir::Expr& e, const ir::Reduce& n) {
-    const ir::Range& range = n.ranges.front();
-    const std::string type(value_type(e->type));
-    const std::string start = value(ir::identity(n.op, e->type)).text;
-    const std::string index = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
-    const std::string block = names_.add(index + "_block"), stop = names_.add(index + "_stop");
-    const std::string combine = names_.add("combine"), tree = names_.add(fmt::format("{}_tree", ir::name(n.op)));
-    const std::string partial = names_.add(ir::name(n.op));
-    const Text first = value(range.lo);
-    const Text end = primary(Type::Int32, value(range.hi), index + "_end");
-    helpers_.use("BlockTree");
-    const Text folded = fold(n.op, e->type, {"a"}, {"b"});
-    out_->line("const auto {} = []({} a, {} b) {{ return {}; }};", combine, type, type, folded.text);
-    out_->line("BlockTree<{0}> {1}{{{{{2}, {2}, {2}, {2}}}, {2}, 0}};", type, tree, start);
-    begin_block(
-        fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", block, first.text, end.text, ir::kBlockTerms));
-    out_->line("{} {} = {};", type, partial, start);
-    out_->line("const int32_t {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, end.text, block, ir::kBlockTerms);
-    if (const std::string pragma = block_pragma(n.body); !pragma.empty()) out_->add(pragma);
-    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", index, block, stop));
-    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
-    bind(range.var, index, {lo.lo, std::max(lo.lo, hi.hi - 1)});
-    const Text next = value(n.body);
-    out_->line("{} = {};", partial, fold(n.op, e->type, {partial}, next).text);
-    end_block();
-    out_->line("add_block({}, {}, {});", tree, partial, combine);
-    end_block();
-    return {declare(e->type, {fmt::format("tree_total({}, {})", tree, combine)}, ir::name(n.op))};
-}
-
-Text ExpressionWriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
-    if (ir::depends_on_blocks(n.op, e->type) && most_points(n.ranges.front()) > ir::kBlockTerms) {
-        return reduce_blocks(e, n);
-    }
-    const Text total{names_.add(ir::name(n.op))};
-    const Text start = value(ir::identity(n.op, e->type));
-    out_->line("{} {} = {};", value_type(e->type), total.text, start.text);
-    for (const ir::Range& range : n.ranges) {
-        const bool block = &range == &n.ranges.back() && most_points(range) == ir::kBlockTerms;
-        const std::string pragma = block ? block_pragma(n.body) : "";
-        begin_loop(range, {nullptr, pragma, std::nullopt});
-    }
-    const Text next = value(n.body);
-    out_->line("{} = {};", total.text, fold(n.op, e->type, total, next).text);
-    for (std::size_t i = 0; i < n.ranges.size(); ++i) end_loop();
-    return total;
-}
-
 // --------------------------------------------------------------------------------------- what both branches evaluate
+
+/// The operands that are evaluated whenever `e` is, before anything that a loop in it repeats. Of a choice, what both
+/// sides share is no operand.
+std::vector<ir::Expr> ExpressionWriter::certain_operands(const ir::Expr& e) {
+    if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) return {n->cond};
+    if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && ir::is_logical(n->op)) return {n->a};
+    if (const auto* loop = ir::as<ir::Reduce>(e)) {
+        if (loop->ranges.empty()) return {};
+        return {loop->ranges.front().lo, loop->ranges.front().hi};
+    }
+    return evaluated_operands(e);
+}
 
 /// The shared nodes that are evaluated whenever `root` is, parents before operands.
 std::vector<ir::Expr> ExpressionWriter::certain(const ir::Expr& root) {
@@ -247,12 +174,8 @@ std::vector<ir::Expr> ExpressionWriter::certain(const ir::Expr& root) {
             const std::vector<ir::Expr>& both = certain_[e.get()];
             std::for_each(both.rbegin(), both.rend(), push);
             push(n->cond);
-        } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
-            push(logic->a);
-        } else if (const auto* loop = ir::as<ir::Reduce>(e)) {
-            if (!loop->ranges.empty()) push(loop->ranges.front().lo), push(loop->ranges.front().hi);
         } else {
-            const std::vector<ir::Expr> operands = evaluated_operands(e);
+            const std::vector<ir::Expr> operands = certain_operands(e);
             std::for_each(operands.rbegin(), operands.rend(), push);
         }
     }

@@ -364,7 +364,7 @@ void KernelWriter::stmt(const kernel::Store& n) {
     const std::vector<Text> indices = expressions_.indices(n.indices);
     const Type type = type_of(n.array);
     std::vector<std::string> values;
-    for (const ir::Expr& value : n.values) values.push_back(stored(type, expressions_.value(value)));
+    for (const Text& value : expressions_.values(n.values)) values.push_back(stored(type, value));
     if (values.size() == 1)
         out_.line("{} = {};", element(n.array, indices), values.front());
     else

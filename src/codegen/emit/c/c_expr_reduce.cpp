@@ -1,0 +1,278 @@
+// Reductions as loops. Those over the same ranges that are evaluated at one place are found in one loop: a sum and the
+// sum of squares, a weighted sum and its weights, the least value and where it is.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "codegen/emit/c/c_expr.h"
+#include "codegen/emit/c/c_types.h"
+#include "ir/build.h"
+#include "ir/reduction.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::ReduceOp;
+using ir::Type;
+
+namespace {
+
+/// Nodes of a term from which on several of them at once would need too many registers.
+constexpr std::size_t kLongTerm = 64;
+/// Reductions that a loop has room for in registers.
+constexpr std::size_t kMostTogether = 16;
+
+/// An index without what is added to it, and that.
+std::pair<ir::Expr, std::int64_t> with_offset(const ir::Expr& e) {
+    if (const auto constant = ir::as_int(e)) return {nullptr, *constant};
+    const auto* n = ir::as<ir::Binary>(e);
+    const auto by = n != nullptr ? ir::as_int(n->b) : std::nullopt;
+    if (by && n->op == BinaryOp::Add) return {n->a, *by};
+    if (by && n->op == BinaryOp::Sub) return {n->a, -*by};
+    return {e, 0};
+}
+
+bool contains(const ir::Expr& e, const ir::Expr& what) {
+    bool found = false;
+    ir::for_each_node(e, [&](const ir::Expr& node) { found = found || node == what; });
+    return found;
+}
+
+/// The same bounds, each variable of `a` standing for that of `b`.
+bool same_ranges(const ir::Reduce& a, const ir::Reduce& b) {
+    if (a.ranges.size() != b.ranges.size()) return false;
+    std::map<ir::VarId, ir::Expr> like_a;
+    for (std::size_t i = 0; i < a.ranges.size(); ++i) {
+        const ir::Range &x = a.ranges[i], &y = b.ranges[i];
+        if (!ir::structurally_equal(x.lo, ir::substitute(y.lo, like_a))) return false;
+        if (!ir::structurally_equal(x.hi, ir::substitute(y.hi, like_a))) return false;
+        like_a.emplace(y.var, ir::variable(x.var, Type::Int32));
+    }
+    return true;
+}
+
+}  // namespace
+
+/// What a loop finds: a total, and where its best terms are.
+struct ExpressionWriter::Total {
+    const ir::Reduce* reduction;  ///< the first one with these terms
+    std::string name;
+    std::string tree, combine;  ///< where terms are combined in blocks
+    struct Place {
+        ir::Expr node;
+        const ir::Reduce* reduction;
+        std::string name;
+    };
+    std::vector<Place> places;
+    std::vector<ir::Expr> nodes;  ///< that are the total itself
+
+    [[nodiscard]] Type type() const { return reduction->body->type; }
+};
+
+Text ExpressionWriter::fold(ReduceOp op, Type type, const Text& accumulated, const Text& next) {
+    if (op == ReduceOp::Any) return infix("||", Precedence::Or, accumulated, next);
+    if (op == ReduceOp::All) return infix("&&", Precedence::And, accumulated, next);
+    return arithmetic(ir::fold_op(op), type, accumulated, next, false);
+}
+
+/// The most points that a range has, as far as that is known.
+poly::Wide ExpressionWriter::most_points(const ir::Range& range) {
+    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
+    const auto [from, first] = with_offset(range.lo);
+    const auto [to, last] = with_offset(range.hi);
+    if (from && to && ir::structurally_equal(from, to)) return last - first;
+    return hi.hi - lo.lo;
+}
+
+/// Loads come in batches as long as what is unrolled, and a batch takes as long as one load.
+std::string ExpressionWriter::block_pragma(const std::vector<Total>& totals) const {
+    if (helpers_.platform() == fusion::Platform::Host) return "";
+    std::size_t nodes = 0;
+    for (const Total& total : totals) {
+        ir::for_each_node(total.reduction->body,
+                          [&](const ir::Expr& e) { nodes += ir::as<ir::Reduce>(e) != nullptr ? kLongTerm : 1; });
+    }
+    return nodes < kLongTerm ? "#pragma unroll 16" : "";
+}
+
+/// Nothing in it waits for a variable that has no name yet.
+bool ExpressionWriter::can_be_written(const ir::Expr& e) const {
+    std::set<ir::VarId> used, bound;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        if (const auto* variable = ir::as<ir::Variable>(node)) used.insert(variable->id);
+        if (const auto* let = ir::as<ir::Let>(node)) bound.insert(let->var);
+        if (const auto* reduce = ir::as<ir::Reduce>(node)) {
+            for (const ir::Range& range : reduce->ranges) bound.insert(range.var);
+        }
+    });
+    return std::ranges::all_of(used, [&](ir::VarId var) { return bound.count(var) > 0 || variables_.count(var) > 0; });
+}
+
+/// `e` and the reductions that its loop can find with it: evaluated whenever `e` is, over the same ranges, and none
+/// needed for another one's terms.
+std::vector<ir::Expr> ExpressionWriter::same_loop(const ir::Expr& e) {
+    std::vector<ir::Expr> result{e};
+    const auto& n = *ir::as<ir::Reduce>(e);
+    std::unordered_set<const ir::Node*> seen{e.get()};
+    std::vector<ir::Expr> stack;
+    if (!roots_.empty()) stack.assign(roots_.back().rbegin(), roots_.back().rend());
+    while (!stack.empty() && result.size() < kMostTogether) {
+        const ir::Expr node = std::move(stack.back());
+        stack.pop_back();
+        for (const ir::Expr& operand : certain_operands(node)) {
+            if (seen.insert(operand.get()).second) stack.push_back(operand);
+        }
+        const auto* other = ir::as<ir::Reduce>(node);
+        if (other == nullptr || node == e || known(node) != nullptr || !same_ranges(n, *other)) continue;
+        const bool apart = std::ranges::none_of(
+            result, [&](const ir::Expr& one) { return contains(one, node) || contains(node, one); });
+        if (apart && can_be_written(node)) result.push_back(node);
+    }
+    return result;
+}
+
+/// Declares what the loop begins with.
+std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vector<ir::Expr>& reductions) {
+    std::vector<Total> totals;
+    for (const ir::Expr& e : reductions) {
+        const auto& n = *ir::as<ir::Reduce>(e);
+        // The variables of all are those of the first one.
+        const auto& first = *ir::as<ir::Reduce>(reductions.front());
+        for (std::size_t i = 0; i < n.ranges.size(); ++i) {
+            shared_variables_[n.ranges[i].var] = first.ranges[i].var;
+        }
+        const auto same = std::ranges::find_if(totals, [&](const Total& total) {
+            return ir::fold_op(total.reduction->op) == ir::fold_op(n.op) && total.reduction->body == n.body;
+        });
+        Total& total = same == totals.end() ? totals.emplace_back(Total{&n, {}, {}, {}, {}, {}}) : *same;
+        if (ir::gives_place(n.op)) {
+            total.places.push_back({e, &n, {}});
+        } else {
+            total.nodes.push_back(e);
+        }
+    }
+    for (Total& total : totals) {
+        const ReduceOp op = total.reduction->op;
+        const std::string type(value_type(total.type()));
+        const bool only_place = total.nodes.empty();
+        const std::string start = value(ir::identity(op, total.type())).text;
+        total.name = names_.add(only_place ? "best" : ir::name(op));
+        if (ir::depends_on_blocks(op, total.type()) && most_points(total.reduction->ranges.front()) > ir::kBlockTerms) {
+            helpers_.use("BlockTree");
+            total.tree = names_.add(total.name + "_tree");
+            total.combine = names_.add("combine");
+            out_->line("const auto {0} = []({1} a, {1} b) {{ return {2}; }};", total.combine, type,
+                       fold(op, total.type(), {"a"}, {"b"}).text);
+            out_->line("BlockTree<{0}> {1}{{{{{2}, {2}, {2}, {2}}}, {2}, 0}};", type, total.tree, start);
+        } else {
+            out_->line("{} {} = {};", type, total.name, start);
+        }
+        for (Total::Place& place : total.places) {
+            const ir::Range& range = place.reduction->ranges[static_cast<std::size_t>(place.reduction->place)];
+            const Text lo = value(range.lo);
+            place.name = names_.add(ir::name(place.reduction->op));
+            out_->line("int32_t {} = {};", place.name, lo.text);
+        }
+    }
+    return totals;
+}
+
+/// Folds the terms of one point in.
+void ExpressionWriter::add_terms(const std::vector<Total>& totals) {
+    std::vector<ir::Expr> bodies;
+    for (const Total& total : totals) bodies.push_back(total.reduction->body);
+    roots_.push_back(bodies);
+    for (const Total& total : totals) {
+        const ReduceOp op = total.reduction->op;
+        Text next = value(total.reduction->body);
+        if (total.places.empty()) {
+            out_->line("{} = {};", total.name, fold(op, total.type(), {total.name}, next).text);
+            continue;
+        }
+        // Terms that are no better change neither: a minimum and its place need one comparison.
+        next = primary(total.type(), next, "term");
+        const std::string better = names_.add("better");
+        const bool least = ir::fold_op(op) == BinaryOp::Min;
+        out_->line("const bool {} = {} {} {};", better, next.text, least ? "<" : ">", total.name);
+        for (const Total::Place& place : total.places) {
+            const ir::Range& range = place.reduction->ranges[static_cast<std::size_t>(place.reduction->place)];
+            out_->line("{0} = {1} ? {2} : {0};", place.name, better, variables_.at(range.var));
+        }
+        out_->line("{0} = {1} ? {2} : {0};", total.name, better, next.text);
+    }
+    roots_.pop_back();
+}
+
+void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals) {
+    for (const ir::Range& range : n.ranges) {
+        const bool block = &range == &n.ranges.back() && most_points(range) == ir::kBlockTerms;
+        begin_loop(range, {nullptr, block ? block_pragma(totals) : "", std::nullopt});
+        bind_like(range.var);
+    }
+    add_terms(totals);
+    for (std::size_t i = 0; i < n.ranges.size(); ++i) end_loop();
+}
+
+/// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
+void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& totals) {
+    const std::string index = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
+    const std::string block = names_.add(index + "_block"), stop = names_.add(index + "_stop");
+    const Text first = value(range.lo);
+    const Text end = primary(Type::Int32, value(range.hi), index + "_end");
+    begin_block(
+        fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", block, first.text, end.text, ir::kBlockTerms));
+    for (const Total& total : totals) {
+        if (total.tree.empty()) continue;
+        const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
+        out_->line("{} {} = {};", value_type(total.type()), total.name, start);
+    }
+    out_->line("const int32_t {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, end.text, block, ir::kBlockTerms);
+    if (const std::string pragma = block_pragma(totals); !pragma.empty()) out_->add(pragma);
+    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", index, block, stop));
+    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
+    bind(range.var, index, {lo.lo, std::max(lo.lo, hi.hi - 1)});
+    bind_like(range.var);
+    add_terms(totals);
+    end_block();
+    for (const Total& total : totals) {
+        if (!total.tree.empty()) out_->line("add_block({}, {}, {});", total.tree, total.name, total.combine);
+    }
+    end_block();
+}
+
+/// Gives the variables that stand for `var` in other reductions of the loop its name.
+void ExpressionWriter::bind_like(ir::VarId var) {
+    const std::string name = variables_.at(var);
+    const poly::IntRange range = ranges_.integer(ir::variable(var, Type::Int32));
+    for (const auto& [other, first] : shared_variables_) {
+        if (first == var && other != var) bind(other, name, range);
+    }
+}
+
+Text ExpressionWriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
+    const auto outer = std::exchange(shared_variables_, {});
+    const std::vector<ir::Expr> reductions = same_loop(e);
+    std::vector<Total> totals = totals_of(reductions);
+    const bool blocks = std::ranges::any_of(totals, [](const Total& total) { return !total.tree.empty(); });
+    if (blocks) {
+        in_blocks(n.ranges.front(), totals);
+    } else {
+        in_loops(n, totals);
+    }
+    shared_variables_ = outer;
+    for (Total& total : totals) {
+        if (!total.tree.empty()) {
+            total.name = declare(total.type(), {fmt::format("tree_total({}, {})", total.tree, total.combine)},
+                                 ir::name(total.reduction->op));
+        }
+        for (const ir::Expr& node : total.nodes) scopes_.back().insert_or_assign(node.get(), Named{total.name, node});
+        for (const Total::Place& place : total.places) {
+            scopes_.back().insert_or_assign(place.node.get(), Named{place.name, place.node});
+        }
+    }
+    return {*known(e)};
+}
+
+}  // namespace pipec::codegen

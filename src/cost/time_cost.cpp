@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cost/group_counts.h"
+#include "cost/histogram_cost.h"
 #include "cost/roofline.h"
 #include "cost/tile_cuts.h"
 #include "cost/tile_work.h"
@@ -119,6 +120,8 @@ void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
 
 std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const GroupSchedule& schedule) {
     const GroupFacts& facts = group.facts;
+    if (schedule.strategy == Strategy::Stage && facts.stages.front().histogram)
+        return predict_histogram(facts.stages.front(), gpu);
     std::optional<TileWork> work = tile_work(group, schedule);
     if (work && schedule.strategy == Strategy::Stage) spill(*work, gpu);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {

@@ -29,7 +29,7 @@ bool follows_loops(const ir::Expr& index, const ir::Update& update) {
 
 }  // namespace
 
-std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double bytes,
+std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double cells,
                                               const std::vector<std::int64_t>& sizes) {
     const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
     if (accumulate == nullptr) return std::nullopt;
@@ -44,13 +44,13 @@ std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double byt
         result.updates += points;
         by_data = by_data || std::ranges::any_of(update.indices, reads_data);
     }
-    if (!by_data) return std::nullopt;
     const ir::Update& first = accumulate->updates.front();
-    result.table_bytes = bytes;
+    result.table_bytes = cells * ir::bytes(stage.type);
     result.is_constant = std::ranges::all_of(
         stage.dims, [](const ir::Dimension& range) { return ir::as_int(range.lo) && ir::as_int(range.hi); });
     result.follows =
         std::ranges::any_of(first.indices, [&](const ir::Expr& index) { return follows_loops(index, first); });
+    if (!by_data && (!result.follows || result.updates <= cells)) return std::nullopt;
     return result;
 }
 

@@ -1,4 +1,4 @@
-// What the time of an accumulate depends on whose updates go where data say: how many there are, and how large its
+// What the time of an accumulate depends on whose points share targets: how many updates there are, and how large its
 // table is.
 #pragma once
 
@@ -10,6 +10,10 @@
 
 namespace pipec::fusion {
 
+/// Points of the loops that a cell of an accumulate may have for one thread to gather them, where the stage is a kernel
+/// by itself; with more, threads would work for long while others wait.
+inline constexpr std::int64_t kGatheredPoints = 256;
+
 struct HistogramFacts {
     double updates = 0;        ///< at all points of their loops
     double table_bytes = 0;    ///< for the sizes that costs are counted for
@@ -17,8 +21,9 @@ struct HistogramFacts {
     bool follows = false;  ///< some index of a target follows the loops: an area of points reaches a part of the table
 };
 
-/// `bytes` of the stage, for `sizes`. None for pure stages, and where no index of a target depends on data.
-std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double bytes,
+/// `cells` of the stage, for `sizes`. None for pure stages, and where updates have targets of their own or one target,
+/// as far as that shows without data.
+std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double cells,
                                               const std::vector<std::int64_t>& sizes);
 
 }  // namespace pipec::fusion

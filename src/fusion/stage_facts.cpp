@@ -404,9 +404,17 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                 facts.updates += times_of(update, static_cast<double>(facts.points), sizes);
             facts.operations += kUpdate * facts.updates;
             shares[all_dims] += kUpdate * facts.updates;
-            const auto owned = poly::points_of_owner(*accumulate, poly::find_gather(*accumulate));
-            facts.serial = static_cast<double>(owned.value_or(1));
-            facts.histogram = histogram_facts(stage, static_cast<double>(facts.points) * facts.bytes, sizes);
+            const poly::Gather gather = poly::find_gather(*accumulate);
+            const auto owned = poly::points_of_owner(*accumulate, gather);
+            const auto points = static_cast<double>(facts.points);
+            double owners = 1;
+            for (std::size_t d = 0; d < gather.owned.size(); ++d)
+                owners *= gather.owned[d] ? static_cast<double>(facts.hi[d] - facts.lo[d]) : 1;
+            facts.serial = owned          ? static_cast<double>(*owned)
+                           : gather.any() ? std::max(1.0, facts.updates * points / std::max(1.0, owners))
+                                          : 1;
+            if (!gather.any() || owned.value_or(kGatheredPoints + 1) > kGatheredPoints)
+                facts.histogram = histogram_facts(stage, points, sizes);
         }
         for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
     }

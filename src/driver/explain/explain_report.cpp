@@ -179,6 +179,8 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     report.traffic = cost::traffic(*predicted.facts);
     describe_tiles(*predicted.facts, report);
     if (!predicted.time) report.unknown = why_unknown(stages);
+    if (predicted.time && predicted.schedule.strategy == Strategy::Stage)
+        report.shared_bytes = predicted.time->shared_per_block;
     report.alternatives = alternatives(predicted);
     if (stages.size() > 1) report.apart = apart(stages);
     return report;

@@ -4,6 +4,7 @@
 
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
+#include "fusion/histogram_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -17,8 +18,6 @@ namespace {
 constexpr std::int64_t kCells = 32;
 /// What a warp's cells may take of a block's shared memory is 48 KB.
 constexpr std::int64_t kCellBytes = 48 * 1024 / 32;
-/// Updates that a thread does one after the other, unless it must.
-constexpr std::int64_t kCellPoints = 256;
 
 bool uses_any(const ir::Expr& e, const std::set<ir::VarId>& variables) {
     bool found = false;
@@ -84,7 +83,7 @@ std::optional<poly::Gather> gathered(const ir::Stage& stage, bool in_order) {
     if (!gather.any()) return std::nullopt;
     if (in_order && std::any_of(updates.begin(), updates.end(), depends_on_order)) return gather;
     const auto points = poly::points_of_owner(*accumulate, gather);
-    return points && *points <= kCellPoints ? std::optional(gather) : std::nullopt;
+    return points && *points <= fusion::kGatheredPoints ? std::optional(gather) : std::nullopt;
 }
 
 bool has_one_target(const ir::Update& update) {

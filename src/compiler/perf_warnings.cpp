@@ -94,6 +94,11 @@ private:
     [[nodiscard]] bool leaves_kernel(const poly::Dependence& d) const {
         return d.source.kind == ir::Source::Kind::Stage && group_of(d.source.index) != group_of(d.reader);
     }
+    /// Blocks of a long reduction that the compiler has shared out: small, and nothing that the program can change.
+    [[nodiscard]] bool reads_blocks(const poly::Dependence& d) const {
+        return d.source.kind == ir::Source::Kind::Stage && stage(d.source.index).alone &&
+               stage(d.source.index).generated;
+    }
     [[nodiscard]] std::optional<poly::Illegal> obstacle(const std::vector<int>& stages) const {
         auto group = poly::make_group(program_.pipeline, program_.model, dependences_, stages);
         if (auto* illegal = std::get_if<poly::Illegal>(&group)) return std::move(*illegal);
@@ -136,14 +141,14 @@ Diagnostics::Builder PerformanceCheck::report_obstacle(const poly::Dependence& d
 void PerformanceCheck::warn_of_fusion() {
     std::set<std::pair<int, int>> stages, kernels;
     for (const poly::Dependence& d : dependences_) {
-        if (!leaves_kernel(d) || !stages.emplace(d.reader, d.source.index).second) continue;
+        if (!leaves_kernel(d) || reads_blocks(d) || !stages.emplace(d.reader, d.source.index).second) continue;
         const auto illegal = obstacle({d.source.index, d.reader});
         if (!illegal) continue;
         report_obstacle(d, *illegal);
         kernels.emplace(group_of(d.reader), group_of(d.source.index));
     }
     for (const poly::Dependence& d : dependences_) {
-        if (!leaves_kernel(d)) continue;
+        if (!leaves_kernel(d) || reads_blocks(d)) continue;
         const int reader = group_of(d.reader), producer = group_of(d.source.index);
         if (!kernels.emplace(reader, producer).second) continue;
         std::vector<int> both = groups_[static_cast<std::size_t>(producer)].stages;
@@ -210,7 +215,7 @@ void PerformanceCheck::warn_of_coalescing() {
     std::set<std::pair<int, ir::Source>> reported;
     for (const poly::Dependence& d : dependences_) {
         const bool in_tile = d.source.kind == ir::Source::Kind::Stage && !leaves_kernel(d);
-        if (in_tile || d.in_update) continue;
+        if (in_tile || d.in_update || reads_blocks(d)) continue;
         const auto step = step_of_lanes(d);
         if (!step || *step < kLineBytes || !reported.emplace(d.reader, d.source).second) continue;
         const auto source = static_cast<std::size_t>(d.source.index);

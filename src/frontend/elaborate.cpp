@@ -9,6 +9,7 @@
 #include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/verify.h"
 #include "ir/visit.h"
 
@@ -114,12 +115,7 @@ void Elaborator::declare_ports(const ast::Pipeline& source) {
     for (const auto& [port, symbol] : buffers) {
         for (const ast::Expr& e : *port->extents) collect_sizes(e);
     }
-    const std::size_t shaping = p_.sizes.size();
     for (const ast::Expr& e : source.where) collect_sizes(e);
-    for (std::size_t i = shaping; i < p_.sizes.size(); ++i) {
-        report(diag::SizeOnlyInWhere, p_.sizes[i].range, p_.sizes[i].name)
-            .note("no shape mentions it, so every caller has to pass it");
-    }
     for (const auto& [port, symbol] : buffers) {
         std::vector<ir::Expr> extents;
         for (const ast::Expr& e : *port->extents) {
@@ -190,8 +186,10 @@ ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* w
         report(diag::NotOverSizes, e->range, what).note("the value of an image is not known when a launch is prepared");
         return nullptr;
     }
+    if (contents_.of(result).params) result = ir::parameters_as_sizes(p_, result, true);
     if (contents_.of(result).params || !free_variables(result).empty()) {
-        report(diag::NotOverSizes, e->range, what);
+        Report r = report(diag::NotOverSizes, e->range, what);
+        if (contents_.of(result).params) r.note("parameters of type int32 can stand here, too");
         return nullptr;
     }
     return bound(result, e->range, what);

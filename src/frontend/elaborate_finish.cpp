@@ -5,13 +5,40 @@
 
 #include "frontend/elaborator.h"
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/visit.h"
 
 namespace pipec::elab {
 
+namespace {
+
+/// Whether an extent or a stage uses each size.
+std::vector<bool> used_sizes(const ir::Pipeline& pipeline) {
+    std::vector<bool> used(pipeline.sizes.size());
+    const auto look = [&](const ir::Expr& e) {
+        ir::for_each_node(e, [&](const ir::Expr& node) {
+            const auto* size = ir::as<ir::SizeRef>(node);
+            if (size != nullptr) used.at(static_cast<std::size_t>(size->index)) = true;
+        });
+    };
+    for (const ir::Buffer& input : pipeline.inputs) std::ranges::for_each(input.extents, look);
+    for (const ir::Output& output : pipeline.outputs) std::ranges::for_each(output.buffer.extents, look);
+    for (const ir::Stage& stage : pipeline.stages) std::ranges::for_each(ir::expressions(stage), look);
+    return used;
+}
+
+}  // namespace
+
 void Elaborator::finish() {
+    const std::vector<bool> used = used_sizes(p_);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+        if (used[i]) continue;
+        report(diag::SizeOnlyInWhere, p_.sizes[i].range, p_.sizes[i].name)
+            .note("nothing else uses it, and every caller has to pass it");
+    }
     fold_generated();
     drop_unused();
+    ir::replace_parameters_by_sizes(p_);
 }
 
 namespace {

@@ -9,6 +9,7 @@
 #include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 
 namespace pipec::elab {
@@ -150,8 +151,11 @@ std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& e
     lo = close_over_lets(lo);
     hi = close_over_lets(hi);
     for (const auto& [bound, at] : {std::pair{&lo, r.range.lo}, std::pair{&hi, r.range.hi}}) {
-        if (!contents_.of(*bound).reads && !contents_.of(*bound).params) continue;
-        report(diag::LoopBound, at->range).note("a bound can use sizes, index variables and constants");
+        const bool reads = contents_.of(*bound).reads;
+        if (!reads && contents_.of(*bound).params) *bound = ir::parameters_as_sizes(p_, *bound, true);
+        if (!reads && !contents_.of(*bound).params) continue;
+        report(diag::LoopBound, at->range, reads ? "data" : "a parameter that is no int32")
+            .note("a bound can use sizes, parameters of type int32, index variables and constants");
         return std::nullopt;
     }
     if (r.range.inclusive) hi = ir::binary(ir::BinaryOp::Add, hi, ir::int_constant(ir::Type::Int32, 1), hi->range);

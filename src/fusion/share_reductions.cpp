@@ -14,6 +14,7 @@
 #include "fusion/schedule.h"
 #include "fusion/uniform_work.h"
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
 
@@ -141,6 +142,9 @@ public:
         const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
         const bool lines = std::ranges::all_of(pipeline.inputs, is_line);
         large_.assign(pipeline.sizes.size(), lines ? kLongSize : kLargeSize);
+        for (std::size_t i = 0; i < large_.size(); ++i) {
+            if (ir::parameter_of(pipeline, i)) large_[i] = usual_[i];
+        }
     }
 
     Inlined run() {

@@ -7,6 +7,8 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
+#include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/print.h"
 #include "poly/nearest_sizes.h"
 
@@ -46,9 +48,11 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
                                       const std::vector<std::optional<std::int64_t>>& given) {
     std::vector<std::int64_t> sizes;
     std::vector<bool> fixed;
-    for (const auto& size : given) {
-        sizes.push_back(size.value_or(kUsualSize));
-        fixed.push_back(size.has_value());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const auto param = ir::parameter_of(pipeline, i);
+        const auto usual = param ? ir::as_int(pipeline.params[*param].default_value) : std::nullopt;
+        sizes.push_back(given[i].value_or(usual.value_or(kUsualSize)));
+        fixed.push_back(given[i].has_value());
     }
     if (!forbidden_by(pipeline, sizes)) return sizes;  // as nearly always
     if (const auto nearest = poly::nearest_sizes(pipeline, sizes, fixed)) return *nearest;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/print.h"
 #include "ir/visit.h"
 #include "poly/diagnostics.h"
@@ -56,6 +57,7 @@ public:
         for (const ir::Expr& condition : pipeline_.where) assume(condition);
         if (diags_.error_count() > errors) return std::nullopt;
         find_ranges();
+        require_bounded_parameters();
         for (const ir::Stage& stage : pipeline_.stages) context_.stages.push_back(explicit_bounds(stage));
         if (diags_.error_count() > errors) return std::nullopt;
         return std::move(context_);
@@ -187,6 +189,18 @@ private:
         }
     }
 
+    /// A parameter that bounds a range is a size only where its limits are those of one.
+    void require_bounded_parameters() {
+        for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
+            const auto param = ir::parameter_of(pipeline_, i);
+            const IntRange& range = context_.ranges[i];
+            if (!param || (range.lo > 1 - kLimit && range.hi < kLimit - 1)) continue;
+            const std::string& name = pipeline_.sizes[i].name;
+            diags_.report(diag::UnboundedParameter, pipeline_.params[*param].range, name)
+                .note(fmt::format("for example: where 0 <= {} <= 15", name));
+        }
+    }
+
     ExplicitBounds explicit_bounds(const ir::Stage& stage) {
         ExplicitBounds result;
         for (const ir::Dimension& dim : stage.dims) {
@@ -267,6 +281,11 @@ std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslCon
     AffineTranslator affine(isl, ranges);
     std::vector<SizeSolution> result;
     std::set<int> solved;
+    for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+        if (!ir::parameter_of(pipeline, i)) continue;
+        solved.insert(static_cast<int>(i));
+        result.push_back({SizeSolution::From::Explicit, static_cast<int>(i), -1, -1, 1, nullptr});
+    }
     // The first extent that gives a size, in order of preference.
     const auto next = [&]() -> std::optional<SizeSolution> {
         for (const bool from_outputs : {false, true}) {

@@ -1,6 +1,7 @@
 // The model as text, for `--emit domains` and golden tests.
 #include <fmt/format.h>
 
+#include "ir/parameter_sizes.h"
 #include "ir/print.h"
 #include "poly/model.h"
 
@@ -28,6 +29,9 @@ public:
 
     [[nodiscard]] std::string size(const SizeSolution& solution) const {
         const std::string& name = pipeline_.sizes[static_cast<std::size_t>(solution.size)].name;
+        if (ir::parameter_of(pipeline_, static_cast<std::size_t>(solution.size))) {
+            return fmt::format("  size {} is a parameter\n", name);
+        }
         if (solution.from == SizeSolution::From::Explicit) return fmt::format("  size {} is passed\n", name);
         const auto b = static_cast<std::size_t>(solution.buffer);
         const ir::Buffer& buffer =

@@ -9,6 +9,7 @@
 #include <span>
 #include <unordered_map>
 
+#include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
 #include "reference/exact.h"
@@ -113,11 +114,6 @@ private:
 
 Interpreter::Interpreter(const ir::Pipeline& pipeline, const Arguments& arguments)
     : pipeline_(&pipeline), variables_(pipeline.variables.size()) {
-    for (const ir::SizeParameter& size : pipeline.sizes) {
-        const auto found = arguments.sizes.find(size.name);
-        if (found == arguments.sizes.end()) throw Error(fmt::format("size `{}` is missing", size.name));
-        sizes_.push_back(found->second);
-    }
     for (const ir::ScalarParameter& param : pipeline.params) {
         const auto found = arguments.params.find(param.name);
         if (found == arguments.params.end() && !param.default_value) {
@@ -126,6 +122,16 @@ Interpreter::Interpreter(const ir::Pipeline& pipeline, const Arguments& argument
         const Value value = found == arguments.params.end() ? eval(param.default_value) : found->second;
         if (value.type != param.type) throw Error(fmt::format("parameter `{}` has another type", param.name));
         params_.push_back(value);
+    }
+    for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+        if (const auto param = ir::parameter_of(pipeline, i)) {
+            sizes_.push_back(static_cast<std::int64_t>(params_[*param].i));
+            continue;
+        }
+        const std::string& name = pipeline.sizes[i].name;
+        const auto found = arguments.sizes.find(name);
+        if (found == arguments.sizes.end()) throw Error(fmt::format("size `{}` is missing", name));
+        sizes_.push_back(found->second);
     }
     for (const ir::Buffer& input : pipeline.inputs) {
         const auto found = arguments.inputs.find(input.name);

@@ -95,6 +95,10 @@ reference::Arguments random_arguments(const ir::Pipeline& pipeline, const std::m
         arguments.inputs.emplace(input.name, random_array(input.type, extents, fill, rng));
     }
     for (const ir::ScalarParameter& param : pipeline.params) {
+        if (const auto size = sizes.find(param.name); size != sizes.end()) {
+            arguments.params.emplace(param.name, reference::integer(param.type, size->second));
+            continue;
+        }
         if (!param.default_value) arguments.params.emplace(param.name, random_value(param.type, fill, rng));
     }
     return arguments;

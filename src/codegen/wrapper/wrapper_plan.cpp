@@ -10,6 +10,7 @@
 #include "codegen/expr/exact_expr.h"
 #include "codegen/wrapper/wrapper.h"
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/print.h"
 #include "ir/widen.h"
 
@@ -145,7 +146,9 @@ void PlanWriter::settle_size(const poly::SizeSolution& solution) {
     const std::string& name = names_.sizes[size];
     const std::string text = c_string(pipeline_.sizes[size].name);
     if (solution.from == From::Explicit) {
-        check(fmt::format("take_size(report, args.{}, {}, {}, plan.{})", names_.fields.sizes[size], text, size, name));
+        const auto param = ir::parameter_of(pipeline_, size);
+        const std::string& field = param ? names_.fields.params[*param] : names_.fields.sizes[size];
+        check(fmt::format("take_size(report, args.{}, {}, {}, plan.{})", field, text, size, name));
     } else {
         const std::size_t number = buffer_number(pipeline_, solution);
         const std::string rest =

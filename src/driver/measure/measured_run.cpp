@@ -14,6 +14,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
+#include "ir/parameter_sizes.h"
 #include "support/diagnostics.h"
 
 namespace pipec::driver {
@@ -76,6 +77,13 @@ MeasuredRun measured_run(const std::string& runner, const OpenFile& object, cons
     return read_report(result.output);
 }
 
+void give_size(const ir::Pipeline& pipeline, std::size_t size, std::int64_t value, runner::Options& options) {
+    const std::string& name = pipeline.sizes[size].name;
+    const auto same = [&](const runner::NamedValue& given) { return given.name == name; };
+    std::vector<runner::NamedValue>& list = ir::parameter_of(pipeline, size) ? options.params : options.sizes;
+    if (std::ranges::none_of(list, same)) list.push_back({name, std::to_string(value)});
+}
+
 void use_random_inputs(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<std::int64_t>& sizes,
                        runner::Options& options) {
     for (const ir::Buffer& input : pipeline.inputs) options.random.push_back({input.name, extents_of(input, sizes)});
@@ -84,7 +92,7 @@ void use_random_inputs(const ir::Pipeline& pipeline, const poly::Model& model, c
     for (const poly::SizeSolution& solution : model.sizes) {
         const auto index = static_cast<std::size_t>(solution.size);
         if (solution.from == poly::SizeSolution::From::Explicit) {
-            options.sizes.push_back({pipeline.sizes[index].name, std::to_string(sizes[index])});
+            give_size(pipeline, index, sizes[index], options);
         }
         if (solution.from == poly::SizeSolution::From::Output) outputs.insert(solution.buffer);
     }

@@ -30,6 +30,9 @@ struct MeasuredRun {
 MeasuredRun measured_run(const std::string& runner, const OpenFile& object, const std::string& pipeline,
                          runner::Options options);
 
+/// Gives the run a size that no extent determines, or the parameter that it is, unless that is given already.
+void give_size(const ir::Pipeline& pipeline, std::size_t size, std::int64_t value, runner::Options& options);
+
 /// Has every input made of random values, for these sizes (by index). Throws RunError where an extent is below 1.
 void use_random_inputs(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<std::int64_t>& sizes,
                        runner::Options& options);

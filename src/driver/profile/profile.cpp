@@ -187,7 +187,7 @@ private:
             run.sizes.clear();
             const std::vector<ir::SizeParameter>& names = subject.program.pipeline.sizes;
             for (std::size_t s = 0; s < sizes_.size(); ++s) {
-                run.sizes.push_back({names[s].name, std::to_string(sizes_[s])});
+                give_size(subject.program.pipeline, s, sizes_[s], run);
             }
             run.sizes.push_back({names.back().name, std::to_string(iterations)});
             try {

@@ -6,6 +6,7 @@
 
 #include "driver/run/library.h"
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/print.h"
 #include "ir/type.h"
 
@@ -51,8 +52,9 @@ Json interface_of(const ir::Pipeline& definition, const poly::Model& model) {
         parameters.push_back(row);
     }
     for (const poly::SizeSolution& solution : model.sizes) {
-        if (solution.from != poly::SizeSolution::From::Explicit) continue;
-        sizes.push_back(definition.sizes.at(static_cast<std::size_t>(solution.size)).name);
+        const auto size = static_cast<std::size_t>(solution.size);
+        if (solution.from != poly::SizeSolution::From::Explicit || ir::parameter_of(definition, size)) continue;
+        sizes.push_back(definition.sizes.at(size).name);
     }
     for (const ir::Expr& condition : definition.where) where.push_back(ir::to_string(definition, condition));
     return {{"name", definition.name},  {"doc", definition.doc}, {"inputs", inputs}, {"outputs", outputs},

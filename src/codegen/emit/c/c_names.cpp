@@ -8,6 +8,8 @@
 #include <cctype>
 #include <set>
 
+#include "ir/parameter_sizes.h"
+
 namespace pipec::codegen {
 
 namespace {
@@ -217,6 +219,7 @@ ArgumentNames argument_names(const Unit& unit) {
     for (const poly::SizeSolution& solution : unit.model->sizes) {
         if (solution.from != poly::SizeSolution::From::Explicit) continue;
         const auto size = static_cast<std::size_t>(solution.size);
+        if (ir::parameter_of(pipeline, size)) continue;
         names.sizes[size] = claim(pipeline.sizes[size].name, {""});
     }
     return names;

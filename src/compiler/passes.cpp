@@ -7,6 +7,7 @@
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/group_plans.h"
 #include "codegen/lower.h"
+#include "compiler/host_schedule.h"
 #include "compiler/schedule.h"
 #include "fusion/share_reductions.h"
 #include "ir/verify.h"
@@ -93,6 +94,14 @@ std::string plan_text(const Checked& checked, const Scheduled& scheduled, const 
     return codegen::plan_text(checked.units(), sources, code_options(scheduled, settings));
 }
 
+fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file) {
+    Prepared pipelines;
+    for (std::size_t i = 0; i < checked.pipelines.size(); ++i) {
+        pipelines.emplace_back(checked.pipelines[i], checked.models.at(i));
+    }
+    return host_schedules(pipelines, file);
+}
+
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
               const SourceManager& sources) {
     const codegen::CudaOptions options = code_options(scheduled, settings);
@@ -114,8 +123,11 @@ fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered) {
 
 std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
-                      const codegen::Origin& origin) {
-    if (!lowered) return codegen::host_source(program, header_name, checked.units(), sources, origin);
+                      const codegen::Origin& origin, const std::optional<fusion::Schedules>& schedules) {
+    if (!lowered) {
+        return codegen::host_source(program, header_name, checked.units(), sources, origin,
+                                    schedules ? *schedules : host_schedule(checked, std::nullopt));
+    }
     return codegen::cuda_source(program, header_name, lowered->programs, origin);
 }
 

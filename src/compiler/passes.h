@@ -81,11 +81,15 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
 /// The schedules with what was decided about what they leave open (codegen::pinned).
 fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered);
 
-/// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host. `program` is the name of the program's
-/// file, `header_name` what the code includes.
+/// The schedules of the host: what a file says, or what the host's cost model finds. Throws fusion::ScheduleError.
+fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file);
+
+/// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host (`schedules`: as those say, instead of
+/// as the cost model finds). `program` is the name of the program's file, `header_name` what the code includes.
 std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
-                      const codegen::Origin& origin = {});
+                      const codegen::Origin& origin = {},
+                      const std::optional<fusion::Schedules>& schedules = std::nullopt);
 /// The C header of either. `stem` is its name without the extension.
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
                         const codegen::Origin& origin = {});

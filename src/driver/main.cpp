@@ -127,6 +127,11 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
         if (options.platform == fusion::Platform::Cuda && uses_schedule(options.emit)) {
             make_kernels(options, compilation, diags);
         }
+        if (options.platform == fusion::Platform::Host && uses_schedule(options.emit)) {
+            compiler::ScheduleRequest request = options.schedule.request;
+            read_files(request);
+            compilation.host_schedules = compiler::host_schedule(compilation.checked, request.file);
+        }
         const bool has_schedule = options.platform == fusion::Platform::Cuda;
         compilation.origin = compiler::code_origin(settings_of(options), options.schedule.request,
                                                    has_schedule ? &compilation.scheduled : nullptr);

@@ -136,7 +136,6 @@ std::optional<Platform> platform_of_name(const std::string& path) {
 std::optional<Platform> platform_of_step(Emit emit) {
     switch (emit) {
         case Emit::Host: return Platform::Host;
-        case Emit::Schedule:
         case Emit::Plan:
         case Emit::Kernel:
         case Emit::Cuda: return Platform::Cuda;
@@ -169,7 +168,10 @@ std::optional<std::string> first_for_nvcc(const ObjectOptions& object) {
 /// Options that have no meaning for the host.
 void check_platform(const Options& o) {
     if (o.platform == Platform::Cuda) return;
-    std::optional<std::string> given = first_given(o.schedule);
+    ScheduleOptions of_gpus = o.schedule;
+    of_gpus.request.file.reset();
+    std::optional<std::string> given = first_given(of_gpus);
+    if (o.pin) given = "--pin";
     if (o.object.fast_math) given = "-ffast-math";
     if (!given && o.emit == Emit::Object) given = first_for_nvcc(o.object);
     if (given) throw BadOption(fmt::format("`{}` is for the target cuda", *given));
@@ -428,6 +430,7 @@ bool uses_schedule(Emit emit) {
         case Emit::Schedule:
         case Emit::Plan:
         case Emit::Kernel:
+        case Emit::Host:
         case Emit::Cuda: return true;
         default: return false;
     }

@@ -54,7 +54,8 @@ std::string_view program_name(const Compilation& compilation) {
 }
 
 std::string code_text(const std::string& include_name, const Compilation& c) {
-    return compiler::code_text(program_name(c), include_name, c.checked, c.lowered, c.sources, c.origin);
+    return compiler::code_text(program_name(c), include_name, c.checked, c.lowered, c.sources, c.origin,
+                               c.host_schedules);
 }
 
 std::string header_text(const std::string& stem, const Compilation& c) {
@@ -78,7 +79,9 @@ std::string main_text(const Options& options, const OutputPaths& paths, const st
             return joined(pipelines, [&](std::size_t i) {
                 return poly::to_string(pipelines[i], compilation.checked.models.at(i));
             });
-        case Emit::Schedule: return fusion::to_json(compilation.scheduled.schedules, pipelines);
+        case Emit::Schedule:
+            return fusion::to_json(
+                compilation.host_schedules ? *compilation.host_schedules : compilation.scheduled.schedules, pipelines);
         case Emit::Plan: return *compilation.plans;
         case Emit::Header: return header_text(stem, compilation);
         case Emit::Kernel:

@@ -16,6 +16,7 @@ struct Compilation {
     SourceManager sources;
     compiler::Checked checked;
     compiler::Scheduled scheduled;  ///< for a GPU
+    std::optional<fusion::Schedules> host_schedules;
     codegen::Origin origin;
     std::optional<std::string> plans;          ///< for a GPU, where they are what is printed
     std::optional<compiler::Lowered> lowered;  ///< for a GPU, where code is made

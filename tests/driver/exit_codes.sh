@@ -30,7 +30,7 @@ run --target cuda good.pipe -o x.cpp; exits 2; says "\`--target cuda\` contradic
 run --target host good.pipe -o x.cu; exits 2; says "contradicts"
 run --target host --emit cuda good.pipe; exits 2; says "contradicts"
 run --target host --emit kernel good.pipe; exits 2; says "contradicts"
-run --target host --emit schedule good.pipe; exits 2; says "contradicts"
+run --target host --emit plan good.pipe; exits 2; says "contradicts"
 run --target host --emit plan good.pipe; exits 2; says "contradicts"
 run --target cuda --emit host good.pipe; exits 2; says "contradicts"
 run good.pipe -o x.o; exits 2; says "\`-c\` makes one"

@@ -175,6 +175,11 @@ refused 2 "\`--overlap-threshold\` is for a \`--strategy\` that fuses" --strateg
 refused 2 "the strategy \`otpw\` has no \`--frac-reg\`" --strategy otpw --frac-reg 0.5
 refused 2 "\`--schedule\` and \`--strategy\` exclude each other" --strategy otpw --schedule otpw.json
 refused 2 "\`--schedule\` needs the name of a file" --schedule -
+run --target host --emit schedule blur.pipe -o host.json; exits 0
+run --target host --schedule host.json blur.pipe -o scheduled.cpp; exits 0
+run --target host --pin --emit schedule blur.pipe; exits 2; says "\`--pin\` is for the target cuda"
+sed 's/"otptb"/"otpw"/; s/"stage"/"otpw"/' host.json >gpu.json
+run --target host --schedule gpu.json blur.pipe -o refused.cpp; exits 1; says 'the host has the strategies `stage` and `otptb`'
 run --target host --tile 4 blur.pipe; exits 2; says "\`--tile\` is for the target cuda"
 run --emit domains --schedule otpw.json blur.pipe; exits 2; says "\`--schedule\` is for code"
 run run blur.pipe --strategy otpw --split x; exits 2; says "has no \`--split\`"

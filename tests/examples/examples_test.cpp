@@ -24,13 +24,15 @@ TEST_P(Examples, HostEqualsReference) {
     for (std::size_t i = 0; i < compiled.pipelines.size(); ++i) {
         units.push_back({&compiled.pipelines[i], &compiled.models[i]});
     }
-    const HostLibrary library(units, sources);
-    for (const ir::Pipeline& pipeline : compiled.pipelines) {
-        const runner::abi::pipe_info& info = library.info(pipeline.name);
-        check_pipeline(pipeline, legal_sizes(pipeline, odd_pairs()),
-                       [&](const reference::Arguments& arguments, Layout layout, int) {
-                           return run_host(info, arguments, layout);
-                       });
+    for (const HostTiling tiling : {HostTiling::None, HostTiling::Usual, HostTiling::Small}) {
+        const HostLibrary library(units, sources, "", tiling);
+        for (const ir::Pipeline& pipeline : compiled.pipelines) {
+            const runner::abi::pipe_info& info = library.info(pipeline.name);
+            check_pipeline(pipeline, legal_sizes(pipeline, odd_pairs()),
+                           [&](const reference::Arguments& arguments, Layout layout, int) {
+                               return run_host(info, arguments, layout);
+                           });
+        }
     }
 }
 

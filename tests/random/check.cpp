@@ -149,7 +149,7 @@ void check_batch(const std::vector<Subject*>& subjects, const Make& make) {
 
 void check_on_host(const std::vector<Subject*>& subjects, const SourceManager& sources, const std::string& flags) {
     check_batch(subjects, [&](const std::vector<Subject*>& batch) {
-        return std::make_unique<HostLibrary>(units_of(batch), sources, flags);
+        return std::make_unique<HostLibrary>(units_of(batch), sources, flags, HostTiling::Small);
     });
 }
 

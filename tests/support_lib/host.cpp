@@ -8,6 +8,7 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "compiler/host_schedule.h"
 #include "support_lib/compile.h"
 #include "support_lib/guarded.h"
 
@@ -22,6 +23,19 @@ void write(const std::string& path, const std::string& text) {
     std::ofstream out(path, std::ios::binary);
     out << text;
     if (!out.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+fusion::Schedules schedules(const std::vector<codegen::Unit>& units, HostTiling tiling) {
+    if (tiling == HostTiling::None) return {};
+    std::vector<fusion::Inlined> pipelines;
+    for (const codegen::Unit& unit : units) pipelines.push_back({*unit.pipeline, *unit.model});
+    fusion::Schedules result = compiler::host_schedules(pipelines);
+    for (auto& [name, schedule] : result) {
+        for (fusion::GroupSchedule& group : schedule.groups) {
+            if (tiling == HostTiling::Small) group.tile = {7, 3, 2};
+        }
+    }
+    return result;
 }
 
 /// What is placed is the mirror itself, between its guards.
@@ -44,13 +58,14 @@ private:
 }  // namespace
 
 HostLibrary::HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                         const std::string& flags) {
+                         const std::string& flags, HostTiling tiling) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pipec-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
     directory_ = pattern;
     const std::string base = directory_ + "/generated";
     write(base + ".h", codegen::header("generated.pipe", "generated", units));
-    write(base + ".cpp", codegen::host_source("generated.pipe", "generated.h", units, sources));
+    write(base + ".cpp",
+          codegen::host_source("generated.pipe", "generated.h", units, sources, {}, schedules(units, tiling)));
     const std::string command =
         fmt::format("{} -std=c++17 -O2 -fopenmp -ffp-contract=off -shared -fPIC {} {}.cpp -o {}.so 2> {}.log",
                     PIPEC_HOST_COMPILER, flags, base, base, base);

@@ -11,12 +11,16 @@
 
 namespace pipec::testing {
 
+/// How pipelines run: stage by stage, as the compiler schedules them, or so with tiles of a few points.
+enum class HostTiling { None, Usual, Small };
+
 /// A loaded shared object; its files live in a temporary directory of its own and go with it.
 class HostLibrary {
 public:
     /// Generates, compiles and loads the code for these pipelines. Throws std::runtime_error with the compiler's
     /// messages where it refuses; `flags` are added to the command line.
-    HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources, const std::string& flags = "");
+    HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources, const std::string& flags = "",
+                HostTiling tiling = HostTiling::Usual);
     ~HostLibrary();
     HostLibrary(const HostLibrary&) = delete;
     HostLibrary& operator=(const HostLibrary&) = delete;

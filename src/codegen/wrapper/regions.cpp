@@ -68,6 +68,29 @@ Regions assign_regions(const ir::Pipeline& pipeline) {
     return assign(pipeline, std::move(lifetimes));
 }
 
+Regions assign_regions(const ir::Pipeline& pipeline, const std::vector<std::vector<int>>& turns,
+                       std::vector<bool> in_tiles, std::int64_t scratch) {
+    std::vector<Lifetime> lifetimes;
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) lifetimes.push_back({i, 0, 0});
+    for (std::size_t turn = 0; turn < turns.size(); ++turn) {
+        for (const int stage : turns[turn]) {
+            Lifetime& own = lifetimes[static_cast<std::size_t>(stage)];
+            own.first = own.last = turn;
+        }
+        for (const int stage : turns[turn]) {
+            for (const int read : stages_read(pipeline.stages[static_cast<std::size_t>(stage)])) {
+                lifetimes[static_cast<std::size_t>(read)].last = turn;
+            }
+        }
+    }
+    std::erase_if(lifetimes,
+                  [&](const Lifetime& l) { return pipeline.stages[l.stage].output >= 0 || in_tiles[l.stage]; });
+    Regions regions = assign(pipeline, std::move(lifetimes));
+    regions.in_tiles = std::move(in_tiles);
+    regions.scratch = scratch;
+    return regions;
+}
+
 Regions assign_regions(const kernel::Program& program) {
     std::map<std::size_t, Lifetime> lifetimes;
     for (std::size_t step = 0; step < program.steps.size(); ++step) {

@@ -15,9 +15,15 @@ namespace pipec::codegen {
 struct Regions {
     std::vector<int> of_stage;
     int count = 0;
+    /// On the host: the stages that only tiles hold, in `scratch` bytes of each thread's own. Empty: none.
+    std::vector<bool> in_tiles{};
+    std::int64_t scratch = 0;
 };
 /// Stages run one after the other in the pipeline's order.
 Regions assign_regions(const ir::Pipeline& pipeline);
+/// Turns run one after the other, each with several stages; those that only tiles hold have no region.
+Regions assign_regions(const ir::Pipeline& pipeline, const std::vector<std::vector<int>>& turns,
+                       std::vector<bool> in_tiles, std::int64_t scratch);
 /// Steps run one after the other.
 Regions assign_regions(const kernel::Program& program);
 

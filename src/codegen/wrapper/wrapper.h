@@ -29,8 +29,9 @@ void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std:
                const std::string& target);
 
 /// What launch begins with: checks everything that all targets check, and leaves `plan` and `report`. `alignment` is
-/// the workspace's, in bytes.
-void write_launch_checks(Writer& out, const std::string& space, int alignment);
+/// the workspace's, in bytes; `needed` the bytes that a launch cannot do without.
+void write_launch_checks(Writer& out, const std::string& space, int alignment,
+                         const std::string& needed = "plan.workspace");
 
 /// Constants for the scalar parameters, as values, from `args`.
 void write_parameters(Writer& out, const ir::Pipeline& pipeline, const CodeNames& names, Helpers& helpers);

@@ -186,15 +186,14 @@ void write_parameters(Writer& out, const ir::Pipeline& pipeline, const CodeNames
     }
 }
 
-void write_launch_checks(Writer& out, const std::string& space, int alignment) {
+void write_launch_checks(Writer& out, const std::string& space, int alignment, const std::string& needed) {
     out.line("Report report(nullptr, 0);");
     out.line("if (args == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1);");
     out.line("{}::Plan plan{{}};", space);
     out.line("if (const pipe_status status = {}::make_plan(*args, report, plan)) return status;", space);
     out.line("if (const pipe_status status = {}::check_pointers(*args, report, plan)) return status;", space);
-    out.line(
-        "if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace, {})) return status;",
-        alignment);
+    out.line("if (const pipe_status status = check_workspace(report, workspace, bytes, {}, {})) return status;", needed,
+             alignment);
 }
 
 }  // namespace pipec::codegen

@@ -36,6 +36,9 @@ private:
     [[nodiscard]] bool has_conditions() const;
     [[nodiscard]] bool has_places() const;
     [[nodiscard]] bool is_checked(std::size_t stage) const;
+    [[nodiscard]] bool is_in_tiles(std::size_t stage) const {
+        return !regions_.in_tiles.empty() && regions_.in_tiles[stage];
+    }
     void settle_size(const poly::SizeSolution& solution);
     void check_parameters();
 
@@ -132,10 +135,11 @@ void PlanWriter::plan_struct() {
     if (!names_.buffers.empty()) out_.line("Array {};", fmt::join(names_.buffers, ", "));
     std::vector<std::string> spaces;
     for (std::size_t i = 0; i < pipeline_.stages.size(); ++i) {
-        if (regions_.of_stage[i] >= 0) spaces.push_back(names_.stages[i]);
+        if (regions_.of_stage[i] >= 0 || is_in_tiles(i)) spaces.push_back(names_.stages[i]);
     }
     if (!spaces.empty()) out_.line("Space {};", fmt::join(spaces, ", "));
     if (regions_.count > 0) out_.line("size_t regions[{}];  // offsets in the workspace", regions_.count);
+    if (regions_.scratch > 0) out_.line("size_t scratch;  // offset of the threads' own memory in the workspace");
     out_.line("size_t workspace;  // bytes");
     out_.close(";");
     out_.blank();
@@ -211,7 +215,7 @@ bool PlanWriter::has_conditions() const {
 
 /// Stages that only tiles hold have no place, but the limit of all indices.
 bool PlanWriter::is_checked(std::size_t stage) const {
-    return regions_.of_stage[stage] >= 0 || unit_.model->domains.at(stage).may_be_too_large;
+    return regions_.of_stage[stage] >= 0 || is_in_tiles(stage) || unit_.model->domains.at(stage).may_be_too_large;
 }
 
 bool PlanWriter::has_places() const {
@@ -318,7 +322,10 @@ void PlanWriter::place_stages() {
         }
         const char* const name = box.empty() ? "nullptr" : "box";
         if (!box.empty()) out_.line("const int64_t box[][2] = {{{}}};", fmt::join(box, ", "));
-        if (regions_.of_stage[i] < 0) {
+        if (is_in_tiles(i)) {
+            check(fmt::format("bound(report, {}, {}, {}, plan.{})", c_string(stage.name), box.size(), name,
+                              names_.stages[i]));
+        } else if (regions_.of_stage[i] < 0) {
             check(fmt::format("check_box(report, {}, {}, {})", c_string(stage.name), box.size(), name));
         } else {
             check(fmt::format("place(report, {}, {}, sizeof({}), {}, plan.{}, plan.regions[{}])", c_string(stage.name),
@@ -326,7 +333,12 @@ void PlanWriter::place_stages() {
         }
         out_.close();
     }
-    if (regions_.count == 0) {
+    if (regions_.scratch > 0) {
+        if (regions_.count > 0)
+            check(fmt::format("stack_regions(report, plan.regions, {}, plan.scratch)", regions_.count));
+        out_.line("plan.workspace = plan.scratch + size_t(max_threads()) * {};", regions_.scratch);
+        out_.line("return PIPE_OK;");
+    } else if (regions_.count == 0) {
         out_.line("plan.workspace = 0;");
         out_.line("return PIPE_OK;");
     } else {

@@ -7,6 +7,7 @@
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/code_names.h"
 #include "codegen/emit/c/runtime.h"
+#include "codegen/emit/host/host_group.h"
 #include "codegen/emit/host/host_nest.h"
 #include "codegen/emit/host/host_runtime.h"
 #include "codegen/emit/host/host_stage.h"
@@ -22,7 +23,7 @@ std::string template_arguments(std::string_view type, const std::vector<std::str
 }
 
 /// One alias for each array; those of the caller's buffers have a form for dense memory and one for any strides.
-void view_types(Writer& out, const Unit& unit, const CodeNames& names) {
+void view_types(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram& program) {
     const ir::Pipeline& pipeline = *unit.pipeline;
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {
         const ir::Buffer& buffer = buffer_at(pipeline, i);
@@ -39,6 +40,12 @@ void view_types(Writer& out, const Unit& unit, const CodeNames& names) {
         const ir::Stage& stage = pipeline.stages[i];
         if (stage.output >= 0) continue;
         std::vector<std::string> strides;
+        if (const auto* member = scratch_of(program, i)) {
+            for (const std::int64_t stride : member->strides) strides.push_back(fmt::format("{}", stride));
+            out.line("using {} = View<{}>;", names.stage_views[i],
+                     template_arguments(storage_type(stage.type), strides));
+            continue;
+        }
         for (const std::int64_t stride :
              known_strides(pipeline, *unit.model, {ir::Source::Kind::Stage, static_cast<int>(i)})) {
             strides.push_back(fmt::format("{}", stride));
@@ -73,31 +80,40 @@ void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::s
 }
 
 /// Runs the stages, with checked arguments.
-void run_function(Writer& out, const Unit& unit, const CodeNames& names, const Regions& regions, Helpers& helpers) {
+void run_function(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram& program,
+                  const Regions& regions, Helpers& helpers) {
     const ir::Pipeline& pipeline = *unit.pipeline;
     out.add("// Runs the stages one after the other. `dense`: the strides are those that the views take for known.");
     out.add("template <bool dense>");
-    out.open(fmt::format("void run(const {}_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace)",
-                         names.prefix));
+    out.open(fmt::format("void run(const {}_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace{})",
+                         names.prefix, regions.scratch > 0 ? ", int threads" : ""));
+    if (regions.scratch > 0) out.add("unsigned char* const scratch = workspace + plan.scratch;");
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {
         out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(args.{2}, plan.{0});", names.buffers[i],
                  names.views[i], names.fields.buffers[i].data);
     }
     write_parameters(out, pipeline, names, helpers);
-    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-        if (pipeline.stages[i].output < 0) {
+    const auto place = [&](std::size_t i) {
+        if (regions.of_stage[i] >= 0) {
             out.line("const auto {0} = view_of<{1}>(workspace + plan.regions[{2}], plan.{0});", names.stages[i],
                      names.stage_views[i], regions.of_stage[i]);
         }
-        compute_stage(out, unit, names, i);
+    };
+    for (const HostProgram::Group& group : program.groups) {
+        for (const int stage : group.stages) {
+            place(static_cast<std::size_t>(stage));
+            if (!group.tiled) compute_stage(out, unit, names, static_cast<std::size_t>(stage));
+        }
+        if (group.tiled) write_group(out, unit, names, *group.tiled, regions.scratch);
     }
     out.close();
     out.blank();
 }
 
-void launch(Writer& out, const CodeNames& names, const std::string& space) {
+void launch(Writer& out, const CodeNames& names, const Regions& regions, const std::string& space) {
     out.open(launch_signature(names));
-    write_launch_checks(out, space, 64);
+    write_launch_checks(out, space, 64,
+                        regions.scratch > 0 ? fmt::format("plan.scratch + {}", regions.scratch) : "plan.workspace");
     out.line("if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);");
     std::vector<std::string> fits;
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {
@@ -105,7 +121,13 @@ void launch(Writer& out, const CodeNames& names, const std::string& space) {
     }
     out.line("const bool dense = {};", fmt::join(fits, " && "));
     out.line("unsigned char* const region = static_cast<unsigned char*>(workspace);");
-    out.line("dense ? {0}::run<true>(*args, plan, region) : {0}::run<false>(*args, plan, region);", space);
+    std::string threads;
+    if (regions.scratch > 0) {
+        out.line("const int threads = threads_of(bytes - plan.scratch, {});", regions.scratch);
+        threads = ", threads";
+    }
+    out.line("dense ? {0}::run<true>(*args, plan, region{1}) : {0}::run<false>(*args, plan, region{1});", space,
+             threads);
     out.line("return PIPE_OK;");
     out.close();
     out.blank();
@@ -126,6 +148,10 @@ constexpr std::string_view kIncludes = R"text(
 #include <initializer_list>
 #include <limits>
 #include <type_traits>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #ifdef __GNUC__
 #define PIPE_COLD __attribute__((cold, noinline))
@@ -150,16 +176,18 @@ constexpr std::string_view kIncludes = R"text(
 }  // namespace
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
-                        const SourceManager& sources, const Origin& origin) {
+                        const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules) {
     Helpers helpers(fusion::Platform::Host);
     Writer body;
     const std::vector<std::string> prefixes = pipeline_names(units);
     for (std::size_t i = 0; i < units.size(); ++i) {
-        ir::Pipeline pipeline = *units[i].pipeline;  // writing a stage adds variables
-        const Unit unit{&pipeline, units[i].model};
+        const auto given = schedules.find(units[i].pipeline->name);
+        HostProgram run = host_program(units[i], given == schedules.end() ? fusion::Schedule{} : given->second);
+        ir::Pipeline& pipeline = run.pipeline;  // writing a stage adds variables
+        const Unit unit{&pipeline, &run.model};
         CodeNames names = code_names(unit, prefixes[i], host_runtime_names());
         for (const std::string& function : names.functions) names.edges.push_back(names.taken.add(function + "_edges"));
-        const Regions regions = assign_regions(*unit.pipeline);
+        const Regions regions = assign_regions(run);
         const std::string space = prefixes[i] + "_code";
 
         body.line("// ---- {}", unit.pipeline->name);
@@ -169,18 +197,18 @@ std::string host_source(std::string_view program, const std::string& header_name
         body.blank();
         write_tables(body, unit, names);
         write_plan(body, unit, names, regions, helpers);
-        view_types(body, unit, names);
+        view_types(body, unit, names, run);
         for (std::size_t s = 0; s < unit.pipeline->stages.size(); ++s) {
             write_stage(body, pipeline, unit, names, s, sources, helpers);
         }
-        run_function(body, unit, names, regions, helpers);
+        run_function(body, unit, names, run, regions, helpers);
         body.line("}}  // namespace {}", space);
         body.add("}  // namespace");
         body.blank();
         body.add("extern \"C\" {");
         body.blank();
         write_api(body, unit, names, space, "host");
-        launch(body, names, space);
+        launch(body, names, regions, space);
         body.add("}  // extern \"C\"");
         body.blank();
     }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/emit/origin.h"
+#include "fusion/schedule_json.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -22,8 +23,10 @@ struct Unit {
 std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
                    const Origin& origin = {});
 
-/// C++17 that implements the header; `header_name` is what it includes.
+/// C++17 that implements the header; `header_name` is what it includes. `schedules`: by pipeline; those of which there
+/// is none run stage by stage. Throws fusion::ScheduleError where one is impossible.
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
-                        const SourceManager& sources, const Origin& origin = {});
+                        const SourceManager& sources, const Origin& origin = {},
+                        const fusion::Schedules& schedules = {});
 
 }  // namespace pipec::codegen

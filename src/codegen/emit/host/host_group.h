@@ -1,0 +1,44 @@
+// Groups of stages on the host: which stages a schedule computes together, and the code that computes them tile by
+// tile.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "codegen/emit/c/code_names.h"
+#include "codegen/emit/c/text.h"
+#include "codegen/wrapper/regions.h"
+#include "fusion/schedule.h"
+#include "plan/host_tiles.h"
+#include "poly/group.h"
+
+namespace pipec::codegen {
+
+/// A pipeline as the host runs it: what the schedule inlines is gone, and groups stand in their order.
+struct HostProgram {
+    struct Tiled {
+        poly::Group group;
+        plan::HostTiles tiles;
+    };
+    struct Group {
+        std::vector<int> stages;
+        std::optional<Tiled> tiled;  ///< otherwise stage after stage, each over its domain
+    };
+    ir::Pipeline pipeline;
+    poly::Model model;
+    std::vector<Group> groups;
+};
+
+/// Throws fusion::ScheduleError where the schedule is impossible.
+HostProgram host_program(const Unit& unit, const fusion::Schedule& schedule);
+
+Regions assign_regions(const HostProgram& program);
+
+/// The member of a tiled group that a stage is; null where it is in none, or lies in no scratch.
+const plan::HostTiles::Member* scratch_of(const HostProgram& program, std::size_t stage);
+
+/// The statements that compute a group, where `scratch` and `threads` are known.
+void write_group(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram::Tiled& tiled,
+                 std::int64_t scratch);
+
+}  // namespace pipec::codegen

@@ -1,0 +1,165 @@
+#include "cost/host_cost.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "poly/group.h"
+
+namespace pipec::cost {
+
+namespace {
+
+using fusion::GroupFacts;
+using fusion::Strategy;
+
+/// A core of a usual server: vectors of 32 bytes, two operations at a time, and its part of the memory's bandwidth.
+constexpr double kOperations = 6e9;     ///< vectors per second
+constexpr double kVector = 32;          ///< bytes
+constexpr double kMemory = 10e9;        ///< bytes per second
+constexpr double kCache = 40e9;         ///< the same of the last cache
+constexpr double kCached = 8e6;         ///< bytes of an array that stays there
+constexpr double kScratch = 384 << 10;  ///< bytes of a tile that stay in a core's own cache
+constexpr double kRow = 15e-9;          ///< seconds that beginning a row takes
+constexpr double kStage = 2e-6;         ///< that threads take to begin with a stage
+constexpr double kTile = 300e-9;        ///< and a tile, for each stage
+
+constexpr std::int64_t kPlanes = 16;  ///< that a tile may have all of
+constexpr std::array<std::array<int, 2>, 12> kTiles{{{128, 8},
+                                                     {128, 16},
+                                                     {128, 32},
+                                                     {128, 64},
+                                                     {256, 8},
+                                                     {256, 16},
+                                                     {256, 32},
+                                                     {256, 64},
+                                                     {512, 8},
+                                                     {512, 16},
+                                                     {512, 32},
+                                                     {512, 64}}};
+
+/// Seconds for bytes of an array of so many.
+double move(double bytes, double array) {
+    return bytes / (array > kCached ? kMemory : kCache);
+}
+
+/// Seconds for points of a stage whose operands are in caches.
+double compute(const fusion::StageFacts& stage, double points) {
+    double widest = stage.bytes;
+    for (const fusion::Load& load : stage.loads) widest = std::max<double>(widest, load.bytes);
+    return points * (stage.operations + stage.reads + 1) * widest / kVector / kOperations;
+}
+
+double array_bytes(const fusion::Load& load) {
+    double bytes = load.bytes;
+    for (const std::int64_t extent : load.extents) bytes *= static_cast<double>(extent);
+    return bytes;
+}
+
+/// What a group reads of memory, and what it writes: a write reads the line first.
+double traffic(const GroupFacts& facts) {
+    double seconds = 0;
+    std::set<ir::Source> seen;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        const fusion::StageFacts& stage = facts.stages[m];
+        for (const fusion::Load* load : fusion::global_loads(facts, m)) {
+            if (!seen.insert(load->source).second) continue;
+            const double array = array_bytes(*load);
+            seconds += move(std::min(array, stage.reads * static_cast<double>(stage.points) * load->bytes), array);
+        }
+        const double bytes = static_cast<double>(stage.points) * stage.bytes;
+        if (facts.live[m]) seconds += move(2 * bytes, bytes);
+    }
+    return seconds;
+}
+
+std::optional<double> tiled_time(const GroupFacts& facts, const fusion::GroupSchedule& schedule) {
+    const poly::Group& group = facts.group;
+    const auto rank = static_cast<std::size_t>(group.rank);
+    std::vector<std::int64_t> size;
+    double tiles = 1;
+    for (std::size_t d = 0; d < rank; ++d) {
+        const std::size_t axis = rank - 1 - d;
+        const std::int64_t unit = facts.units[d], points = axis < 3 ? schedule.tile[axis] : 1;
+        size.push_back((points + unit - 1) / unit * unit);
+        const double count = static_cast<double>(facts.extents[d]) / static_cast<double>(size[d]);
+        tiles *= std::max(1.0, count);
+    }
+    double seconds = 0, scratch = 0;
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        double points = 1, rows = 1;
+        for (std::size_t d = 0; d < group.alignment[m].size(); ++d) {
+            const poly::Alignment& alignment = group.alignment[m][d];
+            std::int64_t count = facts.stages[m].hi[d] - facts.stages[m].lo[d];
+            if (alignment.dim >= 0) {
+                const auto g = static_cast<std::size_t>(alignment.dim);
+                const auto extent = poly::tile_extent(alignment, group.reach[m][g], size[g]);
+                count = std::min(count, extent.count);
+            }
+            points *= static_cast<double>(count);
+            if (d + 1 < group.alignment[m].size()) rows *= static_cast<double>(count);
+        }
+        if (!facts.live[m]) scratch += points * facts.stages[m].bytes;
+        seconds += tiles * (compute(facts.stages[m], points) + rows * kRow + kTile);
+    }
+    // What the caches do not hold goes through the next one, written and read.
+    if (scratch > kScratch) seconds += tiles * 2 * scratch / kCache;
+    if (scratch > 4 * kScratch) return std::nullopt;
+    return seconds + traffic(facts);
+}
+
+}  // namespace
+
+fusion::CostModel host_cost_model() {
+    return [](const ir::Pipeline& pipeline, const GroupFacts& facts, const std::vector<Strategy>& allowed) {
+        std::vector<fusion::GroupChoice> result;
+        std::vector<std::string> names;
+        for (const int stage : facts.group.stages) {
+            names.push_back(pipeline.stages[static_cast<std::size_t>(stage)].name);
+        }
+        const auto is_allowed = [&](Strategy strategy) {
+            return std::find(allowed.begin(), allowed.end(), strategy) != allowed.end();
+        };
+        if (facts.stages.size() == 1 && is_allowed(Strategy::Stage)) {
+            const fusion::StageFacts& stage = facts.stages.front();
+            const auto points = static_cast<double>(stage.points);
+            fusion::GroupSchedule schedule;
+            schedule.stages = names;
+            result.push_back({compute(stage, points) + traffic(facts) + kStage, schedule});
+            return result;
+        }
+        if (facts.stages.size() < 2 || !is_allowed(Strategy::Otptb)) return result;
+        for (const auto& stage : facts.stages) {
+            if (!stage.pure || stage.scan) return result;
+        }
+        // Planes of which each reads others (channels, and their weight) belong in one tile.
+        std::vector<int> planes{1};
+        if (facts.group.rank > 2) {
+            const std::int64_t extent = facts.extents[static_cast<std::size_t>(facts.group.rank) - 3];
+            if (extent > 1 && extent <= kPlanes) planes.push_back(static_cast<int>(extent));
+        }
+        for (const int z : planes) {
+            for (const auto [x, y] : kTiles) {
+                fusion::GroupSchedule schedule;
+                schedule.stages = names;
+                schedule.strategy = Strategy::Otptb;
+                schedule.block = {1, 1, 1};
+                schedule.tile = {x, y, z};
+                if (const auto seconds = tiled_time(facts, schedule)) result.push_back({*seconds, schedule});
+            }
+        }
+        const auto faster = [](const auto& a, const auto& b) { return a.cost < b.cost; };
+        std::stable_sort(result.begin(), result.end(), faster);
+        return result;
+    };
+}
+
+fusion::FusionOptions host_fusion_options() {
+    fusion::FusionOptions options;
+    options.strategies = {Strategy::Stage, Strategy::Otptb};
+    options.steps /= 4;
+    return options;
+}
+
+}  // namespace pipec::cost

@@ -153,22 +153,29 @@ constexpr std::string_view kIncludes = R"text(
 #include <omp.h>
 #endif
 
-#ifdef __GNUC__
+)text";
+
+/// Attributes and pragmas; a file has those that it uses.
+constexpr std::string_view kCold = R"text(#ifdef __GNUC__
 #define PIPE_COLD __attribute__((cold, noinline))
 #else
 #define PIPE_COLD
 #endif
 
-#ifdef _OPENMP
+)text";
+constexpr std::string_view kPragma = R"text(#ifdef _OPENMP
 #define PIPE_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#define PIPE_SIMD _Pragma("omp simd")
 #else
 #define PIPE_PRAGMA(...)
-#if defined(__GNUC__) && !defined(__clang__)
+#endif
+
+)text";
+constexpr std::string_view kSimd = R"text(#ifdef _OPENMP
+#define PIPE_SIMD _Pragma("omp simd")
+#elif defined(__GNUC__) && !defined(__clang__)
 #define PIPE_SIMD _Pragma("GCC ivdep")
 #else
 #define PIPE_SIMD
-#endif
 #endif
 
 )text";
@@ -213,22 +220,29 @@ std::string host_source(std::string_view program, const std::string& header_name
         body.blank();
     }
 
+    const std::string operators = helpers.definitions();
+    std::vector<Piece> pieces = wrapper_runtime();
+    for (const std::vector<Piece>& more : {view_runtime(), host_runtime()}) {
+        pieces.insert(pieces.end(), more.begin(), more.end());
+    }
+    const std::string text = body.str();
+    const std::string fixed = used_pieces(pieces, operators + text);
+
     Writer out;
     out.line("// {} for the host. {}", comment_text(base_name(program)), generated_by(origin));
     write_origin(out, origin);
     out.verbatim(kHead);
     out.line("#include {}", c_string(header_name));
     out.verbatim(kIncludes);
+    for (const auto& [macro, definition] :
+         {std::pair("PIPE_COLD", kCold), std::pair("PIPE_PRAGMA", kPragma), std::pair("PIPE_SIMD", kSimd)}) {
+        if ((text + fixed).find(macro) != std::string::npos) out.verbatim(definition);
+    }
     out.add("namespace {");
     out.blank();
     out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
     out.blank();
-    const std::string operators = helpers.definitions();
-    std::vector<Piece> pieces = wrapper_runtime();
-    for (const std::vector<Piece>& more : {view_runtime(), host_runtime()}) {
-        pieces.insert(pieces.end(), more.begin(), more.end());
-    }
-    out.verbatim(used_pieces(pieces, operators + body.str()));
+    out.verbatim(fixed);
     if (!helpers.empty()) {
         out.add("// ---- Operators of the language that C++ has not");
         out.blank();

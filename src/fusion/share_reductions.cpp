@@ -14,6 +14,7 @@
 #include "fusion/schedule.h"
 #include "fusion/uniform_work.h"
 #include "ir/build.h"
+#include "ir/canonical.h"
 #include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
@@ -418,9 +419,33 @@ private:
             indices.push_back(constant(0));
         }
         stage.definition = ir::Pure{with_own_variables(ir::substitute(value, renamed))};
-        add(std::move(stage), std::move(domain));
-        const int number = static_cast<int>(result_.pipeline.stages.size()) - 1;
+        int number = same_stage(stage, domain);
+        if (number < 0) {
+            add(std::move(stage), std::move(domain));
+            number = static_cast<int>(result_.pipeline.stages.size()) - 1;
+            made_.push_back(number);
+        }
         return ir::read({ir::Source::Kind::Stage, number}, value->type, std::move(indices), range);
+    }
+
+    /// The number of a stage that was made before and has the same values at the same points; -1 where there is none.
+    int same_stage(const ir::Stage& stage, const poly::Domain& domain) {
+        const auto equal_bounds = [](const poly::Interval& a, const poly::Interval& b) {
+            return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
+        };
+        const ir::Expr value = canonical_.get(std::get<ir::Pure>(stage.definition).value);
+        for (const int number : made_) {
+            const ir::Stage& other = result_.pipeline.stages[static_cast<std::size_t>(number)];
+            const poly::Domain& points = result_.model.domains[static_cast<std::size_t>(number)];
+            if (other.type != stage.type || !std::ranges::equal(points.box, domain.box, equal_bounds)) continue;
+            std::map<ir::VarId, ir::Expr> renamed;
+            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+                renamed[other.dims[d].var] = ir::variable(stage.dims[d].var, Type::Int32);
+            }
+            const ir::Expr theirs = ir::substitute(std::get<ir::Pure>(other.definition).value, renamed);
+            if (ir::structurally_equal(canonical_.get(theirs), value)) return number;
+        }
+        return -1;
     }
 
     /// The variable that walks along a row of the first array that is read comes last, the one between rows before it,
@@ -521,7 +546,9 @@ private:
     std::vector<std::int64_t> usual_, large_;
     std::vector<int> numbers_;  ///< by stage of the program
     Sameness same_;
-    ir::Stage stage_;  ///< that is being looked at
+    ir::CanonicalVariables canonical_;
+    std::vector<int> made_;  ///< the stages that were taken out, by number
+    ir::Stage stage_;        ///< that is being looked at
     /// With the old node, which must live as long as its address is a key.
     std::unordered_map<const ir::Node*, std::pair<ir::Expr, ir::Expr>> known_;
 };

@@ -154,7 +154,7 @@ TEST_F(Histograms, AsTheCompilerChooses) {
 }
 
 TEST_F(Histograms, OfConstantImages) {
-    compare("auto", {{38, 96}, {70, 83}}, Fill::Constant, false);
+    compare("auto", {{38, 83}}, Fill::Constant, false);
 }
 
 TEST_F(Histograms, OfExtremeValues) {
@@ -162,7 +162,7 @@ TEST_F(Histograms, OfExtremeValues) {
 }
 
 TEST_F(Histograms, WithManySmallBlocks) {
-    compare("32x2x4x1x2x1", {{39, 83}, {64, 128}}, Fill::Smooth, false);
+    compare("32x2x4x1x2x1", {{39, 83}}, Fill::Smooth, false);
 }
 
 TEST_F(Histograms, WithoutCopies) {
@@ -171,7 +171,7 @@ TEST_F(Histograms, WithoutCopies) {
 
 TEST_F(Histograms, InPartsAndRegions) {
     compare("64x4x32x3x2x3", {{39, 83}, {1, 35}}, Fill::Smooth, false);
-    compare("128x2x2x1x2x0x16x32", {{39, 83}, {64, 128}, {1, 1}}, Fill::Smooth, false);
+    compare("128x2x2x1x2x0x16x32", {{39, 83}, {1, 1}}, Fill::Smooth, false);
 }
 
 }  // namespace

@@ -178,7 +178,7 @@ const Case kCases[] = {
             rows(y) = argmax(x in 0..C) (u(y, x) + 0.5 * f(0, y, x))
             out(c, y, x) = let [i, j] = brightest(c) in f(c, y, x) - f(c, i, j)
         })",
-     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 130}}, {{"R", 65}, {"C", 64}}},
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 70}}, {{"R", 33}, {"C", 20}}},
      8},
     {"several_values",
      R"(

@@ -402,7 +402,7 @@ void StageWriter::box_nest(const Nest& nest, const ir::Expr& value, const ir::Ex
             first = at(first, "_first"), last = at(last, "_last");
         }
         const auto edge = [&](const std::string& from, const std::string& to) {
-            out_.line("if ({} < {}) {}", from, to, edges_call(nest, from, to));
+            if (from != to) out_.line("if ({} < {}) {}", from, to, edges_call(nest, from, to));
         };
         edge(ends[along].first, first);
         row(plain, nest, first, last, inner_value, inner_guard, !has_loop(inner_value));

@@ -159,9 +159,11 @@ Value Elaborator::arithmetic(ir::BinaryOp op, const Value& a, const Value& b, So
     if (a.is<Table>() || b.is<Table>()) return table_arithmetic(op, a, b, a_range, b_range, range, op_range);
     if (is_untyped(a) && is_untyped(b)) return constant_arithmetic(op, a, b, range, false);
     const bool shift = op == BinaryOp::Shl || op == BinaryOp::Shr;
-    // The count of a shift does not take part in the choice of the type.
-    const auto type =
-        shift ? operator_type(a, a, true, a_range, a_range, range) : operator_type(a, b, true, a_range, b_range, range);
+    // With a mask that fits, a byte stays one. The count of a shift does not take part in the choice of the type.
+    const bool bitwise = op == BinaryOp::BitAnd || op == BinaryOp::BitOr || op == BinaryOp::BitXor;
+    const bool masked = bitwise && (is_untyped(a) || is_untyped(b));
+    const auto type = shift ? operator_type(a, a, true, a_range, a_range, range)
+                            : operator_type(a, b, !masked, a_range, b_range, range);
     if (!type) return poison();
     const bool integers_only = op == BinaryOp::Mod || (op >= BinaryOp::BitAnd && op <= BinaryOp::Shr);
     const auto count = shift ? operator_type(b, b, true, b_range, b_range, range) : type;
@@ -217,7 +219,7 @@ Value Elaborator::constant_arithmetic(ir::BinaryOp op, const Value& a, const Val
                 break;
             }
             result = op == BinaryOp::Div ? floor_div(x, y) : x - floor_div(x, y) * y;
-            if (op == BinaryOp::Div && x % y != 0) {
+            if (op == BinaryOp::Div && x % y != 0 && !in_index_) {
                 report(diag::InexactConstantDivision, range, to_string(result))
                     .note("write one of the numbers with a decimal point to divide real numbers");
             }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -34,6 +35,47 @@ Value Elaborator::eval(const ast::Expr& e, const Env& env) {
     return result;
 }
 
+namespace {
+
+/// The reduction whose body ends where `e` does.
+const ast::Reduce* last_reduction(const ast::Expr& e) {
+    if (e == nullptr) return nullptr;
+    if (const auto* reduce = std::get_if<ast::Reduce>(&e->value)) return reduce;
+    if (const auto* binary = std::get_if<ast::Binary>(&e->value)) return last_reduction(binary->right);
+    const auto* unary = std::get_if<ast::Unary>(&e->value);
+    return unary == nullptr ? nullptr : last_reduction(unary->operand);
+}
+
+/// A use of one of the variables; what binds one of them anew is not looked into.
+const ast::ExprNode* use_of(const ast::Expr& e, const std::vector<ast::IndexRange>& variables) {
+    const auto is_one = [&](const std::string& name) {
+        return std::ranges::any_of(variables, [&](const ast::IndexRange& r) { return r.name.text == name; });
+    };
+    const auto binds_one = [&](const auto& binder) { return is_one(binder.name.text); };
+    if (e == nullptr) return nullptr;
+    if (const auto* name = std::get_if<ast::NameRef>(&e->value)) return is_one(name->name) ? e.get() : nullptr;
+    if (const auto* reduce = std::get_if<ast::Reduce>(&e->value);
+        reduce != nullptr && std::ranges::any_of(reduce->ranges, binds_one)) {
+        return nullptr;
+    }
+    if (const auto* let = std::get_if<ast::Let>(&e->value);
+        let != nullptr && std::ranges::any_of(let->bindings, binds_one)) {
+        return nullptr;
+    }
+    for (const ast::Expr& child : children(e)) {
+        if (const auto* use = use_of(child, variables)) return use;
+    }
+    return nullptr;
+}
+
+/// Where `right` uses a variable of a reduction at the end of `left`.
+const ast::ExprNode* lost_variable(const ast::Expr& left, const ast::Expr& right) {
+    const ast::Reduce* reduce = last_reduction(left);
+    return reduce == nullptr ? nullptr : use_of(right, reduce->ranges);
+}
+
+}  // namespace
+
 Value Elaborator::eval_node(const ast::Expr& e, const Env& outer) {
     const bool hands_on = std::holds_alternative<ast::If>(e->value) || std::holds_alternative<ast::Let>(e->value) ||
                           std::holds_alternative<ast::Call>(e->value);
@@ -57,6 +99,17 @@ Value Elaborator::eval_node(const ast::Expr& e, const Env& outer) {
             [&](const ast::Unary& n) { return negate(n.op, eval_operand(n.operand, env), n.operand->range, e->range); },
             [&](const ast::Binary& n) {
                 if (ir::is_logical(n.op)) return eval_logical(e, n, env);
+                if (const auto* lost = lost_variable(n.left, n.right)) {
+                    const std::string& name = std::get<ast::NameRef>(lost->value).name;
+                    if (find(env.scope, name, lost->range) == nullptr) {
+                        report(diag::UnknownName, lost->range, name)
+                            .note(n.left->range,
+                                  fmt::format("the body of this reduction ends before `{0}`; parentheses around all "
+                                              "of it would make this a part: sum(k in 0..8) (a(k) {0} k)",
+                                              ir::name(n.op)));
+                        return poison();
+                    }
+                }
                 const Value left = eval_operand(n.left, env);
                 const Value right = eval_operand(n.right, env);
                 return arithmetic(n.op, left, right, n.left->range, n.right->range, e->range, n.op_range);
@@ -142,7 +195,10 @@ ir::Expr Elaborator::condition_of(const Value& value, SourceRange range) {
 }
 
 ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env) {
-    return convert(eval_operand(e, env), ir::Type::Int32, e->range, "an index");
+    const bool outer = std::exchange(in_index_, true);
+    const Value value = eval_operand(e, env);
+    in_index_ = outer;
+    return convert(value, ir::Type::Int32, e->range, "an index");
 }
 
 Value Elaborator::eval_table(const ast::TableLiteral& table, const Env& env) {
@@ -175,7 +231,9 @@ Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const 
             r.note(fmt::format("a point of an image is read with parentheses: {}(y, x)", text(index.base->range)));
         return poison();
     }
+    const bool outer = std::exchange(in_index_, true);
     const Value at = eval_operand(index.index, env);
+    in_index_ = outer;
     if (at.is<Poison>()) return poison();
     const auto value = constant_int(at);
     if (!value) {

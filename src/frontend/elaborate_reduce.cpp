@@ -155,7 +155,11 @@ std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& e
         if (!reads && contents_.of(*bound).params) *bound = ir::parameters_as_sizes(p_, *bound, true);
         if (!reads && !contents_.of(*bound).params) continue;
         report(diag::LoopBound, at->range, reads ? "data" : "a parameter that is no int32")
-            .note("a bound can use sizes, parameters of type int32, index variables and constants");
+            .note("a bound can use sizes, parameters of type int32, index variables and constants")
+            .note(
+                reads
+                    ? "go up to the greatest value, and leave out terms: sum(i in 0..16) (if i < n(y, x) then i else 0)"
+                    : "declare the parameter as int32, and bound it in `where`");
         return std::nullopt;
     }
     if (r.range.inclusive) hi = ir::binary(ir::BinaryOp::Add, hi, ir::int_constant(ir::Type::Int32, 1), hi->range);

@@ -23,6 +23,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
         return symbol->value;
     }
     self_allowed_ = false;
+    const bool outer_index = std::exchange(in_index_, false);
     Instance* outer = std::exchange(instance_, symbol->instance);
     symbol->state = Symbol::State::InProgress;
     in_progress_.push_back(symbol);
@@ -36,6 +37,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     in_progress_.pop_back();
     symbol->state = Symbol::State::Done;
     instance_ = outer;
+    in_index_ = outer_index;
     failed_ = failed_ || symbol->value.is<Poison>();
     return symbol->value;
 }

@@ -421,6 +421,8 @@ private:
     Instance* instance_ = nullptr;
     /// The name of a stage that is being defined may stand here, in a read of itself.
     bool self_allowed_ = false;
+    /// An index is being evaluated, where only integers can stand: their division is meant.
+    bool in_index_ = false;
     bool failed_ = false;
     bool exhausted_ = false;
     int depth_ = 0;

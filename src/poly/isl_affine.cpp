@@ -288,6 +288,20 @@ void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (const auto* reduce = ir::as<ir::Reduce>(e)) return describe_place(*reduce, name);
     const auto* n = ir::as<ir::Binary>(e);
     if (n == nullptr) return;
+    // A variable from lo to hi times a size that is not negative is from lo to hi times the size: `tile * H`.
+    const auto describe_product = [&](const ir::Expr& factor, const ir::Expr& size) {
+        const IntRange range = ranges_.integer(factor);
+        if (!ir::is_uniform(size) || ranges_.integer(size).lo < 0 || !fits(range, e->type)) return false;
+        const auto times = [&](Wide v) {
+            return ir::binary(BinaryOp::Mul, ir::int_constant(e->type, static_cast<std::int64_t>(v)), size);
+        };
+        add_limit(times(range.lo), name, false);
+        add_limit(times(range.hi), name, true);
+        return true;
+    };
+    if (n->op == BinaryOp::Mul && fits(ranges_.unwrapped(e), e->type) && !describe_product(n->a, n->b)) {
+        describe_product(n->b, n->a);
+    }
     const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
     if (n->op == BinaryOp::Mod && positive_b) add_limit(n->b, name, true, true);
     if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) add_limit(n->b, name, true);

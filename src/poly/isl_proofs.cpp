@@ -8,6 +8,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/visit.h"
 #include "poly/diagnostics.h"
 #include "poly/isl_to_ir.h"
 
@@ -178,6 +179,15 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
     const std::string clamped = fmt::format("clamp({}, {}, {})", ir::to_string(pipeline_, access.indices[dim]),
                                             ir::to_string(pipeline_, bounds.lo_expr),
                                             ir::to_string(pipeline_, to_expr(bounds.hi.add_constant(-1))));
+    for (const Name name : opaques) {
+        const ir::Expr& product = affine_.opaque(name.index);
+        const auto* n = ir::as<ir::Binary>(product);
+        bool reads = false;
+        ir::for_each_node(product, [&](const ir::Expr& e) { reads = reads || ir::as<ir::Read>(e) != nullptr; });
+        if (n == nullptr || n->op != ir::BinaryOp::Mul || reads) continue;
+        return fmt::format("proofs follow products with constants, and know little of `{}`: `{}` would be in bounds",
+                           ir::to_string(pipeline_, product), clamped);
+    }
     if (!of_parameters) return fmt::format("the index depends on data: `{}` would be in bounds", clamped);
     return fmt::format("the index depends on a parameter: bound `{}` in `where`, or write `{}`",
                        ir::to_string(pipeline_, affine_.opaque(opaques.front().index)), clamped);

@@ -70,8 +70,14 @@ private:
         for (const Name name : names_in(value)) {
             if (name.kind == Name::Kind::Size) continue;
             const ir::Expr& part = name.kind == Name::Kind::Opaque ? affine_.opaque(name.index) : e;
-            diags_.report(diag::NonAffineBound, part->range.valid() ? part->range : e->range, what,
-                          ir::to_string(pipeline_, part));
+            auto report = diags_.report(diag::NonAffineBound, part->range.valid() ? part->range : e->range, what,
+                                        ir::to_string(pipeline_, part));
+            const auto* n = ir::as<ir::Binary>(part);
+            if (n != nullptr && !ir::is_comparison(n->op)) {
+                report.note(
+                    "sizes can be multiplied and divided by constants alone; what is found otherwise can be a "
+                    "size or parameter of its own, which the caller gives");
+            }
             return std::nullopt;
         }
         return value;
@@ -189,12 +195,22 @@ private:
         }
     }
 
-    /// A parameter that bounds a range is a size only where its limits are those of one.
+    /// A parameter that bounds a range has limits that constants or other sizes give. The launch holds it against those
+    /// of all sizes anyway, but what needs them was hardly meant.
     void require_bounded_parameters() {
         for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
             const auto param = ir::parameter_of(pipeline_, i);
-            const IntRange& range = context_.ranges[i];
-            if (!param || (range.lo > 1 - kLimit && range.hi < kLimit - 1)) continue;
+            if (!param || context_.bounded.is_empty()) continue;
+            isl::set known = context_.assumed;
+            for (std::size_t j = 0; j < pipeline_.sizes.size(); ++j) {
+                if (j == i) continue;
+                const isl::pw_aff other = isl_.value({Name::Kind::Size, static_cast<int>(j)});
+                known = known.intersect(other.gt_set(isl_.constant(-kLimit)))
+                            .intersect(other.lt_set(isl_.constant(kLimit)));
+            }
+            const isl::set tuple = as_tuple(isl_, known, all_sizes(pipeline_));
+            const int number = static_cast<int>(i);
+            if (tuple.dim_min_val(number).is_int() && tuple.dim_max_val(number).is_int()) continue;
             const std::string& name = pipeline_.sizes[i].name;
             diags_.report(diag::UnboundedParameter, pipeline_.params[*param].range, name)
                 .note(fmt::format("for example: where 0 <= {} <= 15", name));

@@ -102,6 +102,19 @@ const Case kCases[] = {
             out(y, x) = (max(i in shift..0) img(max(y + i, 0), x)) + strip(y, clamp(x, k, C - k - 1))
         })",
      {{{"R", 4}, {"C", 1}, {"shift", -4}, {"k", 0}}, {{"R", 11}, {"C", 35}, {"shift", -1}, {"k", 17}}}},
+    {"up_to_a_size_and_strides",
+     R"(pipeline p(img: uint8[R, C], n: int32, step: int32) -> out: int32[R, C] where 0 <= n <= C, 1 <= step <= 4 {
+            out(y, x) = (sum(j in 0..n) img(y, j)) + (max(i in -1..=1) img(clamp(y + i * step, 0, R - 1), x))
+        })",
+     {{{"R", 1}, {"C", 1}, {"n", 0}, {"step", 4}}, {{"R", 9}, {"C", 40}, {"n", 40}, {"step", 3}}}},
+    {"tiles_as_high_as_a_size",
+     R"(pipeline p(img: uint8[8 * H, C]) -> hist: int32[8, 256], odd: uint8[8 * H, C] {
+            accumulate hist(i in 0..8, v in 0..256): int32 = 0 {
+                for i in 0..8, y in 0..H, x in 0..C { hist(i, img(i * H + y, x)) += 1 }
+            }
+            odd(y, x) = img(y, x) & 1
+        })",
+     {{{"H", 1}, {"C", 1}}, {{"H", 5}, {"C", 33}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Parameters, ::testing::ValuesIn(kCases),

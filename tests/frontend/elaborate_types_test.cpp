@@ -49,6 +49,26 @@ TEST(Types, ConstantDivisionThatIsInexactIsWarnedOf) {
                     .empty());
 }
 
+TEST(Types, DivisionInAnIndexIsMeant) {
+    EXPECT_TRUE(Elaborated("pipeline p(f: float32[R + 2, 9]) -> out: float32[R] {\n"
+                           "    const W = [1, 2, 3]\n"
+                           "    out(x) = sum(k in 0..9) W[k / 3] * f(x + k / 3, k)\n}\n")
+                    .ids()
+                    .empty());
+    // What an index asks for is no part of it.
+    EXPECT_EQ(Elaborated("pipeline p(f: float32[R + 9]) -> out: float32[R] {\n"
+                         "    const N = 7 / 2\n    out(x) = f(x + N)\n}\n")
+                  .ids(),
+              std::vector<std::string>{"inexact-constant-division"});
+}
+
+TEST(Types, MasksThatFitKeepTheType) {
+    EXPECT_EQ(value("u8(y, x) & 1", "uint8"), "u8(y, x) & uint8(1)");
+    EXPECT_EQ(value("0x80 | u8(y, x) ^ 3", "uint8"), "uint8(128) | u8(y, x) ^ uint8(3)");
+    EXPECT_EQ(value("u8(y, x) & 256", "int32"), "int32(u8(y, x)) & 256");
+    EXPECT_EQ(value("(u8(y, x) & 1) << 9", "int32"), "int32(u8(y, x) & uint8(1)) << 9");
+}
+
 TEST(Types, ATableDividedGivesReals) {
     EXPECT_EQ(value("([1, 2, 1] / 4)[0] * f(y, x)", "float32"), "0.25 * f(y, x)");
     EXPECT_EQ(value("([[1, 2], [3, 4]] * 2 + 1)[1][0] * f(y, x)", "float32"), "7.0 * f(y, x)");

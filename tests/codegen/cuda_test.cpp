@@ -136,7 +136,7 @@ TEST(CudaText, ReadsThroughTheCacheThatTheScheduleChooses) {
             rows(y in 0..R, x in 0..C) = if on(y, x) then img(y, x) + img(y, x + 2) else 0
             o(y, x) = rows(y, x) + rows(y, C - 1 - x)
             accumulate counts(i in 0..4, j in 0..4): int32 = 0 {
-                for y in 0..4, x in 0..4 { counts(y, x) += sum(z in 0..C) int32(u(0, z)) }
+                for y in 0..4, x in 0..4 { counts(y, x) += sum(z in 0..9) int32(u(min(y, R - 1), min(x + z, C - 1))) }
             }
         })");
     ASSERT_TRUE(compiled.ok()) << compiled.diags.all().front().message;

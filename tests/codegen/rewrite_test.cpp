@@ -236,12 +236,17 @@ TEST_F(Rewriting, LetsAndShortReductionsAreWrittenOut) {
     EXPECT_EQ(square->a, square->b);
 }
 
-TEST_F(Rewriting, LoopsOfTwoColumnsHaveVariablesOfTheirOwn) {
-    compile("pipeline p(img: int32[C, N]) -> out: int32[C] { out(x) = sum(k in 0..N) img(x, k) }");
+TEST_F(Rewriting, LoopsOverOneRangeHaveOneVariableUnlessOneIsInTheOther) {
+    compile(R"(pipeline p(img: int32[R, C, N]) -> out: int32[R, C] {
+        out(y, x) = max(j in 0..N) (sum(k in 0..N) (img(y, x, k) & j))
+    })");
     const auto* a = ir::as<ir::Reduce>(column(1, 0));
     const auto* b = ir::as<ir::Reduce>(column(1, 1));
     ASSERT_NE(a, nullptr);
-    EXPECT_NE(a->ranges.front().var, b->ranges.front().var);
+    EXPECT_EQ(a->ranges.front().var, b->ranges.front().var);
+    const auto* inner = ir::as<ir::Reduce>(a->body);
+    ASSERT_NE(inner, nullptr);
+    EXPECT_NE(a->ranges.front().var, inner->ranges.front().var);
 }
 
 TEST_F(Rewriting, PacksHoldOnlyWhatIsRead) {

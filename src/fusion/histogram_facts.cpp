@@ -32,7 +32,7 @@ bool follows_loops(const ir::Expr& index, const ir::Update& update) {
 std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double cells,
                                               const std::vector<std::int64_t>& sizes) {
     const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
-    if (accumulate == nullptr) return std::nullopt;
+    if (accumulate == nullptr || accumulate->updates.empty()) return std::nullopt;
     HistogramFacts result;
     bool by_data = false;
     for (const ir::Update& update : accumulate->updates) {

@@ -46,7 +46,8 @@ said=$(python3 "$suite/count.py" --pipec "$pipec" "$directory/count.pipe" img=16
 run() { python3 "$suite/run.py" "$@" --out "$directory/suite"; }
 run build --pipec "$pipec" gray_world rgb_to_yuv420 >"$directory/said"
 grep -q '^2 programs in ' "$directory/said" || fail "build: $(cat "$directory/said")"
-run predict | grep -q '^| gray_world | statistics | ' || fail "predict"
+run predict >"$directory/said" || fail "predict"
+grep -q '^| gray_world | statistics | ' "$directory/said" || fail "predict: $(cat "$directory/said")"
 run measure --on-host --size odd >"$directory/said" || fail "measure: $(cat "$directory/said")"
 grep -q '^| rgb_to_yuv420 | mosaic | .* | 0 |$' "$directory/said" || fail "measure: $(cat "$directory/said")"
 run table | diff - "$directory/suite/results.md" || fail "table"

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <optional>
 #include <set>
+#include <variant>
 
-#include "poly/group.h"
+#include "plan/host_tiles.h"
 
 namespace pipec::cost {
 
@@ -24,6 +25,10 @@ constexpr double kScratch = 384 << 10;  ///< bytes of a tile that stay in a core
 constexpr double kRow = 15e-9;          ///< seconds that beginning a row takes
 constexpr double kStage = 2e-6;         ///< that threads take to begin with a stage
 constexpr double kTile = 300e-9;        ///< and a tile, for each stage
+
+/// The cost of a group that is impossible, but may be possible with more members: the search goes on from it, and takes
+/// any other grouping.
+constexpr double kRefused = 1e30;
 
 constexpr std::int64_t kPlanes = 16;  ///< that a tile may have all of
 constexpr std::array<std::array<int, 2>, 12> kTiles{{{128, 8},
@@ -74,37 +79,28 @@ double traffic(const GroupFacts& facts) {
     return seconds;
 }
 
-std::optional<double> tiled_time(const GroupFacts& facts, const fusion::GroupSchedule& schedule) {
-    const poly::Group& group = facts.group;
-    const auto rank = static_cast<std::size_t>(group.rank);
-    std::vector<std::int64_t> size;
-    double tiles = 1;
-    for (std::size_t d = 0; d < rank; ++d) {
-        const std::size_t axis = rank - 1 - d;
-        const std::int64_t unit = facts.units[d], points = axis < 3 ? schedule.tile[axis] : 1;
-        size.push_back((points + unit - 1) / unit * unit);
-        const double count = static_cast<double>(facts.extents[d]) / static_cast<double>(size[d]);
-        tiles *= std::max(1.0, count);
+/// Seconds for a group in tiles; none where a tile needs more than a core's caches have.
+std::optional<double> tiled_time(const GroupFacts& facts, const plan::HostTiles& tiles) {
+    double count = 1;
+    for (std::size_t d = 0; d < tiles.size.size(); ++d) {
+        count *= std::max(1.0, static_cast<double>(facts.extents[d]) / static_cast<double>(tiles.size[d]));
     }
-    double seconds = 0, scratch = 0;
+    double seconds = 0;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        const plan::HostTiles::Member& member = tiles.members[m];
+        const std::vector<int>& order = facts.shapes[m].order;
         double points = 1, rows = 1;
-        for (std::size_t d = 0; d < group.alignment[m].size(); ++d) {
-            const poly::Alignment& alignment = group.alignment[m][d];
-            std::int64_t count = facts.stages[m].hi[d] - facts.stages[m].lo[d];
-            if (alignment.dim >= 0) {
-                const auto g = static_cast<std::size_t>(alignment.dim);
-                const auto extent = poly::tile_extent(alignment, group.reach[m][g], size[g]);
-                count = std::min(count, extent.count);
-            }
-            points *= static_cast<double>(count);
-            if (d + 1 < group.alignment[m].size()) rows *= static_cast<double>(count);
+        for (std::size_t d = 0; d < member.extent.size(); ++d) {
+            const std::int64_t all = facts.stages[m].hi[d] - facts.stages[m].lo[d];
+            const auto extent = static_cast<double>(std::min(all, member.extent[d].count));
+            points *= extent;
+            if (static_cast<int>(d) != order.back()) rows *= extent;
         }
-        if (!facts.live[m]) scratch += points * facts.stages[m].bytes;
-        seconds += tiles * (compute(facts.stages[m], points) + rows * kRow + kTile);
+        seconds += count * (compute(facts.stages[m], points) + rows * kRow + kTile);
     }
+    const auto scratch = static_cast<double>(tiles.scratch);
     // What the caches do not hold goes through the next one, written and read.
-    if (scratch > kScratch) seconds += tiles * 2 * scratch / kCache;
+    if (scratch > kScratch) seconds += count * 2 * scratch / kCache;
     if (scratch > 4 * kScratch) return std::nullopt;
     return seconds + traffic(facts);
 }
@@ -130,15 +126,13 @@ fusion::CostModel host_cost_model() {
             return result;
         }
         if (facts.stages.size() < 2 || !is_allowed(Strategy::Otptb)) return result;
-        for (const auto& stage : facts.stages) {
-            if (!stage.pure || stage.scan) return result;
-        }
         // Planes of which each reads others (channels, and their weight) belong in one tile.
         std::vector<int> planes{1};
         if (facts.group.rank > 2) {
             const std::int64_t extent = facts.extents[static_cast<std::size_t>(facts.group.rank) - 3];
             if (extent > 1 && extent <= kPlanes) planes.push_back(static_cast<int>(extent));
         }
+        std::optional<fusion::GroupSchedule> refused;
         for (const int z : planes) {
             for (const auto [x, y] : kTiles) {
                 fusion::GroupSchedule schedule;
@@ -146,9 +140,15 @@ fusion::CostModel host_cost_model() {
                 schedule.strategy = Strategy::Otptb;
                 schedule.block = {1, 1, 1};
                 schedule.tile = {x, y, z};
-                if (const auto seconds = tiled_time(facts, schedule)) result.push_back({*seconds, schedule});
+                const auto tiles = plan::host_tiles(pipeline, facts, schedule);
+                if (const auto* plan = std::get_if<plan::HostTiles>(&tiles)) {
+                    if (const auto seconds = tiled_time(facts, *plan)) result.push_back({*seconds, schedule});
+                } else {
+                    refused = schedule;
+                }
             }
         }
+        if (result.empty() && refused) result.push_back({kRefused, *refused});
         const auto faster = [](const auto& a, const auto& b) { return a.cost < b.cost; };
         std::stable_sort(result.begin(), result.end(), faster);
         return result;

@@ -1,5 +1,5 @@
-// What the host takes for a group of stages, as a cost model for the search: operations in vectors, the bytes that go
-// through memory, what tiles compute twice.
+// What the host takes for a group of stages, as a cost model for the search, which counts the group's plan
+// (plan/host_tiles.h): operations in vectors, the bytes that go through memory, what tiles compute twice.
 #pragma once
 
 #include "fusion/automatic.h"

@@ -86,9 +86,12 @@ StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, i
         std::optional<StageShape::Range>& range = shape.ranges.emplace_back();
         if (lo && hi) range = StageShape::Range{*lo, *hi};
     }
-    shape.innermost = static_cast<int>(definition.dims.size()) - 1;
-    if (definition.output >= 0 && shape.innermost >= 0)
-        shape.innermost = pipeline.outputs.at(static_cast<std::size_t>(definition.output)).buffer.order.back();
+    shape.scans = definition.scan.has_value();
+    if (definition.output >= 0) {
+        shape.order = pipeline.outputs.at(static_cast<std::size_t>(definition.output)).buffer.order;
+    } else {
+        for (std::size_t d = 0; d < definition.dims.size(); ++d) shape.order.push_back(static_cast<int>(d));
+    }
     return shape;
 }
 

@@ -29,8 +29,10 @@ struct StageShape {
     };
     static constexpr unsigned kLoops = 1U << 31;  ///< and on variables of loops
     std::vector<Read> reads;                      ///< each once; of an `accumulate` those of its first values
-    int innermost =
-        -1;  ///< the dimension along which its points lie behind each other in global memory; -1: it has none
+    bool scans = false;                           ///< it reads itself
+    std::vector<int> order;                       ///< dimensions, from the outermost one in global memory
+    /// The dimension along which its points lie behind each other there; -1: it has none.
+    [[nodiscard]] int innermost() const { return order.empty() ? -1 : order.back(); }
 };
 StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, int stage);
 

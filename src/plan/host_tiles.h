@@ -6,10 +6,10 @@
 #include <variant>
 #include <vector>
 
+#include "fusion/group_shape.h"
 #include "fusion/schedule.h"
 #include "plan/plan.h"
 #include "poly/group.h"
-#include "poly/model.h"
 
 namespace pipec::plan {
 
@@ -31,8 +31,9 @@ struct HostTiles {
 /// Dimensions of no more points, inside of the others in memory, are computed as a whole.
 inline constexpr std::int64_t kHostInnerPoints = 4;
 
-/// Tiles of `schedule.tile` points of the finest member, in x, y and z. Or why there are none.
-std::variant<HostTiles, Refusal> host_tiles(const ir::Pipeline& pipeline, const poly::Model& model,
-                                            const poly::Group& group, const fusion::GroupSchedule& schedule);
+/// Tiles of `schedule.tile` points of the finest member, in x, y and z. Or why there are none, in the names of the
+/// pipeline's stages.
+std::variant<HostTiles, Refusal> host_tiles(const ir::Pipeline& pipeline, const fusion::GroupShape& shape,
+                                            const fusion::GroupSchedule& schedule);
 
 }  // namespace pipec::plan

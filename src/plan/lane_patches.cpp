@@ -58,13 +58,13 @@ PatchAxes lane_axes(const fusion::GroupShape& shape, std::size_t m) {
 PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int together, const PatchReads& reads) {
     PatchAxes axes = lane_axes(shape, m);
     const fusion::StageShape& stage = shape.shapes[m];
-    if (stage.accumulates || stage.innermost < 0) return axes;
-    const auto innermost = static_cast<std::size_t>(stage.innermost);
+    if (stage.accumulates || stage.innermost() < 0) return axes;
+    const auto innermost = static_cast<std::size_t>(stage.innermost());
     axes.whole = together >= 0 || (shape.group.alignment[m][innermost].dim < 0 &&
                                    stage.ranges[innermost]->hi - stage.ranges[innermost]->lo > 1);
     if (!axes.whole) return axes;
     const int across = axes.columns;
-    axes.columns = together >= 0 ? together : stage.innermost;
+    axes.columns = together >= 0 ? together : stage.innermost();
     const auto reads_of_two = [&](int d) { return reads.elements({d, -1}, 2, 1); };
     if (across >= 0 && (axes.rows < 0 || reads_of_two(across) < reads_of_two(axes.rows))) axes.rows = across;
     return axes;

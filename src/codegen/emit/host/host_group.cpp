@@ -24,7 +24,8 @@ HostProgram::Tiled tiled_group(const HostProgram& program, const std::vector<pol
     auto group = poly::make_group(program.pipeline, program.model, dependences, stages);
     if (const auto* illegal = std::get_if<poly::Illegal>(&group)) throw impossible(schedule, illegal->reason);
     HostProgram::Tiled result{std::get<poly::Group>(std::move(group)), {}};
-    auto tiles = plan::host_tiles(program.pipeline, program.model, result.group, schedule);
+    auto tiles = plan::host_tiles(program.pipeline, fusion::group_shape(program.pipeline, program.model, result.group),
+                                  schedule);
     if (const auto* reason = std::get_if<plan::Refusal>(&tiles)) throw impossible(schedule, *reason);
     result.tiles = std::get<plan::HostTiles>(std::move(tiles));
     return result;

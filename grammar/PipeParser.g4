@@ -17,7 +17,8 @@ pipelineHead : name LPAREN inputs=ports? RPAREN ARROW outputs=ports where?;
 where      : WHERE exprs;
 ports      : port (COMMA port)*;
 port       : name COLON type extents? memoryOrder? (ASSIGN expr)?;
-extents    : LBRACKET exprs? RBRACKET;
+extents    : LBRACKET (extent (COMMA extent)*)? RBRACKET;
+extent     : expr (ASSIGN preset=expr)?;
 memoryOrder: ORDER LPAREN exprs RPAREN;
 // A name here is no type; it is taken so that the message can say which type was meant.
 type       : TYPE | NAME;
@@ -36,7 +37,7 @@ dim        : DOTDOT name | name (IN range)?;
 range      : lo=expr op=(DOTDOT | DOTDOT_EQUAL) hi=expr;
 indexRange : name IN range;
 
-letStatement    : LET name ASSIGN expr;
+letStatement    : LET binding;
 forStatement    : FOR indexRange block;
 ifStatement     : IF expr then=block (ELSE (otherwise=block | chained=ifStatement))?;
 returnStatement : RETURN expr;

@@ -21,13 +21,16 @@ class Buffer:
     type: ElementType
     extents: Tuple[str, ...]  # as the program says them: "R + 2"
     order: Tuple[int, ...]  # dimensions, outermost first in dense memory
+    defaults: Tuple[Tuple[str, str], ...] = ()  # of sizes among the extents that a call need not give
 
     @property
     def rank(self) -> int:
         return len(self.extents)
 
     def __str__(self) -> str:
-        text = f"{self.type}[{', '.join(self.extents)}]"
+        defaults = dict(self.defaults)
+        extents = [f"{e} = {defaults[e]}" if e in defaults else e for e in self.extents]
+        text = f"{self.type}[{', '.join(extents)}]"
         if list(self.order) != sorted(self.order):
             text += f" order({', '.join(map(str, self.order))})"
         return text
@@ -76,7 +79,9 @@ def from_description(row: Dict[str, Any]) -> Interface:
     """Of a row of `pipelines` in the document of `pipec library`."""
 
     def buffers(rows: List[Dict[str, Any]]) -> Tuple[Buffer, ...]:
-        return tuple(Buffer(b["name"], BY_NAME[b["type"]], tuple(b["extents"]), tuple(b["order"])) for b in rows)
+        return tuple(
+            Buffer(b["name"], BY_NAME[b["type"]], tuple(b["extents"]), tuple(b["order"]),
+                   tuple(b.get("defaults", {}).items())) for b in rows)
 
     # Infinities and NaN are texts.
     defaults = [float(d) if isinstance(d, str) else d for d in (p.get("default") for p in row["parameters"])]

@@ -88,8 +88,9 @@ struct Definition {
     SourceRange left_range;  ///< name up to the closing parenthesis
 };
 
-/// `let name = e` in a block: a scalar over sizes, parameters and constants, with a name.
-struct LetStatement { Name name; Expr value; };
+/// `let name = e` in a block: a scalar over sizes, parameters and constants, with a name. `let [a, b] = e`: names for
+/// the elements of a table, which may be stages, too.
+struct LetStatement { std::vector<LetBinding> bindings; };
 struct Const { Name name; Expr value; };
 /// Compile-time loop.
 struct For { IndexRange index; std::shared_ptr<Block> body; };
@@ -104,8 +105,8 @@ struct AccUpdate { Name target; std::vector<Expr> array_indices; std::vector<Exp
 /// `for y in 0..R, x in 0..C { ... }`: a run-time loop.
 struct AccFor { std::vector<IndexRange> ranges; std::shared_ptr<AccBlock> body; };
 struct AccIf { Expr cond; std::shared_ptr<AccBlock> then, otherwise; };
-/// `let v = e`: seen by the statements after it in its block.
-struct AccLet { Name name; Expr value; };
+/// `let v = e`, `let [a, b] = e`: seen by the statements after it in its block.
+struct AccLet { std::vector<LetBinding> bindings; };
 struct AccStatement {
     SourceRange range;
     std::variant<AccUpdate, AccFor, AccIf, AccLet> value;
@@ -141,12 +142,13 @@ struct Fn {
     std::string doc;  ///< the `///` lines before it
 };
 
-/// `name: type[e, ...] order(...)` or, without extents, a scalar parameter `name: type = default`.
+/// `name: type[e, N = default, ...] order(...)` or, without extents, a scalar parameter `name: type = default`.
 struct Port {
     Name name;
     ir::Type type;
     SourceRange type_range;
     std::optional<std::vector<Expr>> extents;
+    std::vector<Expr> extent_defaults;  ///< `H = 480`: one for each extent, null where there is none
     std::optional<std::vector<Expr>> order;
     Expr default_value;
     SourceRange range;

@@ -42,6 +42,16 @@ std::string text(double value) {
     return out;
 }
 
+std::string text(const std::vector<LetBinding>& bindings) {
+    std::string out;
+    for (const LetBinding& b : bindings) {
+        const bool first = b.element == 0, last = b.of == 0 || b.element + 1 == b.of;
+        out += fmt::format("{}{}{}", out.empty() ? "" : ", ", b.of > 0 && first ? "[" : "", b.name.text);
+        if (last) out += fmt::format("{} = {}", b.of > 0 ? "]" : "", text(b.value));
+    }
+    return out;
+}
+
 std::string text(const Expr& e) {
     return std::visit(
         Overloaded{
@@ -73,16 +83,7 @@ std::string text(const Expr& e) {
                 const std::string head = fmt::format("if {} then {}", text(v.cond), text(v.then));
                 return v.otherwise ? fmt::format("({} else {})", head, text(v.otherwise)) : fmt::format("({})", head);
             },
-            [](const Let& v) {
-                std::string bindings;
-                for (const LetBinding& b : v.bindings) {
-                    const bool first = b.element == 0, last = b.of == 0 || b.element + 1 == b.of;
-                    bindings +=
-                        fmt::format("{}{}{}", bindings.empty() ? "" : ", ", b.of > 0 && first ? "[" : "", b.name.text);
-                    if (last) bindings += fmt::format("{} = {}", b.of > 0 ? "]" : "", text(b.value));
-                }
-                return fmt::format("(let {} in {})", bindings, text(v.body));
-            },
+            [](const Let& v) { return fmt::format("(let {} in {})", text(v.bindings), text(v.body)); },
             [](const Reduce& v) { return fmt::format("({}({}) {})", ir::name(v.op), text(v.ranges), text(v.body)); },
         },
         e->value);
@@ -133,9 +134,17 @@ private:
         }
         return fmt::format("({})", out);
     }
+    static std::string extents(const Port& p) {
+        std::string out;
+        for (std::size_t i = 0; i < p.extents->size(); ++i) {
+            out += (i == 0 ? "" : ", ") + text((*p.extents)[i]);
+            if (const Expr& preset = p.extent_defaults.at(i)) out += " = " + text(preset);
+        }
+        return out;
+    }
     static std::string port(const Port& p) {
         std::string out = fmt::format("{}: {}", p.name.text, ir::name(p.type));
-        if (p.extents) out += fmt::format("[{}]", text(*p.extents));
+        if (p.extents) out += fmt::format("[{}]", extents(p));
         if (p.order) out += fmt::format(" order({})", text(*p.order));
         if (p.default_value) out += fmt::format(" = {}", text(p.default_value));
         return out;
@@ -178,29 +187,28 @@ private:
     }
 
     void print(const Statement& s) {
-        std::visit(
-            Overloaded{
-                [&](const Definition& v) {
-                    std::string left = target(v.name, v.array_indices);
-                    if (v.dims) left += dims(*v.dims);
-                    if (v.type) left += fmt::format(": {}", ir::name(*v.type));
-                    line(s.range, fmt::format("{} = {}", left, text(v.value)));
-                },
-                [&](const Accumulate& v) {
-                    line(s.range, fmt::format("accumulate {}{}: {} = {}", target(v.name, v.array_indices), dims(v.dims),
-                                              ir::name(v.type), text(v.init)));
-                    nested(v.body);
-                },
-                [&](const LetStatement& v) { line(s.range, fmt::format("let {} = {}", v.name.text, text(v.value))); },
-                [&](const Const& v) { line(s.range, fmt::format("const {} = {}", v.name.text, text(v.value))); },
-                [&](const For& v) {
-                    line(s.range, fmt::format("for {} in {}", v.index.name.text, text(v.index.range)));
-                    nested(*v.body);
-                },
-                [&](const IfStatement& v) { choice(v, s.range); },
-                [&](const Return& v) { line(s.range, fmt::format("return {}", text(v.value))); },
-            },
-            s.value);
+        std::visit(Overloaded{
+                       [&](const Definition& v) {
+                           std::string left = target(v.name, v.array_indices);
+                           if (v.dims) left += dims(*v.dims);
+                           if (v.type) left += fmt::format(": {}", ir::name(*v.type));
+                           line(s.range, fmt::format("{} = {}", left, text(v.value)));
+                       },
+                       [&](const Accumulate& v) {
+                           line(s.range, fmt::format("accumulate {}{}: {} = {}", target(v.name, v.array_indices),
+                                                     dims(v.dims), ir::name(v.type), text(v.init)));
+                           nested(v.body);
+                       },
+                       [&](const LetStatement& v) { line(s.range, fmt::format("let {}", text(v.bindings))); },
+                       [&](const Const& v) { line(s.range, fmt::format("const {} = {}", v.name.text, text(v.value))); },
+                       [&](const For& v) {
+                           line(s.range, fmt::format("for {} in {}", v.index.name.text, text(v.index.range)));
+                           nested(*v.body);
+                       },
+                       [&](const IfStatement& v) { choice(v, s.range); },
+                       [&](const Return& v) { line(s.range, fmt::format("return {}", text(v.value))); },
+                   },
+                   s.value);
     }
     void print(const AccStatement& s) {
         std::visit(Overloaded{
@@ -213,7 +221,7 @@ private:
                            nested(*v.body);
                        },
                        [&](const AccIf& v) { choice(v, s.range); },
-                       [&](const AccLet& v) { line(s.range, fmt::format("let {} = {}", v.name.text, text(v.value))); },
+                       [&](const AccLet& v) { line(s.range, fmt::format("let {}", text(v.bindings))); },
                    },
                    s.value);
     }

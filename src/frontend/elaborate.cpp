@@ -112,10 +112,13 @@ void Elaborator::declare_ports(const ast::Pipeline& source) {
         buffers.emplace_back(&port, symbol);
         p_.outputs.push_back({{port.name.text, port.type, {}, {}, port.name.range}, -1});
     }
+    std::size_t sizes_of_inputs = 0;
     for (const auto& [port, symbol] : buffers) {
         for (const ast::Expr& e : *port->extents) collect_sizes(e);
+        if (symbol != nullptr && symbol->kind == Symbol::Kind::Input) sizes_of_inputs = p_.sizes.size();
     }
     for (const ast::Expr& e : source.where) collect_sizes(e);
+    for (const auto& [port, symbol] : buffers) default_extents(*port, sizes_of_inputs);
     for (const auto& [port, symbol] : buffers) {
         std::vector<ir::Expr> extents;
         for (const ast::Expr& e : *port->extents) {
@@ -173,6 +176,52 @@ void Elaborator::collect_sizes(const ast::Expr& e) {
         symbol->index = static_cast<int>(p_.sizes.size());
         symbol->value = {Scalar{ir::size_ref(symbol->index, node->range)}};
         p_.sizes.push_back({name, node->range});
+    }
+}
+
+void Elaborator::default_extents(const ast::Port& port, std::size_t sizes_of_inputs) {
+    for (std::size_t d = 0; d < port.extents->size(); ++d) {
+        const ast::Expr& preset = port.extent_defaults[d];
+        if (preset == nullptr) continue;
+        const SourceRange range = (*port.extents)[d]->range;
+        const auto* name = std::get_if<ast::NameRef>(&(*port.extents)[d]->value);
+        const auto found = name == nullptr ? body_->names.end() : body_->names.find(name->name);
+        if (found == body_->names.end() || found->second->kind != Symbol::Kind::Size) {
+            const bool parameter = found != body_->names.end() && found->second->kind == Symbol::Kind::Parameter;
+            Report r = report(diag::DefaultOfSize, range, text(range));
+            if (parameter) {
+                r.note(found->second->range, "the default of a parameter stands where it is declared");
+            } else {
+                r.note("only a name that is a size can have one: `out: uint8[H = 480, 2 * H]`");
+            }
+            continue;
+        }
+        const auto number = static_cast<std::size_t>(found->second->index);
+        ir::SizeParameter& size = p_.sizes[number];
+        if (number < sizes_of_inputs) {
+            report(diag::DefaultOfSize, range, size.name)
+                .note(size.range, "the extents of inputs, among which it is, are always given");
+            continue;
+        }
+        if (size.default_value) {
+            report(diag::DefaultOfSize, range, size.name).note(size.default_value->range, "it has one already");
+            continue;
+        }
+        const ir::Expr value = size_expr(preset, Env{body_}, "the default of a size");
+        if (!value) continue;
+        bool known = true;
+        ir::for_each_node(value, [&](const ir::Expr& node) {
+            const auto* used = ir::as<ir::SizeRef>(node);
+            if (used == nullptr) return;
+            const auto other = static_cast<std::size_t>(used->index);
+            known = known && (other < number || ir::parameter_of(p_, other));
+        });
+        if (!known) {
+            report(diag::NotOverSizes, preset->range, "the default of a size")
+                .note("of the sizes those can be used that stand before it");
+            continue;
+        }
+        p_.sizes[number].default_value = value;
     }
 }
 

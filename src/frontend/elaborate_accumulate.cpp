@@ -113,11 +113,16 @@ void Elaborator::add_update(const ast::AccStatement& statement, UpdateWalk& walk
             cond = close_over_lets(cond);
             update.guard = update.guard ? ir::binary(ir::BinaryOp::And, update.guard, cond, cond->range) : cond;
         } else if (const auto* let = std::get_if<ast::AccLet>(&step.statement->value)) {
-            Value value = eval(let->value, env);
-            env.scope = files_.new_scope(Scope::Kind::Expression, env.scope);
-            Symbol* symbol = bind(env.scope, let->name, std::move(value));
-            if (symbol == nullptr) return;
-            bind_once(*symbol);
+            Value whole;
+            for (const ast::LetBinding& binding : let->bindings) {
+                if (binding.element == 0) whole = eval(binding.value, env);
+                Value value = binding.of == 0 ? whole : element_of(whole, binding);
+                if (binding.of > 0 && value.is<Poison>()) return;
+                env.scope = files_.new_scope(Scope::Kind::Expression, env.scope);
+                Symbol* symbol = bind(env.scope, binding.name, std::move(value));
+                if (symbol == nullptr) return;
+                bind_once(*symbol);
+            }
         }
     }
     std::string target = u.target.text;

@@ -10,51 +10,77 @@ namespace pipec::elab {
 
 using ir::overloaded;
 
+/// Of the stages that `let [a, b] = ...` makes and gives no name to: "a_b".
+static std::string let_name(const ast::LetStatement& let) {
+    std::string name;
+    for (const ast::LetBinding& b : let.bindings) name += (name.empty() ? "" : "_") + b.name.text;
+    return name;
+}
+
 void Elaborator::declare_block(const ast::Block& block, Scope* scope) {
     Instance& instance = *scope->instance;
     const bool top = scope == instance.body;
-    std::map<const ast::Statement*, Symbol*> plain;
+    std::map<const ast::Statement*, std::vector<Symbol*>> plain;
     const auto declare_value = [&](const ast::Statement& statement, const ast::Name& name, const ast::Expr& value,
                                    Symbol::Kind kind) {
         Symbol* symbol = declare(scope, name, kind);
-        if (symbol == nullptr) return;
+        if (symbol == nullptr) return symbol;
         symbol->expr = &value;
         symbol->state = Symbol::State::Unvisited;
         local_symbols_.push_back(symbol);
-        plain[&statement] = symbol;
+        plain[&statement].push_back(symbol);
+        return symbol;
+    };
+    const auto declare_let = [&](const ast::Statement& statement, const ast::LetStatement& let) {
+        Symbol* elements = nullptr;
+        for (const ast::LetBinding& binding : let.bindings) {
+            Symbol* symbol = declare_value(statement, binding.name, binding.value, Symbol::Kind::Let);
+            if (symbol == nullptr || binding.of == 0) continue;
+            if (elements == nullptr) {
+                elements = files_.new_symbol(let_name(let), binding.value->range, Symbol::Kind::Elements);
+                elements->scope = scope;
+                elements->instance = &instance;
+                elements->expr = &binding.value;
+                elements->state = Symbol::State::Unvisited;
+                elements->full_name = instance.prefix + let_name(let) + scope->suffix;
+            }
+            symbol->element = LetElement{elements, &binding};
+            symbol->full_name = instance.prefix + binding.name.text + scope->suffix;
+        }
     };
     for (const ast::Statement& statement : block) {
-        std::visit(
-            overloaded{
-                [&](const ast::Const& c) { declare_value(statement, c.name, c.value, Symbol::Kind::Const); },
-                [&](const ast::LetStatement& l) { declare_value(statement, l.name, l.value, Symbol::Kind::Let); },
-                [&](const ast::Return& r) {
-                    if (instance.calls.empty()) {
-                        report(diag::MisplacedReturn, statement.range)
-                            .note("a pipeline's results are its outputs, defined by their names");
-                    } else if (!top || &statement != &block.back()) {
-                        report(diag::MisplacedReturn, statement.range)
-                            .note("`return` stands once, as the last statement of a stage function");
-                    } else {
-                        instance.result = &r;
-                        instance.result_range = statement.range;
-                    }
-                    instance.broken = instance.broken || instance.result == nullptr;
-                },
-                [&](const ast::Definition& d) {
-                    if (d.array_indices.empty()) plain[&statement] = declare_definition(d, scope);
-                },
-                [&](const ast::Accumulate& a) {
-                    if (a.array_indices.empty()) plain[&statement] = declare_accumulate(a, scope);
-                },
-                [](const auto&) {},
-            },
-            statement.value);
+        std::visit(overloaded{
+                       [&](const ast::Const& c) { declare_value(statement, c.name, c.value, Symbol::Kind::Const); },
+                       [&](const ast::LetStatement& l) { declare_let(statement, l); },
+                       [&](const ast::Return& r) {
+                           if (instance.calls.empty()) {
+                               report(diag::MisplacedReturn, statement.range)
+                                   .note("a pipeline's results are its outputs, defined by their names");
+                           } else if (!top || &statement != &block.back()) {
+                               report(diag::MisplacedReturn, statement.range)
+                                   .note("`return` stands once, as the last statement of a stage function");
+                           } else {
+                               instance.result = &r;
+                               instance.result_range = statement.range;
+                           }
+                           instance.broken = instance.broken || instance.result == nullptr;
+                       },
+                       [&](const ast::Definition& d) {
+                           if (d.array_indices.empty()) plain[&statement] = {declare_definition(d, scope)};
+                       },
+                       [&](const ast::Accumulate& a) {
+                           if (a.array_indices.empty()) plain[&statement] = {declare_accumulate(a, scope)};
+                       },
+                       [](const auto&) {},
+                   },
+                   statement.value);
     }
     for (const ast::Statement& statement : block) {
         if (exhausted_) return;
         if (const auto found = plain.find(&statement); found != plain.end()) {
-            if (found->second != nullptr) instance.definitions.push_back(found->second);
+            for (Symbol* symbol : found->second) {
+                if (symbol != nullptr) instance.definitions.push_back(symbol);
+            }
             continue;
         }
         const auto element = [&](Symbol* symbol) {

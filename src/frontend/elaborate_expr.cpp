@@ -226,6 +226,10 @@ Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const 
     const auto* table = base.as<Table>();
     const auto* array = base.as<Array>();
     if (table == nullptr && array == nullptr) {
+        if (const auto* image = base.as<Image>(); image != nullptr && image->source == kSelf) {
+            report_scan_of_table(*in_progress_.back(), index.base->range);
+            return poison();
+        }
         Report r = report(diag::NotIndexable, index.base->range, describe(base));
         if (base.is<Image>())
             r.note(fmt::format("a point of an image is read with parentheses: {}(y, x)", text(index.base->range)));

@@ -1,5 +1,7 @@
 // After the definitions: generated stages that one reader reads pointwise are folded into it, stages that no output
 // depends on are dropped, and what is unused is said.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -24,6 +26,9 @@ std::vector<bool> used_sizes(const ir::Pipeline& pipeline) {
     for (const ir::Buffer& input : pipeline.inputs) std::ranges::for_each(input.extents, look);
     for (const ir::Output& output : pipeline.outputs) std::ranges::for_each(output.buffer.extents, look);
     for (const ir::Stage& stage : pipeline.stages) std::ranges::for_each(ir::expressions(stage), look);
+    for (const ir::SizeParameter& size : pipeline.sizes) {
+        if (size.default_value) look(size.default_value);
+    }
     return used;
 }
 
@@ -34,7 +39,10 @@ void Elaborator::finish() {
     for (std::size_t i = 0; i < used.size(); ++i) {
         if (used[i]) continue;
         report(diag::SizeOnlyInWhere, p_.sizes[i].range, p_.sizes[i].name)
-            .note("nothing else uses it, and every caller has to pass it");
+            .note(fmt::format(
+                "nothing else uses it, and every caller has to pass it; a parameter, `{}: int32 = ...`, can "
+                "have a default",
+                p_.sizes[i].name));
     }
     fold_generated();
     drop_unused();
@@ -111,6 +119,12 @@ void Elaborator::drop_unused() {
             });
         }
     }
+    std::set<int> unused_lets;  // warned about by their names
+    for (const Symbol* symbol : local_symbols_) {
+        const auto* image = symbol->value.as<Image>();
+        const bool stage = image != nullptr && image->source.kind == ir::Source::Kind::Stage;
+        if (stage && !symbol->used) unused_lets.insert(image->source.index);
+    }
     // One definition may have made many stages, by loops and calls; it is unused when none of them is live.
     const auto place = [](SourceRange r) { return std::tuple(r.file, r.begin, r.end); };
     std::set<std::tuple<FileId, std::uint32_t, std::uint32_t>> live_places;
@@ -124,8 +138,8 @@ void Elaborator::drop_unused() {
         if (live[i]) {
             moved[i] = static_cast<int>(kept.size());
             kept.push_back(std::move(stage));
-        } else if (!stage.generated && !live_places.contains(place(stage.range)) &&
-                   !files_.is_standard_library(stage.range.file)) {
+        } else if (!stage.generated && !unused_lets.contains(static_cast<int>(i)) &&
+                   !live_places.contains(place(stage.range)) && !files_.is_standard_library(stage.range.file)) {
             instance_ = nullptr;
             report(diag::UnusedStage, stage.range, stage.name);
         }

@@ -50,6 +50,40 @@ bool Elaborator::make_scan(ir::Stage& stage) {
     return true;
 }
 
+bool Elaborator::reads_itself(const Value& value) {
+    if (const auto* table = value.as<Table>()) {
+        return std::ranges::any_of(*table->elements, [&](const Value& element) { return reads_itself(element); });
+    }
+    const auto* scalar = value.as<Scalar>();
+    return scalar != nullptr && contents_.of(scalar->expr).self;
+}
+
+void Elaborator::report_scan_of_table(const Symbol& symbol, SourceRange range) {
+    const std::string& name = symbol.name;
+    std::vector<std::string> names{"y", "x"};
+    if (symbol.stage->dims) {
+        names.clear();
+        for (const ast::DimPattern& dim : *symbol.stage->dims) names.push_back(dim.name.text);
+    }
+    const std::string last = names.empty() ? "x" : names.back();
+    const std::string before =
+        names.size() < 2 ? "" : fmt::format("{}, ", fmt::join(names.begin(), names.end() - 1, ", "));
+    report(diag::ScanOfTable, range, name)
+        .note(fmt::format("write a scan for each of them: `{0}0({1}{2} in 0..N): float32 = if {2} == 0 then ... else "
+                          "{0}0({1}{2} - 1) ...`; together they are `{0} = [{0}0, {0}1]`",
+                          name, before, last))
+        .note("one that is written after another can read its values, but they cannot need each other");
+}
+
+/// The expression is a table, as far as the text tells.
+static bool is_table(const ast::Expr& e) {
+    if (std::holds_alternative<ast::TableLiteral>(e->value)) return true;
+    if (const auto* choice = std::get_if<ast::If>(&e->value)) return is_table(choice->then);
+    if (const auto* let = std::get_if<ast::Let>(&e->value)) return is_table(let->body);
+    if (const auto* op = std::get_if<ast::Binary>(&e->value)) return is_table(op->left) || is_table(op->right);
+    return false;
+}
+
 /// What the definition of a stage that reads itself lacks to be a scan.
 void Elaborator::note_scan(Report& report, const Symbol& symbol) {
     std::vector<std::string> names{"y", "x"};
@@ -81,6 +115,10 @@ void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
             report(diag::AccumulateReadsItself, use, symbol->name)
                 .note("an update combines with what is there: `" + symbol->name + "(...) += value`");
         } else {
+            if (symbol->kind == Symbol::Kind::Stage && is_table(symbol->stage->value)) {
+                report_scan_of_table(*symbol, use);
+                return;
+            }
             Report r = report(diag::Cycle, use, fmt::format("`{}` needs itself", label(symbol)));
             if (symbol->kind == Symbol::Kind::Stage) note_scan(r, *symbol);
         }

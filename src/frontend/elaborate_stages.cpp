@@ -30,6 +30,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     switch (symbol->kind) {
         case Symbol::Kind::Const: define_const(*symbol); break;
         case Symbol::Kind::Let: define_let(*symbol); break;
+        case Symbol::Kind::Elements: define_elements(*symbol); break;
         case Symbol::Kind::Stage: define_stage(*symbol); break;
         case Symbol::Kind::Accumulate: define_accumulate(*symbol); break;
         default: break;
@@ -52,8 +53,36 @@ void Elaborator::define_const(Symbol& symbol) {
     symbol.value = poison();
 }
 
+void Elaborator::define_elements(Symbol& symbol) {
+    Point point;
+    symbol.value = eval(*symbol.expr, Env{symbol.scope, &symbol.full_name, &point});
+    if (!symbol.value.is<Table>() || (!point.rank && !is_image(symbol.value))) return;
+    std::size_t number = 0;
+    symbol.value = map_elements(symbol.value, [&](const Value& v) {
+        const std::string name = fmt::format("{}[{}]", symbol.full_name, number++);
+        const auto* s = v.as<Scalar>();
+        return s == nullptr ? v : image_of(s->expr, point, name, (*symbol.expr)->range);
+    });
+}
+
+void Elaborator::name_element(Symbol& symbol) {
+    Symbol& elements = *symbol.element->elements;
+    symbol.value = element_of(demand(&elements, symbol.range), *symbol.element->binding);
+    const auto* image = symbol.value.as<Image>();
+    if (image == nullptr || image->source.kind != ir::Source::Kind::Stage) return;
+    // A stage that the value made gets the name, as in `f = box3(img)`.
+    const std::string& name = stage_of(*image).name;
+    const bool made_here = name.starts_with(elements.full_name + ".") || name.starts_with(elements.full_name + "[");
+    if (made_here) rename_stage(*image, symbol.full_name);
+}
+
 void Elaborator::define_let(Symbol& symbol) {
-    symbol.value = eval(*symbol.expr, Env{symbol.scope});
+    if (symbol.element) {
+        name_element(symbol);
+        if (symbol.value.is<Image>()) return;
+    } else {
+        symbol.value = eval(*symbol.expr, Env{symbol.scope});
+    }
     const SourceRange range = (*symbol.expr)->range;
     const bool image = symbol.value.is<Image>() || symbol.value.is<Array>();
     const auto* s = symbol.value.as<Scalar>();
@@ -206,6 +235,10 @@ void Elaborator::define_stage(Symbol& symbol) {
     const Value value = eval_operand(d.value, env);
     stage.range = d.left_range;
     if (value.is<Table>() && symbol.output < 0) {
+        if (reads_itself(value)) {
+            report_scan_of_table(symbol, d.left_range);
+            return;
+        }
         if (dims_ok) symbol.value = table_of_stages(symbol, stage.dims, value, symbol.full_name);
         return;
     }

@@ -46,9 +46,29 @@ struct Instance {
     bool broken = false;  ///< a second return or the like was reported
 };
 
+struct Symbol;
+
+/// A name of `let [a, b] = e` in a block: which element it is of `e`, which is a symbol that no scope has.
+struct LetElement {
+    Symbol* elements;
+    const ast::LetBinding* binding;
+};
+
 /// A name and what it stands for.
 struct Symbol {
-    enum class Kind : std::uint8_t { Value, Const, Let, Stage, Accumulate, Array, Input, Parameter, Size, Function };
+    enum class Kind : std::uint8_t {
+        Value,
+        Const,
+        Let,
+        Elements,
+        Stage,
+        Accumulate,
+        Array,
+        Input,
+        Parameter,
+        Size,
+        Function
+    };
     enum class State : std::uint8_t { Unvisited, InProgress, Done };
 
     std::string name;
@@ -58,7 +78,8 @@ struct Symbol {
     Value value;
     Scope* scope = nullptr;  ///< where the names of its definition are looked up
     Instance* instance = nullptr;
-    const ast::Expr* expr = nullptr;  ///< Const and Let: the value
+    const ast::Expr* expr = nullptr;    ///< Const and Let: the value
+    std::optional<LetElement> element;  ///< Let: a name in brackets
     const ast::Definition* stage = nullptr;
     const ast::Accumulate* accumulate = nullptr;
     const ast::Port* port = nullptr;
@@ -197,6 +218,8 @@ private:
     // ---------------------------------------------------------------------------------------------- ports
     void declare_ports(const ast::Pipeline& source);
     void collect_sizes(const ast::Expr& e);
+    /// Gives sizes the defaults that stand in the extents; the first `sizes_of_inputs` sizes can have none.
+    void default_extents(const ast::Port& port, std::size_t sizes_of_inputs);
     ir::Expr size_expr(const ast::Expr& e, const Env& env, const char* what);
     /// An expression over sizes as an extent or explicit range; null after an error.
     ir::Expr bound(const ir::Expr& e, SourceRange range, const char* what);
@@ -227,9 +250,15 @@ private:
     /// The symbol's value, elaborated if it was not yet; Poison where it is wrong or part of a cycle.
     Value demand(Symbol* symbol, SourceRange use);
     void report_cycle(Symbol* symbol, SourceRange use);
+    void report_scan_of_table(const Symbol& symbol, SourceRange range);
+    /// True where a scalar, or one in a table, reads the stage that is being defined.
+    bool reads_itself(const Value& value);
     static void note_scan(Report& report, const Symbol& symbol);
     void define_const(Symbol& symbol);
     void define_let(Symbol& symbol);
+    /// The table that the names in brackets of a `let` are elements of; whole-image expressions become stages.
+    void define_elements(Symbol& symbol);
+    void name_element(Symbol& symbol);
     void define_stage(Symbol& symbol);
     void define_pointwise(Symbol& symbol, const Env& env);
     void define_accumulate(Symbol& symbol);

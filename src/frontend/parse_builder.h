@@ -56,6 +56,7 @@ private:
     ast::Expr int_literal(const antlr4::Token& token);
     ast::Expr float_literal(const antlr4::Token& token);
     std::vector<ast::Expr> exprs(const std::vector<P::ExprContext*>& contexts, int depth = 0);
+    std::vector<ast::LetBinding> bindings(P::BindingContext& context, int depth = 0);
     ast::Range range_expr(P::RangeContext& context, int depth = 0);
     ast::IndexRange index_range(P::IndexRangeContext& context, int depth = 0);
     std::vector<ast::IndexRange> index_ranges(const std::vector<P::IndexRangeContext*>& contexts, int depth = 0);

@@ -108,8 +108,8 @@ public:
     std::optional<std::size_t> report() {
         if (follows_garbage(found_)) return std::nullopt;
         if (const auto next_statement = swallowed_statement()) return next_statement;
-        if (closing_bracket() || keyword_as_name() || outside_pipeline() || beginning_of_statement() ||
-            no_statement()) {
+        if (names_without_let() || closing_bracket() || keyword_as_name() || outside_pipeline() ||
+            beginning_of_statement() || no_statement()) {
             return std::nullopt;
         }
         generic();
@@ -219,6 +219,23 @@ private:
             case PipeParser::DOT: return true;
             default: return false;
         }
+    }
+
+    /// `[u, v] = t` on a line of its own, which the expression before it takes for an index.
+    bool names_without_let() {
+        const antlr4::Token* first = &first_of_line(found_);
+        if (first->getType() != PipeParser::LBRACKET) return false;
+        const antlr4::Token* t = visible(first->getTokenIndex(), +1);
+        while (t != nullptr && (t->getType() == PipeParser::NAME || t->getType() == PipeParser::COMMA)) {
+            t = visible(t->getTokenIndex(), +1);
+        }
+        if (t == nullptr || t->getType() != PipeParser::RBRACKET) return false;
+        const antlr4::Token* after = visible(t->getTokenIndex(), +1);
+        if (after == nullptr || after->getType() != PipeParser::ASSIGN) return false;
+        const std::uint32_t begin = range_of(file_, *first).begin;
+        diags_.report(diag::NamesWithoutLet, join(range_of(file_, *first), range_of(file_, *t)))
+            .suggest({file_, begin, begin}, "let ");
+        return true;
     }
 
     bool closing_bracket() {

@@ -99,7 +99,10 @@ ast::Port TreeBuilder::port(PipeParser::PortContext& context) {
     result.range = range(context);
     if (auto* extents = context.extents()) {
         result.extents.emplace();
-        if (extents->exprs() != nullptr) result.extents = exprs(extents->exprs()->expr());
+        for (auto* extent : extents->extent()) {
+            result.extents->push_back(expr(extent->expr(0)));
+            result.extent_defaults.push_back(extent->preset != nullptr ? expr(extent->preset) : nullptr);
+        }
     }
     if (auto* order = context.memoryOrder()) result.order = exprs(order->exprs()->expr());
     if (context.expr() != nullptr) result.default_value = expr(context.expr());
@@ -137,7 +140,7 @@ std::optional<ast::Statement> TreeBuilder::statement(PipeParser::StatementContex
     if (auto* s = context.definition()) return ast::Statement{where, definition(*s)};
     if (auto* s = context.accumulate()) return ast::Statement{where, accumulate(*s)};
     if (auto* s = context.letStatement()) {
-        return ast::Statement{where, ast::LetStatement{name(*s->name()), expr(s->expr())}};
+        return ast::Statement{where, ast::LetStatement{bindings(*s->binding())}};
     }
     if (auto* s = context.constant()) return ast::Statement{where, constant(*s)};
     if (auto* s = context.forStatement()) {
@@ -234,8 +237,7 @@ ast::AccStatement TreeBuilder::acc_statement(PipeParser::AccStatementContext& co
         return {where, ast::AccFor{std::move(ranges), acc_block(s->accBlock())}};
     }
     if (auto* s = context.accIf()) return {where, acc_if(*s)};
-    auto* let = context.letStatement();
-    return {where, ast::AccLet{name(*let->name()), expr(let->expr())}};
+    return {where, ast::AccLet{bindings(*context.letStatement()->binding())}};
 }
 
 ast::AccUpdate TreeBuilder::acc_update(PipeParser::AccUpdateContext& context) {

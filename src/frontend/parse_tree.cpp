@@ -114,6 +114,15 @@ std::vector<ast::IndexRange> TreeBuilder::index_ranges(const std::vector<PipePar
     return ranges;
 }
 
+std::vector<ast::LetBinding> TreeBuilder::bindings(PipeParser::BindingContext& context, int depth) {
+    const ast::Expr value = expr(context.expr(), depth);
+    const auto names = context.name();
+    const std::size_t of = context.LBRACKET() != nullptr ? names.size() : 0;
+    std::vector<ast::LetBinding> result;
+    for (std::size_t i = 0; i < names.size(); ++i) result.push_back({name(*names[i]), value, i, of});
+    return result;
+}
+
 std::vector<ast::Expr> TreeBuilder::exprs(const std::vector<PipeParser::ExprContext*>& contexts, int depth) {
     std::vector<ast::Expr> result;
     for (auto* context : contexts) result.push_back(expr(context, depth));
@@ -224,10 +233,7 @@ ast::Expr TreeBuilder::primary(PipeParser::PrimaryContext& context, int depth) {
     if (auto* let = context.letExpr()) {
         ast::Let result;
         for (auto* binding : let->binding()) {
-            const ast::Expr value = expr(binding->expr(), depth + 1);
-            const auto names = binding->name();
-            const std::size_t of = binding->LBRACKET() != nullptr ? names.size() : 0;
-            for (std::size_t i = 0; i < names.size(); ++i) result.bindings.push_back({name(*names[i]), value, i, of});
+            for (ast::LetBinding& b : bindings(*binding, depth + 1)) result.bindings.push_back(std::move(b));
         }
         result.body = expr(let->body, depth + 1);
         return make(whole, std::move(result));

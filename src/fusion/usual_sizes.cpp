@@ -54,6 +54,10 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
         sizes.push_back(given[i].value_or(usual.value_or(kUsualSize)));
         fixed.push_back(given[i].has_value());
     }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        const ir::Expr& preset = pipeline.sizes[i].default_value;
+        if (preset && !given[i]) sizes[i] = evaluate(preset, sizes).value_or(sizes[i]);
+    }
     if (!forbidden_by(pipeline, sizes)) return sizes;  // as nearly always
     if (const auto nearest = poly::nearest_sizes(pipeline, sizes, fixed)) return *nearest;
     if (std::ranges::find(fixed, true) == fixed.end()) return sizes;

@@ -27,6 +27,9 @@ struct VariableInfo {
 struct SizeParameter {
     std::string name;
     SourceRange range;
+    /// Of a size that no input determines: what it is where the caller gives no extent of it. An Int32 over sizes that
+    /// stand before it and over parameters' sizes; may be null.
+    Expr default_value{};
 };
 
 /// A run-time scalar. The default, where there is one, is a constant of the parameter's type.

@@ -190,8 +190,8 @@ private:
     mutable bool inside_ = false;  ///< of it
 };
 
-std::string buffer_text(const Printer& printer, const Buffer& b) {
-    std::string text = fmt::format("{}: {}[{}]", b.name, name(b.type), printer.list(b.extents));
+std::string buffer_text(const Pipeline& pipeline, const Buffer& b) {
+    std::string text = fmt::format("{}: {}[{}]", b.name, name(b.type), extents_text(pipeline, b));
     bool row_major = true;
     for (std::size_t i = 0; i < b.order.size(); ++i) row_major = row_major && b.order[i] == static_cast<int>(i);
     if (!row_major) text += fmt::format(" order({})", fmt::join(b.order, ", "));
@@ -235,18 +235,41 @@ std::string to_string(const Pipeline& pipeline, const Expr& e, const std::vector
     return Printer(pipeline, locals).print(e);
 }
 
+/// The first extent of an output that is the size; null where there is none.
+static const Expr* first_extent(const Pipeline& pipeline, int size) {
+    for (const Output& output : pipeline.outputs) {
+        for (const Expr& extent : output.buffer.extents) {
+            const auto* ref = as<SizeRef>(extent);
+            if (ref != nullptr && ref->index == size) return &extent;
+        }
+    }
+    return nullptr;
+}
+
+std::string extents_text(const Pipeline& pipeline, const Buffer& buffer) {
+    std::string text;
+    for (const Expr& extent : buffer.extents) {
+        text += (text.empty() ? "" : ", ") + to_string(pipeline, extent);
+        const auto* size = as<SizeRef>(extent);
+        if (size == nullptr || first_extent(pipeline, size->index) != &extent) continue;
+        const Expr& preset = pipeline.sizes.at(static_cast<std::size_t>(size->index)).default_value;
+        if (preset) text += " = " + to_string(pipeline, preset);
+    }
+    return text;
+}
+
 std::string to_string(const Pipeline& pipeline) {
     const Printer printer(pipeline);
     std::string ports;
     const auto add = [&](const std::string& port) { ports += (ports.empty() ? "" : ", ") + port; };
-    for (const Buffer& b : pipeline.inputs) add(buffer_text(printer, b));
+    for (const Buffer& b : pipeline.inputs) add(buffer_text(pipeline, b));
     for (const ScalarParameter& p : pipeline.params) {
         add(fmt::format("{}: {}", p.name, name(p.type)) +
             (p.default_value ? " = " + printer.print(p.default_value) : ""));
     }
     std::string text = fmt::format("pipeline {}({}) -> ", pipeline.name, ports);
     ports.clear();
-    for (const Output& o : pipeline.outputs) add(buffer_text(printer, o.buffer));
+    for (const Output& o : pipeline.outputs) add(buffer_text(pipeline, o.buffer));
     text += ports;
     if (!pipeline.where.empty()) text += " where " + printer.list(pipeline.where);
     text += " {\n";

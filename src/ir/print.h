@@ -16,6 +16,10 @@ std::string to_string(const Pipeline& pipeline, const Expr& e);
 /// The same for an expression of a kernel; `locals` are the names of its arrays.
 std::string to_string(const Pipeline& pipeline, const Expr& e, const std::vector<std::string>& locals);
 
+/// The extents of a buffer, `R, 2 * C`; a size that has a default stands with it where
+/// the outputs first have it, `H = R / 2`. The buffer is one of the pipeline's.
+std::string extents_text(const Pipeline& pipeline, const Buffer& buffer);
+
 /// The whole pipeline, a stage per line (accumulates: several), deterministic.
 std::string to_string(const Pipeline& pipeline);
 

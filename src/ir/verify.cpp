@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/scan.h"
 #include "ir/visit.h"
@@ -27,6 +28,7 @@ public:
                 check(param.default_value->type == param.type, "default of `{}` has another type", param.name);
             }
         }
+        for (std::size_t i = 0; i < p_.sizes.size(); ++i) default_of_size(i);
         for (const Expr& e : p_.where) {
             check(e && e->type == Type::Bool, "a where condition is not Bool");
             if (!e) continue;
@@ -64,6 +66,18 @@ private:
         if (!e || !scoped(e, {})) return;
         for_each_node(e,
                       [&](const Expr& n) { check(!as<Read>(n) && !as<ParamRef>(n), "{} uses more than sizes", what); });
+    }
+
+    void default_of_size(std::size_t i) {
+        const Expr& e = p_.sizes[i].default_value;
+        if (!e) return;
+        size_expr(e, "the default of `" + p_.sizes[i].name + "`");
+        for_each_node(e, [&](const Expr& n) {
+            const auto* size = as<SizeRef>(n);
+            if (size == nullptr) return;
+            const auto index = static_cast<std::size_t>(size->index);
+            check(index < i || parameter_of(p_, index), "the default of `{}` uses a later size", p_.sizes[i].name);
+        });
     }
 
     void buffer(const Buffer& b) {

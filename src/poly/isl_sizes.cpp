@@ -302,6 +302,17 @@ std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslCon
         solved.insert(static_cast<int>(i));
         result.push_back({SizeSolution::From::Explicit, static_cast<int>(i), -1, -1, 1, nullptr});
     }
+    // A launch may have to compute the default of a size that comes from an output.
+    const auto default_known = [&](int size) {
+        bool known = true;
+        const ir::Expr& preset = pipeline.sizes[static_cast<std::size_t>(size)].default_value;
+        if (!preset) return known;
+        ir::for_each_node(preset, [&](const ir::Expr& node) {
+            const auto* used = ir::as<ir::SizeRef>(node);
+            known = known && (used == nullptr || solved.contains(used->index));
+        });
+        return known;
+    };
     // The first extent that gives a size, in order of preference.
     const auto next = [&]() -> std::optional<SizeSolution> {
         for (const bool from_outputs : {false, true}) {
@@ -312,6 +323,7 @@ std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslCon
                     for (std::size_t d = 0; d < buffer.rank(); ++d) {
                         const auto c = candidate(isl, affine.integer(buffer.extents[d]).value, solved);
                         if (!c || (c->coefficient != 1 && !any_divisor)) continue;
+                        if (from_outputs && !default_known(c->size)) continue;
                         return SizeSolution{from_outputs ? SizeSolution::From::Output : SizeSolution::From::Input,
                                             c->size,
                                             static_cast<int>(b),
@@ -330,9 +342,10 @@ std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslCon
             result.push_back(*std::move(solution));
             continue;
         }
-        // No extent gives one: the caller passes the last one declared, which may make others known.
+        // No extent gives one: the caller passes the last one declared, which may make others known. It is none with a
+        // default, as the first of those could be solved.
         int last = static_cast<int>(pipeline.sizes.size()) - 1;
-        while (solved.contains(last)) --last;
+        while (solved.contains(last) || pipeline.sizes[static_cast<std::size_t>(last)].default_value) --last;
         solved.insert(last);
         result.push_back({SizeSolution::From::Explicit, last, -1, -1, 1, nullptr});
     }

@@ -41,7 +41,9 @@ public:
         const bool simple = rest.find_first_not_of("0123456789") == std::string::npos;
         if (rest != "0") value += simple ? " - " + rest : fmt::format(" - ({})", rest);
         if (solution.divisor != 1) value = fmt::format("({}) / {}", value, solution.divisor);
-        return fmt::format("  size {} = {}\n", name, value);
+        const ir::Expr& preset = pipeline_.sizes[static_cast<std::size_t>(solution.size)].default_value;
+        const std::string otherwise = preset ? fmt::format(", or {} where it is not given", text(preset)) : "";
+        return fmt::format("  size {} = {}{}\n", name, value, otherwise);
     }
 
     [[nodiscard]] std::string footprint(std::size_t index, const InputFootprint& footprint) const {

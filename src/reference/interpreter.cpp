@@ -123,15 +123,18 @@ Interpreter::Interpreter(const ir::Pipeline& pipeline, const Arguments& argument
         if (value.type != param.type) throw Error(fmt::format("parameter `{}` has another type", param.name));
         params_.push_back(value);
     }
+    sizes_.resize(pipeline.sizes.size());
     for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
-        if (const auto param = ir::parameter_of(pipeline, i)) {
-            sizes_.push_back(static_cast<std::int64_t>(params_[*param].i));
-            continue;
+        if (const auto param = ir::parameter_of(pipeline, i)) sizes_[i] = params_[*param].i;
+    }
+    for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+        if (ir::parameter_of(pipeline, i)) continue;
+        const ir::SizeParameter& size = pipeline.sizes[i];
+        const auto found = arguments.sizes.find(size.name);
+        if (found == arguments.sizes.end() && !size.default_value) {
+            throw Error(fmt::format("size `{}` is missing", size.name));
         }
-        const std::string& name = pipeline.sizes[i].name;
-        const auto found = arguments.sizes.find(name);
-        if (found == arguments.sizes.end()) throw Error(fmt::format("size `{}` is missing", name));
-        sizes_.push_back(found->second);
+        sizes_[i] = found == arguments.sizes.end() ? eval_exactly(size.default_value) : found->second;
     }
     for (const ir::Buffer& input : pipeline.inputs) {
         const auto found = arguments.inputs.find(input.name);

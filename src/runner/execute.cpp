@@ -211,12 +211,9 @@ void set_sizes(const Library& library, const Options& options, const Arguments& 
             Extents extents = args.extents(output);
             for (std::size_t dim = 0; dim < output.rank(); ++dim) {
                 if (output.extent_text[dim] != option.name) continue;
+                if (value < 1) throw usage_error(fmt::format("--size {}: an extent is at least 1", option.name));
                 used = true;
                 extents[dim] = value;
-                // All extents of an output are given, or none is.
-                for (std::size_t other = 0; other < output.rank(); ++other) {
-                    if (extents[other] == 0) extents[other] = output.fixed[other];
-                }
             }
             args.set_extents(output, extents);
         }

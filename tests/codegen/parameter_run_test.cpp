@@ -107,6 +107,16 @@ const Case kCases[] = {
             out(y, x) = (sum(j in 0..n) img(y, j)) + (max(i in -1..=1) img(clamp(y + i * step, 0, R - 1), x))
         })",
      {{{"R", 1}, {"C", 1}, {"n", 0}, {"step", 4}}, {{"R", 9}, {"C", 40}, {"n", 40}, {"step", 3}}}},
+    {"defaults_of_sizes",
+     R"(pipeline p(img: uint8[R, C], n: int32 = 3)
+            -> out: uint8[H = (R + 1) / 2, W = max(1, H * C / R)], more: uint8[2 * H + n, L = n]
+            where 1 <= n <= 5
+        {
+            out(y, x) = img(clamp(y * R / H, 0, R - 1), clamp(x * C / W, 0, C - 1))
+            more(y, x) = uint8(y + x & 255)
+        })",
+     {{{"R", 1}, {"C", 1}, {"n", 1}, {"H", 1}, {"W", 1}, {"L", 1}},
+      {{"R", 9}, {"C", 41}, {"n", 5}, {"H", 5}, {"W", 22}, {"L", 5}}}},
     {"tiles_as_high_as_a_size",
      R"(pipeline p(img: uint8[8 * H, C]) -> hist: int32[8, 256], odd: uint8[8 * H, C] {
             accumulate hist(i in 0..8, v in 0..256): int32 = 0 {

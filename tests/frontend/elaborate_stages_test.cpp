@@ -35,6 +35,20 @@ TEST(Stages, LetsOverSizesAndParameters) {
               "out(y in 0..R, x in 0..C): float32 = if y < R / 2 then img(y, x) * (2.0 * k) else 0.0\n");
 }
 
+TEST(Stages, NamesForElements) {
+    EXPECT_EQ(in_gray("let [r, c] = [R / 2, C]\n let [twice, more] = both(img)\n"
+                      "let [p, q] = [twice * more, img]\n out(y, x) = p(min(y, r), min(x, c - 1)) + q(y, x)",
+                      "fn both(f) {\n a(y, x) = f(y, x) * 2\n b(y, x) = f(y, x) + 1\n return [a, b]\n}"),
+              "twice(y, x): float32 = img(y, x) * 2.0\n"
+              "more(y, x): float32 = img(y, x) + 1.0\n"
+              "p(y, x): float32 = twice(y, x) * more(y, x)\n"
+              "out(y in 0..R, x in 0..C): float32 = p(min(y, R / 2), min(x, C - 1)) + img(y, x)\n");
+    EXPECT_EQ(in_gray("accumulate h(v in 0..2): int32 = 0 { for y in 0..R { let [a, b] = [y % 2, y + 1]\n"
+                      "h(a) += b } }\n out(y, x) = h(x % 2)"),
+              "accumulate h(v in 0..2): int32 = 0 {\nfor y in 0..R { h(y % 2) += y + 1 }\n}\n"
+              "out(y in 0..R, x in 0..C): float32 = float32(h(x % 2))\n");
+}
+
 TEST(Stages, ExplicitRangesAndTypes) {
     EXPECT_EQ(in_gray("f(y in 0..R, x in -1..=C): uint8 = uint8(img(y, x))\n out(y, x) = f(y, x)"),
               "f(y in 0..R, x in -1..C + 1): uint8 = uint8(img(y, x))\n"

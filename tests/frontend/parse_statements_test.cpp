@@ -11,7 +11,7 @@ TEST(Items, EveryForm) {
 fn lerp(a, b, t = 0.5) = a + (b - a) * t
 fn down(f) { return f }
 pipeline p(img: uint8[3, R + 2] order(1, 0), k: float32 = 0.04, max: int32)
-    -> out: float32[R], min: bool[]
+    -> out: float32[R], min: bool[], half: uint8[3, H = R / 2]
     where R >= 1, k > 0 { out = img }
 )");
     EXPECT_EQ(parsed.messages(), "");
@@ -26,6 +26,7 @@ pipeline p  @4:1
   input max: int32  @4:65
   output out: float32[R]  @5:8
   output min: bool[]  @5:25
+  output half: uint8[3, H = (R / 2)]  @5:38
   where (R >= 1)  @6:11
   where (k > 0)  @6:19
   out = img  @6:27
@@ -38,6 +39,7 @@ f(..k, y in a..b, x): uint8 = 2
 f = g; g() = 3;;
 g[l] = e g[l + 1][2](y): float32 = e
 let s = R / 2
+let [a, b] = t
 const N = 5
 for l in 1..=N { g[l] = g[l - 1] }
 if N > 2 { a = b } else if N > 3 { a = c } else { }
@@ -51,14 +53,15 @@ if N > 2 { a = b } else if N > 3 { a = c } else { }
   g[l] = e  @5:1
   g[(l + 1)][2](y): float32 = e  @5:10
   let s = (R / 2)  @6:1
-  const N = 5  @7:1
-  for l in 1..=N  @8:1
-    g[l] = g[(l - 1)]  @8:18
-  if (N > 2)  @9:1
-    a = b  @9:12
+  let [a, b] = t  @7:1
+  const N = 5  @8:1
+  for l in 1..=N  @9:1
+    g[l] = g[(l - 1)]  @9:18
+  if (N > 2)  @10:1
+    a = b  @10:12
   else
-    if (N > 3)  @9:25
-      a = c  @9:36
+    if (N > 3)  @10:25
+      a = c  @10:36
     else
 )");
 }

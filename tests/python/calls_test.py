@@ -97,6 +97,16 @@ class Calls(unittest.TestCase):
         ramp(1, out=out)
         np.testing.assert_array_equal(out, [1, 2, 3])
         self.assertEqual(source(SMOOTH).shapes((10, 11)), (8, 9))
+
+    def test_defaults_of_sizes(self):
+        half = pipec.source("""pipeline half(img: uint8[N]) -> line: uint8[H = (N + 1) / 2] {
+            line(x) = img(clamp(x * N / H, 0, N - 1))
+        }""")
+        img = np.arange(8, dtype=np.uint8)
+        np.testing.assert_array_equal(half(img), [0, 2, 4, 6])
+        np.testing.assert_array_equal(half(img, shape=2), [0, 4])
+        self.assertEqual(half.shapes((9,)), (5,))
+        self.assertIn("line: uint8[H = (N + 1) / 2]", repr(half))
         self.assertEqual(source(MANY).shapes((3, 4, 5), (5,)).picture, (3, 4, 5))
 
     def test_names_that_python_has_taken(self):

@@ -146,9 +146,27 @@ TEST_F(Run, SizesThatNoInputDetermines) {
               "pipec-run: error: parameter `step` (int32) has no value: give `--set step=VALUE`\n");
     EXPECT_EQ(run(base + "--set step=2 --size R=2").exit_code, 1);
     EXPECT_EQ(run(base + "--set step=2").exit_code, 1);
-    EXPECT_EQ(run(base + "--set step=2 --size R=0 --size C=3").exit_code, 1);
+    EXPECT_EQ(run(base + "--set step=2 --size R=0 --size C=3").exit_code, 2);
     EXPECT_EQ(run(base + "--set step=2 --extent out=2").exit_code, 2);
     EXPECT_EQ(run(base + "--set step=2 --size R=x --size C=3").exit_code, 2);
+}
+
+TEST_F(Run, SizesThatHaveDefaults) {
+    write_bytes("ramp.pipe", R"(
+        pipeline ramp(n: int32 = 2) -> out: int32[R = n, C = R + 1] where 0 <= n <= 9 { out(y, x) = y * 10 + x }
+    )");
+    const auto values = [&](const std::string& options) {
+        const Outcome result = run("ramp.pipe -q --out out=out.npy " + options);
+        EXPECT_EQ(result.exit_code, 0) << result.err;
+        return npy_values<std::int32_t>(read_bytes("out.npy"));
+    };
+    EXPECT_EQ(values(""), (std::vector<std::int32_t>{0, 1, 2, 10, 11, 12}));
+    EXPECT_EQ(values("--size C=1"), (std::vector<std::int32_t>{0, 10}));
+    EXPECT_EQ(values("--size R=1"), (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(values("--set n=1"), (std::vector<std::int32_t>{0, 1}));
+    EXPECT_EQ(values("--extent out=1,3"), (std::vector<std::int32_t>{0, 1, 2}));
+    EXPECT_EQ(run("ramp.pipe -q --out out=out.npy --set n=0").exit_code, 1);
+    EXPECT_EQ(run("ramp.pipe -q --out out=out.npy --size C=0").exit_code, 2);
 }
 
 TEST_F(Run, OneOfSeveralPipelines) {

@@ -101,6 +101,8 @@ std::map<std::string, std::int64_t> solve_sizes(const ir::Pipeline& pipeline, co
             const Grid& input = inputs.at(pipeline.inputs[static_cast<std::size_t>(s.buffer)].name);
             const std::int64_t rest = s.rest ? reference::evaluate_size_expr(s.rest, values) : 0;
             values[index] = (input.extents.at(static_cast<std::size_t>(s.dim)) - rest) / s.divisor;
+        } else if (const ir::Expr& preset = pipeline.sizes[index].default_value) {
+            values[index] = reference::evaluate_size_expr(preset, values);
         } else {
             throw std::invalid_argument("the size " + name + " must be given");
         }

@@ -104,9 +104,8 @@ typedef struct {
 )";
 
 std::string shape(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
-    std::vector<std::string> extents;
-    for (const ir::Expr& extent : buffer.extents) extents.push_back(ir::to_string(pipeline, extent));
-    std::string text = fmt::format("{}: {}[{}]", buffer.name, ir::name(buffer.type), fmt::join(extents, ", "));
+    std::string text =
+        fmt::format("{}: {}[{}]", buffer.name, ir::name(buffer.type), ir::extents_text(pipeline, buffer));
     if (!std::is_sorted(buffer.order.begin(), buffer.order.end())) {
         text += fmt::format(" order({})", fmt::join(buffer.order, ", "));
     }
@@ -127,7 +126,8 @@ void argument_struct(Writer& out, const Unit& unit, const std::string& name) {
     const ir::Pipeline& pipeline = *unit.pipeline;
     const ArgumentNames names = argument_names(unit);
     out.add(
-        "/* Extents and strides are in elements; all strides 0: dense. All extents of an output 0: as computed. */");
+        "/* Extents and strides are in elements; all strides 0: dense. An extent of an output that is 0: as computed. "
+        "*/");
     out.open(fmt::format("typedef struct {}_args", name));
     std::size_t next = 0;
     for (const ir::Buffer& input : pipeline.inputs) buffer_fields(out, pipeline, input, names.buffers[next++], false);

@@ -158,9 +158,19 @@ void PlanWriter::settle_size(const poly::SizeSolution& solution) {
         const std::string rest =
             solution.rest ? integer(solution.rest, extent_failure(number, static_cast<std::size_t>(solution.dim)))
                           : "0";
+        const ir::Expr& preset = pipeline_.sizes[size].default_value;
+        if (preset) {
+            out_.open(fmt::format("if (plan.{}.extent[{}] == 0)", names_.buffers[number], solution.dim));
+            check(fmt::format("take_size(report, {}, {}, {}, plan.{})",
+                              integer(preset, extent_failure(number, static_cast<std::size_t>(solution.dim))), text,
+                              size, name));
+            out_.outdent();
+            out_.open("} else");
+        }
         check(fmt::format("solve_size(report, buffers, {}, {}, plan.{}, {}, {}, {}, {}, {}, plan.{})", number,
                           solution.dim, names_.buffers[number], solution.divisor, rest, text, size,
                           size_facts(sizes_in(solution.rest)), name));
+        if (preset) out_.close();
     }
     out_.line("[[maybe_unused]] const int64_t {0} = plan.{0};", name);
 }

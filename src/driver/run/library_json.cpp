@@ -17,16 +17,22 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json buffer(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
-    Json extents = Json::array(), fixed = Json::array();
+    Json extents = Json::array(), fixed = Json::array(), defaults;
     for (const ir::Expr& extent : buffer.extents) {
+        const auto* size = ir::as<ir::SizeRef>(extent);
+        const ir::Expr preset =
+            size != nullptr ? pipeline.sizes.at(static_cast<std::size_t>(size->index)).default_value : nullptr;
+        if (preset) defaults[ir::to_string(pipeline, extent)] = ir::to_string(pipeline, preset);
         extents.push_back(ir::to_string(pipeline, extent));
         fixed.push_back(ir::as_int(extent).value_or(0));
     }
-    return {{"name", buffer.name},
-            {"type", ir::name(buffer.type)},
-            {"extents", extents},
-            {"fixed", fixed},
-            {"order", buffer.order}};
+    Json row = {{"name", buffer.name},
+                {"type", ir::name(buffer.type)},
+                {"extents", extents},
+                {"fixed", fixed},
+                {"order", buffer.order}};
+    if (defaults.is_object()) row["defaults"] = defaults;
+    return row;
 }
 
 /// A number or a bool; infinities and NaN, which JSON does not have, as text.

@@ -90,14 +90,13 @@ struct Space {
 }
 )text"},
         {"take_extents",
-         R"text(// Copies the extents that the caller gives; those of an output may all be 0, "as computed".
+         R"text(// Copies the extents that the caller gives; those of an output may be 0, "as computed".
 [[maybe_unused]] pipe_status take_extents(Report& report, const pipe_buffer_info* buffers, int argument,
                                           const int64_t* given, Array& array) {
     const pipe_buffer_info& buffer = buffers[argument];
     std::copy(given, given + buffer.rank, array.extent);
-    if (buffer.is_output && all_zero(given, buffer.rank)) return PIPE_OK;
     for (int d = 0; d < buffer.rank; ++d) {
-        if (given[d] >= 1 && given[d] < index_limit) continue;
+        if ((given[d] >= 1 && given[d] < index_limit) || (given[d] == 0 && buffer.is_output)) continue;
         return report.fail(PIPE_ERROR_EXTENT, argument, d, "`", buffer.name, "`: extent ", d, " is ", given[d],
                            ", but must be from 1 to ", index_limit - 1);
     }
@@ -112,9 +111,8 @@ struct Space {
     const int64_t extent = array.extent[dimension];
     if (extent == 0) {
         return report.fail(PIPE_ERROR_EXTENT, argument, dimension, "`", buffer.name,
-                           "`: the extents must be given, "
-                           "because the size ",
-                           name, " follows from extent ", dimension);
+                           "`: extent ", dimension,
+                           " must be given, because the size ", name, " follows from it");
     }
     if ((extent - rest) % divisor != 0) {
         return report.fail(PIPE_ERROR_EXTENT, argument, dimension, "`", buffer.name, "`: extent ", dimension, " is ",

@@ -450,7 +450,26 @@ ir::Expr Rewriter::fold_float(const ir::Expr& e, const ir::Binary& n) {
     }
 }
 
+/// What is the same for all points of a tile is often a number once the point is known (the channel of an unrolled
+/// dimension): an operation on numbers is its result, of any type. Otherwise null.
+static ir::Expr of_constants(const ir::Expr& e) {
+    const auto is_constant = [](const ir::Expr& operand) {
+        return ir::as_int(operand).has_value() || ir::as<ir::FloatConstant>(operand) != nullptr;
+    };
+    if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && is_constant(n->a) && is_constant(n->b)) {
+        return ir::binary(n->op, n->a, n->b, e->range);
+    }
+    if (const auto* n = ir::as<ir::Unary>(e); n != nullptr && is_constant(n->a)) {
+        return ir::unary(n->op, n->a, e->range);
+    }
+    if (const auto* n = ir::as<ir::Cast>(e); n != nullptr && is_constant(n->a)) {
+        return ir::cast(e->type, n->a, e->range, n->saturate);
+    }
+    return nullptr;
+}
+
 ir::Expr Rewriter::fold(const ir::Expr& e) {
+    if (const ir::Expr known = of_constants(e)) return known;
     if (const auto* n = ir::as<ir::Binary>(e)) return fold_binary(e, *n);
     if (const auto* n = ir::as<ir::Unary>(e)) {
         const auto a = ir::as_int(n->a);

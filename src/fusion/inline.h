@@ -20,7 +20,8 @@ std::int64_t operations(const ir::Expr& node);
 
 /// The stages (by index) that cost less to compute again wherever they are read than to write and read back: pure,
 /// without loops, and either read at one point for each point of their only reader (for each term, where that is a
-/// reduction), or cheap.
+/// reduction), or cheap. Reductions are among them where one loop of their reader then computes several
+/// (merged_reductions): it reads what their terms share once, and what only these terms read needs no memory.
 std::vector<int> cheap_stages(const ir::Pipeline& pipeline);
 
 /// More of them: the stages that could do so if reading what they read costs little.
@@ -38,6 +39,9 @@ std::vector<StageSources> stage_sources(const ir::Pipeline& pipeline, const std:
 
 /// Replaces every read of the given stages, which must be pure and no outputs, by their definition. Their names and
 /// definitions are noted in the readers (ir::Stage::includes).
+ir::Pipeline with_inlined(const ir::Pipeline& pipeline, const std::vector<int>& stages);
+
+/// The same with what is known of the stages.
 Inlined inline_stages(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<int>& stages);
 
 }  // namespace pipec::fusion

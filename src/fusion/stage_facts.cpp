@@ -9,6 +9,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "ir/build.h"
+#include "ir/canonical.h"
 #include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
@@ -115,36 +116,46 @@ private:
     std::unordered_set<const ir::Node*> seen_;
 };
 
-/// Expressions as kernels have them: what a name stands for in its place, and one node for all that are equal.
+/// Expressions as kernels have them: what a name stands for in its place, one node for all that are equal, and the same
+/// variables for loops over the same ranges.
 class SharedNodes {
 public:
-    ir::Expr of(const ir::Expr& e) {
-        if (!e) return e;
+    ir::Expr of(const ir::Expr& e) { return e ? walk(roots_.emplace_back(canonical_.get(e))) : e; }
+
+private:
+    ir::Expr walk(const ir::Expr& e) {
         if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
         ir::Expr result;
         if (const auto* let = ir::as<ir::Let>(e)) {
-            names_[let->var] = of(let->value);
-            result = of(let->body);
+            names_[let->var] = walk(let->value);
+            result = walk(let->body);
         } else if (const auto* variable = ir::as<ir::Variable>(e);
                    variable != nullptr && names_.count(variable->id) > 0) {
             result = names_.at(variable->id);
         } else {
-            result = nodes_.get(ir::map_children(e, [&](const ir::Expr& child) { return of(child); }));
+            result = nodes_.get(ir::map_children(e, [&](const ir::Expr& child) { return walk(child); }));
         }
         memo_.emplace(e.get(), result);
         return result;
     }
 
-private:
+    ir::CanonicalVariables canonical_;
+    std::vector<ir::Expr> roots_;  ///< keeps the nodes that are known
     ir::UniqueNodes nodes_;
     std::unordered_map<ir::VarId, ir::Expr> names_;
     std::unordered_map<const ir::Node*, ir::Expr> memo_;
 };
 
+/// What was executed in loops, by their bounds: one loop computes all reductions over the same ranges.
+struct ExecutedLoops {
+    Executed nodes;
+    std::map<std::vector<const ir::Node*>, ExecutedLoops> inner;
+};
+
 /// The nodes that a point executes of an expression, but for those that it has executed before, and how often.
-void for_executed(Executed& before, const ir::Expr& root, const std::vector<std::int64_t>& sizes, double times,
+void for_executed(ExecutedLoops& before, const ir::Expr& root, const std::vector<std::int64_t>& sizes, double times,
                   const std::function<void(const ir::Expr&, double times)>& visit) {
-    before.walk(root, [&](const ir::Expr& e) {
+    before.nodes.walk(root, [&](const ir::Expr& e) {
         const auto* reduce = ir::as<ir::Reduce>(e);
         double rounds = 1;
         if (reduce != nullptr) {
@@ -152,8 +163,12 @@ void for_executed(Executed& before, const ir::Expr& root, const std::vector<std:
         }
         visit(e, times * rounds);
         if (reduce != nullptr) {
-            Executed body;
-            for_executed(body, reduce->body, sizes, times * rounds, visit);
+            std::vector<const ir::Node*> bounds;
+            for (const ir::Range& range : reduce->ranges) {
+                bounds.push_back(range.lo.get());
+                bounds.push_back(range.hi.get());
+            }
+            for_executed(before.inner[bounds], reduce->body, sizes, times * rounds, visit);
         }
     });
 }
@@ -377,7 +392,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         const unsigned all_dims = (1U << stage.dims.size()) - 1;
         std::map<unsigned, double> shares;
         SharedNodes shared;
-        Executed executed;
+        ExecutedLoops executed;
         for (const auto& [written, evaluated] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
             const ir::Expr value = shared.of(written);
             depends.of(value);

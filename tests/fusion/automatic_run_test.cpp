@@ -23,25 +23,22 @@ std::string gpu_of_large_tiles(const std::string& test) {
     return path;
 }
 
-class AutomaticRun : public ::testing::TestWithParam<const char*> {};
+using Models = std::vector<std::pair<compiler::CostModelName, std::string>>;
+using compiler::CostModelName;
 
-TEST_P(AutomaticRun, EqualsTheInterpreter) {
+/// Compiles a program as the driver does and compares what it gives at some sizes. Some group must be
+/// more than a kernel for a stage (`must_fuse`), and some stages be inside of their readers.
+void check_program(const std::string& path, const std::string& text, const Models& models,
+                   const std::vector<std::vector<std::int64_t>>& sizes, bool must_fuse,
+                   const std::vector<std::string>& inlined = {}) {
     SourceManager sources;
-    const std::string path = std::string(PIPEC_SOURCE_DIR "/examples/") + GetParam() + ".pipe";
-    const Compiled compiled = compile_text(sources, path, read_file(path));
+    const Compiled compiled = compile_text(sources, path, text);
     ASSERT_EQ(render_text(compiled.diags, sources), "");
     compiler::Checked checked;
     checked.pipelines = compiled.pipelines;
     checked.models = compiled.models;
     const std::vector<codegen::Unit> units = checked.units();
     compiler::ScheduleRequest request;
-    using compiler::CostModelName;
-    std::vector<std::pair<CostModelName, std::string>> models{{CostModelName::Time, "h200"}};
-    const std::set<std::string> small{"blur", "unsharp", "harris", "bilateral_grid"};  // others take long
-    if (small.count(GetParam()) > 0) {
-        models.emplace_back(CostModelName::Paper, "v100");
-        models.emplace_back(CostModelName::Paper, gpu_of_large_tiles(GetParam()));
-    }
     for (const auto& [model, gpu] : models) {
         SCOPED_TRACE(gpu);
         request.model.cost_model = model;
@@ -50,21 +47,62 @@ TEST_P(AutomaticRun, EqualsTheInterpreter) {
         const codegen::CudaOptions code{
             .deterministic = true, .schedules = scheduled.schedules, .target = scheduled.target};
         std::size_t fused = 0;
+        std::set<std::string> inside;
         for (const auto& [name, schedule] : code.schedules) {
             for (const fusion::GroupSchedule& group : schedule.groups) {
                 fused += group.strategy == fusion::Strategy::Stage ? 0 : 1;
             }
+            inside.insert(schedule.inlined.begin(), schedule.inlined.end());
         }
-        EXPECT_GT(fused, 0u);
+        if (must_fuse) EXPECT_GT(fused, 0u);
+        for (const std::string& stage : inlined) EXPECT_EQ(inside.count(stage), 1u) << stage;
         const DeviceLibrary library(units, sources, code);
         for (const ir::Pipeline& pipeline : compiled.pipelines) {
             const runner::abi::pipe_info& info = library.info(pipeline.name);
-            check_pipeline(pipeline, legal_sizes(pipeline, {{1, 7}, {5, 11}, {33, 130}}),
+            check_pipeline(pipeline, legal_sizes(pipeline, sizes),
                            [&](const reference::Arguments& arguments, Layout layout, int run) {
                                return run_device(info, arguments, layout, static_cast<std::uint64_t>(run));
                            });
         }
     }
+}
+
+class AutomaticRun : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(AutomaticRun, EqualsTheInterpreter) {
+    const std::string path = std::string(PIPEC_SOURCE_DIR "/examples/") + GetParam() + ".pipe";
+    Models models{{CostModelName::Time, "h200"}};
+    const std::set<std::string> small{"blur", "unsharp", "harris", "bilateral_grid"};  // others take long
+    if (small.count(GetParam()) > 0) {
+        models.emplace_back(CostModelName::Paper, "v100");
+        models.emplace_back(CostModelName::Paper, gpu_of_large_tiles(GetParam()));
+    }
+    check_program(path, read_file(path), models, {{1, 7}, {5, 11}, {33, 130}}, true);
+}
+
+// One loop finds the weights and what is weighted, and the weights of all points and places are never stored.
+TEST(AutomaticPrograms, AWeightedMeanOfAWindowIsOneLoop) {
+    check_program("window.pipe", R"(
+        pipeline window(img: float32[R + 10, C + 10], s: float32 = 0.2) -> out: float32[R, C] where s > 0.1 {
+            w(y, x, i, j) = 1 / (1 + abs(img(y + i, x + j) - img(y + 5, x + 5)) / s)
+            total(y, x) = sum(i in 0..11, j in 0..11) w(y, x, i, j) * img(y + i, x + j)
+            weight(y, x) = sum(i in 0..11, j in 0..11) w(y, x, i, j)
+            out(y, x) = total(y, x) / weight(y, x)
+        })",
+                  {{CostModelName::Time, "h200"}}, {{1, 7}, {5, 11}, {33, 70}}, false, {"w", "total", "weight"});
+}
+
+// Stages whose channels are chosen by what a channel's number gives are one kernel.
+TEST(AutomaticPrograms, ChannelsMayReadClampedChannels) {
+    check_program("key.pipe", R"(
+        pipeline key(rgb: uint8[R, C, 3]) -> rgba: uint8[R, C, 4] {
+            v(y, x, c) = rgb(y, x, c) / 255.0
+            matte(y, x) = exp(-(v(y, x, 0) - v(y, x, 1)) * (v(y, x, 2) - v(y, x, 1)))
+            limited(y, x, c) = if c == 1 then min(v(y, x, 1), max(v(y, x, 0), v(y, x, 2))) else v(y, x, c)
+            all(y, x, c) = if c == 3 then matte(y, x) else limited(y, x, min(c, 2)) * matte(y, x)
+            rgba(y, x, c) = saturate<uint8>(255 * all(y, x, c))
+        })",
+                  {{CostModelName::Time, "h200"}}, {{1, 7}, {5, 11}, {33, 130}}, true);
 }
 
 INSTANTIATE_TEST_SUITE_P(Examples, AutomaticRun,

@@ -209,6 +209,21 @@ const Case kCases[] = {
             c(y, x) = if k > 0 then sum(i in 0..79) f(y + i, x) else (sum(i in 0..79) f(y, x + i)) * (sum(i in 0..79) f(y + i, x))
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 37}}}},
+    {"blocks_of_planes",
+     R"(
+        pipeline p(f: float32[96, R + 2, C + 2], w: float32[8, 96, 3, 3], v: float32[K, 96]) -> a: float32[8, R, C], b: float32[K, R, C] {
+            a(o, y, x) = max(sum(k in 0..96, i in 0..3, j in 0..3) w(o, k, i, j) * f(k, y + i, x + j), 0)
+            b(o, y, x) = (sum(k in 0..96) v(o, k) * f(k, y, x)) / (1 + abs(max(k in 0..96) f(k, y, x)))
+        })",
+     {{{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 3}, {"C", 37}, {"K", 5}}, {{"R", 17}, {"C", 70}, {"K", 8}}}},
+    {"blocks_of_rows",
+     R"(
+        pipeline p(f: float32[R + 10, C + 10], w: float32[2 * K + 1], u: uint8[R + 10, C]) -> a: float32[R, C], b: float32[R, C], c: int32[R, C] where K <= 5 {
+            a(y, x) = sum(i in 0..11, j in 0..11) f(y + i, x + j) * (i + j)
+            b(y, x) = sum(i in 0..=2 * K) w(i) * f(y + i, x) + max(j in 0..=2 * K) f(y, x + j)
+            c(y, x) = (argmin(i in 0..=2 * K) u(y + i, x)) + sum(i in 0..=2 * K) u(y + i, x)
+        })",
+     {{{"R", 1}, {"C", 1}, {"K", 0}}, {{"R", 3}, {"C", 37}, {"K", 5}}, {{"R", 18}, {"C", 150}, {"K", 2}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),

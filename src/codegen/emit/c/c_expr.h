@@ -67,6 +67,9 @@ public:
     Text value(const ir::Expr& e);
     /// The same of expressions that are all evaluated here: what they need in loops is found together.
     std::vector<Text> values(const std::vector<ir::Expr>& together);
+    /// All of these are evaluated in the block that is being written, until end_together.
+    void begin_together(std::vector<ir::Expr> together) { roots_.push_back(std::move(together)); }
+    void end_together() { roots_.pop_back(); }
     /// The indices of a read or of an update's target.
     std::vector<Text> indices(const std::vector<ir::Expr>& indices);
 

@@ -299,10 +299,24 @@ Text KernelWriter::loaded(Type type, const std::string& element) {
 // --------------------------------------------------------------------------------------------------------- statements
 
 void KernelWriter::body(const kernel::Body& body) {
-    for (const kernel::Stmt& s : body) {
-        std::visit([&](const auto& n) { stmt(n); }, s.value);
+    std::size_t end = 0;  // of definitions that stand together: one loop finds what they reduce over the same ranges
+    for (std::size_t i = 0; i < body.size(); ++i) {
+        const auto value = [&](std::size_t at) {
+            const auto* n = std::get_if<kernel::Define>(&body[at].value);
+            return n == nullptr || n->index ? nullptr : n;
+        };
+        const bool defines = value(i) != nullptr;
+        if (defines && i >= end) {
+            std::vector<ir::Expr> together;
+            for (end = i; end < body.size() && value(end) != nullptr; ++end) {
+                if (uses_.variable(value(end)->var)) together.push_back(value(end)->value);
+            }
+            expressions_.begin_together(std::move(together));
+        }
+        std::visit([&](const auto& n) { stmt(n); }, body[i].value);
+        if (defines && i + 1 == end) expressions_.end_together();
         Changes changes;
-        changes.add(s);
+        changes.add(body[i]);
         forget(changes);
     }
 }

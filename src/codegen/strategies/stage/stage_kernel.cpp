@@ -5,7 +5,8 @@
 // lane and the next dimension, other dimensions are in the grid, which is linear. Coordinates are absolute: the first
 // column of a thread is a multiple of V, wherever the domain begins, so that what is aligned is known when the code is
 // made. Threads whose points all lie in the interior take straight-line code with accesses of several elements; the
-// others check each point.
+// others check each point. Where a point takes loops, a thread has the points of a block whose terms have most in
+// common (fusion/loop_block.h), all of them in one loop.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
 #include "fusion/group_fields.h"
+#include "fusion/loop_block.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -72,6 +74,12 @@ public:
         for (const Axis& axis : axes_) splits.push_back(axis.role != Role::Inner);
         interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
         own_rows_ = lane_ && rows_of_threads();
+        block_.assign(axes_.size(), 1);
+        if (lane_ && !interior_.guard && inner_points() == 1) {
+            std::vector<std::optional<std::int64_t>> extents;
+            for (const Axis& axis : axes_) extents.push_back(axis.extent);
+            block_ = fusion::loop_block(stage_, interior_.value, *lane_, extents).points;
+        }
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.
@@ -105,10 +113,25 @@ private:
     }
     ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
     void place_thread(kernel::Body& body);
-    [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole_lane);
+    [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole);
     kernel::Body interior_body();
+    kernel::Body loop_body();
     kernel::Body point_body();
-    std::vector<Point> points_of_thread() const;
+    std::vector<Point> points_of_thread();
+    /// Points of a thread in a dimension, and how far apart they are.
+    [[nodiscard]] std::int64_t points(std::size_t dim) const {
+        return dim == *lane_ ? width_ * block_[dim] : block_[dim];
+    }
+    [[nodiscard]] std::int64_t distance(std::size_t dim) {
+        return dim == *lane_ && block_[dim] > 1 ? kernel().block[0] : 1;
+    }
+    [[nodiscard]] bool is_block() const {
+        return std::ranges::any_of(block_, [](std::int64_t n) { return n > 1; });
+    }
+    /// Of a block of threads.
+    [[nodiscard]] std::int64_t block_points(std::size_t dim) {
+        return points(dim) * (dim == *lane_ ? kernel().block[0] : row_ && dim == *row_ ? kernel().block[1] : 1);
+    }
     [[nodiscard]] ir::Source self() const { return {ir::Source::Kind::Stage, stage_index_}; }
 
     kernel::Program& program_;
@@ -126,7 +149,8 @@ private:
     // Of the kernel that is being built:
     KernelBuilder build_;
     std::int64_t width_ = 1;
-    std::vector<ir::Expr> at_;  ///< where the thread is, by dimension; the first column for the lane dimension
+    std::vector<std::int64_t> block_;  ///< fusion::LoopBlock::points
+    std::vector<ir::Expr> at_;         ///< where the thread is, by dimension; the first column for the lane dimension
     bool has_packs_ = false;
     bool own_rows_ = false;  ///< rows_of_threads()
 };
@@ -258,10 +282,10 @@ void StageKernel::place_thread(kernel::Body& body) {
     for (auto d = order_.rbegin(); d != order_.rend(); ++d) {
         const auto dim = static_cast<std::size_t>(*d);
         if (axes_[dim].role == Role::Inner) continue;
-        const bool is_lane = dim == *lane_, is_row = row_ && dim == *row_;
+        const bool is_lane = dim == *lane_;
         const poly::Interval& box = domain_.box[dim];
         const ir::Expr first = is_lane && width_ > 1 ? product(floor_div(box.lo, width_), constant(width_)) : box.lo;
-        const std::int64_t points = is_lane ? kernel().block[0] * width_ : is_row ? kernel().block[1] : 1;
+        const std::int64_t points = block_points(dim);
         tiles.push_back({dim, points, first, ceil_div(length(first, box.hi), points)});
     }
     ir::Expr blocks = constant(1);
@@ -284,12 +308,14 @@ void StageKernel::place_thread(kernel::Body& body) {
         }
         const bool is_lane = t.dim == *lane_, is_row = row_ && t.dim == *row_;
         ir::Expr place = tile;
+        const bool in_turn = distance(t.dim) > 1;  // the threads have neighbours, and each of them further points
+        if (in_turn) place = product(place, constant(points(t.dim)));
         if (is_lane || is_row) {
             const int threads = kernel().block[is_lane ? 0 : 1];
             place = product(place, constant(threads));
             if (threads > 1) place = sum(place, is_lane ? build_.special(Id::ThreadX) : build_.special(Id::ThreadY));
         }
-        if (is_lane) place = product(place, constant(width_));
+        if (!in_turn) place = product(place, constant(points(t.dim)));
         const ir::Expr first = build_.argument(name(t.dim) + "_first", t.first);
         at_[t.dim] =
             build_.define(body, name(t.dim), sum(place, first), -kernel::kVariableLimit + 1, is_lane ? width_ : 1);
@@ -298,8 +324,8 @@ void StageKernel::place_thread(kernel::Body& body) {
 
 // ------------------------------------------------------------------------------------------------------------- bodies
 
-/// The thread's points (its first column, or all of them) lie in a box, as far as that is not certain.
-ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole_lane) {
+/// The thread's points (the first, or all of them) lie in a box, as far as that is not certain.
+ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole) {
     ir::Expr result;
     for (const int d : order_) {
         const auto dim = static_cast<std::size_t>(d);
@@ -317,12 +343,12 @@ ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole_
             result = both(result, ir::binary(BinaryOp::Ge, at_[dim], build_.argument(prefix + "begin", box[dim].lo)));
         }
         // Dimensions that are tiled by single points end exactly.
-        const bool tiled = is_lane || (row_ && dim == *row_);
-        const std::int64_t points = is_lane ? kernel().block[0] * width_ : tiled ? kernel().block[1] : 1;
+        const std::int64_t points = block_points(dim);
         const bool ends_exactly = points == 1 || (first && end && starts_exactly && (*end - *first) % points == 0);
         const bool same_hi = (hi && end && *hi >= *end) || ir::structurally_equal(box[dim].hi, domain_.box[dim].hi);
         if (!(same_hi && ends_exactly)) {
-            const ir::Expr last = is_lane && whole_lane ? sum(at_[dim], constant(width_ - 1)) : at_[dim];
+            const std::int64_t beyond = (this->points(dim) - 1) * distance(dim);
+            const ir::Expr last = whole && beyond > 0 ? sum(at_[dim], constant(beyond)) : at_[dim];
             result = both(result, ir::binary(BinaryOp::Lt, last, build_.argument(prefix + "end", box[dim].hi)));
         }
     }
@@ -330,7 +356,7 @@ ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole_
 }
 
 /// All points of a thread, as values of the dimensions.
-std::vector<StageKernel::Point> StageKernel::points_of_thread() const {
+std::vector<StageKernel::Point> StageKernel::points_of_thread() {
     std::vector<Point> points(1);
     for (const int d : order_) {
         const auto dim = static_cast<std::size_t>(d);
@@ -339,10 +365,10 @@ std::vector<StageKernel::Point> StageKernel::points_of_thread() const {
         if (axes_[dim].role == Role::Inner) {
             const std::int64_t lo = *ir::as_int(domain_.box[dim].lo);
             for (std::int64_t i = 0; i < *axes_[dim].extent; ++i) values.push_back(constant(lo + i));
-        } else if (dim == *lane_) {
-            for (std::int64_t i = 0; i < width_; ++i) values.push_back(i == 0 ? at_[dim] : sum(at_[dim], constant(i)));
         } else {
-            values.push_back(at_[dim]);
+            for (std::int64_t i = 0; i < this->points(dim); ++i) {
+                values.push_back(i == 0 ? at_[dim] : sum(at_[dim], constant(i * distance(dim))));
+            }
         }
         std::vector<Point> next;
         for (const Point& point : points) {
@@ -374,6 +400,21 @@ kernel::Body StageKernel::interior_body() {
     return body;
 }
 
+/// All points of a block that are in the domain, in one loop.
+kernel::Body StageKernel::loop_body() {
+    kernel::Body body, stores;
+    for (const Point& point : points_of_thread()) {
+        const ir::Expr value = rewriter_.instance(interior_.value, point);
+        const ir::VarId var = build_.variable(stage_.name, value->type);
+        body.push_back({kernel::Define{var, value}});
+        std::vector<ir::Expr> indices;
+        for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
+        stores.push_back({kernel::Store{self(), std::move(indices), {ir::variable(var, value->type)}, nullptr}});
+    }
+    body.insert(body.end(), stores.begin(), stores.end());
+    return body;
+}
+
 /// One point after the other, each only where it is in the domain.
 kernel::Body StageKernel::point_body() {
     kernel::Body body;
@@ -390,21 +431,18 @@ kernel::Body StageKernel::point_body() {
         return at;
     };
     const auto guarded = [&](const ir::Expr& condition) { inner = &KernelBuilder::guarded(*inner, condition); };
-    for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
-        if (axes_[dim].role != Role::Inner && dim != *lane_) set(dim, at_[dim]);
-    }
     if (lane_) {
-        if (width_ > 1) {
-            const ir::Expr i = loop("i", 0, width_);
-            const std::vector<ir::Expr> thread = at_;
-            at_[*lane_] = build_.define(*inner, name(*lane_) + "_i", sum(at_[*lane_], i));
-            guarded(inside(domain_.box, false));
-            set(*lane_, at_[*lane_]);
-            at_ = thread;
-        } else {
-            guarded(inside(domain_.box, false));
-            set(*lane_, at_[*lane_]);
+        const std::vector<ir::Expr> thread = at_;
+        for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
+            if (axes_[dim].role == Role::Inner || points(dim) == 1) continue;
+            const ir::Expr i = loop("i", 0, points(dim));
+            at_[dim] = build_.define(*inner, name(dim) + "_i", sum(at_[dim], product(i, constant(distance(dim)))));
         }
+        guarded(inside(domain_.box, false));
+        for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
+            if (axes_[dim].role != Role::Inner) set(dim, at_[dim]);
+        }
+        at_ = thread;
     }
     for (const int d : order_) {
         const auto dim = static_cast<std::size_t>(d);
@@ -430,14 +468,14 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
     }
     place_thread(kernel().body);
     // A guard that stays is evaluated for each point, so nothing is gained by a second version of the code.
-    const bool split = (layout == kernel::Layout::Wide || interior_.simpler) && !interior_.guard;
+    const bool split = (layout == kernel::Layout::Wide || interior_.simpler || is_block()) && !interior_.guard;
     if (!split) {
         kernel::Body points = point_body();
         kernel().body.insert(kernel().body.end(), points.begin(), points.end());
         return kernel();
     }
     const ir::Expr condition = inside(interior_.box, true);
-    kernel::Body fast = interior_body();
+    kernel::Body fast = is_block() ? loop_body() : interior_body();
     if (!condition) {
         kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
         return kernel();

@@ -1,0 +1,171 @@
+#include "fusion/loop_block.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "ir/build.h"
+#include "ir/reduction.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+/// Totals that a thread has registers for beside what it reads.
+constexpr std::int64_t kMostTotals = 16;
+constexpr std::int64_t kMostPoints = 8;
+constexpr std::int64_t kWarp = 32;
+/// Of the loads: what more points, and any block at all, must save.
+constexpr double kWorthMore = 0.85, kWorthIt = 0.75;
+
+/// A read of each term, and how many of a block's points it takes.
+struct TermRead {
+    double times = 1;              ///< terms of one iteration that are written out
+    std::vector<bool> depends;     ///< by dimension of the stage
+    std::vector<double> overlaps;  ///< terms along it that ask for neighbours of one another; 1: none
+};
+
+class TermReads {
+public:
+    explicit TermReads(const ir::Stage& stage) : stage_(stage) {}
+
+    /// False where blocks are impossible: a loop differs from point to point.
+    bool add(const ir::Expr& e) {
+        walk(e, false);
+        return !differ_;
+    }
+
+    std::vector<TermRead> reads;
+    std::int64_t totals = 0;
+
+private:
+    /// Terms of a reduction and of those in it, where all are written out.
+    static std::optional<std::int64_t> written_out(const ir::Reduce& n) {
+        std::int64_t terms = 1;
+        for (const ir::Range& range : n.ranges) {
+            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+            if (!lo || !hi || *hi - *lo > ir::kBlockTerms) return std::nullopt;
+            terms *= std::max<std::int64_t>(1, *hi - *lo);
+        }
+        std::optional<std::int64_t> most = terms;
+        ir::for_each_node(n.body, [&](const ir::Expr& e) {
+            const auto* inner = ir::as<ir::Reduce>(e);
+            if (inner == nullptr || !most) return;
+            const auto more = written_out(*inner);
+            most = more ? std::optional(std::max(*most, terms * *more)) : std::nullopt;
+        });
+        return most && *most <= ir::kBlockTerms ? most : std::nullopt;
+    }
+
+    void walk(const ir::Expr& e, bool in_loop) {
+        if (const auto* n = ir::as<ir::Reduce>(e)) {
+            const bool loop = !written_out(*n);
+            if (loop && !in_loop) ++totals;
+            for (const ir::Range& range : n->ranges) {
+                differ_ = differ_ || (loop && (says_point(range.lo) || says_point(range.hi)));
+                if (!loop) terms_[range.var] = static_cast<double>(*ir::as_int(range.hi) - *ir::as_int(range.lo));
+            }
+            walk(n->body, in_loop || loop);
+            for (const ir::Range& range : n->ranges) terms_.erase(range.var);
+            return;
+        }
+        if (const auto* read = ir::as<ir::Read>(e); read != nullptr && in_loop) add_read(*read);
+        ir::for_each_child(*e, [&](const ir::Expr& child) { walk(child, in_loop); });
+    }
+
+    bool says_point(const ir::Expr& e) const {
+        bool says = false;
+        ir::for_each_node(e, [&](const ir::Expr& node) {
+            const auto* variable = ir::as<ir::Variable>(node);
+            says = says || (variable != nullptr && std::ranges::any_of(stage_.dims, [&](const ir::Dimension& dim) {
+                                return dim.var == variable->id;
+                            }));
+        });
+        return says;
+    }
+
+    void add_read(const ir::Read& read) {
+        TermRead result{1, std::vector<bool>(stage_.dims.size(), false), std::vector<double>(stage_.dims.size(), 1)};
+        std::set<ir::VarId> along;
+        for (const ir::Expr& index : read.indices) {
+            std::vector<std::size_t> dims;
+            double terms = 1;
+            ir::for_each_node(index, [&](const ir::Expr& node) {
+                const auto* variable = ir::as<ir::Variable>(node);
+                if (variable == nullptr) return;
+                for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+                    if (stage_.dims[d].var == variable->id) dims.push_back(d);
+                }
+                if (const auto known = terms_.find(variable->id); known != terms_.end()) {
+                    terms *= known->second;
+                    if (along.insert(variable->id).second) result.times *= known->second;
+                }
+            });
+            for (const std::size_t d : dims) {
+                result.depends[d] = true;
+                result.overlaps[d] = std::max(result.overlaps[d], terms);
+            }
+        }
+        reads.push_back(std::move(result));
+    }
+
+    const ir::Stage& stage_;
+    std::map<ir::VarId, double> terms_;  ///< of variables whose terms are written out
+    bool differ_ = false;
+};
+
+}  // namespace
+
+std::int64_t LoopBlock::count() const {
+    std::int64_t result = 1;
+    for (const std::int64_t n : points) result *= n;
+    return result;
+}
+
+LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
+                     const std::vector<std::optional<std::int64_t>>& extents) {
+    LoopBlock best{std::vector<std::int64_t>(stage.dims.size(), 1), 1};
+    TermReads terms(stage);
+    if (!terms.add(value) || terms.totals == 0 || terms.reads.empty()) return best;
+    double alone = 0;
+    for (const TermRead& read : terms.reads) alone += read.times;
+    const auto part = [&](const std::vector<std::int64_t>& points) {
+        double all = 0, count = 1;
+        for (const std::int64_t n : points) count *= static_cast<double>(n);
+        for (const TermRead& read : terms.reads) {
+            double loads = read.times;
+            for (std::size_t d = 0; d < points.size(); ++d) {
+                if (!read.depends[d]) continue;
+                // Columns of a thread are a warp apart, so that what neighbouring threads read lies side by side.
+                const double overlap = d == lane ? 1 : read.overlaps[d];
+                loads *= (overlap + static_cast<double>(points[d]) - 1) / overlap;
+            }
+            all += loads;
+        }
+        return all / count / alone;
+    };
+    const std::int64_t most = std::min(kMostPoints, kMostTotals / terms.totals);
+    std::vector<std::int64_t> points(stage.dims.size(), 1);
+    const std::function<void(std::size_t, std::int64_t)> choose = [&](std::size_t d, std::int64_t left) {
+        if (d == points.size()) {
+            LoopBlock block{points, part(points)};
+            const bool larger = block.count() > best.count();
+            if (block.loads < best.loads * (larger ? kWorthMore : 1)) best = std::move(block);
+            return;
+        }
+        for (std::int64_t n = 1; n <= left; n *= 2) {
+            const std::int64_t unit = d == lane ? n * kWarp : n;
+            if (n > 1 && extents[d] && *extents[d] % unit != 0) break;
+            points[d] = n;
+            choose(d + 1, left / n);
+        }
+        points[d] = 1;
+    };
+    choose(0, most);
+    if (best.loads > kWorthIt) return {std::vector<std::int64_t>(stage.dims.size(), 1), 1};
+    return best;
+}
+
+}  // namespace pipec::fusion

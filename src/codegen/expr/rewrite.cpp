@@ -19,22 +19,11 @@ using ir::Type;
 
 namespace {
 
-/// Reductions of no more iterations are written out.
-constexpr std::int64_t kUnrolledIterations = 64;
-/// And only where that makes no more than this many nodes.
-constexpr std::int64_t kUnrolledNodes = 4000;
-
 /// Lower bounds are not below it, so that they can be added and negated.
 constexpr poly::Wide kFar = poly::Wide{1} << 62;
 
 /// Products of two numbers up to it are far from the limits of what counts with them.
 constexpr std::int64_t kHalfRange = std::int64_t{1} << 30;
-
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
 
 bool compare(BinaryOp op, std::int64_t a, std::int64_t b) {
     switch (op) {
@@ -84,18 +73,6 @@ void Rewriter::index(ir::VarId var, const poly::Interval& within) {
     const std::int64_t least = lo ? this->least(*lo) : -kernel::kVariableLimit;
     const std::int64_t end = hi ? -this->least(Linear{}.add(*hi, -1)) : kernel::kVariableLimit;
     index(var, 1, least, end);
-}
-
-/// The variable of a loop, lo <= var < hi as Int32: only domains are known to end below the limit.
-void Rewriter::loop_index(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi) {
-    std::vector<poly::IntRange> sizes;
-    for (const auto& [least, greatest] : sizes_) sizes.push_back({least, greatest});
-    poly::ValueRanges ranges(pipeline_, std::move(sizes));
-    for (const auto& [known, is] : index_) ranges.bind(known, poly::IntRange{is.least, is.end});
-    const auto least = static_cast<std::int64_t>(ranges.integer(lo).lo);
-    const auto end = static_cast<std::int64_t>(ranges.integer(hi).hi);
-    index(var);
-    index_[var] = {1, least, std::max(least, end)};
 }
 
 // --------------------------------------------------------------------------------------------------------------- sums
@@ -524,113 +501,6 @@ ir::Expr Rewriter::rewrite_node(const ir::Expr& e) {
     const ir::Expr one = unique(same);
     const ir::Expr folded = fold(one);
     return folded == one ? one : unique(folded);
-}
-
-ir::Expr Rewriter::bound(const ir::Expr& e) {
-    const bool outer = std::exchange(in_bound_, true);
-    ir::Expr result = rewrite(e);
-    in_bound_ = outer;
-    return result;
-}
-
-/// A reduction in `e` has one of these variables.
-static bool binds_any(const ir::Expr& e, const std::vector<ir::Range>& ranges) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) {
-        const auto* reduce = ir::as<ir::Reduce>(node);
-        if (reduce == nullptr) return;
-        for (const ir::Range& a : reduce->ranges) {
-            for (const ir::Range& b : ranges) found = found || a.var == b.var;
-        }
-    });
-    return found;
-}
-
-/// Folds the iterations from `range` inward; false where a bound is no constant.
-bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, Folded& folded) {
-    if (range == n.ranges.size()) {
-        memo_.emplace_back();
-        const ir::Expr next = rewrite(n.body);
-        memo_.pop_back();
-        const BinaryOp op = n.op == ir::ReduceOp::Any   ? BinaryOp::Or
-                            : n.op == ir::ReduceOp::All ? BinaryOp::And
-                                                        : ir::fold_op(n.op);
-        if (ir::gives_place(n.op)) {
-            const ir::Expr better = unique(fold(unique(ir::binary(ir::better_op(n.op), next, folded.total))));
-            const ir::Expr& here = bindings_.at(n.ranges[static_cast<std::size_t>(n.place)].var);
-            folded.place = unique(fold(unique(ir::select(better, here, folded.place))));
-        }
-        folded.total = unique(fold(unique(ir::binary(op, folded.total, next))));
-        return true;
-    }
-    memo_.emplace_back();
-    const auto lo = ir::as_int(bound(n.ranges[range].lo)), hi = ir::as_int(bound(n.ranges[range].hi));
-    memo_.pop_back();
-    if (!lo || !hi) return false;
-    for (std::int64_t i = *lo; i < *hi; ++i) {
-        bindings_[n.ranges[range].var] = ir::int_constant(Type::Int32, i);
-        if (!unroll(n, range + 1, folded)) return false;
-    }
-    return true;
-}
-
-ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
-    std::int64_t iterations = 1;
-    for (const ir::Range& range : n.ranges) {
-        const auto lo = ir::as_int(bound(range.lo)), hi = ir::as_int(bound(range.hi));
-        if (!lo || !hi || *hi - *lo > kUnrolledIterations) {
-            iterations = kUnrolledIterations + 1;
-            break;
-        }
-        iterations *= std::max<std::int64_t>(0, *hi - *lo);
-    }
-    // Loops inside of it come first; where they are written out, too, all of it counts.
-    const ir::Reduce* inner = ir::as<ir::Reduce>(n.body);
-    for (; inner != nullptr && iterations <= kUnrolledIterations; inner = ir::as<ir::Reduce>(inner->body)) {
-        for (const ir::Range& range : inner->ranges) {
-            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
-            iterations *= lo && hi ? std::max<std::int64_t>(1, *hi - *lo) : kUnrolledIterations + 1;
-        }
-    }
-    if (iterations <= kUnrolledIterations && iterations * node_count(n.body) <= kUnrolledNodes) {
-        const bool gives_place = ir::gives_place(n.op);
-        Folded folded{unique(ir::identity(n.op, n.body->type)),
-                      gives_place ? bound(n.ranges[static_cast<std::size_t>(n.place)].lo) : nullptr};
-        if (unroll(n, 0, folded)) return gives_place ? folded.place : folded.total;
-    }
-    // Loops over the same range have the same variable, so that what their terms share is one node: one loop can then
-    // compute them all. Not where one is in the other.
-    for (const bool shared : {true, false}) {
-        std::vector<ir::Range> ranges;
-        memo_.emplace_back();
-        for (const ir::Range& range : n.ranges) {
-            const ir::Expr lo = bound(range.lo), hi = bound(range.hi);
-            const ir::VarId var = loop_variable(range.var, lo, hi, shared);
-            bindings_[range.var] = ir::variable(var, Type::Int32);
-            ranges.push_back({var, lo, hi});
-            open_loops_.push_back(var);
-        }
-        const ir::Expr body = rewrite(n.body);
-        memo_.pop_back();
-        open_loops_.resize(open_loops_.size() - ranges.size());
-        if (shared && binds_any(body, ranges)) continue;
-        return unique(ir::reduce_like(n, std::move(ranges), body, e->range));
-    }
-    return nullptr;
-}
-
-/// A variable for a loop over lo..hi: with `shared`, that of other loops over this range which are closed.
-ir::VarId Rewriter::loop_variable(ir::VarId like, const ir::Expr& lo, const ir::Expr& hi, bool shared) {
-    std::vector<ir::VarId>& known = loops_[{lo.get(), hi.get()}];
-    if (shared) {
-        for (const ir::VarId var : known) {
-            if (std::ranges::find(open_loops_, var) == open_loops_.end()) return var;
-        }
-    }
-    const ir::VarId var = ir::new_variable(pipeline_, pipeline_.variables.at(static_cast<std::size_t>(like)).name);
-    loop_index(var, lo, hi);
-    known.push_back(var);
-    return var;
 }
 
 }  // namespace pipec::codegen

@@ -211,6 +211,7 @@ Value Elaborator::stage_argument(const ast::Expr& arg, const std::string& name, 
     Point point = inside(env.point);
     Env inner = env;
     inner.point = &point;
+    inner.unrolled = nullptr;  // a stage of its own
     const Value value = eval(arg, inner);
     const std::function<Value(const Value&)> as_image = [&](const Value& v) {
         if (v.is<Table>()) return map_elements(v, as_image);

@@ -1,5 +1,6 @@
 // Reductions. Ranges with few constant points are unrolled, the variables being constants in each term; all others are
-// loops. See docs/language.md, "Expressions".
+// loops. Of reductions in each other, whose terms multiply, the inner ones are unrolled first. See docs/language.md,
+// "Expressions".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,10 +65,9 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
             .note("it is unrolled because its body takes elements of a table or stage array by its variables");
         return poison();
     }
-    if (too_many || points->empty() || (points->size() > kUnrollAlways && !needed)) {
-        return reduce_loop(e, reduce, env);
-    }
-    return reduce_unrolled(e, reduce, *points, env);
+    if (too_many || points->empty()) return reduce_loop(e, reduce, env);
+    auto unrolled = reduce_unrolled(e, reduce, *points, env, needed ? SIZE_MAX : kUnrollAlways);
+    return unrolled ? std::move(*unrolled) : reduce_loop(e, reduce, env);
 }
 
 std::optional<std::vector<std::vector<std::int64_t>>> Elaborator::constant_points(const ast::Reduce& reduce,
@@ -237,17 +237,27 @@ Value Elaborator::reduce_value(const ast::Expr& e, const ast::Reduce& reduce, co
     return places.size() == 1 ? places[0] : make_table(std::move(places));
 }
 
-Value Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
-                                  const std::vector<std::vector<std::int64_t>>& points, const Env& env) {
+std::optional<Value> Elaborator::reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
+                                                 const std::vector<std::vector<std::int64_t>>& points, const Env& env,
+                                                 std::size_t most) {
+    if (points.size() > most) return std::nullopt;
     std::vector<Value> values;
+    std::size_t terms = 0;
     for (const std::vector<std::int64_t>& point : points) {
+        std::size_t of_point = 1;
         Env inner = env;
+        inner.unrolled = &of_point;
         for (std::size_t i = 0; i < point.size(); ++i) inner = with_constant(inner, reduce.ranges[i].name, point[i]);
         values.push_back(eval_operand(reduce.body, inner));
         if (values.back().is<Poison>()) return poison();
+        terms += of_point;
+        if (terms > most) return std::nullopt;
     }
-    if (ir::gives_place(reduce.op)) return best_place(e, reduce, std::move(values), points);
-    return fold_values(e, reduce, std::move(values));
+    Value result = ir::gives_place(reduce.op) ? best_place(e, reduce, std::move(values), points)
+                                              : fold_values(e, reduce, std::move(values));
+    // What is computed at compile time takes no place in the term around it.
+    if (env.unrolled != nullptr && !is_constant(result)) *env.unrolled = std::max(*env.unrolled, terms);
+    return result;
 }
 
 Value Elaborator::best_place(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values,

@@ -128,6 +128,8 @@ struct Env {
     /// What the value of the expression becomes, where that is known: untyped branches take this type. Only `if`, the
     /// body of a `let` and calls of expression functions hand it on to a part of theirs.
     std::optional<ir::Type> wanted = std::nullopt;
+    /// Set in the terms of a reduction that is being unrolled: the most terms that one in it has been unrolled to.
+    std::size_t* unrolled = nullptr;
 
     [[nodiscard]] Env wanting(std::optional<ir::Type> type) const {
         Env result = *this;
@@ -180,8 +182,8 @@ public:
     static constexpr std::size_t kMaxStages = 10'000;
     static constexpr std::size_t kMaxExpressionDepth = 2600;
     static constexpr std::size_t kMaxBoundSize = 1000;  ///< operators of an extent or explicit range
-    static constexpr int kUnrollAlways = 64;
-    static constexpr int kUnrollMost = 4096;
+    static constexpr int kUnrollAlways = 64;            ///< terms of a reduction, with those of reductions in it
+    static constexpr int kUnrollMost = 4096;            ///< points of one that has to be unrolled
 
 private:
     // ---------------------------------------------------------------------------------------------- reporting
@@ -330,8 +332,10 @@ private:
     Value reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
     Value reduce_value(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
                        const Value& value);
-    Value reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
-                          const std::vector<std::vector<std::int64_t>>& points, const Env& env);
+    /// None where that makes more than `most` terms, those of reductions in it, which come first, included.
+    std::optional<Value> reduce_unrolled(const ast::Expr& e, const ast::Reduce& reduce,
+                                         const std::vector<std::vector<std::int64_t>>& points, const Env& env,
+                                         std::size_t most);
     Value fold_values(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values);
     /// The variables' values at the best of the terms: a scalar, or a table for several variables.
     Value best_place(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values,

@@ -224,6 +224,14 @@ const Case kCases[] = {
             c(y, x) = (argmin(i in 0..=2 * K) u(y + i, x)) + sum(i in 0..=2 * K) u(y + i, x)
         })",
      {{{"R", 1}, {"C", 1}, {"K", 0}}, {{"R", 3}, {"C", 37}, {"K", 5}}, {{"R", 18}, {"C", 150}, {"K", 2}}}},
+    {"many_terms_in_each_other",
+     R"(
+        pipeline p(f: float32[R, C]) -> a: float32[R, C], b: int32[R, C] {
+            at(y, x) = f(clamp(y, 0, R - 1), clamp(x, 0, C - 1))
+            a(y, x) = sum(i in 0..20) (max(j in 0..20) f(clamp(y + i, 0, R - 1), clamp(x + j, 0, C - 1)))
+            b(y, x) = argmin(i in 0..9) (2 * (sum(j in 0..9) at(y + i, x - j)) - at(y, x))
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 37}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),

@@ -157,6 +157,28 @@ TEST(Reductions, OthersAreLoops) {
               "f(y, x) * 2.0 + f(y, x) * 2.0 + f(y, x) * 2.0 + 1.0");
 }
 
+TEST(Reductions, TermsOfThoseInEachOtherMultiply) {
+    // As many terms as one reduction may have; one more row of them, and the outer one is a loop.
+    EXPECT_EQ(value("sum(i in 0..2) (max(j in 0..2) f(y + i, x + j)) * 3", "float32"),
+              "max(f(y, x), f(y, x + 1)) * 3.0 + max(f(y + 1, x), f(y + 1, x + 1)) * 3.0");
+    EXPECT_EQ(value("sum(i in 0..8) (max(j in 0..8) f(y + i, x + j))", "float32").find("i in"), std::string::npos);
+    EXPECT_EQ(value("sum(i in 0..33) 3 * (max(j in 0..2) f(y + i, x + j))", "float32"),
+              "sum(i in 0..33) 3.0 * max(f(y + i, x), f(y + i, x + 1))");
+    // Wherever the inner one stands, and however many there are of each range.
+    EXPECT_EQ(value("sum(i in 0..33) pair(f, y + i)", "float32", "fn pair(f, n) = max(j in 0..2) f(n, j)"),
+              "sum(i in 0..33) max(f(y + i, 0), f(y + i, 1))");
+    EXPECT_EQ(value("sum(i in 0..12) (max(j in 0..=i) f(y + i, x + j))", "float32"),
+              "sum(i in 0..12) (max(j in 0..i + 1) f(y + i, x + j))");
+    const std::string loops = "sum(i in 0..33) max(f(y + i, x), f(y + i, x + 1))";
+    EXPECT_EQ(value("max(a in 0..2) (sum(i in 0..33) (max(j in 0..2) f(y + i, x + j)))", "float32"),
+              "max(" + loops + ", " + loops + ")");
+    EXPECT_EQ(value("max(a in 0..33) (sum(i in 0..33) (max(j in 0..2) f(y + i, x + j)))", "float32"),
+              "max(a in 0..33) (" + loops + ")");
+    // What is known at compile time makes no terms.
+    EXPECT_EQ(value("sum(i in 0..2) (sum(j in 0..40) 1) * f(y + i, x)", "float32"),
+              "40.0 * f(y, x) + 40.0 * f(y + 1, x)");
+}
+
 TEST(Reductions, AreUnrolledWhenTheBodyNeedsConstants) {
     const std::string loop = value("sum(i in 0..100) [1, 2][i % 2] * f(y, x + i)", "float32");
     EXPECT_EQ(loop.find("sum"), std::string::npos);

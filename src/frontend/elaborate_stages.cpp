@@ -122,7 +122,11 @@ std::optional<std::size_t> Elaborator::splice_length(const std::string& name, co
             if (symbol == nullptr || symbol->kind == Symbol::Kind::Function) continue;
             if (symbol->state == Symbol::State::InProgress) continue;
         }
-        const Value callee = eval(call->callee, env);
+        Value callee = eval(call->callee, env);
+        while (const auto* table = callee.as<Table>()) {  // of stages: all have the same dimensions
+            if (table->elements->empty()) break;
+            callee = Value(table->elements->front());
+        }
         if (callee.is<Poison>()) broken = true;
         const auto* image = callee.as<Image>();
         if (image == nullptr) continue;

@@ -76,5 +76,43 @@ TEST(Resample, NotANumberReadsSomePixel) {
     EXPECT_EQ(out.data[0], 5);
 }
 
+// Values of OpenCV 4.6.0: remap(f, v, u, INTER_LINEAR and INTER_NEAREST, BORDER_CONSTANT, borderValue=7), of float32.
+// It rounds coordinates to multiples of 1 / 32, which these are.
+TEST(Resample, ConstantOutsideAsOpenCv) {
+    const Grid f = make3(1, 3, 4, [](auto, auto y, auto x) {
+        return static_cast<double>((37 * y * y + 101 * x + 53 * x * y + 11) % 256);
+    });
+    const Grid u = make2(9, 9, [](auto i, auto j) { return static_cast<double>(-48 + 20 * i + 3 * j) / 32; });
+    const Grid v = make2(9, 9, [](auto i, auto j) { return static_cast<double>(-40 + 22 * j - 2 * i) / 32; });
+    const auto run = [&](const std::string& value) {
+        return evaluate(
+            "import \"resample\" pipeline p(f: float32[1, R, C], u: float32[M, N], v: float32[M, N]) -> "
+            "out: float32[M, N] { g(y in 0..R, x in 0..C) = f(0, y, x) w = warp_constant(f, u, v, 7) "
+            "out(y, x) = " +
+                value + " + 0 * w(0, y, x) + 0 * g(0, 0) }",
+            {{"f", f}, {"u", u}, {"v", v}});
+    };
+    Grid bilinear({9, 9}), nearest({9, 9});
+    bilinear.data = {7.0,          7.0,          7.0,           7.0,          7.0,           7.0,          11.3984375,
+                     10.486328125, 7.0,          7.0,           7.328125,     10.22265625,   39.3984375,   81.59375,
+                     117.80859375, 62.04296875,  26.921875,     7.0,          7.0,           8.0546875,    10.75,
+                     82.732421875, 151.609375,   182.818359375, 133.859375,   80.4765625,    7.0,          7.0,
+                     12.3359375,   30.26171875,  120.14453125,  163.484375,   117.65625,     199.66015625, 156.6484375,
+                     7.0,          7.0,          16.638671875,  61.0859375,   133.728515625, 146.96875,    86.541015625,
+                     102.9453125,  67.62890625,  7.0,           7.0,          22.09765625,   113.58984375, 133.609375,
+                     100.8125,     61.48828125,  28.48046875,   9.6953125,    7.1953125,     7.0,          13.234375,
+                     71.125,       68.201171875, 43.328125,     24.771484375, 12.53125,      7.380859375,  7.0,
+                     7.0,          7.0,          7.0,           7.0,          7.0,           7.0,          7.0,
+                     7.0,          7.0,          7.0,           7.0,          7.0,           7.0,          7.0,
+                     7.0,          7.0,          7.0,           7.0};
+    nearest.data = {7,   7,   7,   7,  7,  7,   7,   7,   7,  7,   7,   7,   7,   112, 213, 58, 7, 7,  7,   7,   11,
+                    112, 112, 213, 58, 58, 7,   7,   7,   48, 202, 202, 100, 254, 254, 7,   7,  7, 48, 202, 202, 100,
+                    12,  12,  7,   7,  7,  159, 159, 110, 61, 12,  12,  7,   7,   7,   159, 7,  7, 7,  7,   7,   7,
+                    7,   7,   7,   7,  7,  7,   7,   7,   7,  7,   7,   7,   7,   7,   7,   7,  7, 7};
+    expect_near(run("w(0, y, x)"), bilinear, 0);
+    expect_near(run("sample_bilinear_constant(g, u(y, x), v(y, x), 7)"), bilinear, 0);
+    expect_near(run("sample_nearest_constant(g, u(y, x), v(y, x), 7)"), nearest, 0);
+}
+
 }  // namespace
 }  // namespace pipec::test

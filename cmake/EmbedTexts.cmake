@@ -1,5 +1,5 @@
 # Writes OUTPUT, a C++ file with the contents of FILES (a list of DIR/NAME.EXT). It defines what HEADER declares:
-# KIND_file(NAME), none where there is no such file, and KIND_names(), for KIND = stdlib or gpu.
+# KIND_file(NAME), none where there is no such file, and KIND_names(), for KIND = stdlib, gpu or cpu.
 # The texts become arrays of bytes, so no content can end a literal early or exceed a compiler's limit on literals.
 set(arrays "")
 set(entries "")

@@ -6,17 +6,18 @@
 
 namespace pipec::compiler {
 
-fusion::Schedules host_schedules(const std::vector<fusion::Inlined>& pipelines) {
+fusion::Schedules host_schedules(const std::vector<fusion::Inlined>& pipelines, const fusion::Cpu& cpu) {
     fusion::Schedules result;
     for (const auto& [pipeline, model] : pipelines) {
         fusion::FusionOptions options = cost::host_fusion_options();
         options.sizes = fusion::usual_sizes(pipeline);
-        result[pipeline.name] = fusion::fuse(pipeline, model, cost::host_cost_model(), {}, options).schedule;
+        result[pipeline.name] = fusion::fuse(pipeline, model, cost::host_cost_model(cpu), {}, options).schedule;
     }
     return result;
 }
 
-fusion::Schedules host_schedules(const std::vector<fusion::Inlined>& pipelines, const std::optional<TextFile>& file) {
+fusion::Schedules host_schedules(const std::vector<fusion::Inlined>& pipelines, const std::optional<TextFile>& file,
+                                 const fusion::Cpu& cpu) {
     fusion::Schedules result;
     if (file) {
         std::vector<ir::Pipeline> all;
@@ -25,7 +26,7 @@ fusion::Schedules host_schedules(const std::vector<fusion::Inlined>& pipelines, 
     }
     for (const fusion::Inlined& one : pipelines) {
         const auto [entry, is_new] = result.try_emplace(one.pipeline.name);
-        if (is_new) entry->second = host_schedules(std::vector{one}).at(one.pipeline.name);
+        if (is_new) entry->second = host_schedules(std::vector{one}, cpu).at(one.pipeline.name);
         entry->second = completed(one, entry->second);
     }
     return result;

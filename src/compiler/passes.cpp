@@ -94,12 +94,12 @@ std::string plan_text(const Checked& checked, const Scheduled& scheduled, const 
     return codegen::plan_text(checked.units(), sources, code_options(scheduled, settings));
 }
 
-fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file) {
+fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file, const fusion::Cpu& cpu) {
     Prepared pipelines;
     for (std::size_t i = 0; i < checked.pipelines.size(); ++i) {
         pipelines.emplace_back(checked.pipelines[i], checked.models.at(i));
     }
-    return host_schedules(pipelines, file);
+    return host_schedules(pipelines, file, cpu);
 }
 
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
@@ -125,8 +125,9 @@ std::string code_text(std::string_view program, const std::string& header_name, 
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
                       const codegen::Origin& origin, const std::optional<fusion::Schedules>& schedules) {
     if (!lowered) {
-        return codegen::host_source(program, header_name, checked.units(), sources, origin,
-                                    schedules ? *schedules : host_schedule(checked, std::nullopt));
+        return codegen::host_source(
+            program, header_name, checked.units(), sources, origin,
+            schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()));
     }
     return codegen::cuda_source(program, header_name, lowered->programs, origin);
 }

@@ -20,6 +20,7 @@
 #include "codegen/made_groups.h"
 #include "compiler/settings.h"
 #include "frontend/elaborate.h"
+#include "fusion/cpu.h"
 #include "fusion/inline.h"
 #include "fusion/schedule_json.h"
 #include "fusion/target.h"
@@ -81,8 +82,9 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
 /// The schedules with what was decided about what they leave open (codegen::pinned).
 fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered);
 
-/// The schedules of the host: what a file says, or what the host's cost model finds. Throws fusion::ScheduleError.
-fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file);
+/// The schedules of the host: what a file says, or what the host's cost model finds best on a processor. Throws
+/// fusion::ScheduleError.
+fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file, const fusion::Cpu& cpu);
 
 /// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host (`schedules`: as those say, instead of
 /// as the cost model finds). `program` is the name of the program's file, `header_name` what the code includes.

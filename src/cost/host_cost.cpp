@@ -12,19 +12,9 @@ namespace pipec::cost {
 
 namespace {
 
+using fusion::Cpu;
 using fusion::GroupFacts;
 using fusion::Strategy;
-
-/// A core of a usual server: vectors of 32 bytes, two operations at a time, and its part of the memory's bandwidth.
-constexpr double kOperations = 6e9;     ///< vectors per second
-constexpr double kVector = 32;          ///< bytes
-constexpr double kMemory = 10e9;        ///< bytes per second
-constexpr double kCache = 40e9;         ///< the same of the last cache
-constexpr double kCached = 8e6;         ///< bytes of an array that stays there
-constexpr double kScratch = 384 << 10;  ///< bytes of a tile that stay in a core's own cache
-constexpr double kRow = 15e-9;          ///< seconds that beginning a row takes
-constexpr double kStage = 2e-6;         ///< that threads take to begin with a stage
-constexpr double kTile = 300e-9;        ///< and a tile, for each stage
 
 /// The cost of a group that is impossible, but may be possible with more members: the search goes on from it, and takes
 /// any other grouping.
@@ -45,15 +35,15 @@ constexpr std::array<std::array<int, 2>, 12> kTiles{{{128, 8},
                                                      {512, 64}}};
 
 /// Seconds for bytes of an array of so many.
-double move(double bytes, double array) {
-    return bytes / (array > kCached ? kMemory : kCache);
+double move(const Cpu& cpu, double bytes, double array) {
+    return bytes / (array > cpu.last_cache ? cpu.memory_bandwidth : cpu.cache_bandwidth);
 }
 
 /// Seconds for points of a stage whose operands are in caches.
-double compute(const fusion::StageFacts& stage, double points) {
+double compute(const Cpu& cpu, const fusion::StageFacts& stage, double points) {
     double widest = stage.bytes;
     for (const fusion::Load& load : stage.loads) widest = std::max<double>(widest, load.bytes);
-    return points * (stage.operations + stage.reads + 1) * widest / kVector / kOperations;
+    return points * (stage.operations + stage.reads + 1) * widest / cpu.vector_bytes / cpu.vector_rate;
 }
 
 double array_bytes(const fusion::Load& load) {
@@ -63,7 +53,7 @@ double array_bytes(const fusion::Load& load) {
 }
 
 /// What a group reads of memory, and what it writes: a write reads the line first.
-double traffic(const GroupFacts& facts) {
+double traffic(const Cpu& cpu, const GroupFacts& facts) {
     double seconds = 0;
     std::set<ir::Source> seen;
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
@@ -71,16 +61,16 @@ double traffic(const GroupFacts& facts) {
         for (const fusion::Load* load : fusion::global_loads(facts, m)) {
             if (!seen.insert(load->source).second) continue;
             const double array = array_bytes(*load);
-            seconds += move(std::min(array, stage.reads * static_cast<double>(stage.points) * load->bytes), array);
+            seconds += move(cpu, std::min(array, stage.reads * static_cast<double>(stage.points) * load->bytes), array);
         }
         const double bytes = static_cast<double>(stage.points) * stage.bytes;
-        if (facts.live[m]) seconds += move(2 * bytes, bytes);
+        if (facts.live[m]) seconds += move(cpu, 2 * bytes, bytes);
     }
     return seconds;
 }
 
 /// Seconds for a group in tiles; none where a tile needs more than a core's caches have.
-std::optional<double> tiled_time(const GroupFacts& facts, const plan::HostTiles& tiles) {
+std::optional<double> tiled_time(const Cpu& cpu, const GroupFacts& facts, const plan::HostTiles& tiles) {
     double count = 1;
     for (std::size_t d = 0; d < tiles.size.size(); ++d) {
         count *= std::max(1.0, static_cast<double>(facts.extents[d]) / static_cast<double>(tiles.size[d]));
@@ -96,19 +86,19 @@ std::optional<double> tiled_time(const GroupFacts& facts, const plan::HostTiles&
             points *= extent;
             if (static_cast<int>(d) != order.back()) rows *= extent;
         }
-        seconds += count * (compute(facts.stages[m], points) + rows * kRow + kTile);
+        seconds += count * (compute(cpu, facts.stages[m], points) + rows * cpu.row_time + cpu.tile_time);
     }
     const auto scratch = static_cast<double>(tiles.scratch);
     // What the caches do not hold goes through the next one, written and read.
-    if (scratch > kScratch) seconds += count * 2 * scratch / kCache;
-    if (scratch > 4 * kScratch) return std::nullopt;
-    return seconds + traffic(facts);
+    if (scratch > cpu.core_cache) seconds += count * 2 * scratch / cpu.cache_bandwidth;
+    if (scratch > 4 * cpu.core_cache) return std::nullopt;
+    return seconds + traffic(cpu, facts);
 }
 
 }  // namespace
 
-fusion::CostModel host_cost_model() {
-    return [](const ir::Pipeline& pipeline, const GroupFacts& facts, const std::vector<Strategy>& allowed) {
+fusion::CostModel host_cost_model(const Cpu& cpu) {
+    return [cpu](const ir::Pipeline& pipeline, const GroupFacts& facts, const std::vector<Strategy>& allowed) {
         std::vector<fusion::GroupChoice> result;
         std::vector<std::string> names;
         for (const int stage : facts.group.stages) {
@@ -122,7 +112,7 @@ fusion::CostModel host_cost_model() {
             const auto points = static_cast<double>(stage.points);
             fusion::GroupSchedule schedule;
             schedule.stages = names;
-            result.push_back({compute(stage, points) + traffic(facts) + kStage, schedule});
+            result.push_back({compute(cpu, stage, points) + traffic(cpu, facts) + cpu.stage_time, schedule});
             return result;
         }
         if (facts.stages.size() < 2 || !is_allowed(Strategy::Otptb)) return result;
@@ -142,7 +132,7 @@ fusion::CostModel host_cost_model() {
                 schedule.tile = {x, y, z};
                 const auto tiles = plan::host_tiles(pipeline, facts, schedule);
                 if (const auto* plan = std::get_if<plan::HostTiles>(&tiles)) {
-                    if (const auto seconds = tiled_time(facts, *plan)) result.push_back({*seconds, schedule});
+                    if (const auto seconds = tiled_time(cpu, facts, *plan)) result.push_back({*seconds, schedule});
                 } else {
                     refused = schedule;
                 }

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "fusion/automatic.h"
+#include "fusion/cpu.h"
 
 namespace pipec::cost {
 
-/// Predicted times in seconds of Strategy::Stage, and of Strategy::Otptb with one thread for each tile, on a core of a
-/// usual processor. The schedules of such groups have the tile that takes the least time.
-fusion::CostModel host_cost_model();
+/// Predicted times in seconds of Strategy::Stage, and of Strategy::Otptb with one thread for each tile, on one core.
+/// The schedules of such groups have the tile that takes the least time.
+fusion::CostModel host_cost_model(const fusion::Cpu& cpu);
 fusion::FusionOptions host_fusion_options();
 
 }  // namespace pipec::cost

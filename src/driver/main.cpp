@@ -13,6 +13,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/fast_math.h"
 #include "compiler/perf_warnings.h"
+#include "driver/cpu_option.h"
 #include "driver/diagnostics.h"
 #include "driver/explain/explain.h"
 #include "driver/files.h"
@@ -130,7 +131,8 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
         if (options.platform == fusion::Platform::Host && uses_schedule(options.emit)) {
             compiler::ScheduleRequest request = options.schedule.request;
             read_files(request);
-            compilation.host_schedules = compiler::host_schedule(compilation.checked, request.file);
+            compilation.host_schedules =
+                compiler::host_schedule(compilation.checked, request.file, cpu_of(options.cpu));
         }
         const bool has_schedule = options.platform == fusion::Platform::Cuda;
         compilation.origin = compiler::code_origin(settings_of(options), options.schedule.request,

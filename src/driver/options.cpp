@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "driver/command_line.h"
+#include "driver/cpu_option.h"
 #include "driver/gpu_option.h"
 #include "driver/response_files.h"
 #include "driver/warnings.h"
@@ -165,9 +166,12 @@ std::optional<std::string> first_for_nvcc(const ObjectOptions& object) {
     return std::nullopt;
 }
 
-/// Options that have no meaning for the host.
+/// Options that have no meaning for the target.
 void check_platform(const Options& o) {
-    if (o.platform == Platform::Cuda) return;
+    if (o.platform == Platform::Cuda) {
+        if (!o.cpu.empty()) throw BadOption("`--cpu` is for the target host");
+        return;
+    }
     ScheduleOptions of_gpus = o.schedule;
     of_gpus.request.file.reset();
     std::optional<std::string> given = first_given(of_gpus);
@@ -205,6 +209,9 @@ void check_object(const Options& o) {
 
 /// Options about schedules, where code or a check of it asks for one.
 void check_schedule(const Options& o) {
+    if (!o.cpu.empty() && !uses_schedule(o.emit)) {
+        throw BadOption("`--cpu` is for code, and for `--emit schedule`");
+    }
     if (o.pin && o.emit != Emit::Schedule) throw BadOption("`--pin` is for `--emit schedule`");
     const auto given = first_given(o.schedule);
     if (!given) return;
@@ -304,6 +311,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         ->group(output_group);
 
     add_schedule_options(app, options.schedule, kUsualGpu, "Fusion and tiling, for cuda");
+    add_cpu_option(app, options.cpu, "Fusion and tiling, for the host (with --schedule)");
 
     const std::string object_group = "Objects";
     ObjectOptions& o = options.object;

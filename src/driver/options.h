@@ -60,6 +60,7 @@ struct Options {
     fusion::Platform platform = fusion::Platform::Cuda;  ///< --target
     bool deterministic = false;                          ///< sums in the program's order also where that is slow
     ScheduleOptions schedule;
+    std::string cpu;   ///< --cpu (driver/cpu_option.h)
     bool pin = false;  ///< --pin: the schedule that is printed has no choice left to the compiler that was made
     ObjectOptions object;
     std::vector<std::string> include_dirs;

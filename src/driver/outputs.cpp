@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "driver/cpu_option.h"
 #include "driver/gpu_option.h"
 #include "frontend/parse.h"
 #include "fusion/schedule_json.h"
@@ -103,6 +104,7 @@ std::vector<std::string> files_read(const Options& options, const Program& progr
     if (request.file) read.push_back(request.file->name);
     if (request.model.profile) read.push_back(request.model.profile->name);
     if (const auto gpu = gpu_file_of(options.schedule.gpu)) read.push_back(*gpu);
+    if (const auto cpu = cpu_file_of(options.cpu)) read.push_back(*cpu);
     return read;
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "fusion/gpu_files.h"
+#include "fusion/toml_text.h"
 
 namespace pipec::fusion {
 
@@ -219,13 +220,8 @@ private:
 namespace {
 
 Gpu parse(std::string_view text, const std::string& file, bool is_measured) {
-    // TOML has no control characters, and toml++ asserts that some do not reach it.
-    const auto is_control = [](char c) {
-        return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' && c != '\r') || c == 0x7f;
-    };
-    if (const auto at = std::find_if(text.begin(), text.end(), is_control); at != text.end()) {
-        const auto line = 1 + std::count(text.begin(), at, '\n');
-        throw GpuError(fmt::format("{}:{}: a control character, 0x{:02x}", file, line, static_cast<unsigned>(*at)));
+    if (const auto at = control_character(text)) {
+        throw GpuError(fmt::format("{}:{}: a control character, 0x{:02x}", file, at->line, at->code));
     }
     try {
         const toml::table table = toml::parse(text);

@@ -177,6 +177,31 @@ refused 2 "\`--schedule\` and \`--strategy\` exclude each other" --strategy otpw
 refused 2 "\`--schedule\` needs the name of a file" --schedule -
 run --target host --emit schedule blur.pipe -o host.json; exits 0
 run --target host --schedule host.json blur.pipe -o scheduled.cpp; exits 0
+# The processor that costs are counted for.
+run --target host --emit schedule blur.pipe; cp .out default.json
+run --target host --cpu x86-64-v3 --emit schedule blur.pipe; exits 0; is_silent; check "the default CPU" cmp .out default.json
+cat >my.toml <<'EOF2'
+name = "My CPU"
+vector_bytes = 16
+vectors_per_ns = 1
+core_cache_kb = 16
+last_cache_kb = 64
+cache_gb_per_s = 2
+memory_gb_per_s = 1
+row_ns = 1
+tile_ns = 1
+stage_ns = 1
+EOF2
+run --target host --cpu my.toml --emit schedule blur.pipe; exits 0; is_silent
+check "another CPU has other tiles" sh -c '! cmp -s .out default.json'
+run --target host --cpu my.toml -MMD blur.pipe; exits 0; check "make knows the CPU" grep -qx '  my.toml' blur.d
+run --target host --cpu native --emit schedule blur.pipe; exits 0; is_silent
+sed -i 's/^row_ns.*/row_ns = "one"/' my.toml
+run --target host --cpu my.toml --emit schedule blur.pipe; exits 1; says "my.toml:8:10: \`row_ns\` is a positive finite number"
+run --target host --cpu z80 blur.pipe; exits 2
+says "\`z80\` is no CPU that is known, and no name of a file (with .toml or a /); there are: x86-64-v2, x86-64-v3, x86-64-v4, native"
+run --cpu x86-64-v3 blur.pipe; exits 2; says "\`--cpu\` is for the target host"
+run --target host --cpu x86-64-v3 --emit pipeline blur.pipe; exits 2; says "\`--cpu\` is for code, and for \`--emit schedule\`"
 run --target host --pin --emit schedule blur.pipe; exits 2; says "\`--pin\` is for the target cuda"
 sed 's/"otptb"/"otpw"/; s/"stage"/"otpw"/' host.json >gpu.json
 run --target host --schedule gpu.json blur.pipe -o refused.cpp; exits 1; says 'the host has the strategies `stage` and `otptb`'

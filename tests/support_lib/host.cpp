@@ -29,7 +29,7 @@ fusion::Schedules schedules(const std::vector<codegen::Unit>& units, HostTiling 
     if (tiling == HostTiling::None) return {};
     std::vector<fusion::Inlined> pipelines;
     for (const codegen::Unit& unit : units) pipelines.push_back({*unit.pipeline, *unit.model});
-    fusion::Schedules result = compiler::host_schedules(pipelines);
+    fusion::Schedules result = compiler::host_schedules(pipelines, fusion::default_cpu());
     for (auto& [name, schedule] : result) {
         for (fusion::GroupSchedule& group : schedule.groups) {
             if (tiling == HostTiling::Small) group.tile = {7, 3, 2};

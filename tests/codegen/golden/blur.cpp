@@ -145,14 +145,15 @@ void compute_out([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_u
 
 // Runs the stages one after the other. `dense`: the strides are those that the views take for known.
 template <bool dense>
-void run(const blur_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace) {
+void run(const blur_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace, int threads) {
+    Crew crew(threads);
     [[maybe_unused]] const auto img = view_of<img_view<dense>>(args.img, plan.img);
     [[maybe_unused]] const auto out = view_of<out_view<dense>>(args.out, plan.out);
     const auto blury = view_of<blury_view>(workspace + plan.regions[0], plan.blury);
     {
         const auto box = domain_of_stage<3>(plan.blury);
         const int order[] = {0, 1, 2};
-        for_pieces(box, piece_size(box, order, 10000), [&](const auto& piece) {
+        for_pieces(crew, box, piece_size(box, order, 10000), [&](const auto& piece) {
             compute_blury<dense>(plan, piece, img, blury);
         });
     }
@@ -160,17 +161,18 @@ void run(const blur_args& args, const Plan& plan, [[maybe_unused]] unsigned char
     {
         const auto box = domain_of_stage<3>(plan.blurx);
         const int order[] = {0, 1, 2};
-        for_pieces(box, piece_size(box, order, 10000), [&](const auto& piece) {
+        for_pieces(crew, box, piece_size(box, order, 10000), [&](const auto& piece) {
             compute_blurx(plan, piece, blury, blurx);
         });
     }
     {
         const auto box = domain_of_output<3>(plan.out);
         const int order[] = {0, 1, 2};
-        for_pieces(box, piece_size(box, order, 25000), [&](const auto& piece) {
+        for_pieces(crew, box, piece_size(box, order, 25000), [&](const auto& piece) {
             compute_out<dense>(plan, piece, blurx, out);
         });
     }
+    crew.end();
 }
 
 }  // namespace blur_code
@@ -235,7 +237,9 @@ pipe_status blur_launch(const blur_args* args, void* workspace, size_t bytes, CU
     if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);
     const bool dense = blur_code::img_view<true>::fits(plan.img) && blur_code::out_view<true>::fits(plan.out);
     unsigned char* const region = static_cast<unsigned char*>(workspace);
-    dense ? blur_code::run<true>(*args, plan, region) : blur_code::run<false>(*args, plan, region);
+    const int threads = max_threads();
+    const auto run = dense ? blur_code::run<true> : blur_code::run<false>;
+    run(*args, plan, region, threads);
     return PIPE_OK;
 }
 

@@ -20,6 +20,7 @@ struct CodeNames {
     std::vector<std::string> stage_views;  ///< types, of stages; an output's is its buffer's
     std::vector<std::string> functions;    ///< one for each stage
     std::vector<std::string> edges;        ///< on the host a second one
+    std::vector<std::string> updates;      ///< and a third one, of accumulates
     Names taken;                           ///< all of these and those of the fixed part; locals are added to copies
 };
 

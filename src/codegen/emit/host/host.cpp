@@ -55,28 +55,29 @@ void view_types(Writer& out, const Unit& unit, const CodeNames& names, const Hos
     out.blank();
 }
 
-/// Computes a stage over its domain. Pieces of one that takes boxes are shared among threads.
+/// Computes a stage over its domain, whose pieces are shared among threads.
 void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::size_t index) {
     const ir::Stage& stage = unit.pipeline->stages[index];
-    if (!takes_box(stage)) return out.add(stage_call(unit, names, index, ""));
-    const Nest nest = nest_of(*unit.pipeline, *unit.model, index);
-    const poly::Domain& domain = unit.model->domains.at(index);
-    std::int64_t points = parallel_points(std::get<ir::Pure>(stage.definition).value);
-    std::int64_t unrolled = 1;  // points that cannot be taken apart
-    for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-        if (nest.is_unrolled(d)) unrolled *= std::max<std::int64_t>(1, *constant_extent(domain, d));
+    if (!takes_box(stage)) {
+        out.add(stage_call(unit, names, index, ""));
+    } else {
+        const Pieces pieces = pieces_of(*unit.pipeline, *unit.model, index);
+        out.open("");
+        out.line("const auto box = domain_of_{}<{}>(plan.{});", stage.output >= 0 ? "output" : "stage",
+                 stage.dims.size(), names.stages[index]);
+        out.line("const int order[] = {{{}}};", fmt::join(pieces.order, ", "));
+        std::string size = fmt::format("piece_size(box, order, {})", pieces.points);
+        if (pieces.whole >= 0) {
+            size = fmt::format("lines_size(box, order, {}, {}, {})", pieces.whole, pieces.points, pieces.least_lines);
+        }
+        out.line("for_pieces(crew, box, {}, [&](const auto& piece) {{", size);
+        out.indent();
+        out.add(stage_call(unit, names, index, "piece"));
+        out.outdent();
+        out.add("});");
+        out.close();
     }
-    points = std::max(points, unrolled);
-    out.open("");
-    out.line("const auto box = domain_of_{}<{}>(plan.{});", stage.output >= 0 ? "output" : "stage", stage.dims.size(),
-             names.stages[index]);
-    out.line("const int order[] = {{{}}};", fmt::join(nest.order, ", "));
-    out.line("for_pieces(box, piece_size(box, order, {}), [&](const auto& piece) {{", points);
-    out.indent();
-    out.add(stage_call(unit, names, index, "piece"));
-    out.outdent();
-    out.add("});");
-    out.close();
+    if (std::holds_alternative<ir::Accumulate>(stage.definition)) out.add(updates_call(unit, names, index));
 }
 
 /// Runs the stages, with checked arguments.
@@ -85,8 +86,11 @@ void run_function(Writer& out, const Unit& unit, const CodeNames& names, const H
     const ir::Pipeline& pipeline = *unit.pipeline;
     out.add("// Runs the stages one after the other. `dense`: the strides are those that the views take for known.");
     out.add("template <bool dense>");
-    out.open(fmt::format("void run(const {}_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace{})",
-                         names.prefix, regions.scratch > 0 ? ", int threads" : ""));
+    out.open(
+        fmt::format("void run(const {}_args& args, const Plan& plan, [[maybe_unused]] unsigned char* workspace, "
+                    "int threads)",
+                    names.prefix));
+    out.add("Crew crew(threads);");
     if (regions.scratch > 0) out.add("unsigned char* const scratch = workspace + plan.scratch;");
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {
         out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(args.{2}, plan.{0});", names.buffers[i],
@@ -106,6 +110,7 @@ void run_function(Writer& out, const Unit& unit, const CodeNames& names, const H
         }
         if (group.tiled) write_group(out, unit, names, *group.tiled, regions.scratch);
     }
+    out.add("crew.end();");
     out.close();
     out.blank();
 }
@@ -121,13 +126,11 @@ void launch(Writer& out, const CodeNames& names, const Regions& regions, const s
     }
     out.line("const bool dense = {};", fmt::join(fits, " && "));
     out.line("unsigned char* const region = static_cast<unsigned char*>(workspace);");
-    std::string threads;
-    if (regions.scratch > 0) {
-        out.line("const int threads = threads_of(bytes - plan.scratch, {});", regions.scratch);
-        threads = ", threads";
-    }
-    out.line("dense ? {0}::run<true>(*args, plan, region{1}) : {0}::run<false>(*args, plan, region{1});", space,
-             threads);
+    out.line("const int threads = {};", regions.scratch > 0
+                                            ? fmt::format("threads_of(bytes - plan.scratch, {})", regions.scratch)
+                                            : "max_threads()");
+    out.line("const auto run = dense ? {0}::run<true> : {0}::run<false>;", space);
+    out.line("run(*args, plan, region, threads);");
     out.line("return PIPE_OK;");
     out.close();
     out.blank();
@@ -140,6 +143,7 @@ constexpr std::string_view kHead = R"(//
 
 constexpr std::string_view kIncludes = R"text(
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -151,6 +155,7 @@ constexpr std::string_view kIncludes = R"text(
 
 #ifdef _OPENMP
 #include <omp.h>
+#include <pthread.h>
 #endif
 
 )text";
@@ -160,13 +165,6 @@ constexpr std::string_view kCold = R"text(#ifdef __GNUC__
 #define PIPE_COLD __attribute__((cold, noinline))
 #else
 #define PIPE_COLD
-#endif
-
-)text";
-constexpr std::string_view kPragma = R"text(#ifdef _OPENMP
-#define PIPE_PRAGMA(...) _Pragma(#__VA_ARGS__)
-#else
-#define PIPE_PRAGMA(...)
 #endif
 
 )text";
@@ -193,7 +191,10 @@ std::string host_source(std::string_view program, const std::string& header_name
         ir::Pipeline& pipeline = run.pipeline;  // writing a stage adds variables
         const Unit unit{&pipeline, &run.model};
         CodeNames names = code_names(unit, prefixes[i], host_runtime_names());
-        for (const std::string& function : names.functions) names.edges.push_back(names.taken.add(function + "_edges"));
+        for (const std::string& function : names.functions) {
+            names.edges.push_back(names.taken.add(function + "_edges"));
+            names.updates.push_back(names.taken.add(function + "_updates"));
+        }
         const Regions regions = assign_regions(run);
         const std::string space = prefixes[i] + "_code";
 
@@ -234,8 +235,7 @@ std::string host_source(std::string_view program, const std::string& header_name
     out.verbatim(kHead);
     out.line("#include {}", c_string(header_name));
     out.verbatim(kIncludes);
-    for (const auto& [macro, definition] :
-         {std::pair("PIPE_COLD", kCold), std::pair("PIPE_PRAGMA", kPragma), std::pair("PIPE_SIMD", kSimd)}) {
+    for (const auto& [macro, definition] : {std::pair("PIPE_COLD", kCold), std::pair("PIPE_SIMD", kSimd)}) {
         if ((text + fixed).find(macro) != std::string::npos) out.verbatim(definition);
     }
     out.add("namespace {");

@@ -111,8 +111,7 @@ void write_group(Writer& out, const Unit& unit, const CodeNames& names, const Ho
         out.close();
     }
     out.line("const int64_t size[] = {{{}}};", fmt::join(tiled.tiles.size, ", "));
-    out.line("for_tiles(from, to, size, {}, [&](const auto& first, [[maybe_unused]] int thread) {{",
-             scratch > 0 ? "threads" : "max_threads()");
+    out.add("for_tiles(crew, from, to, size, [&](const auto& first, [[maybe_unused]] int thread) {");
     out.indent();
     if (tiled.tiles.scratch > 0) {
         out.line("unsigned char* const memory = scratch + size_t(thread) * {};", scratch);

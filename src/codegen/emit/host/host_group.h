@@ -37,7 +37,7 @@ Regions assign_regions(const HostProgram& program);
 /// The member of a tiled group that a stage is; null where it is in none, or lies in no scratch.
 const plan::HostTiles::Member* scratch_of(const HostProgram& program, std::size_t stage);
 
-/// The statements that compute a group, where `scratch` and `threads` are known.
+/// The statements that compute a group, where `scratch` and `crew` are known.
 void write_group(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram::Tiled& tiled,
                  std::int64_t scratch);
 

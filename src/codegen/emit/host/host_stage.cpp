@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kParallelWork = 200'000;
 /// What a reduction whose size is not known counts for, in iterations.
 constexpr std::int64_t kLoopIterations = 16;
-/// Points of a row that a thread takes of each row of a scan before it takes the next ones.
+/// Lines of a scan beside each other in memory that a thread goes along together, row after row.
 constexpr std::int64_t kStrip = 128;
 
 std::string place(const SourceManager& sources, SourceRange range) {
@@ -49,8 +49,7 @@ private:
     void write_edges(const Nest& nest);
     std::string edges_call(const Nest& nest, const std::string& from, const std::string& to) const;
     void box_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
-    void whole_nest(const Nest& nest, const ir::Expr& value);
-    void scan_nest(const ir::Expr& value, const ir::Expr& guard);
+    void scan_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
     void row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
              const ir::Expr& value, const ir::Expr& guard, bool simd);
     void store_point(ExpressionWriter& writer, const ir::Expr& value, const ir::Expr& guard);
@@ -58,9 +57,7 @@ private:
     void find_inner(const Nest& nest);
     std::string limit_text(const ir::Expr& limit);
     void make_writer(std::optional<ExpressionWriter>& writer, const Uses& uses);
-    std::vector<std::pair<std::string, std::string>> loop_ends();
     std::vector<std::pair<std::string, std::string>> box_ends(const Nest& nest);
-    std::string parallel_clauses(const ir::Expr& value) const;
     void open_loop(ExpressionWriter& writer, std::size_t dim, const std::string& begin, const std::string& end) {
         writer.begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", dims_[dim], begin, end));
     }
@@ -207,11 +204,12 @@ void StageWriter::declare_sizes(const std::set<int>& sizes) {
 
 void StageWriter::write() {
     const bool boxed = takes_box(stage_);
+    const auto* accumulate = std::get_if<ir::Accumulate>(&stage_.definition);
     for (const ir::Dimension& dim : stage_.dims) {
         dims_.push_back(locals_.add(pipeline_.variables.at(static_cast<std::size_t>(dim.var)).name));
     }
     const Nest nest = nest_of(pipeline_, *unit_.model, index_);
-    if (boxed) find_inner(nest);
+    if (boxed && accumulate == nullptr && !stage_.scan) find_inner(nest);
     comment();
     const bool split = inner_ && !inner_->is_everywhere();
     if (split) write_edges(nest);
@@ -233,16 +231,18 @@ void StageWriter::write() {
         make_writer(inner_expressions_, inner_uses_);
     else
         make_writer(expressions_, uses_);
-    if (const auto* pure = std::get_if<ir::Pure>(&stage_.definition)) {
-        if (stage_.scan)
-            scan_nest(pure->value, domain_.guard);
-        else
-            box_nest(nest, pure->value, domain_.guard);
-    } else {
-        const auto& accumulate = std::get<ir::Accumulate>(stage_.definition);
-        whole_nest(nest, accumulate.init);
-        updates(accumulate);
-    }
+    const ir::Expr& value = accumulate != nullptr ? accumulate->init : std::get<ir::Pure>(stage_.definition).value;
+    if (stage_.scan)
+        scan_nest(nest, value, domain_.guard);
+    else
+        box_nest(nest, value, accumulate != nullptr ? nullptr : domain_.guard);
+    out_.close();
+    out_.blank();
+    if (accumulate == nullptr) return;
+    open_function("", names_.updates[index_], {});
+    declare_sizes(uses_.sizes());
+    make_writer(expressions_, uses_);
+    updates(*accumulate);
     out_.close();
     out_.blank();
 }
@@ -287,26 +287,7 @@ std::int64_t work(const ir::Expr& e) {
     return has_loop(e) ? nodes * kLoopIterations : nodes;
 }
 
-/// Where each dimension begins and ends, as constants or variables that this defines: of the whole domain.
-std::vector<std::pair<std::string, std::string>> StageWriter::loop_ends() {
-    std::vector<std::pair<std::string, std::string>> ends(stage_.dims.size());
-    for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
-        const auto end_of = [&](const ir::Expr& e, const char* which, const char* suffix) {
-            if (const auto constant = ir::as_int(e)) return fmt::format("{}", *constant);
-            const std::string name = locals_.add(dims_[d] + suffix);
-            const std::string field = stage_.output >= 0
-                                          ? fmt::format("int32_t(plan.{}.extent[{}])", names_.stages[index_], d)
-                                          : fmt::format("plan.{}.{}[{}]", names_.stages[index_], which, d);
-            out_.line("const int32_t {} = {};", name, field);
-            return name;
-        };
-        ends[d].first = end_of(domain_.box[d].lo, "lo", "_begin");
-        ends[d].second = end_of(domain_.box[d].hi, "hi", "_end");
-    }
-    return ends;
-}
-
-/// The same of the box that the function is called for.
+/// Where each dimension of the box begins and ends, as constants or variables that this defines.
 std::vector<std::pair<std::string, std::string>> StageWriter::box_ends(const Nest& nest) {
     std::vector<std::pair<std::string, std::string>> ends(stage_.dims.size());
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
@@ -319,13 +300,6 @@ std::vector<std::pair<std::string, std::string>> StageWriter::box_ends(const Nes
         out_.line("const int32_t {} = box.lo[{}], {} = box.hi[{}];", ends[d].first, d, ends[d].second, d);
     }
     return ends;
-}
-
-std::string StageWriter::parallel_clauses(const ir::Expr& value) const {
-    std::vector<std::string> views;
-    for (const auto& [name, type] : views_of(unit_, names_, index_)) views.push_back(name);
-    return fmt::format("schedule(static) firstprivate({}) if (plan.{}.points >= {})", fmt::join(views, ", "),
-                       names_.stages[index_], parallel_points(value));
 }
 
 void StageWriter::store_point(ExpressionWriter& writer, const ir::Expr& value, const ir::Expr& guard) {
@@ -411,47 +385,19 @@ void StageWriter::box_nest(const Nest& nest, const ir::Expr& value, const ir::Ex
     for (std::size_t i = 0; i < nest.vector; ++i) plain.end_block();
 }
 
-/// All points of the domain, in parallel.
-void StageWriter::whole_nest(const Nest& nest, const ir::Expr& value) {
-    if (stage_.dims.empty()) return store_point(*expressions_, value, nullptr);
-    const std::vector<std::pair<std::string, std::string>> ends = loop_ends();
-    const std::string collapse = nest.vector > 1 ? fmt::format(" collapse({})", nest.vector) : "";
-    out_.line("PIPE_PRAGMA(omp parallel for{} {})", collapse, parallel_clauses(value));
-    for (std::size_t i = 0; i < nest.vector; ++i) {
-        open_loop(*expressions_, nest.order[i], ends[nest.order[i]].first, ends[nest.order[i]].second);
-    }
-    const auto& [begin, end] = ends[nest.order[nest.vector]];
-    row(*expressions_, nest, begin, end, value, nullptr, nest.vector > 0 && !has_loop(value));
-    for (std::size_t i = 0; i < nest.vector; ++i) expressions_->end_block();
-}
-
-/// Lines in parallel, each point by point. Where lines run across memory, a thread goes along a strip of them, row
-/// after row, and each row is a vector.
-void StageWriter::scan_nest(const ir::Expr& value, const ir::Expr& guard) {
+/// Lines of a scan, each point by point. Where lines run across memory, the box is gone through row after row, and each
+/// row is a vector.
+void StageWriter::scan_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard) {
     const auto scan = static_cast<std::size_t>(stage_.scan->dim);
     std::vector<std::size_t> lines;
-    bool across = false;
-    for (const int dim : memory_order(pipeline_, {ir::Source::Kind::Stage, static_cast<int>(index_)})) {
-        across = static_cast<std::size_t>(dim) != scan;
-        if (across) lines.push_back(static_cast<std::size_t>(dim));
+    for (const std::size_t dim : nest.order) {
+        if (dim != scan) lines.push_back(dim);
     }
-    const std::vector<std::pair<std::string, std::string>> ends = loop_ends();
-    if (!lines.empty()) {
-        const std::string collapse = lines.size() > 1 ? fmt::format(" collapse({})", lines.size()) : "";
-        out_.line("PIPE_PRAGMA(omp parallel for{} {})", collapse, parallel_clauses(value));
-    }
+    const bool across = nest.order.back() != scan;
+    const std::vector<std::pair<std::string, std::string>> ends = box_ends(nest);
     const std::size_t loops = lines.size() - (across ? 1 : 0);
     for (std::size_t i = 0; i < loops; ++i) {
         open_loop(*expressions_, lines[i], ends[lines[i]].first, ends[lines[i]].second);
-    }
-    std::string strip, strip_end;
-    if (across) {
-        const auto& [begin, end] = ends[lines.back()];
-        strip = locals_.add(dims_[lines.back()] + "_strip");
-        strip_end = locals_.add(strip + "_end");
-        expressions_->begin_block(
-            fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", strip, begin, end, kStrip));
-        out_.line("const int32_t {} = {} - {} > {} ? {} + {} : {};", strip_end, end, strip, kStrip, strip, kStrip, end);
     }
     const auto& [begin, end] = ends[scan];
     if (stage_.scan->step > 0) {
@@ -462,10 +408,10 @@ void StageWriter::scan_nest(const ir::Expr& value, const ir::Expr& guard) {
     }
     if (across) {
         if (!has_loop(value)) out_.line("PIPE_SIMD");
-        open_loop(*expressions_, lines.back(), strip, strip_end);
+        open_loop(*expressions_, lines.back(), ends[lines.back()].first, ends[lines.back()].second);
     }
     store_point(*expressions_, value, guard);
-    for (std::size_t i = 0; i < loops + 1 + (across ? 2 : 0); ++i) expressions_->end_block();
+    for (std::size_t i = 0; i < loops + 1 + (across ? 1 : 0); ++i) expressions_->end_block();
 }
 
 /// One nest after the other, each in its own order.
@@ -498,11 +444,29 @@ bool has_dense_form(const Unit& unit, std::size_t stage) {
 }
 
 bool takes_box(const ir::Stage& stage) {
-    return std::holds_alternative<ir::Pure>(stage.definition) && !stage.scan && !stage.dims.empty();
+    return !stage.dims.empty();
 }
 
-std::int64_t parallel_points(const ir::Expr& value) {
-    return std::max<std::int64_t>(1, kParallelWork / std::max<std::int64_t>(1, work(value)));
+Pieces pieces_of(const ir::Pipeline& pipeline, const poly::Model& model, std::size_t index) {
+    const ir::Stage& stage = pipeline.stages[index];
+    const Nest nest = nest_of(pipeline, model, index);
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    Pieces pieces;
+    const ir::Expr& value = pure != nullptr ? pure->value : std::get<ir::Accumulate>(stage.definition).init;
+    std::int64_t unrolled = 1;  // points that cannot be taken apart
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+        if (!nest.is_unrolled(d)) continue;
+        unrolled *= std::max<std::int64_t>(1, *constant_extent(model.domains.at(index), d));
+    }
+    pieces.points = std::max({std::int64_t{1}, kParallelWork / std::max<std::int64_t>(1, work(value)), unrolled});
+    pieces.order = nest.order;
+    if (!stage.scan) return pieces;
+    pieces.whole = stage.scan->dim;
+    const bool across = nest.order.back() != static_cast<std::size_t>(pieces.whole);
+    pieces.least_lines = across ? std::max(kStrip, unrolled) : unrolled;
+    const auto scan = std::find(pieces.order.begin(), pieces.order.end(), static_cast<std::size_t>(pieces.whole));
+    std::rotate(pieces.order.begin(), scan, scan + 1);
+    return pieces;
 }
 
 std::string stage_view_type(const ir::Pipeline& pipeline, const CodeNames& names, std::size_t stage) {
@@ -514,14 +478,27 @@ void write_stage(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const Co
     StageWriter(out, pipeline, unit, names, stage, sources, helpers).write();
 }
 
-std::string stage_call(const Unit& unit, const CodeNames& names, std::size_t stage, const std::string& box) {
+namespace {
+
+/// The call of a function that open_function began.
+std::string call(const Unit& unit, const CodeNames& names, std::size_t stage, const std::string& function,
+                 const std::string& box) {
     std::vector<std::string> args{"plan"};
-    if (takes_box(unit.pipeline->stages[stage])) args.push_back(box);
+    if (!box.empty()) args.push_back(box);
     for (const auto& [name, type] : views_of(unit, names, stage)) args.push_back(name);
     const Uses uses = uses_of(unit, stage);  // named: a range-for does not keep it alive
     for (const int param : uses.params()) args.push_back(names.params[static_cast<std::size_t>(param)]);
-    return fmt::format("{}{}({});", names.functions[stage], has_dense_form(unit, stage) ? "<dense>" : "",
-                       fmt::join(args, ", "));
+    return fmt::format("{}{}({});", function, has_dense_form(unit, stage) ? "<dense>" : "", fmt::join(args, ", "));
+}
+
+}  // namespace
+
+std::string stage_call(const Unit& unit, const CodeNames& names, std::size_t stage, const std::string& box) {
+    return call(unit, names, stage, names.functions[stage], takes_box(unit.pipeline->stages[stage]) ? box : "");
+}
+
+std::string updates_call(const Unit& unit, const CodeNames& names, std::size_t stage) {
+    return call(unit, names, stage, names.updates[stage], "");
 }
 
 }  // namespace pipec::codegen

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "frontend/elaborate_fold.h"
 #include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
@@ -273,12 +274,58 @@ std::vector<int> Elaborator::memory_order(const ast::Port& port) {
     return stated;
 }
 
+namespace {
+
+/// The value of a condition, or of a part of it, where parameters have their defaults: a constant. Null where it
+/// depends on anything else, or is no number of its type.
+ir::Expr with_defaults(const std::vector<ir::ScalarParameter>& params, const ir::Expr& e) {
+    const auto value = [&](const ir::Expr& part) { return with_defaults(params, part); };
+    const auto constant = [](ir::Expr result) {
+        return ir::as_int(result) || ir::as<ir::FloatConstant>(result) ? result : nullptr;
+    };
+    if (const auto* n = ir::as<ir::ParamRef>(e)) return params.at(static_cast<std::size_t>(n->index)).default_value;
+    if (const auto* n = ir::as<ir::Unary>(e)) {
+        const ir::Expr a = value(n->a);
+        return a ? constant(ir::unary(n->op, a)) : nullptr;
+    }
+    if (const auto* n = ir::as<ir::Cast>(e)) {
+        const ir::Expr a = value(n->a);
+        return a ? constant(fold_cast(e->type, a, n->saturate, e->range)) : nullptr;
+    }
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return constant(e);
+    const ir::Expr a = value(n->a), b = value(n->b);
+    if (ir::is_logical(n->op)) {
+        const std::int64_t decisive = n->op == ir::BinaryOp::Or ? 1 : 0;
+        for (const ir::Expr& side : {a, b}) {
+            if (side && ir::as_int(side) == decisive) return side;
+        }
+    }
+    if (!a || !b) return nullptr;
+    if (!ir::is_int(e->type) || ir::bits(e->type) == 64) return constant(fold_binary(n->op, a, b, e->range));
+    // A launch computes conditions exactly.
+    const ir::Expr exact = fold_binary(n->op, ir::cast(ir::Type::Int64, a), ir::cast(ir::Type::Int64, b), e->range);
+    const auto number = ir::as_int(exact);
+    return number && ir::wrap_to(e->type, *number) == *number ? ir::int_constant(e->type, *number) : nullptr;
+}
+
+/// The parameter of a condition that was declared last; -1: it has none.
+int last_parameter(const ir::Expr& condition) {
+    int last = -1;
+    ir::for_each_node(condition, [&](const ir::Expr& e) {
+        if (const auto* n = ir::as<ir::ParamRef>(e)) last = std::max(last, n->index);
+    });
+    return last;
+}
+
 /// A reduction that is not written out.
-static bool has_loop(const ir::Expr& e) {
+bool has_loop(const ir::Expr& e) {
     bool result = false;
     ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Reduce>(node) != nullptr; });
     return result;
 }
+
+}  // namespace
 
 void Elaborator::where(const ast::Pipeline& source) {
     for (const ast::Expr& e : source.where) {
@@ -298,6 +345,11 @@ void Elaborator::where(const ast::Pipeline& source) {
             continue;
         }
         p_.where.push_back(cond);
+        const ir::Expr by_default = with_defaults(p_.params, cond);
+        if (!by_default || ir::as_int(by_default) != 0) continue;
+        const ir::ScalarParameter& param = p_.params.at(static_cast<std::size_t>(last_parameter(cond)));
+        report(diag::DefaultOutsideWhere, param.default_value->range, param.name)
+            .note(e->range, "this does not hold for it");
     }
 }
 

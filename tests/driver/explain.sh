@@ -64,6 +64,10 @@ run explain two.pipe; exits 0; prints "first: 1 kernel"; prints "total: 1 kernel
 prints "without 1 kernel of which nothing is predicted"; prints '`count` accumulates'
 sed 's,count(3),count(a(x) % 16),' two.pipe >histogram.pipe
 run explain histogram.pipe; exits 0; prints "528 blocks, 4 at once"; prints "32.8 KB of shared memory"
+echo 'pipeline p(a: float32[R, C]) -> o: float32[R, C] {
+    o(y, x): float32 = if x == 0 then a(y, 0) else 0.5 * (a(y, x) + o(y, x - 1))
+}' >scan.pipe
+run explain scan.pipe; exits 0; prints "strategy   stage: a scan along x, a lane for each line, point after point"
 check "lines are short" [ "$(awk 'length > 110' .out | wc -l)" -eq 0 ]
 cp blur.pipe copy.pipe
 run explain copy.pipe -o report.txt; exits 0; is_silent; exists report.txt; cp report.txt first.txt

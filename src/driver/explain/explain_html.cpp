@@ -147,7 +147,7 @@ void Page::facts(const PipelineReport& report, const GroupReport& group) {
     };
     html_ += "<dl>\n";
     add("<dt>strategy</dt><dd>{}: {}</dd>\n", code(std::string(fusion::name(group.schedule.strategy))),
-        escaped(std::string(fusion::info(group.schedule.strategy).meaning)));
+        escaped(group.meaning));
     if (const std::string how = parameters(group.schedule, group.dims); !how.empty()) fact("", how);
     if (!group.tile.empty()) fact("tile", tile(group));
     if (group.traffic) fact("memory", traffic(*group.traffic));

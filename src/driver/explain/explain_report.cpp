@@ -13,6 +13,7 @@
 #include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
 #include "driver/explain/explain_tiles.h"
+#include "fusion/strategy.h"
 #include "ir/visit.h"
 #include "plan/plan_print.h"
 
@@ -69,6 +70,7 @@ private:
                                                                             const GroupSchedule& schedule) const;
     [[nodiscard]] std::optional<std::string> refused(const poly::Group& group, const GroupSchedule& schedule) const;
     [[nodiscard]] std::variant<fusion::GroupFacts, poly::Illegal> facts_of(const std::vector<int>& stages) const;
+    [[nodiscard]] std::string meaning(const GroupSchedule& schedule, const std::vector<int>& stages) const;
     [[nodiscard]] std::string why_unknown(const std::vector<int>& stages) const;
     GroupReport describe(const cost::PredictedGroup& predicted) const;
     void describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const;
@@ -153,6 +155,15 @@ std::variant<fusion::GroupFacts, poly::Illegal> Explainer::facts_of(const std::v
 
 // ---------------------------------------------------------------------------------------------------------- one group
 
+/// A scan is a stage by itself, too, but its points are not computed each by itself.
+std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<int>& stages) const {
+    const auto& scan = stage(stages.front()).scan;
+    if (schedule.strategy != Strategy::Stage || !scan) return std::string(fusion::info(schedule.strategy).meaning);
+    const ir::VarId along = stage(stages.front()).dims.at(static_cast<std::size_t>(scan->dim)).var;
+    return fmt::format("a scan along {}, a lane for each line, point after point",
+                       pipeline_.variables.at(static_cast<std::size_t>(along)).name);
+}
+
 std::string Explainer::why_unknown(const std::vector<int>& stages) const {
     if (const auto accumulate = impure(stages)) {
         return fmt::format("`{}` accumulates, and the model knows nothing of how", *accumulate);
@@ -166,6 +177,7 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     report.schedule = predicted.schedule;
     report.time = predicted.time;
     const std::vector<int> stages = members(predicted.schedule);
+    report.meaning = meaning(predicted.schedule, stages);
     describe_stages(predicted, report);
     if (!predicted.facts) {
         if (predicted.time)

@@ -57,6 +57,7 @@ struct Alternative {
 
 struct GroupReport {
     fusion::GroupSchedule schedule;
+    std::string meaning;  ///< how its strategy computes it
     std::vector<StageReport> stages;
     std::vector<std::string> dims;        ///< names of the group's dimensions: the program's, or "dim 0"
     std::vector<std::int64_t> tile;       ///< size of a tile by dimension; none where there are no tiles

@@ -93,8 +93,7 @@ void TextReport::group(const PipelineReport& report, std::size_t index) {
     const std::string head = fmt::format("kernel {}: ", index + 1);
     line("");
     line("{}{}", head, wrapped(stage_names(group), head.size(), head.size()));
-    fact("strategy",
-         fmt::format("{}: {}", fusion::name(group.schedule.strategy), fusion::info(group.schedule.strategy).meaning));
+    fact("strategy", fmt::format("{}: {}", fusion::name(group.schedule.strategy), group.meaning));
     if (const std::string how = parameters(group.schedule, group.dims); !how.empty()) fact("", how);
     if (!group.tile.empty()) fact("tile", tile(group));
     stages(group);

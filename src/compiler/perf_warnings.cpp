@@ -17,7 +17,7 @@
 #include "fusion/inline.h"
 #include "ir/build.h"
 #include "ir/visit.h"
-#include "plan/table_room.h"
+#include "plan/histogram_table.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
 

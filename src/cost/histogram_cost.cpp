@@ -6,7 +6,7 @@
 
 #include "cost/roofline.h"
 #include "cost/tile_cuts.h"
-#include "plan/table_room.h"
+#include "plan/histogram_table.h"
 
 namespace pipec::cost {
 
@@ -16,10 +16,6 @@ using fusion::StageFacts;
 
 namespace {
 
-/// Of a kernel of updates (codegen/strategies/reduce/histogram_plan.cpp): threads of a block, and bytes of shared
-/// memory that the blocks of a multiprocessor have together.
-constexpr int kThreads = 512;
-constexpr double kSharedOfSm = 128 * 1024;
 /// Wavefronts of an update by a warp in shared memory, where lanes have copies of the table; as with other accumulates.
 constexpr double kUpdateWavefronts = 2;
 /// Regions that reach a cell.
@@ -28,6 +24,7 @@ constexpr double kRegionsOfCell = 4;
 /// Bytes of the arrays that are read, each once.
 struct Read {
     double inputs = 0, stages = 0;
+    int arrays = 0;
 };
 Read bytes_read(const StageFacts& stage) {
     Read result;
@@ -36,37 +33,49 @@ Read bytes_read(const StageFacts& stage) {
         if (!seen.insert(load.source).second) continue;
         double bytes = load.bytes;
         for (const std::int64_t extent : load.extents) bytes *= static_cast<double>(extent);
+        ++result.arrays;
         (load.source.kind == ir::Source::Kind::Input ? result.inputs : result.stages) += bytes;
     }
     return result;
 }
 
+/// What facts know of it: a thread has an access of each array at once, and the largest region.
+plan::HistogramTable table_of(const StageFacts& stage, int arrays, const Gpu& gpu,
+                              const fusion::HistogramShape& asked) {
+    const HistogramFacts& h = *stage.histogram;
+    plan::TableFacts facts;
+    facts.bytes = stage.bytes;
+    if (h.is_constant) facts.cells = static_cast<std::int64_t>(h.table_bytes / stage.bytes);
+    if (h.follows) facts.region_cells = plan::kRegionBytes / stage.bytes;
+    facts.loaded = plan::kHistogramAccess * arrays;
+    return plan::make_histogram_table(facts, gpu, asked);
+}
+
 }  // namespace
 
-std::optional<TimePrediction> predict_histogram(const StageFacts& stage, const Gpu& gpu) {
+std::optional<TimePrediction> predict_histogram(const StageFacts& stage, const Gpu& gpu,
+                                                const fusion::HistogramShape& asked) {
     if (!stage.histogram) return std::nullopt;
     const HistogramFacts& h = *stage.histogram;
-    const double room = static_cast<double>(plan::table_room(gpu));
-    const bool whole = h.is_constant && h.table_bytes <= plan::kMostTableParts * room;
-    const bool in_memory = !whole && !h.follows;
-    const double parts = whole ? std::max(1.0, std::ceil(h.table_bytes / room)) : 1;
-    const double of_block = whole ? h.table_bytes / parts : 0;
+    using Table = plan::HistogramTable::Table;
+    const Read read = bytes_read(stage);
+    const plan::HistogramTable table = table_of(stage, read.arrays, gpu, asked);
+    const bool whole = table.table == Table::Whole, in_memory = table.table == Table::Global;
+    const auto parts = static_cast<double>(table.parts);
     const fusion::GpuRates& rates = gpu.rates;
     TimePrediction p;
     p.registers = stage.registers;
-    p.blocks_per_sm = std::max(1, gpu.threads_per_sm / kThreads);
-    if (whole) p.blocks_per_sm = static_cast<int>(std::clamp(kSharedOfSm / of_block, 1.0, 1.0 * p.blocks_per_sm));
-    p.shared_per_block = in_memory ? 0 : static_cast<std::int64_t>(std::max(of_block, kSharedOfSm / p.blocks_per_sm));
+    p.blocks_per_sm = static_cast<int>(table.blocks);
+    p.shared_per_block = in_memory ? 0 : table.cells * table.copies * stage.bytes;
     p.blocks = gpu.sms * p.blocks_per_sm;
     p.waves = 1;
-    p.occupancy = static_cast<double>(p.blocks_per_sm) * kThreads / gpu.threads_per_sm;
+    p.occupancy = static_cast<double>(table.blocks * table.threads) / gpu.threads_per_sm;
 
-    const Read read = bytes_read(stage);
     const double loaded = parts * (read.inputs + read.stages);
     const double cells = h.table_bytes / stage.bytes;
     // What goes to the table, one sector for each cell.
     const double brought = in_memory ? h.updates
-                           : whole   ? std::min(h.updates, p.blocks / parts * cells)
+                           : whole   ? std::min(h.updates, p.blocks * static_cast<double>(table.cells))
                                      : std::min(h.updates, kRegionsOfCell * cells);
     p.instructions = parts * stage.operations * static_cast<double>(stage.points) / gpu.warp_size;
     p.wavefronts =

@@ -29,7 +29,9 @@ Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const 
         auto made = poly::make_group(inlined, result.program.model, result.dependences, members);
         auto* legal = std::get_if<poly::Group>(&made);
         if (legal == nullptr) {
-            if (members.size() == 1) group.time = predict_histogram(stages[static_cast<std::size_t>(members[0])], gpu);
+            if (members.size() == 1)
+                group.time = predict_histogram(stages[static_cast<std::size_t>(members[0])], gpu,
+                                               group.schedule.choices.histogram.value_or(fusion::HistogramShape{}));
             return;
         }
         group.facts = fusion::group_facts(std::move(*legal), stages);
@@ -42,7 +44,9 @@ Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const 
             add_group(ordered.stages[g], schedule.groups[static_cast<std::size_t>(number)]);
             continue;
         }
-        for (const int stage : ordered.stages[g]) add_group({stage}, GroupSchedule{});
+        GroupSchedule alone;
+        if (number >= 0) alone.choices = schedule.groups[static_cast<std::size_t>(number)].choices;
+        for (const int stage : ordered.stages[g]) add_group({stage}, alone);
     }
     return result;
 }

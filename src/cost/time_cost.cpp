@@ -121,7 +121,8 @@ void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
 std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const GroupSchedule& schedule) {
     const GroupFacts& facts = group.facts;
     if (schedule.strategy == Strategy::Stage && facts.stages.front().histogram)
-        return predict_histogram(facts.stages.front(), gpu);
+        return predict_histogram(facts.stages.front(), gpu,
+                                 schedule.choices.histogram.value_or(fusion::HistogramShape{}));
     std::optional<TileWork> work = tile_work(group, schedule);
     if (work && schedule.strategy == Strategy::Stage) spill(*work, gpu);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {

@@ -63,7 +63,13 @@ run explain -ffast-math --strategy register_tile blur.pipe; exits 0
 run explain two.pipe; exits 0; prints "first: 1 kernel"; prints "total: 1 kernel"
 prints "without 1 kernel of which nothing is predicted"; prints '`count` accumulates'
 sed 's,count(3),count(a(x) % 16),' two.pipe >histogram.pipe
-run explain histogram.pipe; exits 0; prints "528 blocks, 4 at once"; prints "32.8 KB of shared memory"
+run explain histogram.pipe; exits 0; prints "528 blocks, 4 at once"; prints "2.05 KB of shared memory"
+# The model counts the plan that the code is made from: 32 copies of 64 bytes, two parts, or what the schedule says.
+run --emit cuda histogram.pipe; exits 0; prints "__shared__ int32_t count_of_block[512]"
+run explain --strategy stage --histogram 256x1x4x3 histogram.pipe; exits 0
+prints "396 blocks, 3 at once"; prints "256 B of shared memory"
+sed 's,16,65536,g' histogram.pipe >parts.pipe
+run explain parts.pipe; exits 0; prints "132 blocks, 1 at once"; prints "131 KB of shared memory"
 echo 'pipeline p(a: float32[R, C]) -> o: float32[R, C] {
     o(y, x): float32 = if x == 0 then a(y, 0) else 0.5 * (a(y, x) + o(y, x - 1))
 }' >scan.pipe

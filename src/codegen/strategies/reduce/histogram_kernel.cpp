@@ -56,8 +56,8 @@ bool HistogramKernel::waits_late() const {
            });
 }
 
-/// What the block has found goes to the table. Threads begin with different copies, lest all of a warp ask for elements
-/// in the same bank.
+/// What the block has found goes to the table. The threads of a warp begin with different copies, so that they read
+/// from different banks.
 void HistogramKernel::bring_to_table() {
     kernel::Body& outer = kernel().body;
     add(outer, kernel::Barrier{kernel::Barrier::Scope::Block});

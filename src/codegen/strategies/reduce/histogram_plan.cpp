@@ -11,7 +11,6 @@
 #include "codegen/kernel/kernel_build.h"
 #include "ir/build.h"
 #include "ir/visit.h"
-#include "plan/table_room.h"
 
 namespace pipec::codegen {
 
@@ -23,26 +22,14 @@ namespace {
 /// Inner ranges of no more points than this belong to one thread.
 constexpr std::int64_t kInnerPoints = 4;
 /// What a thread loads at once of an array, and of all that it reads of a row; and its points.
-constexpr std::int64_t kAccessBytes = 16, kRowBytes = 64, kPoints = 16;
-constexpr std::int64_t kThreads = 512, kMostCopies = 32;
+constexpr std::int64_t kAccessBytes = plan::kHistogramAccess, kRowBytes = 64, kPoints = 16;
 /// Straight-line code of more nodes would not fit into the instruction cache.
 constexpr std::int64_t kLargestBody = 4000;
-/// Threads of a multiprocessor that leave each of them 32, 40 and 64 registers, where a thread loads at most so many
-/// bytes.
-constexpr std::int64_t kFewBytes = 16, kMoreBytes = 32;
-/// Of the shared memory of a multiprocessor, the rest being its L1 cache.
-constexpr std::int64_t kSharedOfSm = 128 * 1024;
-/// The least that a table which fits as a whole leaves to each of a few blocks.
-constexpr std::int64_t kWholeBytes = 96 * 1024;
-/// What regions reach, before there are copies; and points of a region.
-constexpr std::int64_t kRegionBytes = 24 * 1024, kRegionPoints = 32 * 1024, kLongestRegion = 4096;
+/// Points of a region.
+constexpr std::int64_t kRegionPoints = 32 * 1024, kLongestRegion = 4096;
 /// A region must have so many points for each of the cells that it brings to the table.
 constexpr std::int64_t kPointsOfCell = 2;
 constexpr std::int64_t kUnknownSpread = INT32_MAX;
-
-std::int64_t power_below(std::int64_t n) {
-    return static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(1, n))));
-}
 
 /// How far the values of an index lie apart at the points of a region, and along which variables it grows and falls.
 /// Nothing that is wrong here makes wrong code: what is elsewhere goes to the table itself.
@@ -150,9 +137,7 @@ public:
         if (!deal_out()) return std::nullopt;
         choose_columns();
         choose_table();
-        if (p_.table == HistogramPlan::Table::Global && asked_[Shape::Threads] == 0) p_.threads = 256;
-        choose_copies();
-        p_.merge = asked_[Shape::Merge] != 0 ? asked_[Shape::Merge] == 2 : p_.copies < kMostCopies;
+        p_.merge = asked_[Shape::Merge] != 0 ? asked_[Shape::Merge] == 2 : p_.copies < plan::kMostCopies;
         return std::move(p_);
     }
 
@@ -252,14 +237,8 @@ private:
         };
         while (p_.columns > 1 && !fits()) p_.columns /= 2;
         while (p_.rows > 1 && nodes * p_.columns * inner_points_ * p_.rows > kLargestBody) p_.rows /= 2;
-        const std::int64_t loaded = all * p_.columns * p_.rows * inner_points_;
-        p_.threads = asked_[Shape::Threads] > 0 ? asked_[Shape::Threads] : kThreads;
-        const std::int64_t at_once = loaded <= kFewBytes ? 2048 : loaded <= kMoreBytes ? 1536 : 1024;
-        p_.blocks = std::max<std::int64_t>(1, std::min<std::int64_t>(at_once, gpu_.threads_per_sm) / p_.threads);
-        if (asked_[Shape::Blocks] > 0)
-            p_.blocks = std::min<std::int64_t>(asked_[Shape::Blocks],
-                                               std::max<std::int64_t>(1, gpu_.threads_per_sm / p_.threads));
-        p_.has_registers = loaded <= kRowBytes;
+        loaded_ = all * p_.columns * p_.rows * inner_points_;
+        p_.has_registers = loaded_ <= kRowBytes;
     }
 
     [[nodiscard]] std::optional<std::int64_t> cells_of_table() const {
@@ -274,27 +253,18 @@ private:
 
     void choose_table() {
         using Table = HistogramPlan::Table;
-        const std::int64_t most = plan::table_room(gpu_);
         const auto cells = cells_of_table();
-        if (cells && *cells < 1) return;
-        const bool region = choose_region();
-        const bool whole = cells && *cells * bytes_ <= std::min(most, kWholeBytes);
-        if (region && (!whole || 4 * p_.cells <= *cells) && asked_[Shape::Parts] == 0) {
-            p_.table = Table::Region;
+        const bool is_empty = cells && *cells < 1;
+        const bool region = !is_empty && choose_region();
+        static_cast<plan::HistogramTable&>(p_) = plan::make_histogram_table(
+            {bytes_, cells, region ? std::optional(p_.cells) : std::nullopt, loaded_}, gpu_, asked_);
+        if (p_.table == Table::Region) {
             p_.has_registers = p_.has_registers && !follows_columns();
             return;
         }
         p_.dims.assign(box_.size(), {});
         p_.extents.clear();
-        if (!cells) return;
-        const std::int64_t parts =
-            asked_[Shape::Parts] > 0 ? asked_[Shape::Parts] : (*cells * bytes_ + most - 1) / most;
-        const std::int64_t of_part = (*cells + parts - 1) / parts;
-        // Each part has all points read once more.
-        if (of_part * bytes_ > most || (asked_[Shape::Parts] == 0 && parts > plan::kMostTableParts)) return;
-        p_.table = Table::Whole;
-        p_.parts = parts;
-        p_.cells = of_part;
+        if (p_.table != Table::Whole) return;
         for (const poly::Interval& interval : box_) p_.extents.push_back(*constant_extent(interval.lo, interval.hi));
     }
 
@@ -322,7 +292,7 @@ private:
         if (asked_[Shape::RegionRows] > 0 && p_.row)
             height = std::max<std::int64_t>(p_.rows, asked_[Shape::RegionRows]);
         if (asked_[Shape::RegionColumns] > 0 || asked_[Shape::RegionRows] > 0) return measure() && is_worth_it();
-        while (measure() && p_.cells * bytes_ > kRegionBytes) {
+        while (measure() && p_.cells * bytes_ > plan::kRegionBytes) {
             // What shrinks more when it is halved; the other one grows where that costs nothing.
             const std::int64_t before = p_.cells;
             const auto with = [&](std::int64_t& length, std::int64_t least) {
@@ -376,18 +346,6 @@ private:
         return smaller;
     }
 
-    void choose_copies() {
-        if (p_.table == HistogramPlan::Table::Global) return;
-        const std::int64_t bytes = p_.cells * bytes_;
-        const std::int64_t most = std::min<std::int64_t>(gpu_.shared_per_block, gpu_.shared_per_sm - 8 * 1024) - 1024;
-        const std::int64_t of_sm = std::min(kSharedOfSm, most);
-        p_.blocks = std::clamp<std::int64_t>(most / bytes, 1, p_.blocks);
-        p_.copies = power_below(std::min(kMostCopies, of_sm / p_.blocks / bytes));
-        if (asked_[Shape::Copies] > 0)
-            p_.copies = std::min<std::int64_t>(asked_[Shape::Copies], power_below(most / bytes));
-        p_.copies = std::min(p_.copies, power_below(p_.threads));
-    }
-
     const ir::Pipeline& pipeline_;
     const poly::Model& model_;
     const fusion::Gpu& gpu_;
@@ -396,7 +354,7 @@ private:
     const std::vector<poly::Interval>& box_;
     const std::int64_t bytes_;
     const Shape asked_;
-    std::int64_t inner_points_ = 1;
+    std::int64_t inner_points_ = 1, loaded_ = 0;
     HistogramPlan p_;
 };
 

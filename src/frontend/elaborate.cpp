@@ -38,6 +38,33 @@ std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager&
 
 namespace pipec::elab {
 
+void Elaborator::report_undefined_outputs() {
+    for (const Symbol* output : outputs_) {
+        if (output->stage != nullptr || output->accumulate != nullptr) continue;
+        instance_ = nullptr;
+        Report r = report(diag::UndefinedOutput, output->range, output->name);
+        std::vector<std::string> stages;
+        std::vector<const Symbol*> unread;
+        for (const auto& [name, symbol] : body_->names) {
+            if (symbol->kind != Symbol::Kind::Stage && symbol->kind != Symbol::Kind::Accumulate) continue;
+            if (symbol->output >= 0) continue;
+            stages.push_back(name);
+            if (!symbol->used) unread.push_back(symbol);
+        }
+        const auto close = closest_name(output->name, stages);
+        const Symbol* meant = close ? body_->names.find(*close)->second : unread.size() == 1 ? unread.front() : nullptr;
+        if (meant != nullptr) {
+            r.note(meant->range, fmt::format("is this meant to be `{}`?", output->name));
+        } else {
+            r.note(fmt::format("an output is defined by its name: `{}{} = ...`", output->name,
+                               output->port->extents->empty()       ? "()"
+                               : output->port->extents->size() == 1 ? "(x)"
+                               : output->port->extents->size() == 2 ? "(y, x)"
+                                                                    : "(c, y, x)"));
+        }
+    }
+}
+
 std::optional<ir::Pipeline> Elaborator::run(const ast::Pipeline& source) {
     p_.name = source.name.text;
     p_.range = source.name.range;
@@ -50,12 +77,8 @@ std::optional<ir::Pipeline> Elaborator::run(const ast::Pipeline& source) {
     declare_ports(source);
     where(source);
     declare_block(source.body, body_);
-    for (Symbol* output : outputs_) {
-        if (output->stage == nullptr && output->accumulate == nullptr && !instance.broken) {
-            report(diag::UndefinedOutput, output->range, output->name);
-        }
-    }
     elaborate_definitions(instance);
+    if (!instance.broken && !exhausted_) report_undefined_outputs();
     if (failed_) return std::nullopt;
     finish();
     warn_unused();

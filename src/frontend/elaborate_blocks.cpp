@@ -138,6 +138,16 @@ Symbol* Elaborator::declare_stage(const ast::Name& name, const std::vector<ast::
         std::vector<std::int64_t> key;
         std::string label = name.text;
         for (const ast::Expr& index : indices) {
+            const auto* ref = std::get_if<ast::NameRef>(&index->value);
+            if (ref != nullptr && find(scope, ref->name, index->range) == nullptr) {
+                report(diag::UnknownName, index->range, ref->name)
+                    .note(
+                        fmt::format("the points of an image are defined at once, with their dimensions in parentheses: "
+                                    "`{}(y, x) = ...`; brackets hold constants",
+                                    name.text));
+                instance.broken = true;
+                return nullptr;
+            }
             const Value value = eval(index, Env{scope});
             if (value.is<Poison>()) return nullptr;
             const auto constant = constant_int(value);

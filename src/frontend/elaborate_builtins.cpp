@@ -30,6 +30,9 @@ bool Elaborator::check_arity(const ast::Expr& e, const std::string& name, const 
     const SourceRange at = given > most ? join(call.args[most]->range, call.args.back()->range) : e->range;
     Report r = report(diag::WrongArity, at, name, wanted, wanted == "1" ? "" : "s", given);
     if (declared.valid()) r.note(declared, fmt::format("`{}` is defined here", name));
+    if (!declared.valid() && given == 1 && (name == "min" || name == "max")) {
+        r.note(fmt::format("over an image it is `{}(y in 0..R, x in 0..C) img(y, x)`", name));
+    }
     return false;
 }
 

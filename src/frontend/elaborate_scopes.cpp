@@ -1,5 +1,8 @@
 // Scopes and look-up: what a name means where it stands.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cctype>
 
 #include "frontend/elaborator.h"
 #include "frontend/parse.h"
@@ -145,6 +148,23 @@ Symbol* Elaborator::find(const Scope* scope, const std::string& name, SourceRang
     return nullptr;
 }
 
+bool Elaborator::foreign_name(Report& r, const std::string& name, SourceRange range) {
+    if (name == "True" || name == "TRUE" || name == "False" || name == "FALSE") {
+        r.suggest(range, name[0] == 'T' ? "true" : "false");
+    } else if (name == "None" || name == "null" || name == "NULL" || name == "nullptr") {
+        r.note("every point of an image has a value; a condition may choose one: `if c then a else 0`");
+    } else if (name == "argmin" || name == "argmax") {
+        r.note(fmt::format("it goes over variables: `{}(y in 0..R, x in 0..C) img(y, x)`", name));
+    } else if (name == "range") {
+        r.note("a range is written `0..n`");
+    } else if (name == "len") {
+        r.note("`length(t)` is the number of a table's elements, `extent(f, 0)` that of an image's rows");
+    } else {
+        return false;
+    }
+    return true;
+}
+
 void Elaborator::unknown_name(const Scope* scope, const std::string& name, SourceRange range) {
     // In a loop or a function the same place is met many times; what was meant is looked for once.
     const bool known = files_.reported.contains(place_of(diag::UnknownName, range));
@@ -159,6 +179,7 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
         }
     }
     for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
+    if (foreign_name(r, name, range)) return;
     const auto& library = files_.library();
     const auto in_library = std::ranges::find_if(
         library, [&](const auto& file) { return std::ranges::find(file.second, name) != file.second.end(); });
@@ -174,8 +195,14 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
             const auto library_name = closest_name(name, names);
             if (!library_name) continue;
             r.note("did you mean the standard library's `" + *library_name + "`? add import \"" + file + "\"");
-            break;
+            return;
         }
+        std::string sizes;
+        for (const ir::SizeParameter& size : p_.sizes)
+            sizes += fmt::format("{}`{}`", sizes.empty() ? "" : ", ", size.name);
+        const bool like_a_size =
+            std::ranges::all_of(name, [](unsigned char c) { return std::isupper(c) != 0 || c == '_'; });
+        if (like_a_size && !sizes.empty()) r.note("the sizes of this pipeline are " + sizes);
     }
 }
 

@@ -220,6 +220,7 @@ private:
     // ---------------------------------------------------------------------------------------------- ports
     void declare_ports(const ast::Pipeline& source);
     void collect_sizes(const ast::Expr& e);
+    void report_undefined_outputs();
     /// Gives sizes the defaults that stand in the extents; the first `sizes_of_inputs` sizes can have none.
     void default_extents(const ast::Port& port, std::size_t sizes_of_inputs);
     ir::Expr size_expr(const ast::Expr& e, const Env& env, const char* what);
@@ -234,6 +235,8 @@ private:
     /// Reports a name that hides one of an enclosing body.
     void check_hiding(const Scope* scope, const ast::Name& name);
     Symbol* find(const Scope* scope, const std::string& name, SourceRange range);
+    /// Says what a name of another language is here. False where it is none.
+    static bool foreign_name(Report& r, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
     Symbol* bind(Scope* scope, const ast::Name& name, Value value);
 

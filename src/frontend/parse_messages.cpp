@@ -12,6 +12,7 @@
 #include "frontend/diagnostics.h"
 #include "frontend/parse.h"
 #include "frontend/parse_builder.h"
+#include "frontend/parse_foreign.h"
 #include "frontend/parse_tokens.h"
 
 namespace pipec::syntax {
@@ -108,7 +109,7 @@ public:
     std::optional<std::size_t> report() {
         if (follows_garbage(found_)) return std::nullopt;
         if (const auto next_statement = swallowed_statement()) return next_statement;
-        if (names_without_let() || closing_bracket() || keyword_as_name() || outside_pipeline() ||
+        if (foreign_syntax() || closing_bracket() || keyword_as_name() || outside_pipeline() ||
             beginning_of_statement() || no_statement()) {
             return std::nullopt;
         }
@@ -221,21 +222,15 @@ private:
         }
     }
 
-    /// `[u, v] = t` on a line of its own, which the expression before it takes for an index.
-    bool names_without_let() {
-        const antlr4::Token* first = &first_of_line(found_);
-        if (first->getType() != PipeParser::LBRACKET) return false;
-        const antlr4::Token* t = visible(first->getTokenIndex(), +1);
-        while (t != nullptr && (t->getType() == PipeParser::NAME || t->getType() == PipeParser::COMMA)) {
-            t = visible(t->getTokenIndex(), +1);
+    bool foreign_syntax() {
+        const auto* statement = rule() == PipeParser::RuleFile ? nullptr : last_statement();
+        if (statement == nullptr && in_block()) {  // the block has not begun
+            const auto* around = dynamic_cast<const antlr4::ParserRuleContext*>(parser_.getContext()->parent);
+            if (around != nullptr && around->getRuleIndex() == PipeParser::RuleIfStatement) statement = around;
         }
-        if (t == nullptr || t->getType() != PipeParser::RBRACKET) return false;
-        const antlr4::Token* after = visible(t->getTokenIndex(), +1);
-        if (after == nullptr || after->getType() != PipeParser::ASSIGN) return false;
-        const std::uint32_t begin = range_of(file_, *first).begin;
-        diags_.report(diag::NamesWithoutLet, join(range_of(file_, *first), range_of(file_, *t)))
-            .suggest({file_, begin, begin}, "let ");
-        return true;
+        const antlr4::Token* first = statement == nullptr ? nullptr : statement->start;
+        return report_foreign_syntax({*parser_.getTokenStream(), found_, first, rule(), expected_}, sources_, file_,
+                                     diags_);
     }
 
     bool closing_bracket() {

@@ -197,7 +197,8 @@ private:
             auto report = diags_.report(diag::UnknownCharacter, range,
                                         printable ? fmt::format("`{}`", text) : fmt::format("U+{:04X}", code));
             if (text == "#") {
-                report.note("a comment begins with `//`");
+                const bool include = sources_.text(file_).substr(range.end).starts_with("include");
+                report.note(include ? "a file is imported by `import \"stencil\"`" : "a comment begins with `//`");
                 commented_line_ = token.getLine();
             }
             if (quote) report.note("there are no character literals; a path stands in `\"`");

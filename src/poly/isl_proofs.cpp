@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/print.h"
 #include "ir/visit.h"
 #include "poly/diagnostics.h"
@@ -118,12 +119,16 @@ void StageProofs::prove_cases() {
         if (uncovered.is_empty()) continue;
         std::vector<Name> relevant = names_in(c.uncovered);
         merge(relevant, names_in(accesses_.guards[static_cast<std::size_t>(c.guard)]));
-        std::string when = example(uncovered, relevant);
-        if (when.empty()) when = "it is evaluated";
+        const bool of_data = std::ranges::all_of(relevant, [](Name n) { return n.kind == Name::Kind::Opaque; });
+        const std::string point = of_data ? "" : example(uncovered, relevant);
+        const std::string when = of_data && !relevant.empty() ? "depends on data"
+                                 : point.empty()              ? "is false"
+                                                              : "is false when " + point;
         add(place(c.select->range),
             [range = place(c.select->range), when, notes = context_notes(relevant, uncovered)](Diagnostics& diags) {
                 auto report = diags.report(diag::UncoveredIf, range, when);
                 for (const DiagnosticNote& note : notes) report.note(note.range, note.message);
+                report.note("`if c then a else b` has a value everywhere");
             });
     }
 }
@@ -193,6 +198,16 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
                        ir::to_string(pipeline_, affine_.opaque(opaques.front().index)), clamped);
 }
 
+/// What there is for points outside of an input.
+static std::string border_advice(const ir::Buffer& input, std::size_t dim) {
+    const std::string function = input.rank() == 1 ? "clamp_to_edge_1d" : "clamp_to_edge";
+    if (dim + 2 < input.rank()) return "";
+    return fmt::format(
+        "for points outside, give `{0}` a border and shift the indices into it, or read `{1}({0})` in its place "
+        "(import \"boundary\")",
+        input.name, function);
+}
+
 void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds) {
     const bool is_input = access.source.kind == ir::Source::Kind::Input;
     const auto source = static_cast<std::size_t>(access.source.index);
@@ -212,6 +227,16 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
         if (!contains(relevant, {Name::Kind::Variable, stage().dims[d].var})) continue;
         merge(shown, names_in(domain_.box[d].lo));
         merge(shown, names_in(domain_.box[d].hi));
+    }
+
+    // The range of a loop's variable may end at a parameter.
+    const bool in_loop = std::ranges::any_of(relevant, [&](Name n) {
+        return n.kind == Name::Kind::Variable &&
+               std::ranges::none_of(stage().dims, [&](const ir::Dimension& d) { return d.var == n.index; });
+    });
+    for (const Name n : in_loop ? names_in(violation) : std::vector<Name>{}) {
+        const bool size = n.kind == Name::Kind::Size;
+        if (size && ir::parameter_of(pipeline_, static_cast<std::size_t>(n.index))) merge(shown, {n});
     }
 
     const ir::Expr& index = access.indices[dim];
@@ -254,7 +279,9 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
                          ir::to_string(pipeline_, first))});
     }
     for (DiagnosticNote& note : context_notes(relevant, violation)) notes.push_back(std::move(note));
-    const std::string how = advice(access, dim, bounds, violation);
+    std::string how = advice(access, dim, bounds, violation);
+    const bool affine = std::ranges::none_of(relevant, [](Name n) { return n.kind == Name::Kind::Opaque; });
+    if (how.empty() && is_input && affine && !relevant.empty()) how = border_advice(pipeline_.inputs[source], dim);
     if (!how.empty()) notes.push_back({{}, how});
     add(place(access.range), [range = place(access.range), message, notes](Diagnostics& diags) {
         auto report = diags.report(diag::OutOfBounds, range, message);

@@ -132,9 +132,12 @@ TEST(Domains, DataAndAffineCondition) {
     const auto in = u.input("in", {S});
     const E y = u.var("y");
     u.output("out", {y}, {S}, when(u.read(in, {y}) > 3 && y > 0, 0, u.read(in, {y - 1})));
-    EXPECT_EQ(analyzed(u),
-              "out-of-bounds: `in(y - 1)` is out of bounds: index 0, `y - 1`, is -1 when y = 0, S = 1\n"
-              "  note: `in` has 0 <= index < S in dimension 0\n");
+    EXPECT_EQ(
+        analyzed(u),
+        "out-of-bounds: `in(y - 1)` is out of bounds: index 0, `y - 1`, is -1 when y = 0, S = 1\n"
+        "  note: `in` has 0 <= index < S in dimension 0\n"
+        "  note: for points outside, give `in` a border and shift the indices into it, or read `clamp_to_edge_1d(in)` "
+        "in its place (import \"boundary\")\n");
 }
 
 TEST(Domains, ReductionAndLoop) {

@@ -137,13 +137,9 @@ void UpdateKernel::choose_target() {
     exclusive_ = in_order_ || has_own_targets(update_);
     if (exclusive_) return;
     register_ = has_one_target(update_);
-    cells_ = 1;
-    for (const poly::Interval& interval : box_) {
-        const auto extent = constant_extent(interval.lo, interval.hi);
-        cells_ = extent ? std::min(cells_ * *extent, kSimpleTableBytes) : kSimpleTableBytes;
-    }
-    const int bytes = ir::bytes(stage_.type);
-    shared_ = bytes >= 4 && cells_ >= 1 && cells_ * bytes <= kSimpleTableBytes;
+    const auto cells = constant_cells(box_);
+    shared_ = keeps_simple_table(stage_.type, cells);
+    if (shared_) cells_ = *cells;
 }
 
 void UpdateKernel::assign_roles() {

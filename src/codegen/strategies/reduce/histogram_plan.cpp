@@ -9,6 +9,7 @@
 #include "codegen/expr/pack.h"
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/kernel_build.h"
+#include "codegen/strategies/reduce/update_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -241,19 +242,9 @@ private:
         p_.has_registers = loaded_ <= kRowBytes;
     }
 
-    [[nodiscard]] std::optional<std::int64_t> cells_of_table() const {
-        std::int64_t cells = 1;
-        for (const poly::Interval& interval : box_) {
-            const auto n = constant_extent(interval.lo, interval.hi);
-            if (!n) return std::nullopt;
-            cells = std::min<std::int64_t>(cells * *n, INT32_MAX);
-        }
-        return cells;
-    }
-
     void choose_table() {
         using Table = HistogramPlan::Table;
-        const auto cells = cells_of_table();
+        const auto cells = constant_cells(box_);
         const bool is_empty = cells && *cells < 1;
         const bool region = !is_empty && choose_region();
         static_cast<plan::HistogramTable&>(p_) = plan::make_histogram_table(

@@ -16,6 +16,8 @@ namespace {
 
 /// A dimension of fewer cells than a warp has lanes is none to share out.
 constexpr std::int64_t kCells = 32;
+/// Seven such blocks fit into a multiprocessor at a time.
+constexpr std::int64_t kSimpleTableBytes = 32 * 1024;
 /// What a warp's cells may take of a block's shared memory is 48 KB.
 constexpr std::int64_t kCellBytes = 48 * 1024 / 32;
 
@@ -35,6 +37,20 @@ bool reads_data(const ir::Expr& e) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> constant_cells(const std::vector<poly::Interval>& box) {
+    std::int64_t cells = 1;
+    for (const poly::Interval& interval : box) {
+        const auto n = constant_extent(interval.lo, interval.hi);
+        if (!n) return std::nullopt;
+        cells = std::min<std::int64_t>(cells * *n, INT32_MAX);
+    }
+    return cells;
+}
+
+bool keeps_simple_table(ir::Type type, const std::optional<std::int64_t>& cells) {
+    return ir::bytes(type) >= 4 && cells && *cells >= 1 && *cells * ir::bytes(type) <= kSimpleTableBytes;
+}
 
 std::set<ir::VarId> owners(const ir::Update& update) {
     std::set<ir::VarId> result;

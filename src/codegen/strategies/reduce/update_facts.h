@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/pipeline.h"
 #include "poly/gather.h"
+#include "poly/model.h"
 
 namespace pipec::codegen {
 
-/// Bytes of a table that a block keeps in shared memory where its points are not dealt out by a plan
-/// (histogram_plan.h); seven such blocks fit into a multiprocessor at a time.
-inline constexpr std::int64_t kSimpleTableBytes = 32 * 1024;
+/// Cells of a table, up to INT32_MAX; none where sizes change them.
+std::optional<std::int64_t> constant_cells(const std::vector<poly::Interval>& box);
+
+/// A block keeps a table of its own in shared memory where its points are not dealt out by a plan (histogram_plan.h).
+bool keeps_simple_table(ir::Type type, const std::optional<std::int64_t>& cells);
 
 /// The range variables that stand alone, or with a constant added, in a dimension of the target: points that differ in
 /// one of them have different targets.

@@ -25,6 +25,18 @@ int main(void) {
 END
 check "it links" c++ -x c main.c -x none good.o -fopenmp -o main
 check "and computes" ./main
+# Versions for processors with wider vectors, where g++ and glibc have them.
+if [ "$(uname -m)" = x86_64 ] && c++ -dM -E -x c++ /dev/null | grep -Eq '__GNUC__ (1[2-9]|[2-9][0-9])$'; then
+    cat >wide.pipe <<'END'
+pipeline wide(img: float32[R + 2, C]) -> out: float32[R, C] { out(y, x) = img(y, x) * 3 + img(y + 2, x) * 5 }
+END
+    host -c wide.pipe; exits 0; check "versions" bash -c "nm wide.o | grep -q arch_x86_64_v3 && nm wide.o | grep -q arch_x86_64_v4"
+    host -c wide.pipe -Xcxx -ffp-contract=fast; exits 0
+    check "none contracts" bash -c "! objdump -d wide.o | grep -Eq 'vfn?m(add|sub)'"
+    check "all have vectors" bash -c "objdump -d wide.o | grep -q ymm && objdump -d wide.o | grep -q zmm"
+    host -c wide.pipe -Xcxx -DPIPE_NO_VERSIONS; exits 0; check "none" bash -c "! nm wide.o | grep -q arch_x86_64"
+    host -c wide.pipe -Xcxx -march=haswell; exits 0; check "one" bash -c "! nm wide.o | grep -q arch_x86_64"
+fi
 
 start; mkdir out include
 host -c -O0 good.pipe -o out/x.o --header include/api.h; exits 0; exists out/x.o include/api.h; absent out/x.h

@@ -95,8 +95,8 @@ using blurx_view = View<float, 0, 0, 1>;
 
 // blur.pipe:2: blury(c, y, x) = (img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x)) / 3
 template <bool dense>
-void compute_blury([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] img_view<dense> img,
-    [[maybe_unused]] blury_view blury) {
+PIPE_VERSIONS void compute_blury([[maybe_unused]] const Plan& plan, const Box<3>& box,
+    [[maybe_unused]] img_view<dense> img, [[maybe_unused]] blury_view blury) {
     const int32_t c_begin = box.lo[0], c_end = box.hi[0];
     const int32_t y_begin = box.lo[1], y_end = box.hi[1];
     const int32_t x_begin = box.lo[2], x_end = box.hi[2];
@@ -111,8 +111,8 @@ void compute_blury([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe
 }
 
 // blur.pipe:3: blurx(c, y, x) = (blury(c, y, x - 1) + blury(c, y, x) + blury(c, y, x + 1)) / 3
-void compute_blurx([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] blury_view blury,
-    [[maybe_unused]] blurx_view blurx) {
+PIPE_VERSIONS void compute_blurx([[maybe_unused]] const Plan& plan, const Box<3>& box,
+    [[maybe_unused]] blury_view blury, [[maybe_unused]] blurx_view blurx) {
     const int32_t c_begin = box.lo[0], c_end = box.hi[0];
     const int32_t y_begin = box.lo[1], y_end = box.hi[1];
     const int32_t x_begin = box.lo[2], x_end = box.hi[2];
@@ -128,7 +128,7 @@ void compute_blurx([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe
 
 // blur.pipe:4: out(c, y, x)   = blurx(c, y + 1, x + 1)
 template <bool dense>
-void compute_out([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] blurx_view blurx,
+PIPE_VERSIONS void compute_out([[maybe_unused]] const Plan& plan, const Box<3>& box, [[maybe_unused]] blurx_view blurx,
     [[maybe_unused]] out_view<dense> out) {
     const int32_t c_begin = box.lo[0], c_end = box.hi[0];
     const int32_t y_begin = box.lo[1], y_end = box.hi[1];

@@ -11,6 +11,7 @@
 #include "codegen/emit/host/host_nest.h"
 #include "codegen/emit/host/host_runtime.h"
 #include "codegen/emit/host/host_stage.h"
+#include "codegen/emit/host/host_versions.h"
 #include "codegen/expr/strides.h"
 #include "codegen/wrapper/wrapper.h"
 
@@ -206,8 +207,9 @@ std::string host_source(std::string_view program, const std::string& header_name
         write_tables(body, unit, names);
         write_plan(body, unit, names, regions, helpers);
         view_types(body, unit, names, run);
+        const std::vector<bool> versioned = versioned_stages(pipeline, run.model);
         for (std::size_t s = 0; s < unit.pipeline->stages.size(); ++s) {
-            write_stage(body, pipeline, unit, names, s, sources, helpers);
+            write_stage(body, pipeline, unit, names, s, sources, helpers, versioned[s]);
         }
         run_function(body, unit, names, run, regions, helpers);
         body.line("}}  // namespace {}", space);
@@ -233,6 +235,7 @@ std::string host_source(std::string_view program, const std::string& header_name
     out.line("// {} for the host. {}", comment_text(base_name(program)), generated_by(origin));
     write_origin(out, origin);
     out.verbatim(kHead);
+    if (text.find(kVersions) != std::string::npos) out.verbatim(kVersionsHead);
     out.line("#include {}", c_string(header_name));
     out.verbatim(kIncludes);
     for (const auto& [macro, definition] : {std::pair("PIPE_COLD", kCold), std::pair("PIPE_SIMD", kSimd)}) {

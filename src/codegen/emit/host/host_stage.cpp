@@ -10,6 +10,7 @@
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/wide_expr.h"
 #include "codegen/emit/host/host_nest.h"
+#include "codegen/emit/host/host_versions.h"
 #include "codegen/expr/strides.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -38,7 +39,7 @@ std::string source_line(const SourceManager& sources, SourceRange range) {
 class StageWriter {
 public:
     StageWriter(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t index,
-                const SourceManager& sources, Helpers& helpers);
+                const SourceManager& sources, Helpers& helpers, bool versioned);
     void write();
 
 private:
@@ -78,6 +79,7 @@ private:
     const poly::Domain& domain_;
     const SourceManager& sources_;
     Helpers& helpers_;
+    const bool versioned_;
     Uses uses_, inner_uses_;
     Names locals_;
     std::vector<std::string> dims_;
@@ -127,7 +129,7 @@ std::vector<std::pair<std::string, std::string>> views_of(const Unit& unit, cons
 }
 
 StageWriter::StageWriter(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names,
-                         std::size_t index, const SourceManager& sources, Helpers& helpers)
+                         std::size_t index, const SourceManager& sources, Helpers& helpers, bool versioned)
     : out_(out),
       pipeline_(pipeline),
       unit_(unit),
@@ -137,6 +139,7 @@ StageWriter::StageWriter(Writer& out, ir::Pipeline& pipeline, const Unit& unit, 
       domain_(unit.model->domains.at(index)),
       sources_(sources),
       helpers_(helpers),
+      versioned_(versioned),
       uses_(uses_of(unit, index)),
       locals_(names.taken) {}
 
@@ -215,7 +218,7 @@ void StageWriter::write() {
     if (split) write_edges(nest);
     std::vector<std::string> own;
     if (boxed) own.push_back(fmt::format("const Box<{}>& box", stage_.dims.size()));
-    open_function("", names_.functions[index_], own);
+    open_function(versioned_ ? kVersions : "", names_.functions[index_], own);
     std::set<int> sizes = uses_.sizes();
     if (inner_) {
         Uses uses = inner_uses_;
@@ -474,8 +477,8 @@ std::string stage_view_type(const ir::Pipeline& pipeline, const CodeNames& names
 }
 
 void write_stage(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t stage,
-                 const SourceManager& sources, Helpers& helpers) {
-    StageWriter(out, pipeline, unit, names, stage, sources, helpers).write();
+                 const SourceManager& sources, Helpers& helpers, bool versioned) {
+    StageWriter(out, pipeline, unit, names, stage, sources, helpers, versioned).write();
 }
 
 namespace {

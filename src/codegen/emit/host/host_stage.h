@@ -15,9 +15,9 @@ namespace pipec::codegen {
 /// `void compute_NAME(const Plan& plan, const Box<rank>& box, views...)`, with a comment that shows the definition; a
 /// template over `bool dense` where it works on buffers. It computes the points in the box, which must lie in the
 /// domain; of a scan a box has all of the scan's dimension. Without dimensions there is no box. Adds variables to
-/// `pipeline`, which is the unit's.
+/// `pipeline`, which is the unit's. `versioned`: as host_versions.h says.
 void write_stage(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t stage,
-                 const SourceManager& sources, Helpers& helpers);
+                 const SourceManager& sources, Helpers& helpers, bool versioned);
 
 /// The stage reads or writes a buffer of the caller's.
 bool has_dense_form(const Unit& unit, std::size_t stage);

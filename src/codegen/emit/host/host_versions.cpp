@@ -1,0 +1,80 @@
+#include "codegen/emit/host/host_versions.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+
+#include "fusion/evaluate.h"
+#include "fusion/group_facts.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+namespace {
+
+/// Of the work; what is left is not worth the C++ compiler's time.
+constexpr double kPart = 0.95;
+/// Nodes of expressions in all versioned loops together, about a second for g++; and how many fewer for each stage,
+/// which takes its time already.
+constexpr std::int64_t kMostNodes = 500, kStageNodes = 10;
+
+std::int64_t node_count(const ir::Expr& e) {
+    std::int64_t count = 0;
+    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+double points(const poly::Domain& domain, const std::vector<std::int64_t>& sizes) {
+    double result = 1;
+    for (const poly::Interval& interval : domain.box) {
+        const auto lo = fusion::evaluate(interval.lo, sizes), hi = fusion::evaluate(interval.hi, sizes);
+        result *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Model& model) {
+    const std::vector<std::int64_t> sizes = fusion::usual_sizes(pipeline);
+    std::vector<bool> result(pipeline.stages.size(), false);
+    std::vector<std::int64_t> nodes(pipeline.stages.size(), 0);
+    std::vector<double> work(pipeline.stages.size(), 0);
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        const auto* pure = std::get_if<ir::Pure>(&pipeline.stages[s].definition);
+        if (pure == nullptr || pipeline.stages[s].dims.empty()) continue;
+        nodes[s] = node_count(pure->value);
+        work[s] = points(model.domains.at(s), sizes) * static_cast<double>(nodes[s]);
+    }
+    std::vector<std::size_t> order(pipeline.stages.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return work[a] > work[b]; });
+    double left = std::accumulate(work.begin(), work.end(), 0.0);
+    const double enough = left * (1 - kPart);
+    const std::int64_t most = kMostNodes - kStageNodes * static_cast<std::int64_t>(pipeline.stages.size());
+    std::int64_t written = 0;
+    for (const std::size_t s : order) {
+        if (nodes[s] == 0 || left <= enough) break;
+        if (written + nodes[s] > most) continue;
+        written += nodes[s];
+        left -= work[s];
+        result[s] = true;
+    }
+    return result;
+}
+
+const std::string_view kVersionsHead = R"text(
+// Loops come in versions for x86-64-v3 and -v4, unless the code is compiled for such a processor anyway; the loader
+// takes the one for the processor that it is on. -DPIPE_NO_VERSIONS leaves them out.
+#if defined(__x86_64__) && defined(__gnu_linux__) && defined(__OPTIMIZE__) && !defined(__AVX2__) && \
+    !defined(__clang__) && __GNUC__ >= 12 && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+    !defined(PIPE_NO_VERSIONS)
+#define PIPE_VERSIONS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#pragma GCC optimize("fp-contract=off")  // the same bits in all of them
+#else
+#define PIPE_VERSIONS
+#endif
+
+)text";
+
+}  // namespace pipec::codegen

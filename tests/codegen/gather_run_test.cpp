@@ -3,9 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/lower.h"
-#include "support_lib/compile.h"
-#include "support_lib/data.h"
-#include "support_lib/device.h"
+#include "device_runs.h"
 
 namespace pipec::testing {
 namespace {
@@ -77,38 +75,15 @@ const std::map<std::string, std::vector<std::vector<std::string>>> kGroups = {
     {"cubes", {{"low"}, {"at"}}},
 };
 
-class Gathering : public ::testing::Test {
+class Gathering : public DeviceRuns {
 protected:
-    void SetUp() override {
-        compiled_ = compile_text(sources_, "gather.pipe", kPrograms);
-        for (const Diagnostic& d : compiled_.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    void SetUp() override { compile("gather.pipe", kPrograms); }
+    void compare_all(const codegen::CudaOptions& options, const std::string& what) {
+        std::vector<Sizes> sizes;
+        for (const auto& [n, r, c] : {std::tuple{1, 1, 1}, {4, 3, 5}, {301, 2, 70}, {9, 37, 2}, {14, 43, 64}})
+            sizes.push_back({{"N", n}, {"R", r}, {"C", c}});
+        compare(options, sizes, Fill::Smooth, what);
     }
-    [[nodiscard]] std::vector<codegen::Unit> units() const {
-        std::vector<codegen::Unit> result;
-        for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i)
-            result.push_back({&compiled_.pipelines[i], &compiled_.models[i]});
-        return result;
-    }
-    void compare(const codegen::CudaOptions& options, const std::string& what) {
-        const DeviceLibrary library(units(), sources_, options);
-        std::mt19937_64 rng(5);
-        std::uint64_t order = 0;
-        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
-            for (const auto& [n, r, c] : {std::tuple{1, 1, 1}, {4, 3, 5}, {301, 2, 70}, {9, 37, 2}, {14, 43, 64}}) {
-                const auto arguments = random_arguments(pipeline, {{"N", n}, {"R", r}, {"C", c}}, Fill::Smooth, rng);
-                const auto expected = reference::run(pipeline, arguments);
-                const Layout layout = order % 2 == 0 ? Layout::Dense : Layout::Rotated;
-                const auto actual = run_device(library.info(pipeline.name), arguments, layout, order++);
-                for (const auto& [name, array] : expected) {
-                    EXPECT_EQ(difference(array, actual.at(name)), "")
-                        << pipeline.name << ": " << name << " with " << n << ", " << r << ", " << c << ", " << what;
-                }
-            }
-        }
-    }
-
-    SourceManager sources_;
-    Compiled compiled_;
 };
 
 TEST_F(Gathering, NothingIsAtomic) {
@@ -120,7 +95,7 @@ TEST_F(Gathering, NothingIsAtomic) {
 }
 
 TEST_F(Gathering, StageByStage) {
-    compare({}, "by stages");
+    compare_all({}, "by stages");
 }
 
 TEST_F(Gathering, InTilesWithReaders) {
@@ -142,7 +117,7 @@ TEST_F(Gathering, InTilesWithReaders) {
                 if (is_line) group.block = {group.block[0] * group.block[1], 1, 1};
             }
         }
-        compare(options, std::string(fusion::name(strategy)));
+        compare_all(options, std::string(fusion::name(strategy)));
     }
 }
 

@@ -8,11 +8,9 @@
 #include <tuple>
 
 #include "codegen/lower.h"
+#include "device_runs.h"
 #include "fusion/group_fields.h"
 #include "reference/interpreter.h"
-#include "support_lib/compile.h"
-#include "support_lib/data.h"
-#include "support_lib/device.h"
 
 namespace pipec::testing {
 namespace {
@@ -101,24 +99,14 @@ pipeline equalise(img: uint8[R, C]) -> out: uint8[R, C] {
 }
 )";
 
-class Histograms : public ::testing::Test {
+class Histograms : public DeviceRuns {
 protected:
-    void SetUp() override {
-        compiled_ = compile_text(sources_, "histogram.pipe", kPrograms);
-        for (const Diagnostic& d : compiled_.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
-    }
-    [[nodiscard]] std::vector<codegen::Unit> units() const {
-        std::vector<codegen::Unit> result;
-        for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i)
-            result.push_back({&compiled_.pipelines[i], &compiled_.models[i]});
-        return result;
-    }
+    void SetUp() override { compile("histogram.pipe", kPrograms); }
     /// All stages with this shape of a histogram. Large tables take their time in the emulator.
-    void compare(const std::string& shape, std::initializer_list<std::tuple<int, int>> sizes, Fill fill,
-                 bool large = true) {
+    void compare_all(const std::string& shape, std::initializer_list<std::tuple<int, int>> images, Fill fill,
+                     bool large = true) {
         codegen::CudaOptions options;
-        std::vector<codegen::Unit> all = units();
-        for (const codegen::Unit& unit : all) {
+        for (const codegen::Unit& unit : units()) {
             fusion::Schedule& schedule = options.schedules[unit.pipeline->name];
             for (const ir::Stage& stage : unit.pipeline->stages) {
                 if (!std::holds_alternative<ir::Accumulate>(stage.definition) || ir::bytes(stage.type) < 4) continue;
@@ -127,51 +115,35 @@ protected:
                 set_value(fusion::Field::Histogram, shape, group);
             }
         }
-        const DeviceLibrary library(all, sources_, options);
-        std::mt19937_64 rng(5);
-        std::uint64_t order = 0;
-        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
-            if (!large && pipeline.name == "words") continue;
-            for (const auto& [r, c] : sizes) {
-                const auto arguments = random_arguments(pipeline, {{"R", r}, {"C", c}}, fill, rng);
-                const auto expected = reference::run(pipeline, arguments);
-                const Layout layout = order % 2 == 0 ? Layout::Dense : Layout::Rotated;
-                const auto actual = run_device(library.info(pipeline.name), arguments, layout, order++);
-                for (const auto& [name, array] : expected) {
-                    EXPECT_EQ(difference(array, actual.at(name)), "")
-                        << pipeline.name << ": " << name << " with " << r << ", " << c << ", " << shape;
-                }
-            }
-        }
+        std::vector<Sizes> sizes;
+        for (const auto& [r, c] : images) sizes.push_back({{"R", r}, {"C", c}});
+        compare(options, sizes, fill, shape, large ? "" : "words");
     }
-
-    SourceManager sources_;
-    Compiled compiled_;
 };
 
 TEST_F(Histograms, AsTheCompilerChooses) {
-    compare("auto", {{1, 1}, {1, 77}, {53, 1}, {39, 83}, {75, 128}, {80, 96}}, Fill::Smooth);
+    compare_all("auto", {{1, 1}, {1, 77}, {53, 1}, {39, 83}, {75, 128}, {80, 96}}, Fill::Smooth);
 }
 
 TEST_F(Histograms, OfConstantImages) {
-    compare("auto", {{38, 83}}, Fill::Constant, false);
+    compare_all("auto", {{38, 83}}, Fill::Constant, false);
 }
 
 TEST_F(Histograms, OfExtremeValues) {
-    compare("auto", {{17, 64}, {5, 83}}, Fill::Extreme, false);
+    compare_all("auto", {{17, 64}, {5, 83}}, Fill::Extreme, false);
 }
 
 TEST_F(Histograms, WithManySmallBlocks) {
-    compare("32x2x4x1x2x1", {{39, 83}}, Fill::Smooth, false);
+    compare_all("32x2x4x1x2x1", {{39, 83}}, Fill::Smooth, false);
 }
 
 TEST_F(Histograms, WithoutCopies) {
-    compare("64x1x1x2x1", {{39, 83}, {1, 1}, {7, 1}, {1, 96}}, Fill::Smooth, false);
+    compare_all("64x1x1x2x1", {{39, 83}, {1, 1}, {7, 1}, {1, 96}}, Fill::Smooth, false);
 }
 
 TEST_F(Histograms, InPartsAndRegions) {
-    compare("64x4x32x3x2x3", {{39, 83}, {1, 35}}, Fill::Smooth, false);
-    compare("128x2x2x1x2x0x16x32", {{39, 83}, {1, 1}}, Fill::Smooth, false);
+    compare_all("64x4x32x3x2x3", {{39, 83}, {1, 35}}, Fill::Smooth, false);
+    compare_all("128x2x2x1x2x0x16x32", {{39, 83}, {1, 1}}, Fill::Smooth, false);
 }
 
 }  // namespace

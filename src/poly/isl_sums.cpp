@@ -10,6 +10,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "ir/widen.h"
 #include "poly/diagnostics.h"
 
 namespace pipec::poly {
@@ -70,6 +71,11 @@ bool has_sums(const ir::Stage& stage) {
         });
     }
     return found;
+}
+
+/// Unsigned ones are left alone: differences of them are right though they wrap, as those of integral images.
+bool is_running_sum(const ir::Stage& stage) {
+    return stage.scan && stage.type == Type::Int32;
 }
 
 /// The nodes that something needs in the type that they have: were they int64, it would not compile, or it is not known
@@ -176,12 +182,41 @@ private:
             values_.ranges.bind_index(dim.var, dim.lo, dim.hi);
             if (sums) points_ = points_.intersect(inside(dim, dim.var, {}));
         }
-        if (const auto* pure = std::get_if<ir::Pure>(&stage_->definition)) return values_.ranges.of(visit(pure->value));
+        if (const auto* pure = std::get_if<ir::Pure>(&stage_->definition)) {
+            const ir::Expr value = visit(pure->value);
+            return is_running_sum(*stage_) ? running_sum(value) : values_.ranges.of(value);
+        }
         const auto& accumulate = std::get<ir::Accumulate>(stage_->definition);
         visit(accumulate.init);
         for (const ir::Update& u : accumulate.updates) update(u);
         // Totals of neighbouring cells exclude each other, as the counts of a histogram do: of a sum of them, the
         // largest totals would say nothing.
+        return type_range_of(stage_->type);
+    }
+
+    /// What a scan can reach that adds to its value before: found from how far its value moves when that one does.
+    ValueRange running_sum(const ir::Expr& value) {
+        const ir::VarId self = id_of(stand_ins_.back());
+        const auto from = [&](Wide start) {
+            values_.ranges.bind(self, IntRange{start, start});
+            return values_.ranges.integer(value);
+        };
+        constexpr Wide kStep = Wide{1} << 28;
+        const IntRange first = from(0), up = from(kStep), down = from(-kStep);
+        const bool grows = from(2 * kStep).hi - up.hi == kStep, falls = down.lo - from(-2 * kStep).lo == kStep;
+        values_.ranges.bind(self, type_range_of(stage_->type));
+        if (!grows || !falls) return type_range_of(stage_->type);
+        const ir::Dimension& along = stage_->dims[static_cast<std::size_t>(stage_->scan->dim)];
+        const Wide count = values_.ranges.integer(ir::widened(along.hi)).hi - values_.ranges.integer(along.lo).lo;
+        const IntRange term{down.lo + kStep, std::max(up.hi - kStep, down.lo + kStep)};
+        const IntRange sum = total_of(ReduceOp::Sum, term, count);
+        const IntRange total{std::min(sum.lo, first.lo), std::max(sum.hi, first.hi)};
+        if (fits(total, stage_->type)) return total;
+        if (!reaches_end(term, stage_->type) && first_at(stage_->range)) {
+            auto report = warn(stage_->range, fmt::format("`{}`", stage_->name), ReduceOp::Sum, stage_->type, term,
+                               count, {{along.var, along.lo, along.hi}});
+            report.note(fmt::format("`{}` would hold it as int64", stage_->name));
+        }
         return type_range_of(stage_->type);
     }
 
@@ -392,7 +427,8 @@ private:
 
 void warn_of_overflowing_sums(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,
                               const std::vector<Domain>& domains, Diagnostics& diags) {
-    if (std::none_of(pipeline.stages.begin(), pipeline.stages.end(), has_sums)) return;
+    const auto adds = [](const ir::Stage& stage) { return has_sums(stage) || is_running_sum(stage); };
+    if (std::none_of(pipeline.stages.begin(), pipeline.stages.end(), adds)) return;
     isl.begin_question(pipeline.range, "sums in `" + pipeline.name + "`");
     try {
         Sums(isl, pipeline, sizes, domains, diags).run();

@@ -34,6 +34,13 @@ END
     host -c wide.pipe -Xcxx -ffp-contract=fast; exits 0
     check "none contracts" bash -c "! objdump -d wide.o | grep -Eq 'vfn?m(add|sub)'"
     check "all have vectors" bash -c "objdump -d wide.o | grep -q ymm && objdump -d wide.o | grep -q zmm"
+    cat >least.pipe <<'END'
+pipeline least(a: uint8[R + 2, C]) -> out: uint8[R, C] {
+    out(y, x) = max(min(a(y, x), a(y + 1, x)), min(max(a(y, x), a(y + 1, x)), a(y + 2, x)))
+}
+END
+    host -c least.pipe -Xcxx -DPIPE_NO_VERSIONS; exits 0
+    check "min and max are vectors" bash -c "objdump -d least.o | grep -q pminub && objdump -d least.o | grep -q pmaxub"
     host -c wide.pipe -Xcxx -DPIPE_NO_VERSIONS; exits 0; check "none" bash -c "! nm wide.o | grep -q arch_x86_64"
     host -c wide.pipe -Xcxx -march=haswell; exits 0; check "one" bash -c "! nm wide.o | grep -q arch_x86_64"
 fi

@@ -270,7 +270,7 @@ Text ExpressionWriter::arithmetic(BinaryOp op, Type type, const Text& a, const T
         if (ir::is_float(type)) return helper(min ? "min_number" : "max_number", {a, b});
         if (helpers_.platform() == fusion::Platform::Cuda)
             return narrowed(type, call_text(min ? "min" : "max", {a, b}));
-        return call_text(min ? "std::min" : "std::max", {a, b});
+        return helper(min ? "min_integer" : "max_integer", {a, b});
     }
     const Operator symbol = infix_operator(op);
     const Text plain = infix(symbol.text, symbol.precedence, a, b);

@@ -215,6 +215,21 @@ constexpr T exact_shift_left(T a, T count, bool& exact) {
     return shifted;
 }
 )"},
+    {"min_integer",
+     {},
+     R"(// By value: around the references of std::min g++ makes no vectors.
+template <class T>
+constexpr T min_integer(T a, T b) {
+    return a < b ? a : b;
+}
+)"},
+    {"max_integer",
+     {},
+     R"(template <class T>
+constexpr T max_integer(T a, T b) {
+    return a > b ? a : b;
+}
+)"},
     {"min_number",
      {},
      R"(// The smaller one; of a number and a NaN the number.

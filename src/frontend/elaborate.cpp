@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "frontend/elaborate_fold.h"
 #include "frontend/elaborate_syntax.h"
@@ -299,14 +300,18 @@ std::vector<int> Elaborator::memory_order(const ast::Port& port) {
 
 namespace {
 
-/// The value of a condition, or of a part of it, where parameters have their defaults: a constant. Null where it
-/// depends on anything else, or is no number of its type.
-ir::Expr with_defaults(const std::vector<ir::ScalarParameter>& params, const ir::Expr& e) {
-    const auto value = [&](const ir::Expr& part) { return with_defaults(params, part); };
+/// The value of a condition, or of a part of it, where parameters and sizes have their defaults: a constant. Null where
+/// it depends on anything else, or is no number of its type.
+ir::Expr with_defaults(const ir::Pipeline& p, const ir::Expr& e) {
+    const auto value = [&](const ir::Expr& part) { return with_defaults(p, part); };
     const auto constant = [](ir::Expr result) {
         return ir::as_int(result) || ir::as<ir::FloatConstant>(result) ? result : nullptr;
     };
-    if (const auto* n = ir::as<ir::ParamRef>(e)) return params.at(static_cast<std::size_t>(n->index)).default_value;
+    if (const auto* n = ir::as<ir::ParamRef>(e)) return p.params.at(static_cast<std::size_t>(n->index)).default_value;
+    if (const auto* n = ir::as<ir::SizeRef>(e)) {
+        const ir::Expr& preset = p.sizes.at(static_cast<std::size_t>(n->index)).default_value;
+        return preset ? value(preset) : nullptr;
+    }
     if (const auto* n = ir::as<ir::Unary>(e)) {
         const ir::Expr a = value(n->a);
         return a ? constant(ir::unary(n->op, a)) : nullptr;
@@ -332,13 +337,20 @@ ir::Expr with_defaults(const std::vector<ir::ScalarParameter>& params, const ir:
     return number && ir::wrap_to(e->type, *number) == *number ? ir::int_constant(e->type, *number) : nullptr;
 }
 
-/// The parameter of a condition that was declared last; -1: it has none.
-int last_parameter(const ir::Expr& condition) {
-    int last = -1;
+/// The default that makes a condition false, and whose it is: of the last parameter in it, or of the last size.
+std::pair<ir::Expr, std::string> last_default(const ir::Pipeline& p, const ir::Expr& condition) {
+    int param = -1, size = -1;
     ir::for_each_node(condition, [&](const ir::Expr& e) {
-        if (const auto* n = ir::as<ir::ParamRef>(e)) last = std::max(last, n->index);
+        if (const auto* n = ir::as<ir::ParamRef>(e)) param = std::max(param, n->index);
+        if (const auto* n = ir::as<ir::SizeRef>(e)) size = std::max(size, n->index);
     });
-    return last;
+    if (param >= 0) {
+        const ir::ScalarParameter& of = p.params.at(static_cast<std::size_t>(param));
+        return {of.default_value, fmt::format("parameter `{}`", of.name)};
+    }
+    if (size < 0) return {};
+    const ir::SizeParameter& of = p.sizes.at(static_cast<std::size_t>(size));
+    return {of.default_value, fmt::format("size `{}`", of.name)};
 }
 
 /// A reduction that is not written out.
@@ -368,11 +380,11 @@ void Elaborator::where(const ast::Pipeline& source) {
             continue;
         }
         p_.where.push_back(cond);
-        const ir::Expr by_default = with_defaults(p_.params, cond);
+        const ir::Expr by_default = with_defaults(p_, cond);
         if (!by_default || ir::as_int(by_default) != 0) continue;
-        const ir::ScalarParameter& param = p_.params.at(static_cast<std::size_t>(last_parameter(cond)));
-        report(diag::DefaultOutsideWhere, param.default_value->range, param.name)
-            .note(e->range, "this does not hold for it");
+        const auto [preset, whose] = last_default(p_, cond);
+        if (!preset) continue;
+        report(diag::DefaultOutsideWhere, preset->range, whose).note(e->range, "this does not hold for it");
     }
 }
 

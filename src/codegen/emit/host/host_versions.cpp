@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <set>
 
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
@@ -33,6 +34,32 @@ double points(const poly::Domain& domain, const std::vector<std::int64_t>& sizes
     return result;
 }
 
+/// Some read's place depends on data. The instructions that g++ then gathers with are slower than loads one by one.
+bool gathers(const ir::Expr& value) {
+    std::set<ir::VarId> of_data;
+    bool found = false;
+    const auto has_data = [&](const ir::Expr& e) {
+        bool any = false;
+        ir::for_each_node(e, [&](const ir::Expr& n) {
+            const auto* variable = ir::as<ir::Variable>(n);
+            any = any || ir::as<ir::Read>(n) != nullptr || (variable != nullptr && of_data.count(variable->id) > 0);
+        });
+        return any;
+    };
+    for (std::size_t known = SIZE_MAX; known != of_data.size();) {  // lets may stand in any order
+        known = of_data.size();
+        ir::for_each_node(value, [&](const ir::Expr& e) {
+            const auto* let = ir::as<ir::Let>(e);
+            if (let != nullptr && has_data(let->value)) of_data.insert(let->var);
+        });
+    }
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        found = found || (read != nullptr && std::any_of(read->indices.begin(), read->indices.end(), has_data));
+    });
+    return found;
+}
+
 }  // namespace
 
 std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Model& model) {
@@ -42,7 +69,7 @@ std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Mod
     std::vector<double> work(pipeline.stages.size(), 0);
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         const auto* pure = std::get_if<ir::Pure>(&pipeline.stages[s].definition);
-        if (pure == nullptr || pipeline.stages[s].dims.empty()) continue;
+        if (pure == nullptr || pipeline.stages[s].dims.empty() || gathers(pure->value)) continue;
         nodes[s] = node_count(pure->value);
         work[s] = points(model.domains.at(s), sizes) * static_cast<double>(nodes[s]);
     }

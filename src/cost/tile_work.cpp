@@ -67,12 +67,12 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
     const double warps = points / kWarp;
     work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
     work.threads_per_block = work.warps_per_tile * kWarp;
-    work.instructions = work.at_edges = warps * (stage.operations + 2 * stage.reads + 2);
+    work.instructions = work.at_edges = warps * (stage.operations + 2 * stage.reads * stage.block_reads + 2);
     double waves = warps * stage.bytes * kWarp / kLineBytes;
     for (const Load& load : stage.loads) {
         bool regular = true;
         for (const auto& r : load.indices) regular = regular && r;
-        waves += warps * load.reads * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
+        waves += warps * load.reads * stage.block_reads * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
     }
     work.wavefronts = waves;
     work.bytes = tile_bytes(group, cuts, Extents(group, cuts), computed, vector, false);

@@ -52,6 +52,7 @@ struct StageFacts {
     double operations = 0;           ///< instructions that a point takes, loads excepted
     std::vector<Operations> shares;  ///< the same, by the dimensions that they depend on
     double reads = 0;                ///< loads that a point takes
+    double block_reads = 1;          ///< part of them where a kernel of the stage alone computes blocks (loop_block.h)
     double updates = 0;              ///< accumulates: that are made for a point
     double serial = 0;               ///< accumulates: updates that a thread makes one after the other for a point
     int registers = 0;               ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured

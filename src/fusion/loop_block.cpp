@@ -41,27 +41,27 @@ public:
     std::int64_t totals = 0;
 
 private:
-    /// Terms of a reduction and of those in it, where all are written out.
-    static std::optional<std::int64_t> written_out(const ir::Reduce& n) {
+    /// Terms of a reduction and of those in it, where all are written out: no more than `limit`.
+    static std::optional<std::int64_t> written_out(const ir::Reduce& n, std::int64_t limit) {
         std::int64_t terms = 1;
         for (const ir::Range& range : n.ranges) {
             const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
-            if (!lo || !hi || *hi - *lo > ir::kBlockTerms) return std::nullopt;
+            if (!lo || !hi || *hi - *lo > limit) return std::nullopt;
             terms *= std::max<std::int64_t>(1, *hi - *lo);
         }
         std::optional<std::int64_t> most = terms;
         ir::for_each_node(n.body, [&](const ir::Expr& e) {
             const auto* inner = ir::as<ir::Reduce>(e);
             if (inner == nullptr || !most) return;
-            const auto more = written_out(*inner);
+            const auto more = written_out(*inner, limit);
             most = more ? std::optional(std::max(*most, terms * *more)) : std::nullopt;
         });
-        return most && *most <= ir::kBlockTerms ? most : std::nullopt;
+        return most && *most <= limit ? most : std::nullopt;
     }
 
     void walk(const ir::Expr& e, bool in_loop) {
         if (const auto* n = ir::as<ir::Reduce>(e)) {
-            const bool loop = !written_out(*n);
+            const bool loop = !written_out(*n, in_loop ? kWrittenInBlocks : ir::kBlockTerms);
             if (loop && !in_loop) ++totals;
             for (const ir::Range& range : n->ranges) {
                 differ_ = differ_ || (loop && (says_point(range.lo) || says_point(range.hi)));

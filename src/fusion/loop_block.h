@@ -10,6 +10,10 @@
 
 namespace pipec::fusion {
 
+/// Terms in a loop of a block that are written out: of each, all points are computed before the next one is read, and
+/// what is read of all of them has to fit into registers.
+inline constexpr std::int64_t kWrittenInBlocks = 16;
+
 struct LoopBlock {
     std::vector<std::int64_t> points;  ///< of a thread, by dimension of the stage
     double loads = 1;                  ///< of what a point by itself reads in loops, what it reads in such a block

@@ -8,6 +8,7 @@
 
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
+#include "fusion/loop_block.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
 #include "ir/unique_nodes.h"
@@ -432,6 +433,15 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                 facts.histogram = histogram_facts(stage, points, sizes);
         }
         for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
+        if (facts.pure && !stage.scan && facts.inside.empty() && !stage.dims.empty()) {
+            std::vector<std::optional<std::int64_t>> extents;
+            for (const poly::Interval& interval : model.domains.at(s).box) {
+                const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
+                extents.push_back(lo && hi ? std::optional(*hi - *lo) : std::nullopt);
+            }
+            const ir::Expr& value = std::get<ir::Pure>(stage.definition).value;
+            facts.block_reads = loop_block(stage, value, stage.dims.size() - 1, extents).loads;
+        }
     }
     const double bytes = pipeline_bytes(pipeline, result);
     for (StageFacts& facts : result) facts.pipeline_bytes = bytes;

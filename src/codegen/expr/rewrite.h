@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -47,6 +48,9 @@ public:
 
     /// One that lies in a range over the sizes.
     void index(ir::VarId var, const poly::Interval& within);
+
+    /// Reductions of more iterations than this stay loops.
+    void write_out_at_most(std::int64_t iterations) { most_written_ = iterations; }
 
     /// The hook is asked about a node in the bound of a loop.
     [[nodiscard]] bool in_bound() const { return in_bound_; }
@@ -118,6 +122,8 @@ private:
     Bindings bindings_;
     /// Variables of loops, by their bounds, which are kept in nodes_; those of loops that are being rewritten.
     std::map<std::pair<const ir::Node*, const ir::Node*>, std::vector<ir::VarId>> loops_;
+    std::int64_t most_written_ = 64;  ///< iterations of reductions that are written out
+    std::set<ir::VarId> kept_loops_;  ///< over constant ranges
     std::vector<ir::VarId> open_loops_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;

@@ -14,8 +14,6 @@ using ir::Type;
 
 namespace {
 
-/// Reductions of no more iterations are written out.
-constexpr std::int64_t kUnrolledIterations = 64;
 /// And only where that makes no more than this many nodes.
 constexpr std::int64_t kUnrolledNodes = 4000;
 
@@ -91,21 +89,23 @@ ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
     std::int64_t iterations = 1;
     for (const ir::Range& range : n.ranges) {
         const auto lo = ir::as_int(bound(range.lo)), hi = ir::as_int(bound(range.hi));
-        if (!lo || !hi || *hi - *lo > kUnrolledIterations) {
-            iterations = kUnrolledIterations + 1;
+        if (!lo || !hi || *hi - *lo > most_written_) {
+            iterations = most_written_ + 1;
             break;
         }
         iterations *= std::max<std::int64_t>(0, *hi - *lo);
     }
     // Loops inside of it come first; where they are written out, too, all of it counts.
     const ir::Reduce* inner = ir::as<ir::Reduce>(n.body);
-    for (; inner != nullptr && iterations <= kUnrolledIterations; inner = ir::as<ir::Reduce>(inner->body)) {
+    for (; inner != nullptr && iterations <= most_written_; inner = ir::as<ir::Reduce>(inner->body)) {
         for (const ir::Range& range : inner->ranges) {
             const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
-            iterations *= lo && hi ? std::max<std::int64_t>(1, *hi - *lo) : kUnrolledIterations + 1;
+            iterations *= lo && hi ? std::max<std::int64_t>(1, *hi - *lo) : most_written_ + 1;
         }
     }
-    if (iterations <= kUnrolledIterations && iterations * node_count(n.body) <= kUnrolledNodes) {
+    // What was too long stays a loop, also where the loops in it have been written out since.
+    const bool stays = kept_loops_.count(n.ranges.front().var) > 0;
+    if (!stays && iterations <= most_written_ && iterations * node_count(n.body) <= kUnrolledNodes) {
         const bool gives_place = ir::gives_place(n.op);
         Folded folded{unique(ir::identity(n.op, n.body->type)),
                       gives_place ? bound(n.ranges[static_cast<std::size_t>(n.place)].lo) : nullptr};
@@ -122,6 +122,7 @@ ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
             bindings_[range.var] = ir::variable(var, Type::Int32);
             ranges.push_back({var, lo, hi});
             open_loops_.push_back(var);
+            if (ir::as_int(lo) && ir::as_int(hi)) kept_loops_.insert(var);
         }
         const ir::Expr body = rewrite(n.body);
         memo_.pop_back();

@@ -66,20 +66,22 @@ public:
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
+        arrange();
+        block_.assign(axes_.size(), 1);
+        if (lane_ && inner_points() == 1) {
+            std::vector<std::optional<std::int64_t>> extents;
+            for (const Axis& axis : axes_) extents.push_back(axis.extent);
+            block_ = fusion::loop_block(stage_, value, *lane_, extents).points;
+        }
+        if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
         value_ = rewriter_.instance(value, {});
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-        arrange();
         // All points of the inner dimensions belong to one thread, whatever they are.
         std::vector<bool> splits;
         for (const Axis& axis : axes_) splits.push_back(axis.role != Role::Inner);
         interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
         own_rows_ = lane_ && rows_of_threads();
-        block_.assign(axes_.size(), 1);
-        if (lane_ && !interior_.guard && inner_points() == 1) {
-            std::vector<std::optional<std::int64_t>> extents;
-            for (const Axis& axis : axes_) extents.push_back(axis.extent);
-            block_ = fusion::loop_block(stage_, interior_.value, *lane_, extents).points;
-        }
+        if (interior_.guard) block_.assign(axes_.size(), 1);
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.

@@ -1,5 +1,6 @@
 // What generated text looks like: the same every time, no larger than the program, readable (golden/blur.cpp, which
 // holds what is generated for the program and not the fixed part).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -57,6 +58,24 @@ TEST(Text, OnlyTheHelpersThatAreUsed) {
     EXPECT_EQ(generate("blur", kBlurText).source.find("floor_div"), std::string::npos);
     const std::string divided = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = img(x) / 3 }";
     EXPECT_NE(generate("p", divided).source.find("floor_div"), std::string::npos);
+}
+
+// ptxas of CUDA 13.0 computes min(min(-a, b), c) of 32 bits without the sign of a, for devices of capability 9.0: on a
+// device all that nvcc makes a negation of goes through `opaque_neg`.
+TEST(Text, DevicesNegateIntegersOpaquely) {
+    for (const char* negated : {"-a(x)", "0 - a(x)", "a(x) * -1", "-1 * a(x)", "~a(x) + 1"}) {
+        for (const char* type : {"int32", "int16", "int8"}) {
+            const std::string text = fmt::format(
+                "pipeline p(a: {0}[N], b: {0}[N]) -> out: {0}[N] {{ out(x) = {0}(min(min({1}, b(x)), 7)) }}", type,
+                negated);
+            EXPECT_NE(generate_cuda("p", text).source.find("wrap_neg("), std::string::npos) << text;
+        }
+    }
+    const std::string less = "pipeline p(a: int32[N]) -> out: int32[N] { out(x) = min(3 - a(x), 7) - a(x) }";
+    EXPECT_EQ(generate_cuda("p", less).source.find("opaque_neg("), std::string::npos);
+    const std::string on_host = "pipeline p(a: uint8[N]) -> out: int32[N] { out(x) = min(-int32(a(x)), 7) }";
+    EXPECT_EQ(generate("p", on_host).source.find("opaque_neg("), std::string::npos);
+    EXPECT_NE(generate_cuda("p", on_host).source.find("opaque_neg("), std::string::npos);
 }
 
 // Of what stands in every file as of the helpers: names in comments and literals use nothing, and what is used brings

@@ -29,7 +29,7 @@ using compiler::CostModelName;
 /// Compiles a program as the driver does and compares what it gives at some sizes. Some group must be
 /// more than a kernel for a stage (`must_fuse`), and some stages be inside of their readers.
 void check_program(const std::string& path, const std::string& text, const Models& models,
-                   const std::vector<std::vector<std::int64_t>>& sizes, bool must_fuse,
+                   const std::vector<std::pair<int, int>>& sizes, bool must_fuse,
                    const std::vector<std::string>& inlined = {}) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, path, text);
@@ -54,7 +54,9 @@ void check_program(const std::string& path, const std::string& text, const Model
             }
             inside.insert(schedule.inlined.begin(), schedule.inlined.end());
         }
-        if (must_fuse) EXPECT_GT(fused, 0u);
+        if (must_fuse) {
+            EXPECT_GT(fused, 0u);
+        }
         for (const std::string& stage : inlined) EXPECT_EQ(inside.count(stage), 1u) << stage;
         const DeviceLibrary library(units, sources, code);
         for (const ir::Pipeline& pipeline : compiled.pipelines) {
@@ -99,8 +101,8 @@ TEST(AutomaticPrograms, ChannelsMayReadClampedChannels) {
             v(y, x, c) = rgb(y, x, c) / 255.0
             matte(y, x) = exp(-(v(y, x, 0) - v(y, x, 1)) * (v(y, x, 2) - v(y, x, 1)))
             limited(y, x, c) = if c == 1 then min(v(y, x, 1), max(v(y, x, 0), v(y, x, 2))) else v(y, x, c)
-            all(y, x, c) = if c == 3 then matte(y, x) else limited(y, x, min(c, 2)) * matte(y, x)
-            rgba(y, x, c) = saturate<uint8>(255 * all(y, x, c))
+            premultiplied(y, x, c) = if c == 3 then matte(y, x) else limited(y, x, min(c, 2)) * matte(y, x)
+            rgba(y, x, c) = saturate<uint8>(255 * premultiplied(y, x, c))
         })",
                   {{CostModelName::Time, "h200"}}, {{1, 7}, {5, 11}, {33, 130}}, true);
 }

@@ -95,6 +95,16 @@ bool is_leaf(const ir::Expr& e) {
         e->value);
 }
 
+/// The x of 0 - x, x * -1, -1 * x and ~x + 1, which nvcc makes -x.
+ir::Expr negated(const ir::Binary& n) {
+    const auto is = [](const ir::Expr& e, std::int64_t number) { return ir::as_int(e) == number; };
+    if (n.op == BinaryOp::Sub && is(n.a, 0)) return n.b;
+    if (n.op == BinaryOp::Mul && is(n.b, -1)) return n.a;
+    if (n.op == BinaryOp::Mul && is(n.a, -1)) return n.b;
+    const auto* inverse = n.op == BinaryOp::Add && is(n.b, 1) ? ir::as<ir::Unary>(n.a) : nullptr;
+    return inverse != nullptr && inverse->op == UnaryOp::BitNot ? inverse->a : nullptr;
+}
+
 }  // namespace
 
 ExpressionWriter::ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names,
@@ -259,8 +269,15 @@ Text ExpressionWriter::unary(const ir::Expr& e, const ir::Unary& n) {
     const Text a = value(n.a);
     if (n.op == UnaryOp::Not) return prefix("!", a);
     if (n.op == UnaryOp::BitNot) return narrowed(e->type, prefix("~", a));
-    if (ir::is_float(e->type) || fits(e)) return narrowed(e->type, prefix("-", a));
+    if (ir::is_float(e->type) || (fits(e) && !has_opaque_negation(e->type))) {
+        return narrowed(e->type, prefix("-", a));
+    }
     return wrapping("neg", {a});
+}
+
+/// Integers that a device negates with `wrap_neg` even where nothing can wrap: see `opaque_neg`.
+bool ExpressionWriter::has_opaque_negation(Type type) const {
+    return helpers_.platform() == fusion::Platform::Cuda && ir::is_signed_int(type) && ir::bits(type) <= 32;
 }
 
 /// Operators but And and Or on texts; `fits`: the result is known not to wrap.
@@ -288,6 +305,7 @@ Text ExpressionWriter::binary(const ir::Expr& e, const ir::Binary& n) {
     if (ir::is_int(n.a->type)) {
         if (n.op == BinaryOp::Div || n.op == BinaryOp::Mod) return divide(e, n);
         if (n.op == BinaryOp::Shl || n.op == BinaryOp::Shr) return shift(e, n);
+        if (const ir::Expr a = negated(n); a && has_opaque_negation(e->type)) return wrapping("neg", {value(a)});
     }
     return chain(e);
 }

@@ -130,6 +130,7 @@ private:
     Text wrapping(std::string_view operation, std::vector<Text> args);
     Text narrowed(ir::Type type, Text text);
     bool fits(const ir::Expr& e);
+    [[nodiscard]] bool has_opaque_negation(ir::Type type) const;
     bool all_fit(const ir::Expr& e);
     Text index(const ir::Expr& e);
 

@@ -45,10 +45,29 @@ constexpr T wrap_mul(T a, T b) {
     return static_cast<T>(static_cast<Bits<T>>(a) * static_cast<Bits<T>>(b));
 }
 )"},
+    {"opaque_neg",
+     {},
+     R"(// -a, and ptxas does not know it: that of CUDA 13.0 forgets the sign of -a where it makes one instruction of
+// min(min(-a, b), c), for devices of capability 9.0.
+inline std::int32_t opaque_neg(std::int32_t a) {
+#ifdef __CUDA_ARCH__
+    std::int32_t negative;
+    asm("{ .reg .b32 inverse; not.b32 inverse, %1; add.s32 %0, inverse, 1; }" : "=r"(negative) : "r"(a));
+    return negative;
+#else
+    return static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(a));
+#endif
+}
+)"},
     {"wrap_neg",
-     {"Bits"},
+     {"Bits", "opaque_neg"},
      R"(template <class T>
 constexpr T wrap_neg(T a) {
+#ifdef __CUDA_ARCH__
+    if constexpr (std::is_signed_v<T> && sizeof(T) <= 4)
+        return static_cast<T>(opaque_neg(a));
+    else
+#endif
     return static_cast<T>(Bits<T>{0} - static_cast<Bits<T>>(a));
 }
 )"},

@@ -47,17 +47,16 @@ constexpr T wrap_mul(T a, T b) {
 )"},
     {"opaque_neg",
      {},
-     R"(// -a, and ptxas does not know it: that of CUDA 13.0 forgets the sign of -a where it makes one instruction of
-// min(min(-a, b), c), for devices of capability 9.0.
-inline std::int32_t opaque_neg(std::int32_t a) {
-#ifdef __CUDA_ARCH__
+     R"(#ifdef __CUDA_ARCH__
+// -a of at most 32 bits, and ptxas does not know it: that of CUDA 13.0 forgets the sign of -a where it makes one
+// instruction of min(min(-a, b), c), for devices of capability 9.0.
+template <class T>
+inline T opaque_neg(T a) {
     std::int32_t negative;
-    asm("{ .reg .b32 inverse; not.b32 inverse, %1; add.s32 %0, inverse, 1; }" : "=r"(negative) : "r"(a));
-    return negative;
-#else
-    return static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(a));
-#endif
+    asm("{ .reg .b32 inverse; not.b32 inverse, %1; add.s32 %0, inverse, 1; }" : "=r"(negative) : "r"(std::int32_t{a}));
+    return static_cast<T>(negative);
 }
+#endif
 )"},
     {"wrap_neg",
      {"Bits", "opaque_neg"},
@@ -65,7 +64,7 @@ inline std::int32_t opaque_neg(std::int32_t a) {
 constexpr T wrap_neg(T a) {
 #ifdef __CUDA_ARCH__
     if constexpr (std::is_signed_v<T> && sizeof(T) <= 4)
-        return static_cast<T>(opaque_neg(a));
+        return opaque_neg(a);
     else
 #endif
     return static_cast<T>(Bits<T>{0} - static_cast<Bits<T>>(a));
@@ -511,7 +510,9 @@ std::string_view Helpers::use(std::string_view name) {
 std::string Helpers::definitions() const {
     std::string out;
     for (const Helper& helper : kHelpers) {
-        if (used_.count(helper.name) > 0) out.append(text_for(platform_, helper.text)).append("\n");
+        if (used_.count(helper.name) == 0) continue;
+        const std::string text = text_for(platform_, helper.text);
+        if (!text.empty()) out.append(text).append("\n");
     }
     return out;
 }

@@ -78,6 +78,15 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"out"},
      {4, 1, 1}},
+    // Channels that come first in the program, and last in memory.
+    {"ChannelsRunFastest",
+     R"(pipeline p(img: uint8[R, C]) -> out: uint8[3, R, C] order(1, 2, 0) {
+    soft(y, x) = (img(y, max(x - 1, 0)) + img(y, min(x + 1, C - 1))) / 2
+    out(c, y, x) = if (y + x) % 2 == c / 2 then uint8(soft(y, x)) else uint8(img(y, x) - c)
+})",
+     {},
+     {"soft", "out"},
+     {4, 2, 3}},
 };
 
 void PrintTo(const Program& program, std::ostream* out) {
@@ -161,6 +170,20 @@ TEST(RegisterTilePlanes, AreInTheInterior) {
                                         group));
     EXPECT_EQ(text.find("if false"), std::string::npos) << text;
     EXPECT_TRUE(std::regex_search(text, std::regex("define out_3_0_0_2 = img_[0-9]+\n"))) << text;  // at the edges, too
+}
+
+// A lane stores its part of an interleaved row in one piece: 4 columns of 3 bytes are 3 accesses.
+TEST(RegisterTilePlanes, ThatRunFastestAreStoredWithTheirRow) {
+    fusion::GroupSchedule group;
+    group.stages = {"out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 1, 1};
+    group.tile = {4, 1, 3};
+    const std::string text = to_string(lowered(R"(pipeline p(img: uint8[R, C]) -> out: uint8[3, R, C] order(1, 2, 0) {
+        out(c, y, x) = uint8(img(y, x) - c)
+    })",
+                                               group));
+    EXPECT_NE(text.find("= out_0_0, out_1_0, out_2_0, out_0_1\n"), std::string::npos) << text;
 }
 
 // What is read with its edge repeated is in a register that is known, though no such point exists: in columns of stages

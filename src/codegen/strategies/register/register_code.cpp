@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codegen/expr/strides.h"
 #include "codegen/strategies/register/register_pressure.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -183,6 +184,21 @@ void RegisterCode::store(kernel::Body& body, const Member& m, const std::vector<
     }
 }
 
+/// A tile has all of a dimension that runs faster in memory than the columns do: a lane's part of a row is in one
+/// piece.
+bool RegisterCode::runs_inside(const Member& m, std::size_t d) {
+    if (m.alignment[d].dim < 0 || is_row(m, d)) return false;
+    const TileSpace::Dim& dim = space_.dims[static_cast<std::size_t>(m.alignment[d].dim)];
+    if (dim.step != 0 && dim.step != dim.size) return false;
+    const std::vector<int> order = memory_order(space_.program.pipeline, {ir::Source::Kind::Stage, m.stage});
+    bool after_columns = false;
+    for (const int each : order) {
+        if (each == static_cast<int>(d)) return after_columns;
+        after_columns = after_columns || is_lane(m, static_cast<std::size_t>(each));
+    }
+    return false;
+}
+
 /// All points of an output that the tile (the slice) owns, row by row.
 void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
     std::vector<Offsets> rows{Offsets(m.definition.dims.size(), 0)};
@@ -199,7 +215,7 @@ void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
     };
     for (std::size_t d = 0; d < m.definition.dims.size(); ++d) {
         const int g = m.alignment[d].dim;
-        const bool inner = g < 0 || static_cast<std::size_t>(g) >= tile_.lane_dim;
+        const bool inner = g < 0 || static_cast<std::size_t>(g) >= tile_.lane_dim || runs_inside(m, d);
         if (inner)
             in_row.push_back(d);
         else

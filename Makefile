@@ -34,6 +34,11 @@ demo: configure ## compile an example and run it on a photograph
 	@echo "The photograph: examples/images/chelsea.png"
 	@echo "The drawing:    $(DEMO)/drawing.png"
 
+gallery: configure ## the pictures of the documentation, in docs/images
+	cmake --build $(BUILD) --target pipec pipec-run
+	docs/gallery/make.sh $(BUILD)/pipec docs/images
+	bench/readme_chart.py docs/images/comparison.svg
+
 install: build ## install into PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -70,4 +75,4 @@ lint: configure ## run clang-tidy
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: help deps configure build test demo install wheel static bench fuzz format check-format lint clean
+.PHONY: help deps configure build test demo gallery install wheel static bench fuzz format check-format lint clean

@@ -34,10 +34,11 @@ demo: configure ## compile an example and run it on a photograph
 	@echo "The photograph: examples/images/chelsea.png"
 	@echo "The drawing:    $(DEMO)/drawing.png"
 
-gallery: configure ## the pictures of the documentation, in docs/images
+gallery: configure ## the pictures of the documentation, and docs/gallery.md
 	cmake --build $(BUILD) --target pipec pipec-run
 	docs/gallery/make.sh $(BUILD)/pipec docs/images
 	bench/readme_chart.py docs/images/comparison.svg
+	docs/gallery/page.py docs/gallery.md
 
 install: build ## install into PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)

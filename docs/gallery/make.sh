@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The pictures of README.md and docs/gallery.md, from the photographs of the examples: make.sh PIPEC DIRECTORY [NAME...]
-# No GPU is used, so that the same pictures come out everywhere. NAME: only the pictures of these examples.
+# No GPU is used, so that the same pictures come out everywhere. NAME: only the pictures of these examples, or of the
+# `tutorial`.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 pipec=$(realpath "$1")
@@ -71,6 +72,27 @@ detail() {
     crop "$out/detail-before.jpg" part.png 0 0 300 400
     example detail --in img=part.png --set boost=4 --out out="$out/detail.jpg"
 }
+# The programs of docs/tutorial.md, on the page's pictures.
+tutorial() {
+    program() { # NAME: the file of this name in the page
+        awk -v marker="<!-- file: $1 -->" '$0 == marker { on = 1; next } on == 2 && /^```/ { exit } on == 2
+                                           on == 1 && /^```/ { on = 2 }' "$here/../tutorial.md" >"$1"
+    }
+    for name in soft edges warm levels contrast; do program "$name.pipe"; done
+    gray "$out/tutorial-camera.jpg" "$images/camera.png" 40 90 360 380
+    run soft.pipe --in img="$images/camera.png" --out out=soft.png
+    gray "$out/tutorial-soft.jpg" soft.png 38 88 360 380
+    run edges.pipe --in img="$images/camera.png" --out out=edges.png
+    gray "$out/tutorial-edges.jpg" edges.png 40 90 360 380
+    run edges.pipe --in img="$images/camera.png" --set strength=8 --out out=strong.png
+    gray "$out/tutorial-strong.jpg" strong.png 40 90 360 380
+    run warm.pipe --in img="$images/coffee.png" --out out=warm.png
+    crop "$out/tutorial-coffee.jpg" "$images/coffee.png" 0 100 300 400
+    crop "$out/tutorial-warm.jpg" warm.png 0 100 300 400
+    run levels.pipe --in img="$images/chelsea.png" --out out="$out/tutorial-levels.jpg"
+    run contrast.pipe --in img="$images/camera.png" --out out=contrast.png
+    gray "$out/tutorial-contrast.jpg" contrast.png 40 90 360 380
+}
 
-names=(blur unsharp harris bilateral_grid multiscale_interpolate camera_pipe pyramid_blend sketch detail)
+names=(blur unsharp harris bilateral_grid multiscale_interpolate camera_pipe pyramid_blend sketch detail tutorial)
 for name in "${@:-${names[@]}}"; do "$name"; done

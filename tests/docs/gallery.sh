@@ -34,4 +34,6 @@ for picture in "$directory"/new/*; do
 done
 python3 "$source/bench/readme_chart.py" "$directory/comparison.svg" &&
     cmp "$source/docs/images/comparison.svg" "$directory/comparison.svg" || fail "docs/images/comparison.svg is old: make gallery"
+python3 "$source/docs/gallery/page.py" "$directory/gallery.md" && cmp "$source/docs/gallery.md" "$directory/gallery.md" ||
+    fail "docs/gallery.md is old: make gallery"
 [ $failures -eq 0 ]

@@ -42,7 +42,14 @@ public:
 
 private:
     /// Terms of a reduction and of those in it, where all are written out: no more than `limit`.
-    static std::optional<std::int64_t> written_out(const ir::Reduce& n, std::int64_t limit) {
+    std::optional<std::int64_t> written_out(const ir::Reduce& n, std::int64_t limit) {
+        const auto known = written_out_.find({&n, limit});
+        if (known != written_out_.end()) return known->second;
+        const auto found = new_written_out(n, limit);
+        written_out_.emplace(std::pair(&n, limit), found);
+        return found;
+    }
+    std::optional<std::int64_t> new_written_out(const ir::Reduce& n, std::int64_t limit) {
         std::int64_t terms = 1;
         for (const ir::Range& range : n.ranges) {
             const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
@@ -59,7 +66,9 @@ private:
         return most && *most <= limit ? most : std::nullopt;
     }
 
+    /// A node that several expressions share is computed once.
     void walk(const ir::Expr& e, bool in_loop) {
+        if (!walked_.emplace(e.get(), in_loop).second) return;
         if (const auto* n = ir::as<ir::Reduce>(e)) {
             const bool loop = !written_out(*n, in_loop ? kWrittenInBlocks : ir::kBlockTerms);
             if (loop && !in_loop) ++totals;
@@ -112,7 +121,9 @@ private:
     }
 
     const ir::Stage& stage_;
-    std::map<ir::VarId, double> terms_;  ///< of variables whose terms are written out
+    std::map<ir::VarId, double> terms_;                  ///< of variables whose terms are written out
+    std::set<std::pair<const ir::Node*, bool>> walked_;  ///< and whether in a loop
+    std::map<std::pair<const ir::Reduce*, std::int64_t>, std::optional<std::int64_t>> written_out_;
     bool differ_ = false;
 };
 

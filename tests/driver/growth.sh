@@ -47,6 +47,7 @@ program() {
         masks) chain int32 "$n" 'm[k](x) = m[k - 1](x) and a[k - 1](x) > 1 or not m[k - 1](x)' \
             'a[k](x) = if m[k - 1](x) then a[k - 1](x) / 2 else a[k - 1](x) + 1' ;;
         loops) chain float32 "$n" 'a[k](x) = (sum(r in 0..4) a[k - 1](x) * float32(r)) + a[k - 1](x)' ;;
+        windows) chain float32 "$n" 'a[k](x) = (sum(r in 0..99) img(x + k) * a[k - 1](x) / (r + 1)) + a[k - 1](x)' ;;
         named) of_one_stage "" float32 "$(named "$n")" ;;
         calls) of_one_stage "fn f(v) = v * v + 1" float32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
         decisions) of_one_stage "fn f(v) = if v > 9 then v / 2 else v + 1" int32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
@@ -71,7 +72,7 @@ linear() {
         [ $((sizes[2] - sizes[1])) -le $((5 * (sizes[1] - sizes[0]) / 2 + 8000)) ]
 }
 
-for kind in squares powers inputs moved stencils exchanges branches places masks loops named calls decisions quotients; do
+for kind in squares powers inputs moved stencils exchanges branches places masks loops windows named calls decisions quotients; do
     for step in pipeline domains cuda; do linear $kind --emit $step; done
     linear $kind --target host --emit host
     linear $kind --emit cuda --cost-model none

@@ -63,11 +63,14 @@ fuzz: deps ## run each fuzzer for TIME seconds (default 60)
 	cmake --build build/fuzz --target $(FUZZERS:%=fuzz_%)
 	tests/fuzz/run.sh build/fuzz . $(TIME) $(FUZZERS)
 
-format: ## format the sources with clang-format
+format: ## format the sources with clang-format, and programs and documentation with pipec
 	clang-format -i $(sources)
+	@if $(BUILD)/pipec fmt --help > /dev/null 2>&1; then tools/format-programs.py $(BUILD)/pipec .; fi
 
 check-format:
 	@clang-format --dry-run --Werror $(sources)
+	@if $(BUILD)/pipec fmt --help > /dev/null 2>&1; then tools/format-programs.py --check $(BUILD)/pipec .; \
+	 else echo "programs are checked once there is $(BUILD)/pipec"; fi
 
 # clang cannot read the ANTLR runtime's headers, and isl's take it very long.
 lint: configure ## run clang-tidy

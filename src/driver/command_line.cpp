@@ -142,6 +142,7 @@ std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
        pipec library [options] file.pipe
        pipec tune [options] file.pipe
        pipec profile [options] file.pipe
+       pipec fmt [options] file.pipe ...
 )";
 }
 

@@ -17,6 +17,7 @@
 #include "driver/diagnostics.h"
 #include "driver/explain/explain.h"
 #include "driver/files.h"
+#include "driver/format/format.h"
 #include "driver/gpu_option.h"
 #include "driver/native/nvcc.h"
 #include "driver/native/object.h"
@@ -182,6 +183,7 @@ int run_compiler(const Options& options) {
 int run_main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "run") == 0) return run_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "explain") == 0) return explain_command(argc - 1, argv + 1);
+    if (argc > 1 && std::strcmp(argv[1], "fmt") == 0) return format_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "library") == 0) return library_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "profile") == 0) return profile_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "tune") == 0) return tune_command(argc - 1, argv + 1);

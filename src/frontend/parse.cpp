@@ -5,7 +5,9 @@
 #include <antlr4-runtime.h>
 
 #include "PipeParser.h"
+#include "frontend/concrete.h"
 #include "frontend/diagnostics.h"
+#include "frontend/parse_concrete.h"
 #include "frontend/parse_errors.h"
 #include "frontend/parse_tokens.h"
 #include "frontend/parse_tree.h"
@@ -67,7 +69,9 @@ private:
     bool gave_up_ = false;
 };
 
-ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics& diags) {
+/// The project's tree, and, for who gives a place for it, the tree of all tokens: empty after an error.
+ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics& diags,
+                         std::optional<concrete::File>* concrete = nullptr) {
     syntax::ByteStream stream(sources.text(file));
     syntax::TokenList list = syntax::tokenize(stream, sources, file, diags);
     if (list.empty()) return {file, {}};
@@ -88,7 +92,10 @@ ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics&
             parser.setErrorHandler(std::make_shared<syntax::ErrorStrategy>(sources, file, diags));
         }
         try {
-            return syntax::build_tree(*parser.file(), tokens, sources, file, diags);
+            PipeParser::FileContext& tree = *parser.file();
+            ast::File result = syntax::build_tree(tree, tokens, sources, file, diags);
+            if (concrete != nullptr && !diags.has_errors()) *concrete = syntax::build_concrete(tree, tokens, file);
+            return result;
         } catch (const antlr4::ParseCancellationException&) {
             if (parser.gave_up()) break;
         }
@@ -103,6 +110,14 @@ ast::File parse(const SourceManager& sources, FileId file, Diagnostics& diags) {
     ast::File tree = parse_unsorted(sources, file, diags);
     diags.sort_from(before);
     return tree;
+}
+
+std::optional<concrete::File> parse_concrete(const SourceManager& sources, FileId file, Diagnostics& diags) {
+    const std::size_t before = diags.all().size();
+    std::optional<concrete::File> result;
+    parse_unsorted(sources, file, diags, &result);
+    diags.sort_from(before);
+    return result;
 }
 
 }  // namespace pipec

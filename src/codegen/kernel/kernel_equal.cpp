@@ -239,8 +239,8 @@ private:
                declare(a.var, b.var) && same(a.body, b.body);
     }
     bool same_stmt(const kernel::If& a, const kernel::If& b) {
-        return a.uniform == b.uniform && same(a.condition, b.condition) && same(a.then, b.then) &&
-               same(a.otherwise, b.otherwise);
+        return a.uniform == b.uniform && a.same_points == b.same_points && same(a.condition, b.condition) &&
+               same(a.then, b.then) && same(a.otherwise, b.otherwise);
     }
     bool same_stmt(const kernel::Remark&, const kernel::Remark&) { return true; }
 

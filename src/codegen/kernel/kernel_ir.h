@@ -97,10 +97,11 @@ struct Wait { int pending = 0; };
 /// lo <= var < hi in steps of `step` (Int32, positive). `unroll`: written for the compiler to unroll; otherwise it is
 /// told not to.
 struct For { ir::VarId var; ir::Expr lo, hi, step; bool unroll = false; Body body; };
-/// `uniform`: every lane of that scope takes the same branch, so that collectives may stand inside.
+/// `uniform`: every lane of that scope takes the same branch, so that collectives may stand inside. `same_points`: both
+/// branches store the same values in the same places, so that `otherwise` may follow `then`.
 struct If {
     enum class Uniform : std::uint8_t { Lane, Warp, Block };
-    ir::Expr condition; Body then, otherwise; Uniform uniform = Uniform::Lane;
+    ir::Expr condition; Body then, otherwise; Uniform uniform = Uniform::Lane; bool same_points = false;
 };
 struct Remark { std::string text; };
 

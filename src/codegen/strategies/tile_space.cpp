@@ -211,10 +211,17 @@ std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool 
     return result;
 }
 
-/// The sums whose minimum or maximum (`op`) an expression is; false where it is none.
-bool TileSpace::sums(const ir::Expr& e, BinaryOp op, std::vector<Linear>& found) {
-    if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && n->op == op)
-        return sums(n->a, op, found) && sums(n->b, op, found);
+/// The sums whose minimum or maximum (`op`) an expression is; false where it is none. `inner`: sums that bound it do as
+/// well, so that of a minimum in a maximum one sum is enough.
+bool TileSpace::sums(const ir::Expr& e, BinaryOp op, bool inner, std::vector<Linear>& found) {
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n != nullptr && n->op == op) return sums(n->a, op, inner, found) && sums(n->b, op, inner, found);
+    if (inner && n != nullptr && (n->op == BinaryOp::Min || n->op == BinaryOp::Max)) {
+        // Images are large: interiors begin behind a constant rather than a size, and end before a size.
+        const bool constant_first = ir::as_int(n->a).has_value();
+        const bool first = constant_first == (op == BinaryOp::Max);
+        return sums(first ? n->a : n->b, op, inner, found);
+    }
     const auto sum = rewriter.linear(e);
     if (sum) found.push_back(*sum);
     return sum.has_value();
@@ -231,8 +238,8 @@ bool TileSpace::limits(std::size_t d, bool inner, std::int64_t size, std::vector
         // Of a box that begins at the greatest of several sums every one is a bound; tiles that reach a box begin with
         // the least.
         std::vector<Linear> begins, ends;
-        if (!sums(access.box.lo, inner ? BinaryOp::Max : BinaryOp::Min, begins)) return false;
-        if (!sums(access.box.hi, inner ? BinaryOp::Min : BinaryOp::Max, ends)) return false;
+        if (!sums(access.box.lo, inner ? BinaryOp::Max : BinaryOp::Min, inner, begins)) return false;
+        if (!sums(access.box.hi, inner ? BinaryOp::Min : BinaryOp::Max, inner, ends)) return false;
         for (Linear& begin : begins) {
             // n q + first >= begin  <=>  q >= ceil((begin - first) / n);  floor(begin / n) <= q
             if (inner) begin.constant += n - 1 - access.extent.first;
@@ -488,7 +495,7 @@ void TileSpace::add_code(kernel::Body& into, const std::function<kernel::Body(bo
         return;
     }
     if (inner)
-        add(*body, kernel::If{inner, std::move(fast), std::move(edge), uniform});
+        add(*body, kernel::If{inner, std::move(fast), std::move(edge), uniform, true});
     else
         body->insert(body->end(), edge.begin(), edge.end());
 }

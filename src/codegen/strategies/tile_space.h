@@ -125,7 +125,7 @@ public:
 private:
     void add_member(int stage, const plan::Part& part);
     std::vector<Access> points_of_members(std::size_t d, bool inner, std::int64_t size);
-    bool sums(const ir::Expr& e, ir::BinaryOp op, std::vector<Linear>& found);
+    bool sums(const ir::Expr& e, ir::BinaryOp op, bool inner, std::vector<Linear>& found);
     bool limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
     void find_tiles();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "engine/report.h"
 
@@ -79,6 +80,7 @@ void Block::prepare() {
     std::iota(order_.begin(), order_.end(), 0u);
     arrange(order_, order().mode);
     started_ = exited_ = at_barrier_ = ready_begin_ = 0;
+    arriving_ = arrived_ = false;
     ready_.clear();
     failed_ = false;
 }
@@ -161,24 +163,27 @@ void Block::new_era() {
     }
 }
 
-void Block::sync_threads(Lane& lane, Site site) {
+bool Block::sync_threads(Lane& lane, bool predicate, Site site) {
     lane.waiting = {Collective::Kind::Barrier, 0, site};
     lane.state = Lane::State::Waiting;
+    arriving_ = arriving_ || predicate;
     if (++at_barrier_ < lanes_.size()) {
         wait(lane);
-        return;
+        return arrived_;
     }
     const auto same = [&](const Lane& other) { return other.waiting == lane.waiting; };
     if (!std::all_of(lanes_.begin(), lanes_.end(), same)) {
         lane_fault(Kind::Divergence, lane, "lanes of one block wait at different barriers", text(site), stuck());
     }
     at_barrier_ = 0;
+    arrived_ = std::exchange(arriving_, false);
     ++counted().block_barriers;
     new_era();
     const std::size_t first = ready_.size();
     for (Lane& other : lanes_) make_ready(other);
     lane.state = Lane::State::Running;
     if (order().mode == Order::Mode::Backward) std::reverse(ready_.begin() + std::ptrdiff_t(first), ready_.end());
+    return arrived_;
 }
 
 // True: this lane is the last of those that are named; it does the work for all, and they wait meanwhile. False: it has

@@ -88,7 +88,8 @@ public:
     /// False: there was a fault, and the block was dropped.
     bool run(Grid& grid, uint3 index);
 
-    void sync_threads(Lane& lane, Site site);
+    /// Whether the predicate is true in any lane.
+    bool sync_threads(Lane& lane, bool predicate, Site site);
     void sync_warp(Lane& lane, unsigned mask, Site site);
     std::uint64_t shuffle(Lane& lane, unsigned mask, Site site);  ///< the rest is in the lane
     unsigned vote(Lane& lane, unsigned mask, bool predicate, Site site);
@@ -125,6 +126,7 @@ private:
     std::vector<Warp> warps_;
     std::vector<unsigned> order_;  ///< of lanes: how they start
     std::size_t started_ = 0, exited_ = 0, at_barrier_ = 0;
+    bool arriving_ = false, arrived_ = false;  ///< the predicate in any lane: at this barrier, at the last one
     std::vector<Lane*> ready_;
     std::size_t ready_begin_ = 0;
     std::vector<std::unique_ptr<Fiber>> fibers_;

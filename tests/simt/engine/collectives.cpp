@@ -137,8 +137,8 @@ std::string Block::stuck() const {
     return result;
 }
 
-void sync_threads(Site site) {
-    running.block->sync_threads(*running.lane, site);
+bool sync_threads(bool predicate, Site site) {
+    return running.block->sync_threads(*running.lane, predicate, site);
 }
 void sync_warp(unsigned mask, Site site) {
     running.block->sync_warp(*running.lane, mask, site);

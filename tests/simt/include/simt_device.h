@@ -35,7 +35,7 @@ __attribute__((const)) uint3 block_index();
 __attribute__((const)) uint3 block_extent();
 __attribute__((const)) uint3 grid_extent();
 
-void sync_threads(Site site);
+bool sync_threads(bool predicate, Site site);  ///< whether the predicate is true in any lane
 void sync_warp(unsigned mask, Site site);
 std::uint64_t shuffle(Shuffle kind, unsigned mask, std::uint64_t bits, int argument, int width, Site site);
 unsigned vote(Vote kind, unsigned mask, bool predicate, Site site);
@@ -72,7 +72,10 @@ constexpr int warpSize = 32;
 #define SIMT_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
 inline void __syncthreads(SIMT_HERE) {
-    simt::sync_threads({file, line});
+    simt::sync_threads(false, {file, line});
+}
+inline int __syncthreads_or(int predicate, SIMT_HERE) {
+    return static_cast<int>(simt::sync_threads(predicate != 0, {file, line}));
 }
 inline void __syncwarp(unsigned mask = 0xffffffffu, SIMT_HERE) {
     simt::sync_warp(mask, {file, line});

@@ -139,6 +139,7 @@ void ExpressionWriter::define(ir::VarId var, const ir::Expr& e, std::string_view
     } else {
         bind(var, name);
         ranges_.bind(var, ranges_.of(e));
+        if (const auto of_value = granule(e)) granules_[var] = *of_value;
     }
     if (!is_leaf(e)) scopes_.back().insert_or_assign(e.get(), Named{name, e});
 }
@@ -310,14 +311,6 @@ Text ExpressionWriter::binary(const ir::Expr& e, const ir::Binary& n) {
     return chain(e);
 }
 
-/// A divisor for which `divide_by` rounds as a division does. On the host divisions are cheap enough.
-bool ExpressionWriter::has_exact_reciprocal(const ir::Expr& e) const {
-    const auto* n = ir::as<ir::FloatConstant>(e);
-    if (n == nullptr || e->type != Type::Float32 || helpers_.platform() != fusion::Platform::Cuda) return false;
-    const double divisor = std::abs(n->value);
-    return divisor >= 3 && divisor < 0x1p22 && std::fmod(divisor, 2) == 1;
-}
-
 /// a + b - c + ..., or a * b * ..., without recursion to the left: unrolled reductions have thousands of terms.
 Text ExpressionWriter::chain(const ir::Expr& e) {
     std::vector<ir::Expr> links{e};  // outermost first
@@ -346,10 +339,8 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
         if (no_wrap && is_sum(n.op) && constant && *constant < 0 && *constant > INT32_MIN) {
             const BinaryOp opposite = n.op == BinaryOp::Add ? BinaryOp::Sub : BinaryOp::Add;
             total = arithmetic(opposite, type, total, literal(int_literal(type, -*constant)), true);
-        } else if (n.op == BinaryOp::Div && has_exact_reciprocal(n.b)) {
-            const double divisor = ir::as<ir::FloatConstant>(n.b)->value;
-            const auto number = [&](double v) { return literal(float_literal(type, v, helpers_.platform())); };
-            total = helper("divide_by", {total, number(divisor), number(ir::round_to(type, 1 / divisor))});
+        } else if (n.op == BinaryOp::Div && type == Type::Float32) {
+            total = quotient(n, total);
         } else {
             total = arithmetic(n.op, type, total, value(n.b), no_wrap);
         }
@@ -424,8 +415,12 @@ Text ExpressionWriter::call(const ir::Expr& e, const ir::Call& n) {
     if (!ir::is_float(type)) return wrapping("abs", args);
     Text result;
     if (n.fn == Builtin::Rsqrt) {
-        const char* one = e->type == Type::Float64 ? "1.0" : "1.0f";
-        result = infix("/", Precedence::Product, {one}, math(Builtin::Sqrt, type, args));
+        const bool noted = !rare_.empty() && type == Type::Float32;
+        const Text one{type == Type::Float64 ? "1.0" : "1.0f"};
+        const Text sqrt = noted ? square_root(args.front()) : math(Builtin::Sqrt, type, args);
+        result = noted ? helper("quotient", {one, sqrt, {rare_}}) : infix("/", Precedence::Product, one, sqrt);
+    } else if (n.fn == Builtin::Sqrt && type == Type::Float32 && !rare_.empty()) {
+        result = square_root(args.front());
     } else {
         result = math(n.fn, type, args);
     }

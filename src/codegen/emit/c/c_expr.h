@@ -60,6 +60,10 @@ public:
     /// Forgets the names of all nodes that evaluate one for which `changed` is true.
     void forget(const std::function<bool(const ir::Expr&)>& changed);
 
+    /// From now on divisions and square roots of float32 may be those that note operands in the variable `rare` (a
+    /// Rare) for which they round otherwise; "": no longer. Returns whether one did since the last call.
+    bool note_rare(std::string rare);
+
     /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
     void detect_overflow(std::string exact) { detected_ = std::move(exact); }
 
@@ -104,7 +108,10 @@ private:
     Text binary(const ir::Expr& e, const ir::Binary& n);
     Text chain(const ir::Expr& e);
     Text logical(const ir::Binary& n);
-    [[nodiscard]] bool has_exact_reciprocal(const ir::Expr& e) const;
+    Text quotient(const ir::Binary& n, const Text& a);
+    Text square_root(const Text& a);
+    std::optional<int> granule(const ir::Expr& e);
+    std::optional<int> find_granule(const ir::Expr& e);
     Text divide(const ir::Expr& e, const ir::Binary& n);
     Text shift(const ir::Expr& e, const ir::Binary& n);
     Text cast(const ir::Expr& e, const ir::Cast& n);
@@ -158,7 +165,11 @@ private:
     Helpers& helpers_;
     Writer* out_;
     poly::ValueRanges ranges_;
-    bool exact_ = false;    ///< in the definition of an index variable, where no integer wraps
+    bool exact_ = false;                 ///< in the definition of an index variable, where no integer wraps
+    std::string rare_;                   ///< the variable that notes rare operands; empty: there is none
+    bool noted_ = false;                 ///< something is noted in it
+    std::map<ir::VarId, int> granules_;  ///< of variables
+    std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;

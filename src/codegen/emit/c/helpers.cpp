@@ -81,6 +81,82 @@ inline float divide_by(float x, float divisor, float reciprocal) {
     return fabsf(rest) > 0.0f ? fmaf(rest, reciprocal, quotient) : quotient;
 }
 )"},
+    {"Rare",
+     {},
+     R"(// What was seen of the operands of `quotient` and `root`.
+struct Rare {
+    std::uint32_t least = UINT32_MAX;  // of the bits of 2 |x| - 1, so that 0 is not small
+    float most = 0.0f;
+};
+)"},
+    {"is_rare",
+     {"Rare"},
+     R"(// Some operand was tiny, huge or infinite: results may be off by a unit in the last place, or more.
+inline bool is_rare(const Rare& rare) {
+    constexpr std::uint32_t tiny = 2u * (127u - 80u) << 23;  // 2^-80
+    return rare.least < tiny || rare.most > 0x1p40f;
+}
+)"},
+    {"note_small",
+     {"Rare"},
+     R"(inline void note_small(float x, Rare& rare) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    bits = 2u * bits - 1u;
+    rare.least = bits < rare.least ? bits : rare.least;
+}
+)"},
+    {"quotient_by",
+     {},
+     R"(// x / divisor, rounded once like the division but without its branch: high + low is the reciprocal, and pipec has
+// found that no x / divisor is so close to the middle between two floats that its error matters.
+inline float quotient_by(float x, float high, float low) {
+    return fmaf(x, high, x * low);
+}
+)"},
+    {"noted_quotient_by",
+     {"quotient_by", "note_small"},
+     R"(// The same, unless `is_rare`.
+inline float noted_quotient_by(float x, float high, float low, Rare& rare) {
+    note_small(x, rare);
+    return quotient_by(x, high, low);
+}
+)"},
+    {"quotient",
+     {"note_small"},
+     R"(// a / b, rounded once like the division but without its branch, unless `is_rare`.
+inline float quotient(float a, float b, Rare& rare) {
+#ifdef __CUDA_ARCH__
+    float reciprocal;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(b));
+#else
+    float reciprocal = 1.0f / b;
+#endif
+    note_small(a, rare);
+    rare.most = fmaxf(rare.most, fmaxf(fabsf(a), fmaxf(fabsf(b), fabsf(reciprocal))));
+    reciprocal = fmaf(fmaf(-b, reciprocal, 1.0f), reciprocal, reciprocal);
+    const float first = a * reciprocal;
+    const float second = fmaf(fmaf(-b, first, a), reciprocal, first);
+    return copysignf(fmaf(fmaf(-b, second, a), reciprocal, second), first);  // -0 + 0 is 0
+}
+)"},
+    {"root",
+     {"note_small"},
+     R"(// The square root, rounded once, without a branch, unless `is_rare`.
+inline float root(float x, Rare& rare) {
+    const float positive = fmaxf(x, 0x1p-120f);
+#ifdef __CUDA_ARCH__
+    float reciprocal;
+    asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(positive));
+#else
+    const float reciprocal = 1.0f / sqrtf(positive);
+#endif
+    note_small(x, rare);
+    rare.most = fmaxf(rare.most, fmaxf(x, -0x1p127f * x));  // a negative x is huge
+    const float first = x * reciprocal;
+    return fmaf(fmaf(-first, first, x), 0.5f * reciprocal, first);
+}
+)"},
     {"wrap_abs",
      {"wrap_neg"},
      R"(template <class T>

@@ -129,6 +129,10 @@ void Writer::append(const Writer& other) {
     for (const Line& line : other.lines_) lines_.push_back({line.depth + depth_, line.text, line.breakable});
 }
 
+void Writer::insert(std::size_t place, std::string line) {
+    lines_.insert(lines_.begin() + static_cast<std::ptrdiff_t>(place), {depth_, std::move(line)});
+}
+
 std::string Writer::str() const {
     std::string out;
     for (const Line& line : lines_) {

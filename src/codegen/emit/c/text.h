@@ -33,6 +33,9 @@ public:
 
     /// The lines of another writer, at the present depth.
     void append(const Writer& other);
+    /// The place of the next line, and a line at a place that was next before, at the present depth.
+    [[nodiscard]] std::size_t place() const { return lines_.size(); }
+    void insert(std::size_t place, std::string line);
 
     [[nodiscard]] bool empty() const { return lines_.empty(); }
     [[nodiscard]] std::string str() const;

@@ -90,6 +90,8 @@ private:
     void stmt(const kernel::Wait& n) { out_.line("wait_for_copies<{}>();", n.pending); }
     void stmt(const kernel::For& n);
     void stmt(const kernel::If& n);
+    void choice(const kernel::If& n, const ir::Expr& condition);
+    [[nodiscard]] bool can_repeat(const kernel::If& n) const;
     void stmt(const kernel::Remark& n) { out_.line("// {}", comment_text(n.text)); }
 
     /// A name for a variable of the kernel, the program's where that is free.
@@ -473,6 +475,7 @@ void KernelWriter::stmt(const kernel::For& n) {
 void KernelWriter::stmt(const kernel::If& n) {
     const ir::Expr condition = known_.unknown(n.condition);
     if (!condition) return body(n.then);
+    if (can_repeat(n)) return choice(n, condition);
     expressions_.begin_block(fmt::format("if ({})", expressions_.value(condition).text));
     const std::size_t before = known_.enter(condition);
     body(n.then);
@@ -481,6 +484,47 @@ void KernelWriter::stmt(const kernel::If& n) {
         expressions_.else_block();
         body(n.otherwise);
     }
+    expressions_.end_block();
+}
+
+/// `otherwise` may follow `then`: it stores the same values again.
+bool KernelWriter::can_repeat(const kernel::If& n) const {
+    bool atomic = false;
+    kernel::for_each_stmt(n.then, [&](const kernel::Stmt& stmt) {
+        const auto* update = std::get_if<kernel::Atomic>(&stmt.value);
+        atomic = atomic || (update != nullptr && update->array.kind != Source::Kind::Local);
+    });
+    return n.same_points && !n.otherwise.empty() && !atomic && !program_.fast_math;
+}
+
+/// Two ways to the same points. The first one may note that it met operands for which it rounds otherwise: then the
+/// second one follows.
+void KernelWriter::choice(const kernel::If& n, const ir::Expr& condition) {
+    const std::string test = expressions_.value(condition).text;
+    const std::size_t before = out_.place();
+    expressions_.begin_block(fmt::format("if ({})", test));
+    const std::size_t inside = out_.place();
+    const std::string again = locals_.add("again"), rare = locals_.add("rare");
+    expressions_.note_rare(rare);
+    const std::size_t known = known_.enter(condition);
+    body(n.then);
+    known_.leave(known);
+    if (!expressions_.note_rare("")) {
+        expressions_.else_block();
+        body(n.otherwise);
+        expressions_.end_block();
+        return;
+    }
+    out_.insert(inside, fmt::format("Rare {};", rare));
+    std::string met = call_text(helpers_.use("is_rare"), {{rare}}).text;
+    if (n.uniform == kernel::If::Uniform::Block) met = fmt::format("__syncthreads_or({})", met);
+    if (n.uniform == kernel::If::Uniform::Warp) met = fmt::format("__any_sync({}, {})", kAllLanes, met);
+    out_.line("{} = {};", again, met);
+    if (n.uniform == kernel::If::Uniform::Warp && !kernel_.shared.empty()) out_.add("__syncwarp();");
+    expressions_.end_block();
+    out_.insert(before, fmt::format("bool {} = true;", again));
+    expressions_.begin_block(fmt::format("if ({})", again));
+    body(n.otherwise);
     expressions_.end_block();
 }
 

@@ -482,7 +482,7 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
         kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
         return kernel();
     }
-    kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane}});
+    kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane, true}});
     return kernel();
 }
 

@@ -43,6 +43,13 @@ gallery: configure ## the pictures of the documentation, and docs/gallery.md
 install: build ## install into PREFIX (default /usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
+deb: deps ## build/deb/pipec_*.deb: the Debian package
+	@cmake -S . -B build/deb -G Ninja -DCMAKE_BUILD_TYPE=Release -DPIPEC_BUILD_TESTS=OFF -DPIPEC_BUILD_EXAMPLES=OFF \
+	       -DPIPEC_PYTHON_DIR=lib/python3/dist-packages -Wno-dev > /dev/null
+	cmake --build build/deb --target pipec pipec-run
+	cd build/deb && cpack -G DEB > /dev/null
+	@ls build/deb/*.deb
+
 wheel: ## build/wheel/pipec-*.whl: the Python package (needs setuptools and wheel)
 	@rm -rf build/python && mkdir -p build/wheel && cp -r python build/python
 	cd build/python && $(PYTHON) -c 'from setuptools import build_meta; build_meta.build_wheel("../wheel")' > /dev/null
@@ -79,4 +86,4 @@ lint: configure ## run clang-tidy
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: help deps configure build test demo gallery install wheel static bench fuzz format check-format lint clean
+.PHONY: help deps configure build test demo gallery install deb wheel static bench fuzz format check-format lint clean

@@ -1,7 +1,8 @@
 # pipec_add_library(NAME FILE.pipe... [TARGET cuda|host] [ARCH sm_80 ...] [OPTIONS ...])
 #
-# A static library NAME of compiled pipelines; who links it finds the headers (FILE.h). OPTIONS go to pipec. A change of a
-# program, of what it imports or of pipec makes it anew. With TARGET cuda (the default) the code is compiled by CMake's
+# A static library NAME of compiled pipelines; who links it finds the headers. OPTIONS go to pipec. A program
+# `filters/blur.pipe` has the header "filters/blur.h", which is also "blur.h" unless another program of this library is
+# called blur.pipe, too. A change of a program, of what it imports or of pipec makes it anew. With TARGET cuda (the default) the code is compiled by CMake's
 # CUDA language where the project has enabled it before, and otherwise by `pipec -c`, which finds nvcc itself.
 function(pipec_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "TARGET" "ARCH;OPTIONS")
@@ -32,12 +33,39 @@ function(pipec_add_library name)
   endif()
 
   set(directory ${CMAKE_CURRENT_BINARY_DIR}/${name}.pipelines)
-  file(MAKE_DIRECTORY ${directory})
+  set(stems "")
+  foreach(program IN LISTS ARG_UNPARSED_ARGUMENTS)
+    cmake_path(GET program STEM stem)
+    list(APPEND stems ${stem})
+  endforeach()
   set(results "")
+  set(index 0)
+  set(include_directories ${directory})
   foreach(program IN LISTS ARG_UNPARSED_ARGUMENTS)
     cmake_path(ABSOLUTE_PATH program BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
     cmake_path(GET program STEM stem)
-    set(base ${directory}/${stem})
+    # Below this folder, what is made lies as the programs do; programs from elsewhere have no folder.
+    cmake_path(RELATIVE_PATH program BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+    cmake_path(GET relative PARENT_PATH folder)
+    if(folder MATCHES "^\\.\\." OR IS_ABSOLUTE "${folder}")
+      set(folder "")
+    endif()
+    set(place ${directory})
+    if(folder)
+      set(place ${directory}/${folder})
+    endif()
+    set(base ${place}/${stem})
+    file(MAKE_DIRECTORY ${place})
+    if(${base}.h IN_LIST results)
+      message(FATAL_ERROR "pipec_add_library(${name}): two programs have the header ${stem}.h; put them into folders of "
+                          "this one, or into two libraries")
+    endif()
+    set(others ${stems})
+    list(REMOVE_AT others ${index})
+    math(EXPR index "${index} + 1")
+    if(NOT stem IN_LIST others)
+      list(APPEND include_directories ${place})
+    endif()
     add_custom_command(
       OUTPUT ${base}${extension} ${base}.h
       COMMAND pipec::pipec ${step} --target ${ARG_TARGET} ${ARG_OPTIONS} -MMD -MF ${base}.d ${program} -o ${base}${extension}
@@ -50,7 +78,8 @@ function(pipec_add_library name)
 
   add_library(${name} STATIC ${results})
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${directory}>)
+  list(REMOVE_DUPLICATES include_directories)
+  target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${include_directories}>")
   if(ARG_TARGET STREQUAL host)
     # Results do not depend on these flags: no contraction to fused multiply-add, and nobody reads errno.
     target_compile_features(${name} PRIVATE cxx_std_17)

@@ -28,6 +28,7 @@ int fail(ExitCode code, const char* message) {
 int main(int argc, char** argv) {
     CLI::App app("Runs a compiled pipeline on images and arrays.", "pipec-run");
     app.footer("`pipec run` compiles a .pipe file and calls this program; see docs/run.md.");
+    app.set_version_flag("--version", "pipec-run " PIPEC_VERSION, "Print the version");
     std::string object, pipeline;
     pipec::runner::Options options;
     app.add_flag_callback(

@@ -36,6 +36,36 @@ for generator in "${generators[@]}"; do
     sed -i '/^oops$/d' project/threshold.pipe
 done
 
+# Programs of one name in two folders, of one library and of two: their headers have the folders' names, too.
+mkdir -p same/a same/b
+printf 'pipeline up(img: int32[N]) -> out: int32[N] { out(x) = img(x) + 1 }\n' >same/a/step.pipe
+printf 'pipeline down(img: int32[N]) -> out: int32[N] { out(x) = img(x) - 1 }\n' >same/b/step.pipe
+printf 'pipeline twice(img: int32[N]) -> out: int32[N] { out(x) = img(x) * 2 }\n' >same/b/other.pipe
+cat >same/main.cpp <<'CPP'
+#include "a/step.h"
+#include "b/step.h"
+#include "other.h"
+int main() { return up_info() == nullptr || down_info() == nullptr || twice_info() == nullptr; }
+CPP
+cat >same/CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.24)
+project(same LANGUAGES CXX)
+find_package(pipec REQUIRED)
+pipec_add_library(together a/step.pipe b/step.pipe b/other.pipe TARGET host)
+pipec_add_library(first a/step.pipe TARGET host)
+pipec_add_library(second ${CMAKE_CURRENT_SOURCE_DIR}/b/step.pipe b/other.pipe TARGET host)
+add_executable(one main.cpp)
+target_link_libraries(one PRIVATE together)
+add_executable(two main.cpp)
+target_link_libraries(two PRIVATE first second)
+CMAKE
+cmake -S same -B same/build -Dpipec_ROOT="$prefix" >log 2>&1 && cmake --build same/build >>log 2>&1 || { cat log; fail "one name in two folders"; }
+same/build/one && same/build/two || fail "the programs of one name in two folders do not run"
+mkdir -p elsewhere/c elsewhere/d && cp same/a/step.pipe elsewhere/c && cp same/b/step.pipe elsewhere/d
+sed -i 's|together a/step.pipe b/step.pipe|together ../elsewhere/c/step.pipe ../elsewhere/d/step.pipe|' same/CMakeLists.txt
+cmake -S same -B same/wrong -Dpipec_ROOT="$prefix" >log 2>&1 && fail "two programs with one header are accepted"
+grep -q 'two programs have the header step.h' log || { cat log; fail "two programs with one header are not explained"; }
+
 # The function's own errors.
 sed -i 's/TARGET \${TARGET}/TARGET z80/' project/CMakeLists.txt
 cmake -S project -B wrong -Dpipec_ROOT="$prefix" >log 2>&1 && fail "a wrong target is accepted"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # What an installation holds, and that its manual page says all that --help does: layout.sh BUILD_DIRECTORY RUNNER
+tests=$(dirname "$(dirname "$(realpath "$0")")")
 source "$(dirname "$0")/lib.sh"
 
 [ "$2" = OFF ] || [ -x "$prefix/bin/pipec-run" ] || fail "bin/pipec-run is missing"
 for file in bin/pipec lib*/cmake/pipec/pipec-config.cmake lib*/cmake/pipec/pipec-config-version.cmake share/doc/pipec/README.md \
-            share/doc/pipec/building.md share/man/man1/pipec.1 share/pipec/examples/Makefile share/pipec/examples/blur.pipe \
+            share/doc/pipec/docs/building.md share/doc/pipec/docs/images/sketch.jpg share/doc/pipec/CHANGELOG.md share/man/man1/pipec.1 share/pipec/examples/Makefile share/pipec/examples/blur.pipe \
             share/pipec/examples/cmake_project/CMakeLists.txt share/pipec/stdlib/stencil.pipe; do
     compgen -G "$prefix/$file" >/dev/null || compgen -G "$prefix/${file/lib\*/lib/*}" >/dev/null || fail "$file is missing"
 done
@@ -28,3 +29,19 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
     warnings=$(LC_ALL=C.UTF-8 man --warnings -l "$prefix/share/man/man1/pipec.1" 2>&1 >/dev/null)
     [ -z "$warnings" ] || fail "pipec.1: $warnings"
 fi
+
+# No link of an installed page leads nowhere, and pages lead to what was installed.
+if command -v python3 >/dev/null; then
+    python3 "$tests/docs/links.py" "$prefix/share" || fail "installed pages have broken links"
+    grep -q 'pipec/examples/sketch.pipe' "$prefix/share/doc/pipec/README.md" || fail "README.md does not lead to the examples"
+    grep -q 'g\[l\](y, x)' "$prefix/share/doc/pipec/docs/language.md" || fail "code was taken for a link"
+fi
+
+# One version everywhere.
+version=$("$pipec" --version | cut -d' ' -f2)
+[ "$2" = OFF ] || [ "$("$prefix/bin/pipec-run" --version)" = "pipec-run $version" ] || fail "pipec-run --version"
+for place in "python/pipec/__init__.py|__version__ = \"$version\"" "editors/vscode/package.json|\"version\": \"$version\"" \
+             "CHANGELOG.md|## $version"; do
+    grep -qF "${place#*|}" "$tests/../${place%%|*}" || fail "${place%%|*} does not have version $version"
+done
+grep -m1 '^## ' "$tests/../CHANGELOG.md" | grep -qF "## $version" || fail "the newest version in CHANGELOG.md is not $version"

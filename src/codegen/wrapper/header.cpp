@@ -165,12 +165,24 @@ void functions(Writer& out, const std::string& name) {
     out.line("const pipe_info *{}_info(void);", name);
 }
 
+/// Headers of one name in two folders may be included together, so the guard has the pipelines that are not named like
+/// the file.
+std::string include_guard(const std::string& base, const std::vector<std::string>& names) {
+    std::string guard = "PIPE_GENERATED_" + base;
+    for (const std::string& name : names) {
+        if (name != base) guard += "_" + name;
+    }
+    guard += "_H";
+    std::transform(guard.begin(), guard.end(), guard.begin(), [](unsigned char c) { return std::toupper(c); });
+    return guard;
+}
+
 }  // namespace
 
 std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
                    const Origin& origin) {
-    std::string guard = "PIPE_GENERATED_" + identifier(base) + "_H";
-    std::transform(guard.begin(), guard.end(), guard.begin(), [](unsigned char c) { return std::toupper(c); });
+    const std::vector<std::string> names = pipeline_names(units);
+    const std::string guard = include_guard(identifier(base), names);
 
     Writer out;
     out.line("/* {} as C functions. {} */", comment_text(base_name(program)), generated_by(origin));
@@ -185,7 +197,6 @@ std::string header(std::string_view program, const std::string& base, const std:
     out.add("struct CUstream_st; /* a CUDA stream; the host target wants NULL */");
     out.blank();
     out.verbatim("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
-    const std::vector<std::string> names = pipeline_names(units);
     for (std::size_t i = 0; i < units.size(); ++i) {
         out.blank();
         if (const std::string doc = comment_text(units[i].pipeline->doc); !doc.empty()) out.line("/* {} */", doc);

@@ -42,13 +42,14 @@ std::vector<codegen::Unit> Checked::units() const {
     return units;
 }
 
-Checked check(SourceManager& sources, FileId main, const Settings& settings, Diagnostics& diags) {
+Checked check(SourceManager& sources, FileId main, const Settings& settings, Diagnostics& diags,
+              ElaborationRecord* record) {
     Checked result;
     const std::size_t errors_before = diags.error_count();
-    result.program = load_program(sources, main, {settings.include_dirs}, diags);
+    result.program = load_program(sources, main, {settings.include_dirs, settings.open_files}, diags);
     if (settings.last == Phase::Parse || diags.error_count() > errors_before) return result;
 
-    result.pipelines = elaborate(result.program, sources, diags);
+    result.pipelines = elaborate(result.program, sources, diags, record);
     for (const ir::Pipeline& pipeline : result.pipelines) require_well_formed(pipeline);
     result.definitions = result.pipelines;
     if (settings.last == Phase::Elaborate) return result;

@@ -62,8 +62,10 @@ struct Lowered {
 };
 
 /// Parses, elaborates and analyses a text that `sources` holds. What is wrong with the program goes to `diags`; where
-/// it has errors afterwards, the result is good for nothing except its list of dependencies.
-Checked check(SourceManager& sources, FileId main, const Settings& settings, Diagnostics& diags);
+/// it has errors afterwards, the result is good for nothing except its list of dependencies, and for names. What is
+/// learnt about those goes to `record`, where there is one.
+Checked check(SourceManager& sources, FileId main, const Settings& settings, Diagnostics& diags,
+              ElaborationRecord* record = nullptr);
 
 Prepared prepare(const Checked& checked);
 

@@ -143,6 +143,7 @@ std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
        pipec tune [options] file.pipe
        pipec profile [options] file.pipe
        pipec fmt [options] file.pipe ...
+       pipec lsp [options]
 )";
 }
 

@@ -19,6 +19,7 @@
 #include "driver/files.h"
 #include "driver/format/format.h"
 #include "driver/gpu_option.h"
+#include "driver/lsp/lsp.h"
 #include "driver/native/nvcc.h"
 #include "driver/native/object.h"
 #include "driver/native/temporary_directory.h"
@@ -185,6 +186,7 @@ int run_main(int argc, char** argv) {
     if (argc > 1 && std::strcmp(argv[1], "explain") == 0) return explain_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "fmt") == 0) return format_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "library") == 0) return library_command(argc - 1, argv + 1);
+    if (argc > 1 && std::strcmp(argv[1], "lsp") == 0) return lsp_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "profile") == 0) return profile_command(argc - 1, argv + 1);
     if (argc > 1 && std::strcmp(argv[1], "tune") == 0) return tune_command(argc - 1, argv + 1);
     const auto parsed = parse_options(argc, argv);

@@ -17,8 +17,10 @@
 
 namespace pipec {
 
-std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager& sources, Diagnostics& diags) {
+std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager& sources, Diagnostics& diags,
+                                    ElaborationRecord* record) {
     elab::Files files(program, sources);
+    files.record = record;
     std::vector<ir::Pipeline> result;
     elab::Elaborator(files, diags).check_file(files.main());
     for (const Program::Imported& imported : program.files) {

@@ -1,6 +1,7 @@
 // Syntax trees to checked pipelines: imports, names, compile-time evaluation, instantiation of stage functions, types.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,11 @@ namespace pipec {
 /// (compiled into the binary; see frontend/stdlib.h).
 struct ImportOptions {
     std::vector<std::string> include_dirs;
+    /// Texts that stand for those of files, by path (absolute, without links): what an editor has not saved.
+    std::map<std::string, std::string> open_files{};
 };
+
+struct ElaborationRecord;
 
 /// A file with all that it imports, parsed.
 struct Program {
@@ -36,7 +41,9 @@ struct Program {
 /// Parses `path`'s text and, transitively, its imports. Missing files and cycles are reported.
 Program load_program(SourceManager& sources, FileId main, const ImportOptions& options, Diagnostics& diags);
 
-/// Elaborates and checks every pipeline of the main file. Pipelines with errors are left out.
-std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager& sources, Diagnostics& diags);
+/// Elaborates and checks every pipeline of the main file. Pipelines with errors are left out. What is learnt about
+/// names goes to `record` (names.h), where there is one.
+std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager& sources, Diagnostics& diags,
+                                    ElaborationRecord* record = nullptr);
 
 }  // namespace pipec

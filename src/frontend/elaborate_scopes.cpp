@@ -123,11 +123,19 @@ void Elaborator::check_hiding(const Scope* scope, const ast::Name& name) {
 
 Symbol* Elaborator::bind(Scope* scope, const ast::Name& name, Value value) {
     Symbol* symbol = declare(scope, name, Symbol::Kind::Value);
-    if (symbol != nullptr) symbol->value = std::move(value);
+    if (symbol == nullptr) return nullptr;
+    symbol->value = std::move(value);
+    record_value(*symbol);
     return symbol;
 }
 
 Symbol* Elaborator::find(const Scope* scope, const std::string& name, SourceRange range) {
+    Symbol* symbol = look_up(scope, name, range);
+    if (symbol != nullptr) record_use(name, range, *symbol);
+    return symbol;
+}
+
+Symbol* Elaborator::look_up(const Scope* scope, const std::string& name, SourceRange range) {
     for (; scope != nullptr; scope = scope->parent) {
         if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
         if (scope->kind != Scope::Kind::File) continue;

@@ -37,6 +37,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     }
     in_progress_.pop_back();
     symbol->state = Symbol::State::Done;
+    record_value(*symbol);
     instance_ = outer;
     in_index_ = outer_index;
     failed_ = failed_ || symbol->value.is<Poison>();

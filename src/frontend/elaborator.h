@@ -14,6 +14,7 @@
 //   elaborate_reduce.cpp       reductions
 //   elaborate_convert.cpp      untyped constants, operators' types, conversions
 //   elaborate_finish.cpp       folding, unused stages, warnings
+//   elaborate_names.cpp        the table of names for editors: scopes and look-up without evaluation
 //
 // Definitions are elaborated on demand, each once: unvisited, in progress (met again: a cycle), done.
 #pragma once
@@ -31,6 +32,7 @@
 #include "frontend/diagnostics.h"
 #include "frontend/elaborate.h"
 #include "frontend/elaborate_values.h"
+#include "frontend/names.h"
 
 namespace pipec::elab {
 
@@ -154,6 +156,8 @@ public:
     /// (id, place) of every report, so that what many instances have in common is said once.
     using Place = std::tuple<std::string_view, FileId, std::uint32_t, std::uint32_t>;
     std::set<Place> reported;
+    /// What is learnt about names, where somebody asks.
+    ElaborationRecord* record = nullptr;
     const Program& program;
     const SourceManager& sources;
 
@@ -175,6 +179,8 @@ public:
     /// Declarations of a file that are wrong in themselves, such as two with one name.
     void check_file(Scope* file);
 
+    static const std::vector<std::string>& builtin_names();
+
     static constexpr int kMaxDepth = 5000;          ///< of nested evaluation, through expressions, calls and stages
     static constexpr long kMaxSteps = 300'000;      ///< expressions evaluated in one pipeline
     static constexpr int kMaxCallDepth = 64;        ///< of stage and expression functions
@@ -186,6 +192,8 @@ public:
     static constexpr int kUnrollMost = 4096;            ///< points of one that has to be unrolled
 
 private:
+    friend class NameCollector;
+
     // ---------------------------------------------------------------------------------------------- reporting
     /// A report that closes with the calls that led to where it is made.
     class Report {
@@ -235,6 +243,10 @@ private:
     /// Reports a name that hides one of an enclosing body.
     void check_hiding(const Scope* scope, const ast::Name& name);
     Symbol* find(const Scope* scope, const std::string& name, SourceRange range);
+    Symbol* look_up(const Scope* scope, const std::string& name, SourceRange range);
+    /// Notes for editors that `name`, which stands at `range`, means `symbol`, and what the value of a symbol is.
+    void record_use(const std::string& name, SourceRange range, const Symbol& symbol);
+    void record_value(const Symbol& symbol);
     /// Says what a name of another language is here. False where it is none.
     static bool foreign_name(Report& r, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
@@ -386,7 +398,6 @@ private:
     void bind_once(Symbol& symbol);
 
     // ---------------------------------------------------------------------------------------------- builtins
-    static const std::vector<std::string>& builtin_names();
     Value call_builtin(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
     Value call_math(const ast::Expr& e, ir::Builtin fn, const ast::Call& call, const Env& env);
     Value call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::Call& call, const Env& env);

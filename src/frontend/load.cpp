@@ -124,7 +124,9 @@ private:
                     continue;
                 }
                 std::string reason;
-                std::optional<std::string> text = read(path, reason);
+                const auto open = options_.open_files.find(key_of(path));
+                std::optional<std::string> text =
+                    open != options_.open_files.end() ? std::optional(open->second) : read(path, reason);
                 if (!text) {
                     diags_.report(diag::ImportUnreadable, import.path_range, path.string(), reason);
                     return std::nullopt;

@@ -12,6 +12,9 @@ setlocal suffixesadd=.pipe
 let &l:include = '^\s*import\>'
 let &l:define = '^\s*\%(fn\|const\|pipeline\|accumulate\)\>'
 compiler pipec
+if has('nvim')
+  lua require('pipec').start()
+endif
 
 let b:undo_ftplugin = 'setlocal comments< commentstring< formatoptions< expandtab< shiftwidth< softtabstop<'
       \ . ' suffixesadd< include< define< makeprg< errorformat< | unlet! b:current_compiler'

@@ -21,8 +21,8 @@ enum class Phase : std::uint8_t { Parse, Elaborate, Analyze };
 /// What holds for all passes.
 struct Settings {
     std::vector<std::string> include_dirs;
-    std::map<std::string, std::string> open_files;  ///< texts that stand for those of files (frontend/elaborate.h)
-    Phase last = Phase::Analyze;                    ///< of a check; the phases behind it are not run
+    std::map<std::string, std::string> open_files = {};  ///< texts that stand for those of files (frontend/elaborate.h)
+    Phase last = Phase::Analyze;                         ///< of a check; the phases behind it are not run
     poly::Options analysis;
     /// Floats may be computed as if they were real numbers: indices made of them are clamped to what is proved.
     bool fast_math = false;

@@ -129,6 +129,12 @@ void Writer::append(const Writer& other) {
     for (const Line& line : other.lines_) lines_.push_back({line.depth + depth_, line.text, line.breakable});
 }
 
+void Writer::unwrap(std::size_t place) {
+    lines_.pop_back();
+    lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(place));
+    for (std::size_t i = place; i < lines_.size(); ++i) --lines_[i].depth;
+}
+
 void Writer::insert(std::size_t place, std::string line) {
     lines_.insert(lines_.begin() + static_cast<std::ptrdiff_t>(place), {depth_, std::move(line)});
 }

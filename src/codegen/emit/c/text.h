@@ -36,6 +36,8 @@ public:
     /// The place of the next line, and a line at a place that was next before, at the present depth.
     [[nodiscard]] std::size_t place() const { return lines_.size(); }
     void insert(std::size_t place, std::string line);
+    /// The block that began at a place and has just ended becomes part of the block around it.
+    void unwrap(std::size_t place);
 
     [[nodiscard]] bool empty() const { return lines_.empty(); }
     [[nodiscard]] std::string str() const;

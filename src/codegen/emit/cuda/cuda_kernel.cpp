@@ -473,9 +473,9 @@ void KernelWriter::stmt(const kernel::For& n) {
 }
 
 void KernelWriter::stmt(const kernel::If& n) {
-    const ir::Expr condition = known_.unknown(n.condition);
-    if (!condition) return body(n.then);
+    const ir::Expr condition = ir::as_int(n.condition) ? nullptr : known_.unknown(n.condition);
     if (can_repeat(n)) return choice(n, condition);
+    if (!condition) return body(n.then);
     expressions_.begin_block(fmt::format("if ({})", expressions_.value(condition).text));
     const std::size_t before = known_.enter(condition);
     body(n.then);
@@ -498,18 +498,23 @@ bool KernelWriter::can_repeat(const kernel::If& n) const {
 }
 
 /// Two ways to the same points. The first one may note that it met operands for which it rounds otherwise: then the
-/// second one follows.
+/// second one follows. Without a condition the second way is for that alone.
 void KernelWriter::choice(const kernel::If& n, const ir::Expr& condition) {
-    const std::string test = expressions_.value(condition).text;
+    const std::string test = condition ? fmt::format("if ({})", expressions_.value(condition).text) : "";
     const std::size_t before = out_.place();
-    expressions_.begin_block(fmt::format("if ({})", test));
+    expressions_.begin_block(test);
     const std::size_t inside = out_.place();
     const std::string again = locals_.add("again"), rare = locals_.add("rare");
     expressions_.note_rare(rare);
-    const std::size_t known = known_.enter(condition);
+    const std::size_t known = condition ? known_.enter(condition) : 0;
     body(n.then);
-    known_.leave(known);
+    if (condition) known_.leave(known);
     if (!expressions_.note_rare("")) {
+        if (!condition) {
+            expressions_.end_block();
+            out_.unwrap(before);
+            return;
+        }
         expressions_.else_block();
         body(n.otherwise);
         expressions_.end_block();

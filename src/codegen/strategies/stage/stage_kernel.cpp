@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <optional>
 
 #include "codegen/expr/interior.h"
@@ -32,6 +31,7 @@ using ir::Type;
 namespace {
 
 constexpr std::int64_t kThreads = 256;
+constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
 /// That a schedule may ask for.
 constexpr int kMostThreads = 1024;
 constexpr std::int64_t kWarp = 32;
@@ -97,7 +97,7 @@ public:
     [[nodiscard]] bool has_packs() const { return has_packs_; }
 
 private:
-    enum class Role : std::uint8_t { Lane, Row, Outer, Inner };
+    enum class Role : std::uint8_t { Lane, Row, Layer, Outer, Inner };
     struct Axis {
         Role role;
         std::optional<std::int64_t> extent;  ///< where it is constant
@@ -130,10 +130,16 @@ private:
     [[nodiscard]] bool is_block() const {
         return std::ranges::any_of(block_, [](std::int64_t n) { return n > 1; });
     }
-    /// Of a block of threads.
-    [[nodiscard]] std::int64_t block_points(std::size_t dim) {
-        return points(dim) * (dim == *lane_ ? kernel().block[0] : row_ && dim == *row_ ? kernel().block[1] : 1);
+    /// Of a block.
+    [[nodiscard]] std::int64_t threads(std::size_t dim) {
+        switch (axes_[dim].role) {
+            case Role::Lane: return kernel().block[0];
+            case Role::Row: return kernel().block[1];
+            case Role::Layer: return kernel().block[2];
+            default: return 1;
+        }
     }
+    [[nodiscard]] std::int64_t block_points(std::size_t dim) { return points(dim) * threads(dim); }
     [[nodiscard]] ir::Source self() const { return {ir::Source::Kind::Stage, stage_index_}; }
 
     kernel::Program& program_;
@@ -146,7 +152,7 @@ private:
     Interior interior_;
     std::vector<int> order_;  ///< dimensions from outermost to innermost in memory
     std::vector<Axis> axes_;
-    std::optional<std::size_t> lane_, row_;
+    std::optional<std::size_t> lane_, row_, layer_;
 
     // Of the kernel that is being built:
     KernelBuilder build_;
@@ -180,8 +186,24 @@ void StageKernel::arrange() {
         } else if (!row_) {
             axis.role = Role::Row;
             row_ = dim;
+        } else if (!layer_) {
+            axis.role = Role::Layer;
+            layer_ = dim;
         }
     }
+}
+
+/// Code of the interior may have to be followed by that of the edges (kernel::If::same_points).
+bool may_round_otherwise(const ir::Expr& value) {
+    bool found = false;
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        const auto* binary = ir::as<ir::Binary>(e);
+        const auto* call = ir::as<ir::Call>(e);
+        found = found || (ir::is_float(e->type) &&
+                          ((binary != nullptr && binary->op == BinaryOp::Div) ||
+                           (call != nullptr && (call->fn == ir::Builtin::Sqrt || call->fn == ir::Builtin::Rsqrt))));
+    });
+    return found;
 }
 
 bool StageKernel::splits() const {
@@ -243,23 +265,27 @@ std::optional<std::string> StageKernel::refusal() const {
                        *choices_.columns, stage_.name, nodes, kLargestBody);
 }
 
-/// 32 x 8 threads, or narrower where the lane dimension is known to be short.
+/// 32 x 8 threads, or narrower where the lane dimension is known to be short. Where both are, threads of the dimension
+/// around them make up the block.
 void StageKernel::shape_block(std::int64_t width) {
     if (!lane_) return;
-    if (const auto& threads = choices_.threads) {
-        const auto [across, down] = *threads;
-        kernel().block = row_ ? std::array{across, down, 1} : std::array{across * down, 1, 1};
-        return;
-    }
-    const auto power = [](std::int64_t n) {
-        return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(1, n))));
+    const auto least = [&](std::int64_t threads, std::size_t dim, std::int64_t points) {
+        const auto extent = axes_[dim].extent;
+        return extent ? std::clamp<std::int64_t>((*extent + points - 1) / points, 1, threads) : threads;
     };
-    std::int64_t x = row_ ? kWarp : kThreads;
-    if (const auto extent = axes_[*lane_].extent) x = std::min(x, power((*extent + width - 1) / width));
-    std::int64_t y = row_ ? kThreads / x : 1;
-    if (row_ && axes_[*row_].extent) y = std::min(y, power(*axes_[*row_].extent));
+    std::int64_t x = least(row_ ? kWarp : kThreads, *lane_, width);
+    std::int64_t y = row_ ? least(kThreads / x, *row_, 1) : 1;
     if (row_ && x == kWarp && x * y < kThreads && !axes_[*lane_].extent) x = kThreads / y;
-    kernel().block = {static_cast<int>(x), static_cast<int>(y), 1};
+    if (const auto& asked = choices_.threads) {
+        const auto [across, down] = *asked;
+        x = row_ ? across : across * down;
+        y = row_ ? down : 1;
+    }
+    std::int64_t z = 1;
+    const bool whole = layer_ && axes_[*lane_].extent && axes_[*row_].extent && x * width >= *axes_[*lane_].extent &&
+                       y >= *axes_[*row_].extent;
+    if (whole && x * y < kThreads) z = least(std::min(kMostLayers, kThreads / (x * y)), *layer_, 1);
+    kernel().block = {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
 }
 
 /// max(0, hi - lo), over sizes.
@@ -308,19 +334,18 @@ void StageKernel::place_thread(kernel::Body& body) {
             tile = ir::binary(BinaryOp::Mod, rest, count);
             rest = ir::binary(BinaryOp::Div, rest, count);
         }
-        const bool is_lane = t.dim == *lane_, is_row = row_ && t.dim == *row_;
+        const Role role = axes_[t.dim].role;
         ir::Expr place = tile;
         const bool in_turn = distance(t.dim) > 1;  // the threads have neighbours, and each of them further points
         if (in_turn) place = product(place, constant(points(t.dim)));
-        if (is_lane || is_row) {
-            const int threads = kernel().block[is_lane ? 0 : 1];
-            place = product(place, constant(threads));
-            if (threads > 1) place = sum(place, is_lane ? build_.special(Id::ThreadX) : build_.special(Id::ThreadY));
+        if (const std::int64_t threads = this->threads(t.dim); threads > 1) {
+            const Id id = role == Role::Lane ? Id::ThreadX : role == Role::Row ? Id::ThreadY : Id::ThreadZ;
+            place = sum(product(place, constant(threads)), build_.special(id));
         }
         if (!in_turn) place = product(place, constant(points(t.dim)));
         const ir::Expr first = build_.argument(name(t.dim) + "_first", t.first);
-        at_[t.dim] =
-            build_.define(body, name(t.dim), sum(place, first), -kernel::kVariableLimit + 1, is_lane ? width_ : 1);
+        at_[t.dim] = build_.define(body, name(t.dim), sum(place, first), -kernel::kVariableLimit + 1,
+                                   role == Role::Lane ? width_ : 1);
     }
 }
 
@@ -476,12 +501,13 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
         kernel().body.insert(kernel().body.end(), points.begin(), points.end());
         return kernel();
     }
-    const ir::Expr condition = inside(interior_.box, true);
+    ir::Expr condition = inside(interior_.box, true);
     kernel::Body fast = is_block() ? loop_body() : interior_body();
-    if (!condition) {
+    if (!condition && !may_round_otherwise(interior_.value)) {
         kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
         return kernel();
     }
+    if (!condition) condition = ir::bool_constant(true);
     kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane, true}});
     return kernel();
 }

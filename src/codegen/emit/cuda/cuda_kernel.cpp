@@ -473,7 +473,7 @@ void KernelWriter::stmt(const kernel::For& n) {
 }
 
 void KernelWriter::stmt(const kernel::If& n) {
-    const ir::Expr condition = ir::as_int(n.condition) ? nullptr : known_.unknown(n.condition);
+    const ir::Expr condition = ir::as_int(n.condition).value_or(0) != 0 ? nullptr : known_.unknown(n.condition);
     if (can_repeat(n)) return choice(n, condition);
     if (!condition) return body(n.then);
     expressions_.begin_block(fmt::format("if ({})", expressions_.value(condition).text));

@@ -1,6 +1,8 @@
 // The walk over a stage's expressions; see isl_accesses.h.
 #include "poly/isl_accesses.h"
 
+#include <optional>
+
 #include "ir/visit.h"
 #include "poly/places.h"
 
@@ -20,65 +22,53 @@ public:
         isl_ = &isl;
     }
 
-    /// An expression that is evaluated under a guard.
-    void visit(const ir::Expr& e, int guard) {
+    /// An expression that is evaluated under a condition.
+    void visit(const ir::Expr& e, int under) {
         Places places(e);
         Places* const outer_places = std::exchange(places_, &places);
-        std::vector<int> outer_guards = std::exchange(guards_, {guard});
+        std::vector<int> outer_conditions = std::exchange(conditions_of_, {under});
         walk(e, 0);
         places_ = outer_places;
-        guards_ = std::move(outer_guards);
+        conditions_of_ = std::move(outer_conditions);
     }
 
-    /// The guard inside of a loop under `guard`, whose bounds were visited.
-    int enter(const ir::Range& r, int guard) {
+    /// That inside of a loop, whose bounds were visited.
+    int enter(const ir::Range& r, int under) {
         ranges_.bind(r.var, IntRange{ranges_.integer(r.lo).lo,
                                      std::max(ranges_.integer(r.lo).lo, ranges_.integer(r.hi).hi - 1)});
         note_casts(r.lo);
         note_casts(r.hi);
         const auto lo = affine_.exact_integer(r.lo);
         const auto hi = affine_.exact_integer(r.hi);
-        oblige(lo.no_wrap, guard);
-        oblige(hi.no_wrap, guard);
+        oblige(lo.no_wrap, under);
+        oblige(hi.no_wrap, under);
         const isl::pw_aff var = isl_->value({Name::Kind::Variable, r.var});
-        return add_guard(guard, var.ge_set(lo.value).intersect(var.lt_set(hi.value)));
+        const int depth = conditions_[static_cast<std::size_t>(under)].depth;
+        return add({under, depth, nullptr, true, var.ge_set(lo.value).intersect(var.lt_set(hi.value)), std::nullopt});
     }
 
-    int enter(const ir::Expr& cond, bool truth, int guard) {
-        // A condition that would make a guard too complex is left out: more points are looked at then.
-        const int conditions = conditions_[static_cast<std::size_t>(guard)];
-        if (conditions >= kMostConditions) return guard;
-        const std::pair key{std::pair{cond.get(), truth}, guard};
-        if (const auto found = entered_.find(key); found != entered_.end()) return found->second;
-        isl_->next_part();
-        const auto set = affine_.condition(cond, truth);
-        oblige(set.no_wrap, guard);
-        int inner = add_guard(guard, set.value);
-        conditions_.back() = conditions + 1;
-        if (result_.guards.back().n_basic_set() > kMostParts) {
-            result_.guards.pop_back();
-            conditions_.pop_back();
-            conditions_[static_cast<std::size_t>(guard)] = kMostConditions;  // nor is another one tried
-            inner = guard;
-        }
-        entered_.emplace(key, inner);
-        return inner;
+    int enter(const ir::Expr& cond, bool truth, int under) {
+        const int depth = conditions_[static_cast<std::size_t>(under)].depth;
+        if (depth >= kMostConditions) return under;
+        const auto [known, is_new] = entered_.try_emplace(std::pair{std::pair{cond.get(), truth}, under}, 0);
+        if (is_new) known->second = add({under, depth + 1, cond, truth, std::nullopt, std::nullopt});
+        return known->second;
     }
 
     void update(int stage, const ir::Update& update) {
-        int guard = 0;
+        int under = 0;
         for (const ir::Range& loop : update.domain) {
-            visit(loop.lo, guard);
-            visit(loop.hi, guard);
-            guard = enter(loop, guard);
+            visit(loop.lo, under);
+            visit(loop.hi, under);
+            under = enter(loop, under);
         }
         if (update.guard) {
-            visit(update.guard, guard);
-            guard = enter(update.guard, true, guard);
+            visit(update.guard, under);
+            under = enter(update.guard, true, under);
         }
-        for (const ir::Expr& index : update.indices) visit(index, guard);
-        visit(update.value, guard);
-        access({{ir::Source::Kind::Stage, stage}, nullptr, true, update.range, update.indices, {}, {}, guard});
+        for (const ir::Expr& index : update.indices) visit(index, under);
+        visit(update.value, under);
+        access({{ir::Source::Kind::Stage, stage}, nullptr, true, update.range, update.indices, {}, {}, guard(under)});
     }
 
     StageAccesses take() { return std::move(result_); }
@@ -111,22 +101,66 @@ private:
         result_.accesses.push_back(std::move(access));
     }
 
+    /// What holds where an expression is evaluated: conditions and loops, one inside of another. 0 is nothing. The
+    /// guard is made when an access asks for it: most conditions of a minimum and its place, or of a sum of choices,
+    /// decide about constants and about values that are read all the same, and their sets are the most expensive ones.
+    struct Condition {
+        int outer;
+        int depth;
+        ir::Expr cond;  ///< null: a loop
+        bool truth;
+        std::optional<isl::set> loop;
+        std::optional<int> guard;
+        bool full = false;  ///< a condition inside of it made its guard too complex
+    };
+
+    int add(Condition condition) {
+        conditions_.push_back(std::move(condition));
+        return static_cast<int>(conditions_.size()) - 1;
+    }
+
+    int guard(int under) {
+        Condition& condition = conditions_[static_cast<std::size_t>(under)];
+        if (condition.guard) return *condition.guard;
+        const int outer = guard(condition.outer);
+        if (condition.loop) {
+            condition.guard = add_guard(outer, *condition.loop);
+            return *condition.guard;
+        }
+        condition.guard = outer;
+        // A condition that would make a guard too complex is left out, and so are those beside and inside of it: more
+        // points are looked at then.
+        bool& full = conditions_[static_cast<std::size_t>(condition.outer)].full;
+        condition.full = full;
+        if (full) return outer;
+        isl_->next_part();
+        const auto set = affine_.condition(condition.cond, condition.truth);
+        for (const int o : set.no_wrap) result_.no_wrap.push_back({o, outer});
+        const int inner = add_guard(outer, set.value);
+        if (result_.guards.back().n_basic_set() > kMostParts) {
+            result_.guards.pop_back();
+            full = condition.full = true;
+        } else {
+            condition.guard = inner;
+        }
+        return *condition.guard;
+    }
+
     int add_guard(int outer, const isl::set& inner) {
         const isl::set& set = result_.guards[static_cast<std::size_t>(outer)];
         result_.guards.push_back(affine_.with_opaque_bounds(set.intersect(inner)).coalesce());
-        conditions_.push_back(conditions_[static_cast<std::size_t>(outer)]);
         return static_cast<int>(result_.guards.size()) - 1;
     }
 
-    void oblige(const std::vector<int>& obligations, int guard) {
-        for (const int o : obligations) result_.no_wrap.push_back({o, guard});
+    void oblige(const std::vector<int>& obligations, int under) {
+        for (const int o : obligations) result_.no_wrap.push_back({o, guard(under)});
     }
 
     void walk(ir::Expr e, int place) {
-        // A shared node under one guard is looked at once; a sum's left spine is followed without recursion.
+        // A shared node under one condition is looked at once; a sum's left spine is followed without recursion.
         while (e) {
             place = places_->of(e, place);
-            if (!seen_.insert({e.get(), guard(place)}).second) return;
+            if (!seen_.insert({e.get(), condition_of(place)}).second) return;
             const auto* binary = ir::as<ir::Binary>(e);
             if (!binary || ir::is_logical(binary->op)) {
                 std::visit([&](const auto& n) { node(e, n, place); }, e->value);
@@ -137,21 +171,25 @@ private:
         }
     }
 
-    [[nodiscard]] int guard(int place) const { return guards_[static_cast<std::size_t>(place)]; }
+    [[nodiscard]] int condition_of(int place) const { return conditions_of_[static_cast<std::size_t>(place)]; }
+    int guard_at(int place) { return guard(condition_of(place)); }
 
-    /// A place inside of another one, and its guard.
-    int at(int place, int guard) {
-        if (guards_.size() <= static_cast<std::size_t>(place)) guards_.resize(static_cast<std::size_t>(place) + 1, -1);
-        guards_[static_cast<std::size_t>(place)] = guard;
+    /// A place inside of another one, and its condition.
+    int at(int place, int condition) {
+        if (conditions_of_.size() <= static_cast<std::size_t>(place)) {
+            conditions_of_.resize(static_cast<std::size_t>(place) + 1, -1);
+        }
+        conditions_of_[static_cast<std::size_t>(place)] = condition;
         return place;
     }
     int inside(const ir::Expr& cond, bool truth, int place) {
-        return at(places_->inside(cond, truth, place), enter(cond, truth, guard(place)));
+        return at(places_->inside(cond, truth, place), enter(cond, truth, condition_of(place)));
     }
 
     void node(const ir::Expr& e, const ir::Read& n, int place) {
         for (const ir::Expr& index : n.indices) walk(index, place);
-        access({n.source, e, false, e->range, n.indices, {}, {}, guard(place)});
+        const int under = guard_at(place);
+        if (read_.insert({e.get(), under}).second) access({n.source, e, false, e->range, n.indices, {}, {}, under});
     }
     void node(const ir::Expr&, const ir::Binary& n, int place) {  // and, or
         walk(n.a, place);
@@ -164,8 +202,9 @@ private:
             walk(n.otherwise, inside(n.cond, false, place));
             return;
         }
+        const int under = guard_at(place);
         const auto uncovered = affine_.condition(n.cond, false);
-        result_.cases.push_back({e, affine_.with_opaque_bounds(uncovered.value), guard(place)});
+        result_.cases.push_back({e, affine_.with_opaque_bounds(uncovered.value), under});
     }
     void node(const ir::Expr&, const ir::Let& n, int place) {
         walk(n.value, place);
@@ -176,7 +215,7 @@ private:
         for (const ir::Range& loop : n.ranges) {
             walk(loop.lo, place);
             walk(loop.hi, place);
-            place = at(places_->inside(loop, place), enter(loop, guard(place)));
+            place = at(places_->inside(loop, place), enter(loop, condition_of(place)));
         }
         walk(n.body, place);
     }
@@ -191,10 +230,11 @@ private:
     std::set<const ir::Node*> noted_;  ///< casts
     std::set<ir::VarId> noted_lets_;
     StageAccesses result_;
-    std::vector<int> conditions_{0};  ///< that each guard is made of
-    Places* places_ = nullptr;        ///< of the expression that is walked
-    std::vector<int> guards_;         ///< of its places
-    std::set<std::pair<const ir::Node*, int>> seen_;
+    std::vector<Condition> conditions_{{0, 0, nullptr, true, std::nullopt, 0}};
+    Places* places_ = nullptr;                        ///< of the expression that is walked
+    std::vector<int> conditions_of_;                  ///< of its places
+    std::set<std::pair<const ir::Node*, int>> seen_;  ///< under which condition
+    std::set<std::pair<const ir::Node*, int>> read_;  ///< under which guard
     std::map<std::pair<std::pair<const ir::Node*, bool>, int>, int> entered_;
 };
 

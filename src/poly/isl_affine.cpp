@@ -144,7 +144,7 @@ Translated<isl::pw_aff> AffineTranslator::integer(const ir::Expr& e) {
 Translated<isl::pw_aff> AffineTranslator::index(const ir::Expr& e) {
     // A cast to a narrower type agrees with its operand modulo 2^n, as sums do.
     ir::Expr sum = e;
-    for (const auto* cast = ir::as<ir::Cast>(sum); cast != nullptr && !opaques_.known(sum);
+    for (const auto* cast = ir::as<ir::Cast>(sum); cast != nullptr && !opaques_.known(without_lets(sum));
          cast = ir::as<ir::Cast>(sum)) {
         if (cast->saturate || !ir::is_int(cast->a->type) || ir::bits(cast->a->type) < ir::bits(sum->type)) break;
         sum = cast->a;
@@ -192,6 +192,7 @@ void AffineTranslator::assume(const ir::Expr& condition) {
 }
 
 void AffineTranslator::bind(ir::VarId var, const ir::Expr& value) {
+    if (const ir::Expr before = let_value(var); before != nullptr && before != value) without_lets_.clear();
     lets_.insert_or_assign(var, value);
     ranges_.bind(var, value);
 }
@@ -233,21 +234,38 @@ isl::pw_aff AffineTranslator::constant(Wide v) const {
     return isl_.everything().pw_aff_on_domain(val(v));
 }
 
-int Opaques::number(const ir::Expr& e) {
-    const ir::Node* key = unique_.get(canonical_.get(e)).get();
+int Opaques::number(const ir::Expr& e, const ir::Expr& plain) {
+    const ir::Node* key = unique_.get(canonical_.get(plain)).get();
     const auto [known, is_new] = numbers_.try_emplace(key, static_cast<int>(expressions_.size()));
     if (is_new) expressions_.push_back(e);
     return known->second;
 }
 
-std::optional<int> Opaques::known(const ir::Expr& e) {
-    const auto known = numbers_.find(unique_.get(canonical_.get(e)).get());
+std::optional<int> Opaques::known(const ir::Expr& plain) {
+    const auto known = numbers_.find(unique_.get(canonical_.get(plain)).get());
     return known == numbers_.end() ? std::nullopt : std::optional(known->second);
+}
+
+/// `e` with what lets give their variables in the place of these: `y + m` in a condition and `y + g(y, x)` in an index
+/// are equal where m is g(y, x). Nodes stay shared.
+ir::Expr AffineTranslator::without_lets(const ir::Expr& e) {
+    if (const auto known = without_lets_.find(e); known != without_lets_.end()) return known->second;
+    ir::Expr result;
+    if (const auto* let = ir::as<ir::Let>(e)) {
+        bind(let->var, let->value);
+        result = without_lets(let->body);
+    } else if (const auto* var = ir::as<ir::Variable>(e)) {
+        const ir::Expr value = let_value(var->id);
+        result = value ? without_lets(value) : e;
+    } else {
+        result = ir::map_children(e, [&](const ir::Expr& operand) { return without_lets(operand); });
+    }
+    return without_lets_.emplace(e, std::move(result)).first->second;
 }
 
 /// The parameter that stands for `e`, the same for equal expressions.
 isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
-    const Name name{Name::Kind::Opaque, opaques_.number(e)};
+    const Name name{Name::Kind::Opaque, opaques_.number(e, without_lets(e))};
     if (described_.insert(name.index).second) describe(e, name);
     return isl_.value(name);
 }
@@ -260,7 +278,7 @@ std::optional<isl::pw_aff> AffineTranslator::known_opaque(const ir::Expr& e) {
     const bool wraps_around =
         n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul);
     if (!wraps_around && (var == nullptr || !lets_.contains(var->id))) return {};
-    const std::optional<int> number = opaques_.known(e);
+    const std::optional<int> number = opaques_.known(without_lets(e));
     if (!number) return {};
     const Name name{Name::Kind::Opaque, *number};
     const isl::pw_aff opaque = isl_.value(name);

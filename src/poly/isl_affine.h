@@ -56,8 +56,9 @@ enum class Integers { Wrapping, Exact };
 /// that stands twice binds its loop's variable twice.
 class Opaques {
 public:
-    int number(const ir::Expr& e);
-    std::optional<int> known(const ir::Expr& e);  ///< the number, if it has one already
+    /// `plain` is `e` without names for parts of it; it decides which expressions are equal.
+    int number(const ir::Expr& e, const ir::Expr& plain);
+    std::optional<int> known(const ir::Expr& plain);  ///< the number, if it has one already
     [[nodiscard]] const ir::Expr& at(std::size_t number) const { return expressions_.at(number); }
 
 private:
@@ -122,6 +123,7 @@ private:
     isl::pw_aff compute_binary(const ir::Expr& e, const ir::Binary& n);
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
     Truth compute_truth(const ir::Expr& e);
+    ir::Expr without_lets(const ir::Expr& e);
     isl::pw_aff make_opaque(const ir::Expr& e);
     std::optional<isl::pw_aff> known_opaque(const ir::Expr& e);
     void describe(const ir::Expr& e, Name name);
@@ -153,6 +155,7 @@ private:
     bool prefers_known_ = false;            ///< an index is being translated, see index()
     std::unordered_set<const ir::Node*> may_wrap_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
+    std::unordered_map<ir::Expr, ir::Expr> without_lets_;
     Opaques opaques_;
     std::vector<NoWrap> obligations_;
     std::vector<int> open_obligations_;  ///< of the expression being translated

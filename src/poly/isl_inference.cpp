@@ -10,6 +10,7 @@
 #include "ir/print.h"
 #include "poly/diagnostics.h"
 #include "poly/isl_to_ir.h"
+#include "poly/stage_ranges.h"
 
 namespace pipec::poly {
 
@@ -151,6 +152,9 @@ public:
                 footprint.box.push_back({b.lo_expr, b.hi_expr});
             }
             result_.footprints.push_back(std::move(footprint));
+        }
+        if (const StageRanges* found = values_.ranges.found_of_stages()) {
+            result_.casts.insert(result_.casts.end(), found->casts.begin(), found->casts.end());
         }
         std::reverse(result_.findings.begin(), result_.findings.end());
         std::stable_sort(result_.findings.begin(), result_.findings.end(),

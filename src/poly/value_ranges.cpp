@@ -9,6 +9,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "ir/widen.h"
+#include "poly/stage_ranges.h"
 
 namespace pipec::poly {
 
@@ -292,6 +293,16 @@ ValueRange ValueRanges::of(const ir::Expr& e) {
     return result;
 }
 
+ValueRange ValueRanges::read(const ir::Read& read, ir::Type type) {
+    if (read.source.kind != ir::Source::Kind::Stage) return type_range_of(type);
+    if (knows_stages_ && !found_) {
+        found_ = std::make_shared<const StageRanges>(stage_ranges(pipeline_, sizes_, params_));
+        stages_ = found_->values;
+    }
+    const auto stage = static_cast<std::size_t>(read.source.index);
+    return stage < stages_.size() ? stages_[stage] : type_range_of(type);
+}
+
 IntRange ValueRanges::unwrapped(const ir::Expr& e) {
     if (const auto found = known_unwrapped_.find(e); found != known_unwrapped_.end()) return found->second;
     const IntRange result = [&]() -> IntRange {
@@ -396,7 +407,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         const IntRange lo = integer(range.lo), hi = integer(range.hi);
         return IntRange{lo.lo, std::max(lo.hi, hi.hi - 1)};
     } else {
-        return type_range_of(type);  // Read
+        return read(n, type);
     }
 }
 

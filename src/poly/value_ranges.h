@@ -2,6 +2,7 @@
 // affine analysis cannot follow (data, scalar parameters, products).
 #pragma once
 
+#include <memory>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -36,12 +37,22 @@ bool fits(const IntRange& range, ir::Type type);
 /// Indices of domains are below it in magnitude: launches refuse sizes for which they are not.
 constexpr long kIndexLimit = 1L << 30;
 
+struct StageRanges;
+
 /// Ranges of expressions, given those of the sizes and of the variables bound so far; a variable that is not bound can
 /// have any value of its type. Results are remembered by node, and forgotten where a variable gets another range.
 class ValueRanges {
 public:
     /// `params`: what `where` says of the parameters; without it they have the ranges of their types.
     ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes, std::vector<ValueRange> params = {});
+
+    /// From now on, reads of stages are in the ranges of their definitions (poly/stage_ranges.h). Without it they have
+    /// those of their types.
+    void know_stages() { knows_stages_ = true; }
+    /// The next stage gives values in this range.
+    void know_stage(const ValueRange& values) { stages_.push_back(values); }
+    /// What was found out about stages; null where nobody asked for it.
+    [[nodiscard]] const StageRanges* found_of_stages() const { return found_.get(); }
 
     void bind(ir::VarId var, ValueRange range);
     /// The index of a domain, lo <= var < hi: launches refuse domains that reach 2^30 or beyond in magnitude.
@@ -62,6 +73,7 @@ private:
     template <class T>
     ValueRange node(const ir::Node& node, const T& n);
     FloatRange real(const ir::Expr& e);
+    ValueRange read(const ir::Read& read, ir::Type type);
 
     const ir::Pipeline& pipeline_;
     std::vector<IntRange> sizes_;
@@ -71,6 +83,9 @@ private:
     // By nodes that stay alive here, so that no other node can get the address of one.
     std::unordered_map<ir::Expr, ValueRange> known_;
     std::unordered_map<ir::Expr, IntRange> known_unwrapped_;
+    bool knows_stages_ = false;
+    std::vector<ValueRange> stages_;  ///< the first ones
+    std::shared_ptr<const StageRanges> found_;
 };
 
 }  // namespace pipec::poly

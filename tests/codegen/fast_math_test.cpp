@@ -101,7 +101,8 @@ TEST(FastMath, IndicesMadeOfFloatsAreClamped) {
             accumulate h(i in 0..11): int32 = 0 {
                 for y in 0..R, x in 0..C { h(int32(clamp(img(y, x), 0, 1) * 10)) += 1 }
             }
-            s(y, x) = int32(bucket(int32(n))) + int32(img(y, x))
+            bin(y, x) = int32(clamp(img(y, x), 0, 1) * 10)
+            s(y, x) = int32(bucket(int32(n))) + int32(img(y, x)) + int32(bucket(bin(y, x)))
         })";
     SourceManager sources;
     Diagnostics diags;
@@ -118,9 +119,9 @@ TEST(FastMath, IndicesMadeOfFloatsAreClamped) {
         return result;
     };
     EXPECT_EQ(before.find("min(max(int32"), std::string::npos);
-    // The let, the sum, the update and the parameter; what is not an index stays as it is.
-    EXPECT_EQ(count("min(max(int32("), 4u) << after;
-    EXPECT_EQ(count("0), 10)"), 2u) << after;
+    // The let, the sum, the update, the parameter and the stage; what is not an index stays as it is.
+    EXPECT_EQ(count("min(max(int32("), 5u) << after;
+    EXPECT_EQ(count("0), 10)"), 3u) << after;
     EXPECT_NE(after.find("min(max(int32(n), 0), 3)"), std::string::npos) << after;
     // The same values where floats are rounded as the language says.
     std::mt19937_64 rng(7);

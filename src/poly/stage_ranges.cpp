@@ -1,0 +1,44 @@
+#include "poly/stage_ranges.h"
+
+#include "ir/visit.h"
+
+namespace pipec::poly {
+
+namespace {
+
+void note_casts(const ir::Expr& definition, ValueRanges& ranges, std::vector<CastRange>& casts) {
+    ir::for_each_node(definition, [&](const ir::Expr& node) {
+        const auto* cast = ir::as<ir::Cast>(node);
+        if (cast == nullptr || !ir::is_float(cast->a->type) || !ir::is_int(node->type)) return;
+        const IntRange range = ranges.integer(node);
+        if (range == type_range(node->type) || !fits(range, ir::Type::Int64)) return;
+        casts.push_back({node, static_cast<std::int64_t>(range.lo), static_cast<std::int64_t>(range.hi)});
+    });
+}
+
+}  // namespace
+
+StageRanges stage_ranges(const ir::Pipeline& pipeline, const std::vector<IntRange>& sizes,
+                         const std::vector<ValueRange>& params) {
+    StageRanges result;
+    ValueRanges ranges(pipeline, sizes, params);
+    for (const ir::Stage& stage : pipeline.stages) {
+        ValueRange values = type_range_of(stage.type);
+        if (const auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
+            for (const ir::Dimension& dim : stage.dims) {
+                if (dim.is_explicit())
+                    ranges.bind_index(dim.var, dim.lo, dim.hi);
+                else
+                    ranges.bind(dim.var, IntRange{1 - kIndexLimit, kIndexLimit - 1});
+            }
+            values = ranges.of(pure->value);
+            const bool narrower = !ir::is_float(stage.type) && values != type_range_of(stage.type);
+            if (narrower) note_casts(pure->value, ranges, result.casts);
+        }
+        result.values.push_back(values);
+        ranges.know_stage(values);
+    }
+    return result;
+}
+
+}  // namespace pipec::poly

@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <set>
 #include <sstream>
 
 #include "codegen/lower.h"
@@ -72,10 +73,12 @@ OutputFile object_file(const Options& options, const OutputPaths& paths, const N
     return {paths.main, std::move(object.bytes)};
 }
 
-/// Floats that atomics add: equal inputs need not give equal bits.
+/// Floats that atomics add: equal inputs need not give equal bits. Once for each stage.
 void warn_of_order(const std::vector<ir::Pipeline>& pipelines, Diagnostics& diags) {
     for (const ir::Pipeline& pipeline : pipelines) {
+        std::set<int> told;
         for (const codegen::OrderDependent& update : codegen::order_dependent_updates(pipeline)) {
+            if (!told.insert(update.stage).second) continue;
             const std::string& name = pipeline.stages.at(static_cast<std::size_t>(update.stage)).name;
             diags.report(diag::OrderDependent, update.range, name)
                 .note("`--deterministic` keeps the program's order, and may be much slower");

@@ -359,14 +359,17 @@ std::optional<ir::Expr> weakest_remedy(const IslContext& isl, const SizeContext&
         if (name.kind != Name::Kind::Size) others.push_back(name);
     }
     const isl::set bad = project_out(isl, violation, others);
-    const isl::set good = sizes.assumed.subtract(bad).coalesce();
-    if (good.intersect(sizes.bounded).is_empty()) return std::nullopt;
-    const isl::set remedy = good.gist(sizes.assumed).coalesce();
-    if (remedy.n_basic_set() != 1) return std::nullopt;
-    const ir::Expr e = to_condition(remedy);
-    const auto* comparison = ir::as<ir::Binary>(e);
-    if (!comparison || !ir::is_comparison(comparison->op)) return std::nullopt;
-    return e;
+    // What overflows is bad for large sizes, up to the largest ones: beyond these it would be good again.
+    for (const isl::set& context : {sizes.assumed, sizes.bounded}) {
+        const isl::set good = context.subtract(bad).coalesce();
+        if (good.intersect(sizes.bounded).is_empty()) return std::nullopt;
+        const isl::set remedy = good.gist(context).coalesce();
+        if (remedy.n_basic_set() != 1) continue;
+        const ir::Expr e = to_condition(remedy);
+        const auto* comparison = ir::as<ir::Binary>(e);
+        if (comparison && ir::is_comparison(comparison->op)) return e;
+    }
+    return std::nullopt;
 }
 
 std::string example_sizes(const IslContext& isl, const ir::Pipeline& pipeline, const isl::set& sizes) {

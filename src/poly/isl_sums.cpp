@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "ir/build.h"
+#include "ir/parameter_sizes.h"
 #include "ir/visit.h"
 #include "ir/widen.h"
 #include "poly/diagnostics.h"
@@ -350,6 +351,17 @@ private:
 
     bool first_at(SourceRange range) { return !range.valid() || warned_.emplace(range.begin, range.file).second; }
 
+    /// Index variables, and sizes that are not parameters: of those `where` says the range.
+    [[nodiscard]] bool uses_extents(const ir::Expr& bound) const {
+        bool result = false;
+        ir::for_each_node(bound, [&](const ir::Expr& node) {
+            const auto* size = ir::as<ir::SizeRef>(node);
+            result = result || ir::as<ir::Variable>(node) != nullptr ||
+                     (size != nullptr && !ir::parameter_of(pipeline_, static_cast<std::size_t>(size->index)));
+        });
+        return result;
+    }
+
     Diagnostics::Builder warn(SourceRange range, const std::string& what, ReduceOp op, Type type, const IntRange& term,
                               Wide count, const std::vector<ir::Range>& loops) {
         const IntRange total = total_of(op, term, count);
@@ -362,10 +374,10 @@ private:
             term.lo == term.hi ? fmt::format("of {}", term.lo) : fmt::format("from {} to {}", term.lo, term.hi);
         auto report = diags_.report(diag::SumOverflow, range.valid() ? range : stage_->range, what,
                                     std::string(ir::name(type)), fmt::format("{} terms {}", count, terms), reached);
-        const bool constant = std::all_of(loops.begin(), loops.end(), [](const ir::Range& loop) {
-            return ir::as_int(loop.lo).has_value() && ir::as_int(loop.hi).has_value();
+        const bool of_extents = std::any_of(loops.begin(), loops.end(), [&](const ir::Range& loop) {
+            return uses_extents(loop.lo) || uses_extents(loop.hi);
         });
-        if (!constant) {
+        if (of_extents) {
             report.note(fmt::format("for extents of at most {}; if they are smaller, say so in `where`", kUsualExtent));
         }
         for (const SourceRange call : stage_->made_by) report.note(call, "in the stage function called here");

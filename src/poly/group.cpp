@@ -96,6 +96,10 @@ public:
                 return Illegal{fmt::format("`{}` reads itself, and has a kernel of its own", stage(s).name),
                                stage(s).range};
             }
+            for (std::size_t dim = 0; dim < stage(s).dims.size() && group_.stages.size() > 1; ++dim) {
+                if (constant_extent(s, dim) != 0) continue;  // a tile would have no points to deal out
+                return Illegal{fmt::format("no point of `{}` is ever needed", stage(s).name), stage(s).range};
+            }
         }
         for (const int s : group_.stages) {
             if (auto reason = find_free(s)) return *reason;

@@ -196,6 +196,17 @@ int GroupTest::enumerate(const Group& g, std::int64_t size_value, std::int64_t t
     return reads;
 }
 
+// Tiles dealt the points of such a stage out to threads, and divided by their number.
+TEST_F(GroupTest, WhatIsNeverNeededIsNoMember) {
+    compile(
+        "pipeline p(img: uint8[R, C]) -> out: uint8[R, C] {\n"
+        "    never(y, x): uint8 = uint8(img(y, x) / 2)\n"
+        "    out(y, x) = if y + 0 <= y then img(y, x) else never(y - 2, x)\n"
+        "}\n");
+    EXPECT_EQ(reason(all()), "no point of `never` is ever needed");
+    EXPECT_EQ(reason(stages({"never"})), "");
+}
+
 TEST_F(GroupTest, AStencilReachesAsFarAsItsReaders) {
     compile(R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
         a(y, x) = img(clamp(y, 0, R - 1), clamp(x, 0, C - 1))

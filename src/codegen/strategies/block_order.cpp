@@ -1,5 +1,6 @@
 // Which tiles a block computes: in what order the blocks of a grid, which start one after the other, go through them.
 #include <algorithm>
+#include <tuple>
 
 #include "codegen/strategies/tile_space.h"
 #include "fusion/evaluate.h"
@@ -32,9 +33,7 @@ bool TileSpace::has_edges(const Dim& dim) {
     ir::Expr first = dim.first, end = dim.end;
     std::int64_t more = 0;  // that a moved tile covers
     if (dim.step > 0) {
-        std::vector<Bound> lo, hi;
-        limits(static_cast<std::size_t>(&dim - dims.data()), false, dim.step, lo, hi);
-        first = merged(lo, false), end = merged(hi, true);
+        std::tie(first, end) = ends_of_tiles(static_cast<std::size_t>(&dim - dims.data()), dim.step);
         more = std::max(dim.cover, dim.size) / dim.step - 1;
     }
     constexpr int kSizes = 16;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -264,21 +265,24 @@ ir::Expr TileSpace::merged(const std::vector<Bound>& bounds, bool greatest) {
     return result;
 }
 
+/// The first tile of `size` coordinates that has a point of an output, and the one after the last.
+std::pair<ir::Expr, ir::Expr> TileSpace::ends_of_tiles(std::size_t d, std::int64_t size) {
+    std::vector<Bound> lo, hi;
+    if (limits(d, false, size, lo, hi)) return {merged(lo, false), merged(hi, true)};
+    // A box that is no sum of sizes: a choice between such.
+    ir::Expr first, end;
+    for (const Access& a : points_of_members(d, false, size)) {
+        const ir::Expr begin = ir::binary(BinaryOp::Div, a.box.lo, constant(a.per_tile));
+        const ir::Expr after = ceil_div(a.box.hi, a.per_tile);
+        first = first ? ir::binary(BinaryOp::Min, first, begin) : begin;
+        end = end ? ir::binary(BinaryOp::Max, end, after) : after;
+    }
+    return {first, end};
+}
+
 void TileSpace::find_tiles() {
     for (std::size_t d = 0; d < dims.size(); ++d) {
-        std::vector<Bound> lo, hi;
-        if (limits(d, false, dims[d].size, lo, hi)) {
-            dims[d].first = merged(lo, false);
-            dims[d].end = merged(hi, true);
-            continue;
-        }
-        // A box that is no sum of sizes: a choice between such.
-        for (const Access& a : points_of_members(d, false, dims[d].size)) {
-            const ir::Expr begin = ir::binary(BinaryOp::Div, a.box.lo, constant(a.per_tile));
-            const ir::Expr end = ceil_div(a.box.hi, a.per_tile);
-            dims[d].first = dims[d].first ? ir::binary(BinaryOp::Min, dims[d].first, begin) : begin;
-            dims[d].end = dims[d].end ? ir::binary(BinaryOp::Max, dims[d].end, end) : end;
-        }
+        std::tie(dims[d].first, dims[d].end) = ends_of_tiles(d, dims[d].size);
     }
 }
 
@@ -404,10 +408,9 @@ ir::Expr TileSpace::in_interior(const Dim& dim) {
 ir::Expr TileSpace::in_moved_interior(kernel::Body& body, std::size_t d) {
     const Dim& dim = dims[d];
     const std::int64_t steps = dim.size / dim.step, cover = std::max(dim.cover, dim.size) / dim.step;
-    std::vector<Bound> lo, hi;
-    limits(d, false, dim.step, lo, hi);
-    const ir::Expr first = build.argument("first_step", merged(lo, false));
-    const ir::Expr end = build.argument("end_step", merged(hi, true));
+    const auto [first_step, end_step] = ends_of_tiles(d, dim.step);
+    const ir::Expr first = build.argument("first_step", first_step);
+    const ir::Expr end = build.argument("end_step", end_step);
     const ir::Expr inner_first = build.argument("inner_first", dim.inner_first);
     const ir::Expr inner_last = build.argument("inner_last", difference(dim.inner_end, constant(1)));
     const auto least = [](const ir::Expr& a, const ir::Expr& b) { return ir::binary(BinaryOp::Min, a, b); };

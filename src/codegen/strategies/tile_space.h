@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/expr/bound.h"
@@ -128,6 +129,7 @@ private:
     bool sums(const ir::Expr& e, ir::BinaryOp op, bool inner, std::vector<Linear>& found);
     bool limits(std::size_t d, bool inner, std::int64_t size, std::vector<Bound>& lo, std::vector<Bound>& hi);
     ir::Expr merged(const std::vector<Bound>& bounds, bool greatest);
+    std::pair<ir::Expr, ir::Expr> ends_of_tiles(std::size_t d, std::int64_t size);
     void find_tiles();
     [[nodiscard]] bool in_one_tile(const Member& m, std::size_t d) const;
     void find_interior_tiles();

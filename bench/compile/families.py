@@ -95,6 +95,25 @@ def lets(n):
     return program([f"out(y, x) = let {names} in v{n - 1}"])
 
 
+@family("updates", (4, 50), (100, 200, 400, 800))
+def updates(n):
+    """One accumulate with a let before each of its updates."""
+    body = ["accumulate out(b in 0..256): int64 = 0 {", "    for y in 0..R, x in 0..C {"]
+    for i in range(n):
+        body += [f"        let v{i} = img(y, x) / {i + 1}", f"        out(v{i}) += {i + 1}"]
+    return program(body + ["    }", "}"], inputs="img: uint8[R, C]", outputs="out: int64[256]")
+
+
+@family("terms", (4, 16), (16, 25, 49))
+def places(n):
+    """The place of the least of n terms that data give, for which a neighbour is read."""
+    side = round(n ** 0.5)
+    return program(["f(y, x) = img(clamp(y, 0, R - 1), clamp(x, 0, C - 1))",
+                    f"at(y, x) = argmin(i in 0..{side}, j in 0..{n // side}) (let d = f(y + i, x + j) - y in d * d)",
+                    "out(y, x) = f(y + at[0](y, x), x + at[1](y, x))"],
+                   inputs="img: int16[R, C]", outputs="out: int16[R, C]")
+
+
 @family("operators", (4, 50), (250, 500, 1000, 2000))
 def ors(n):
     """One stage with a condition of many parts."""

@@ -3,7 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -21,7 +25,43 @@ struct Elaborator::UpdateWalk {
     std::size_t rank;
     std::vector<Step> path;
     std::vector<ir::Update> updates;
+    std::set<const ast::AccStatement*> checked;  ///< lets that an update elaborated
+
+    /// The lets on the way to an update that it needs: those that it uses, itself or by others, and those that no
+    /// update before has checked. All of them for each update would take quadratic time.
+    [[nodiscard]] std::set<const ast::AccStatement*> needed_lets(const ast::AccUpdate& update) const;
 };
+
+std::set<const ast::AccStatement*> Elaborator::UpdateWalk::needed_lets(const ast::AccUpdate& update) const {
+    std::set<const ast::AccStatement*> result;
+    std::vector<ast::Expr> used = update.args;
+    used.insert(used.end(), update.array_indices.begin(), update.array_indices.end());
+    used.push_back(update.value);
+    std::set<std::string> hidden;  // names that the checks are about: another let may have them
+    for (auto step = path.rbegin(); step != path.rend(); ++step) {
+        const ast::AccStatement* statement = step->statement;
+        if (const auto* loop = std::get_if<ast::AccFor>(&statement->value)) {
+            for (const ast::IndexRange& r : loop->ranges) {
+                used.push_back(r.range.lo);
+                used.push_back(r.range.hi);
+            }
+        } else if (const auto* choice = std::get_if<ast::AccIf>(&statement->value)) {
+            used.push_back(choice->cond);
+        } else if (const auto* let = std::get_if<ast::AccLet>(&statement->value)) {
+            std::set<std::string> names;
+            for (const ast::LetBinding& binding : let->bindings) names.insert(binding.name.text);
+            const bool is_new = !checked.contains(statement);
+            const bool needed = is_new ||
+                                std::ranges::any_of(names, [&](const auto& name) { return hidden.contains(name); }) ||
+                                std::ranges::any_of(used, [&](const ast::Expr& e) { return e && mentions(e, names); });
+            if (!needed) continue;
+            result.insert(statement);
+            if (is_new) hidden.merge(names);
+            for (const ast::LetBinding& binding : let->bindings) used.push_back(binding.value);
+        }
+    }
+    return result;
+}
 
 void Elaborator::define_accumulate(Symbol& symbol) {
     const ast::Accumulate& a = *symbol.accumulate;
@@ -47,7 +87,7 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     const bool dims_ok = dimensions(a.dims, nullptr, symbol, env, stage.dims);
     ir::Expr init = convert(eval_operand(a.init, env.wanting(a.type)), a.type, a.init->range,
                             fmt::format("stage `{}`", symbol.name));
-    UpdateWalk walk{symbol, a.type, a.dims.size(), {}, {}};
+    UpdateWalk walk{symbol, a.type, a.dims.size(), {}, {}, {}};
     const bool was_failed = std::exchange(failed_, false);
     walk_updates(a.body, walk);
     const bool body_ok = !failed_;
@@ -95,6 +135,7 @@ void Elaborator::add_update(const ast::AccStatement& statement, UpdateWalk& walk
     update.range = statement.range;
     update.op = u.op;
     bool ok = true;
+    const std::set<const ast::AccStatement*> needed = walk.needed_lets(u);
     for (const UpdateWalk::Step& step : walk.path) {
         if (const auto* loop = std::get_if<ast::AccFor>(&step.statement->value)) {
             for (const ast::IndexRange& r : loop->ranges) {
@@ -112,7 +153,9 @@ void Elaborator::add_update(const ast::AccStatement& statement, UpdateWalk& walk
             }
             cond = close_over_lets(cond);
             update.guard = update.guard ? ir::binary(ir::BinaryOp::And, update.guard, cond, cond->range) : cond;
-        } else if (const auto* let = std::get_if<ast::AccLet>(&step.statement->value)) {
+        } else if (const auto* let = std::get_if<ast::AccLet>(&step.statement->value);
+                   let != nullptr && needed.contains(step.statement)) {
+            walk.checked.insert(step.statement);
             Value whole;
             for (const ast::LetBinding& binding : let->bindings) {
                 if (binding.element == 0) whole = eval(binding.value, env);

@@ -1,7 +1,11 @@
 #include "cost/cost_models.h"
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <unordered_map>
 
+#include "cost/facts_key.h"
 #include "cost/paper_cost.h"
 #include "cost/time_cost.h"
 #include "fusion/search_budget.h"
@@ -54,17 +58,43 @@ CostModel paper_cost_model(const Gpu& gpu) {
 
 namespace {
 
-CostModel time_cost_model(const Gpu& gpu, Effort effort) {
-    return [gpu, effort](const ir::Pipeline& pipeline, const GroupFacts& facts,
-                         const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
-        if (shares_what_is_alone(facts)) return {};
+/// The choices of groups, worked out once for those with equal facts.
+class TimeChoices {
+public:
+    TimeChoices(const Gpu& gpu, Effort effort) : gpu_(gpu), effort_(effort) {}
+
+    /// Their schedules name no stages.
+    std::vector<GroupChoice> of(const GroupFacts& facts, const std::vector<Strategy>& strategies) {
+        std::optional<FactsKey> key = facts_key(facts);
+        if (!key) return counted(facts, strategies);
+        const auto [place, is_new] = known_[strategies].try_emplace(std::move(*key));
+        if (is_new) place->second = counted(facts, strategies);
+        return place->second;
+    }
+
+private:
+    [[nodiscard]] std::vector<GroupChoice> counted(const GroupFacts& facts,
+                                                   const std::vector<Strategy>& strategies) const {
         std::vector<GroupChoice> result;
-        const std::vector<Strategy> strategies = is_alone(facts) ? std::vector{Strategy::Stage} : allowed;
-        for (TimeChoice& choice : time_choices(facts, gpu, strategies, kMostChoices, effort)) {
-            for (const int s : facts.group.stages) {
-                choice.schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
-            }
+        for (TimeChoice& choice : time_choices(facts, gpu_, strategies, kMostChoices, effort_))
             result.push_back({choice.time.seconds, std::move(choice.schedule)});
+        return result;
+    }
+
+    const Gpu gpu_;
+    const Effort effort_;
+    std::map<std::vector<Strategy>, std::unordered_map<FactsKey, std::vector<GroupChoice>, FactsKeyHash>> known_;
+};
+
+CostModel time_cost_model(const Gpu& gpu, Effort effort) {
+    const auto choices = std::make_shared<TimeChoices>(gpu, effort);
+    return [choices](const ir::Pipeline& pipeline, const GroupFacts& facts,
+                     const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
+        if (shares_what_is_alone(facts)) return {};
+        std::vector<GroupChoice> result = choices->of(facts, is_alone(facts) ? std::vector{Strategy::Stage} : allowed);
+        for (GroupChoice& choice : result) {
+            for (const int s : facts.group.stages)
+                choice.schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
         }
         return result;
     };

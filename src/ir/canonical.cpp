@@ -1,6 +1,8 @@
 #include "ir/canonical.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -9,6 +11,7 @@ namespace pipec::ir {
 
 const CanonicalVariables::Renamed& CanonicalVariables::renamed(const Expr& e) {
     if (const auto known = known_.find(e); known != known_.end()) return known->second;
+    if (as<Let>(e) != nullptr) return known_.emplace(e, renamed_lets(e)).first->second;
     Renamed result;
     result.expr = map_children(e, [&](const Expr& operand) {
         const Renamed& part = renamed(operand);
@@ -23,10 +26,7 @@ const CanonicalVariables::Renamed& CanonicalVariables::renamed(const Expr& e) {
         var = id;
     };
     Node node = *result.expr;
-    if (auto* let = std::get_if<Let>(&node.value)) {
-        rename(let->var, let->value->type);
-        let->body = substitute(let->body, names);
-    } else if (auto* reduce = std::get_if<Reduce>(&node.value)) {
+    if (auto* reduce = std::get_if<Reduce>(&node.value)) {
         for (Range& range : reduce->ranges) {
             range.lo = substitute(range.lo, names);
             range.hi = substitute(range.hi, names);
@@ -36,6 +36,31 @@ const CanonicalVariables::Renamed& CanonicalVariables::renamed(const Expr& e) {
     }
     if (!names.empty()) result.expr = std::make_shared<const Node>(std::move(node));
     return known_.emplace(e, std::move(result)).first->second;
+}
+
+/// All lets of a chain at once: one by one, each would walk all that follow it.
+CanonicalVariables::Renamed CanonicalVariables::renamed_lets(const Expr& first) {
+    std::vector<Expr> chain;
+    std::vector<Renamed> values;
+    Expr rest = first;
+    for (const Let* let = as<Let>(rest); let != nullptr; let = as<Let>(rest)) {
+        chain.push_back(rest);
+        values.push_back(renamed(let->value));
+        rest = let->body;
+    }
+    Renamed result = renamed(rest);
+    std::map<VarId, Expr> names;
+    for (std::size_t i = chain.size(); i-- > 0;) {
+        result.bound = std::max(result.bound, values[i].bound) + 1;
+        names.emplace(as<Let>(chain[i])->var, variable(-result.bound, values[i].expr->type));
+    }
+    result.expr = substitute(result.expr, names);
+    for (std::size_t i = chain.size(); i-- > 0;) {
+        const VarId var = as<Variable>(names.at(as<Let>(chain[i])->var))->id;
+        result.expr = std::make_shared<const Node>(
+            Node{chain[i]->type, chain[i]->range, Let{var, substitute(values[i].expr, names), result.expr}});
+    }
+    return result;
 }
 
 }  // namespace pipec::ir

@@ -145,6 +145,19 @@ TEST(Visit, BoundVariablesHaveCanonicalNames) {
     };
     EXPECT_TRUE(equal(let_in(1, add(var(1), var(0))), let_in(2, add(var(2), var(0)))));
     EXPECT_FALSE(equal(let_in(1, add(var(1), var(0))), let_in(2, add(var(0), var(2)))));
+    // A chain, in which the second value uses the first one.
+    const auto two = [&](VarId first, VarId second, Expr body) {
+        return std::make_shared<const Node>(
+            Node{Type::Int32,
+                 {},
+                 Let{first, var(0),
+                     std::make_shared<const Node>(Node{Type::Int32, {}, Let{second, var(first), std::move(body)}})}});
+    };
+    EXPECT_TRUE(
+        equal(two(1, 2, binary(BinaryOp::Sub, var(1), var(2))), two(4, 3, binary(BinaryOp::Sub, var(4), var(3)))));
+    EXPECT_FALSE(
+        equal(two(1, 2, binary(BinaryOp::Sub, var(1), var(2))), two(1, 2, binary(BinaryOp::Sub, var(2), var(1)))));
+    EXPECT_TRUE(equal(two(1, 2, let_in(5, add(var(5), var(1)))), two(3, 6, let_in(2, add(var(2), var(3))))));
     const Expr free = add(var(0), var(1));
     EXPECT_EQ(canonical.get(free), free);
     // 2^60 paths.

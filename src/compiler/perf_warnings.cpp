@@ -15,6 +15,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/inline.h"
+#include "ir/associative.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/histogram_table.h"
@@ -33,6 +34,8 @@ constexpr double kLineBytes = 128;
 constexpr double kCachedBytes = 32 * 1024;
 /// Fewer threads than this leave most of a GPU idle: a warp for each of 16 multiprocessors.
 constexpr std::int64_t kBusyThreads = 512;
+/// Blocks below which most of a GPU has nothing to do.
+constexpr std::int64_t kBusyBlocks = 64;
 /// Terms of a reduction that take a thread longer than a launch does.
 constexpr double kLongReduction = 4096;
 /// Points of a scan's line that take longer than a launch does.
@@ -287,10 +290,15 @@ void PerformanceCheck::warn_of_serial_reductions() {
 void PerformanceCheck::warn_of_scans() {
     for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
         const auto& scan = facts_.at(s).scan;
-        if (!scan || scan->lines >= kBusyThreads || scan->length < kLongLine) continue;
+        if (!scan || scan->length < kLongLine) continue;
+        const bool shared = ir::is_associative_scan(program_.pipeline.stages[s], static_cast<int>(s), false);
+        if (scan->lines >= static_cast<double>(shared ? kBusyBlocks : kBusyThreads)) continue;
         const auto lines = static_cast<std::int64_t>(scan->lines);
         const ir::Stage& stage = program_.pipeline.stages[s];
-        diags_.report(diag::PerfScan, stage.range, stage.name, lines, lines == 1 ? "" : "s", scan->length)
+        diags_
+            .report(diag::PerfScan, stage.range, stage.name, lines, lines == 1 ? "" : "s", scan->length,
+                    shared ? "a line has the threads of one block"
+                           : "the points of a line are computed one after the other")
             .note("where all points can be parts of shorter lines, scan these, and then what they end with");
     }
 }

@@ -17,11 +17,13 @@ constexpr std::int64_t kSharedBytes = 80 * 1024;
 /// Constant dimensions inside of the scan's, of no more points than this together, do not make it run across memory.
 constexpr std::int64_t kInnerPoints = 4;
 
-}  // namespace
+/// Points of a line that a thread has at once, and warps of a block, where lines run along memory and across.
+constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
+constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
 
-ScanTile make_scan_tile(const std::vector<int>& order, int scan,
-                        const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
-                        std::int64_t arrays, std::int64_t room) {
+/// Lines run along the innermost dimension, or one with a short one inside.
+bool runs_along_memory(const std::vector<int>& order, int scan,
+                       const std::vector<std::optional<std::int64_t>>& extents) {
     std::int64_t inner = 1;
     bool passed = false;
     for (const int dim : order) {
@@ -31,8 +33,16 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
         }
         passed = passed || dim == scan;
     }
+    return inner <= kInnerPoints;
+}
+
+}  // namespace
+
+ScanTile make_scan_tile(const std::vector<int>& order, int scan,
+                        const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
+                        std::int64_t arrays, std::int64_t room) {
     ScanTile tile;
-    tile.along_memory = inner <= kInnerPoints;
+    tile.along_memory = runs_along_memory(order, scan, extents);
     // Few lines for each block keep more blocks at work; across memory, lanes need lines beside each other.
     tile.lines = tile.along_memory ? kScanWarps : kLanes;
     tile.points = kMostPoints;
@@ -41,6 +51,20 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
     const std::int64_t most = std::min(kSharedBytes, room);
     while (tile.points > kLeastPoints && (taken() > most || tile.points >= 2 * length)) tile.points /= 2;
     tile.shared_bytes = taken();
+    return tile;
+}
+
+std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
+                                                    const std::vector<std::optional<std::int64_t>>& extents,
+                                                    bool small) {
+    SharedScanTile tile;
+    tile.along_memory = runs_along_memory(order, scan, extents);
+    tile.lines = tile.along_memory ? 1 : kLanes;
+    tile.warps = tile.along_memory ? kWarpsAlong : kWarpsAcross;
+    tile.points = small ? (tile.along_memory ? kPointsAlong : kPointsAcross) : 1;
+    const auto length = extents[static_cast<std::size_t>(scan)];
+    if (length && *length < kShortestSharedLine) return std::nullopt;
+    while (length && tile.points > 1 && tile.chunk() >= 2 * *length) tile.points /= 2;
     return tile;
 }
 

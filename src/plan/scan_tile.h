@@ -23,4 +23,22 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
                         const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
                         std::int64_t arrays, std::int64_t room);
 
+/// The same for a scan whose points are shared out along its lines, too.
+struct SharedScanTile {
+    bool along_memory = false;
+    std::int64_t lines = 0;   ///< of a block: one, or one for each lane of a warp
+    std::int64_t warps = 0;   ///< of a block, all of which have the same lines
+    std::int64_t points = 0;  ///< of a line that a thread has at once
+    /// Points of each line that a block takes at once.
+    [[nodiscard]] std::int64_t chunk() const { return warps * points * (along_memory ? 32 : 1); }
+};
+
+/// Shorter lines are not worth being shared out.
+inline constexpr std::int64_t kShortestSharedLine = 128;
+
+/// None where lines are too short. `small`: a point is little code, so that a thread may have several.
+std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
+                                                    const std::vector<std::optional<std::int64_t>>& extents,
+                                                    bool small);
+
 }  // namespace pipec::plan

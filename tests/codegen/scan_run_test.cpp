@@ -124,6 +124,18 @@ const Case kCases[] = {
             best(i) = if i == N - 1 then v(i) else max(best(i + 1), v(i))
         })",
      {{{"N", 1}}, {{"N", 63}}, {{"N", 64}}, {{"N", 65}}, {{"N", 1000}}, {{"N", 4099}}}},
+    {"in_any_grouping",
+     R"(
+        pipeline p(v: float32[K, N], w: float64[N, K], m: int32[K, N])
+            -> least: float32[K, N], most: float64[N, K], last: float64[N, K], product: uint32[K, N], mix: int64[K, N]
+        {
+            least(k, i) = if i == 0 then v(k, i) else min(least(k, i - 1), v(k, i))
+            most(i, k) = if i == N - 1 then w(i, k) else max(w(i, k), most(i + 1, k))
+            last(i, k) = if i == 0 or w(i, k) > 0.5 then w(i, k) else last(i - 1, k)
+            product(k, i) = if i == 0 then 1 else product(k, i - 1) * (uint32(m(k, i)) | 1)
+            mix(k, i) = if m(k, i) % 97 == 0 or i == 0 then i else mix(k, i - 1) - m(k, i)
+        })",
+     {{{"K", 1}, {"N", 1}}, {{"K", 3}, {"N", 2049}}, {{"K", 33}, {"N", 257}}, {{"K", 2}, {"N", 4500}}}},
     {"nothing_to_scan",
      R"(
         pipeline p(img: float32[R, C]) -> out: float32[R, C] where C >= 5 {

@@ -14,8 +14,10 @@
 #include "codegen/lower.h"
 #include "driver/explain/explain_tiles.h"
 #include "fusion/strategy.h"
+#include "ir/associative.h"
 #include "ir/visit.h"
 #include "plan/plan_print.h"
+#include "plan/scan_tile.h"
 
 namespace pipec::driver::explain {
 
@@ -160,8 +162,13 @@ std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<
     const auto& scan = stage(stages.front()).scan;
     if (schedule.strategy != Strategy::Stage || !scan) return std::string(fusion::info(schedule.strategy).meaning);
     const ir::VarId along = stage(stages.front()).dims.at(static_cast<std::size_t>(scan->dim)).var;
-    return fmt::format("a scan along {}, a lane for each line, point after point",
-                       pipeline_.variables.at(static_cast<std::size_t>(along)).name);
+    const std::string& name = pipeline_.variables.at(static_cast<std::size_t>(along)).name;
+    const auto& facts = facts_.at(static_cast<std::size_t>(stages.front())).scan;
+    if (facts && facts->length >= plan::kShortestSharedLine &&
+        ir::is_associative_scan(stage(stages.front()), stages.front(), false)) {
+        return fmt::format("a scan along {}, which the threads of a block share out", name);
+    }
+    return fmt::format("a scan along {}, a lane for each line, point after point", name);
 }
 
 std::string Explainer::why_unknown(const std::vector<int>& stages) const {

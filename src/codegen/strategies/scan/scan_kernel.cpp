@@ -17,7 +17,8 @@
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
-#include "codegen/strategies/scan/scan_terms.h"
+#include "codegen/strategies/scan/parallel_scan.h"
+#include "codegen/strategies/scan/scan_code.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/scan_tile.h"
@@ -34,38 +35,15 @@ constexpr std::int64_t kWarps = plan::kScanWarps;
 /// Points that are written out behind each other, unless that is much code: of a chunk, and of a line's recurrence.
 constexpr std::int64_t kPoints = 8;
 constexpr std::int64_t kChainPoints = 16;
-constexpr std::int64_t kLargestBody = 2000;
 
 constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
 
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
-
-/// What a value is where there is none.
-ir::Expr nothing(Type type) {
-    return type == Type::Bool ? ir::bool_constant(false) : ir::constant(type, 0);
-}
-
-class ScanKernel {
+class ScanKernel : public ScanCode {
 public:
-    ScanKernel(kernel::Program& program, int index)
-        : program_(program),
-          index_(index),
-          stage_(program.pipeline.stages.at(static_cast<std::size_t>(index))),
-          domain_(program.model.domains.at(static_cast<std::size_t>(index))),
-          scan_(static_cast<std::size_t>(stage_.scan->dim)),
-          rewriter_(program.pipeline, program.fast_math),
-          build_(program.pipeline, rewriter_) {
-        for (std::size_t d = 0; d < stage_.dims.size(); ++d) rewriter_.index(stage_.dims[d].var, domain_.box[d]);
-        const ir::Expr value = ordered(rewriter_.instance(std::get<ir::Pure>(stage_.definition).value, {}));
-        terms_ = scan_terms(program.pipeline, stage_, index, value);
+    ScanKernel(kernel::Program& program, int index) : ScanCode(program, index) {
         std::vector<bool> splits(stage_.dims.size(), false);
         splits[scan_] = true;
         interior_ = find_interior(rewriter_, stage_, domain_, terms_.value, nullptr, splits);
-        if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
         arrange();
     }
 
@@ -79,16 +57,9 @@ private:
         ir::Expr exists;  ///< null: certain
     };
 
-    ir::Expr ordered(const ir::Expr& e);
     void arrange();
-    [[nodiscard]] std::string name(std::size_t dim) const {
-        return program_.pipeline.variables.at(static_cast<std::size_t>(stage_.dims[dim].var)).name;
-    }
     void array(const std::string& name, Type type);
     [[nodiscard]] static ir::Expr element(std::size_t array, Type type, const ir::Expr& buffer, const Place& place);
-    ir::Expr line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at);
-    [[nodiscard]] Rewriter::Bindings bindings(const std::vector<ir::Expr>& at) const;
-    ir::Expr coordinate(kernel::Body& body, const ir::Expr& position);
     template <class Visit>
     void others(kernel::Body& body, const ir::Expr& chunk, bool writes, const Visit& visit);
     void compute_terms(kernel::Body& body, const ir::Expr& chunk);
@@ -98,68 +69,20 @@ private:
     void points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count,
                 const ir::Expr& value);
 
-    kernel::Program& program_;
-    const int index_;
-    const ir::Stage stage_;  // copies: adding variables must not move them
-    const poly::Domain domain_;
-    const std::size_t scan_;
-    Rewriter rewriter_;
-    KernelBuilder build_;
-    ScanTerms terms_;
-    Interior interior_;  ///< of the recurrence, in the scan's dimension
-    ir::Expr guard_;
-
-    std::vector<std::size_t> line_dims_;  ///< from outermost to innermost in memory
-    bool along_memory_ = false;           ///< lines run along the innermost dimension
+    Interior interior_;          ///< of the recurrence, in the scan's dimension
+    bool along_memory_ = false;  ///< lines run along the innermost dimension
     std::int64_t block_lines_ = 0, chunk_ = 0;
-    ir::Expr lane_, warp_, first_line_, lines_, length_, first_;
+    ir::Expr lane_, warp_, first_line_;
     // Of the first warp's lanes.
     std::vector<ir::Expr> own_at_;
     ir::Expr own_exists_;
 };
 
-/// Says `x == 0` and the like, which only the first point or the last one is, as a comparison with all others on one
-/// side: chunks without that point then need no condition.
-ir::Expr ScanKernel::ordered(const ir::Expr& root) {
-    const poly::Interval& box = domain_.box[scan_];
-    const auto lo = rewriter_.linear(rewriter_.instance(box.lo, {})),
-               hi = rewriter_.linear(rewriter_.instance(box.hi, {}));
-    const ir::VarId var = stage_.dims[scan_].var;
-    const auto is_at = [&](const ir::Expr& e, const std::optional<Linear>& end, std::int64_t after) {
-        auto sum = rewriter_.linear(e);
-        if (!sum || !end) return false;
-        sum->add(*end, -1);
-        return sum->terms.empty() && sum->constant == after;
-    };
-    const Rewriter::Hook hook = [&](const ir::Expr& e) -> ir::Expr {
-        const auto* n = ir::as<ir::Binary>(e);
-        if (n == nullptr || (n->op != BinaryOp::Eq && n->op != BinaryOp::Ne)) return e;
-        const auto is_scan = [&](const ir::Expr& side) {
-            const auto* variable = ir::as<ir::Variable>(side);
-            return variable != nullptr && variable->id == var;
-        };
-        const ir::Expr& x = is_scan(n->a) ? n->a : n->b;
-        const ir::Expr& place = is_scan(n->a) ? n->b : n->a;
-        if (!is_scan(x)) return e;
-        const bool equal = n->op == BinaryOp::Eq;
-        if (is_at(place, lo, 0)) return ir::binary(equal ? BinaryOp::Le : BinaryOp::Gt, x, place);
-        if (is_at(place, hi, -1)) return ir::binary(equal ? BinaryOp::Ge : BinaryOp::Lt, x, place);
-        return e;
-    };
-    return rewriter_.instance(root, {}, hook);
-}
-
 /// Which dimensions are lines, in which direction they lie, and how much of them a chunk has.
 void ScanKernel::arrange() {
-    const std::vector<int> order = memory_order(program_.pipeline, {ir::Source::Kind::Stage, index_});
-    std::vector<std::optional<std::int64_t>> extents;
-    for (const poly::Interval& box : domain_.box) extents.push_back(constant_extent(box.lo, box.hi));
-    for (const int d : order) {
-        if (static_cast<std::size_t>(d) != scan_) line_dims_.push_back(static_cast<std::size_t>(d));
-    }
     std::int64_t bytes = ir::bytes(stage_.type);
     for (const ScanTerm& term : terms_.terms) bytes += ir::bytes(term.value->type);
-    const plan::ScanTile tile = plan::make_scan_tile(order, stage_.scan->dim, extents, bytes,
+    const plan::ScanTile tile = plan::make_scan_tile(order_, stage_.scan->dim, extents_, bytes,
                                                      static_cast<std::int64_t>(terms_.terms.size()) + 1,
                                                      program_.target.gpu().shared_per_block);
     along_memory_ = tile.along_memory;
@@ -182,39 +105,6 @@ ir::Expr ScanKernel::element(std::size_t array, Type type, const ir::Expr& buffe
     return ir::read({ir::Source::Kind::Local, static_cast<int>(array)}, type, {buffer, place.line, place.position});
 }
 
-/// Sets the coordinates of a line. Returns where it exists.
-ir::Expr ScanKernel::line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at) {
-    at.assign(stage_.dims.size(), nullptr);
-    ir::Expr rest = line;
-    for (std::size_t i = line_dims_.size(); i-- > 0;) {
-        const std::size_t dim = line_dims_[i];
-        const poly::Interval& box = domain_.box[dim];
-        ir::Expr place = rest;
-        if (i > 0) {
-            const ir::Expr extent = build_.divisor(name(dim) + "_lines", tile_count(box.lo, box.hi, 1));
-            place = ir::binary(BinaryOp::Mod, rest, extent);
-            rest = build_.define(body, "line", ir::binary(BinaryOp::Div, rest, extent), 0);
-        }
-        at[dim] = build_.define(body, name(dim), sum(place, build_.argument(name(dim) + "_first", box.lo)));
-    }
-    ir::Expr exists = ir::binary(BinaryOp::Lt, line, lines_);
-    return guard_ ? both(exists, rewriter_.instance(guard_, bindings(at))) : exists;
-}
-
-Rewriter::Bindings ScanKernel::bindings(const std::vector<ir::Expr>& at) const {
-    Rewriter::Bindings result;
-    for (std::size_t d = 0; d < at.size(); ++d) {
-        if (at[d]) result[stage_.dims[d].var] = at[d];
-    }
-    return result;
-}
-
-/// Of a point, in the scan's dimension.
-ir::Expr ScanKernel::coordinate(kernel::Body& body, const ir::Expr& position) {
-    const bool forward = stage_.scan->step > 0;
-    return build_.define(body, name(scan_), forward ? sum(first_, position) : difference(first_, position));
-}
-
 /// Calls `visit(body, places)` for the points of a chunk that are a thread's of the warps besides the first, a few at a
 /// time. Where the thread `writes`, or where the stage has holes, only some may exist; otherwise those that do not are
 /// the last point or line instead, so that no access has to wait for a condition.
@@ -232,7 +122,7 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes,
     const std::int64_t steps = std::max<std::int64_t>(1, chunk_ / each);
     std::int64_t nodes = 0;
     for (const ScanTerm& term : terms_.terms) nodes += node_count(term.value);
-    const std::int64_t at_once = nodes * kPoints > kLargestBody ? 1 : std::min(kPoints, steps);
+    const std::int64_t at_once = nodes * kPoints > kLargestScanBody ? 1 : std::min(kPoints, steps);
     ir::Expr turn = constant(0);
     kernel::Body* body = &outer;
     if (at_once < steps) {
@@ -271,10 +161,7 @@ void ScanKernel::compute_terms(kernel::Body& outer, const ir::Expr& chunk) {
             for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
                 const ScanTerm& term = terms_.terms[t];
                 const Type type = term.value->type;
-                ir::Expr value = rewriter_.instance(term.value, at);
-                ir::Expr needed = guard_ ? place.exists : nullptr;
-                if (term.needed) needed = both(needed, rewriter_.instance(term.needed, at));
-                if (needed) value = ir::select(needed, value, nothing(type));
+                const ir::Expr value = term_value(term, at, guard_ ? place.exists : nullptr);
                 const ir::VarId var = build_.variable("term", type);
                 add(body, kernel::Define{var, value});
                 stores.push_back({{ir::Source::Kind::Local, static_cast<int>(t)},
@@ -364,7 +251,7 @@ void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
 }
 
 void ScanKernel::chunk_points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& count, const ir::Expr& value) {
-    const std::int64_t each = node_count(value) * kChainPoints > kLargestBody ? 1 : std::min(kChainPoints, chunk_);
+    const std::int64_t each = node_count(value) * kChainPoints > kLargestScanBody ? 1 : std::min(kChainPoints, chunk_);
     const auto loop = [&](const ir::Expr& first, const ir::Expr& end, std::int64_t points_of_round) {
         const ir::VarId var = build_.variable("column", Type::Int32);
         rewriter_.index(var, points_of_round, 0, chunk_);
@@ -392,16 +279,7 @@ kernel::Kernel ScanKernel::build() {
     const ir::Expr team = build_.special(Id::ThreadY);
     rewriter_.index(ir::as<ir::Variable>(team)->id, 1, 0, 1 + kWarps);
 
-    const poly::Interval& box = domain_.box[scan_];
-    ir::Expr lines = constant(1);
-    for (const std::size_t dim : line_dims_) {
-        lines = count_product(lines, tile_count(domain_.box[dim].lo, domain_.box[dim].hi, 1));
-    }
-    kernel.grid[0] = ceil_div(lines, block_lines_);
-    lines_ = build_.argument("lines", lines, 1);
-    length_ = build_.argument("length", tile_count(box.lo, box.hi, 1), 1);
-    const bool forward = stage_.scan->step > 0;
-    first_ = build_.argument(name(scan_) + "_first", forward ? box.lo : difference(box.hi, constant(1)));
+    kernel.grid[0] = ceil_div(add_arguments(), block_lines_);
 
     kernel::Body& body = kernel.body;
     first_line_ =
@@ -440,11 +318,12 @@ std::variant<kernel::Step, std::string> scan_step(kernel::Program& program, int 
                                                   const fusion::Choices& choices) {
     const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
     if (choices.threads || choices.columns) {
-        return fmt::format("`{}` reads itself, and its blocks have {} x {} threads", scan.name, kLanes, 1 + kWarps);
+        return fmt::format("`{}` reads itself, and the compiler decides which threads its blocks have", scan.name);
     }
     kernel::Step step;
     const std::vector<std::string> comments = stage_comments(scan, sources);
-    step.variants.push_back(ScanKernel(program, stage).build());
+    auto parallel = parallel_scan_kernel(program, stage);
+    step.variants.push_back(parallel ? std::move(*parallel) : ScanKernel(program, stage).build());
     step.variants.back().comments = comments;
     return step;
 }

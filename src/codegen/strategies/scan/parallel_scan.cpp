@@ -1,0 +1,288 @@
+// A scan by all threads of a block along its lines. The warps have pieces of a chunk of the lines behind each other:
+// each scans its own in registers, puts what that ends with into shared memory, and combines its points with what the
+// warps before have put there. One barrier a chunk will do, since there are two places for these ends.
+//
+// Where lines run along memory, a block has one line, and lanes have adjacent points, which they combine by shuffles.
+// Otherwise each lane has a line and combines the points of its own registers. Either way each value is read once and
+// written once, by threads beside each other.
+//
+// Points that restart the line by themselves, other than its first one, go with a flag: whether a value has a restart
+// in it, so that nothing from before counts.
+#include "codegen/strategies/scan/parallel_scan.h"
+
+#include <algorithm>
+
+#include "codegen/kernel/shared_memory.h"
+#include "codegen/strategies/scan/scan_code.h"
+#include "ir/associative.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "plan/scan_tile.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::Type;
+
+namespace {
+
+constexpr std::int64_t kLanes = 32;
+
+constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
+
+class ParallelScan : public ScanCode {
+public:
+    ParallelScan(kernel::Program& program, int index) : ScanCode(program, index) {
+        const ir::VarId before = terms_.before.front();
+        const auto is_before = [before](const ir::Expr& e) {
+            const auto* variable = ir::as<ir::Variable>(e);
+            return variable != nullptr && variable->id == before;
+        };
+        scan_parts_ = ir::associative_scan(terms_.value, is_before, program.fast_math);
+        if (!scan_parts_) return;
+        flagged_ = !scan_parts_->op || !is_first(scan_parts_->restart);
+        std::int64_t nodes = node_count(scan_parts_->term) + node_count(scan_parts_->restart);
+        for (const ScanTerm& term : terms_.terms) nodes += node_count(term.value);
+        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kLanes / 2 <= kLargestScanBody);
+    }
+
+    std::optional<kernel::Kernel> build();
+
+private:
+    /// What some points of a line come to.
+    struct Part {
+        ir::Expr value;
+        ir::Expr restarts;  ///< null where there are no flags
+    };
+    struct Point {
+        std::vector<ir::Expr> at;
+        ir::Expr exists;
+        Part part;
+    };
+
+    Part defined(kernel::Body& body, const std::string& name, const Part& part);
+    [[nodiscard]] Part combine(const Part& earlier, const Part& later) const;
+    [[nodiscard]] static Part select(const ir::Expr& cond, const Part& then, const Part& otherwise);
+    Part shuffled(kernel::Body& body, const Part& part, kernel::Shuffle::From from, std::int64_t amount);
+    [[nodiscard]] Part nothing_before() const;
+    void add_arrays();
+    [[nodiscard]] Part shared(const ir::Expr& buffer, const ir::Expr& warp) const;
+    void put(kernel::Body& body, const ir::Expr& buffer, const Part& part);
+    void chunk(kernel::Body& body, const ir::Expr& begin, const ir::Expr& buffer);
+    void add_points(kernel::Body& body, const ir::Expr& begin, std::vector<Point>& points);
+    void scan_across_lanes(kernel::Body& body, std::vector<Point>& points);
+
+    std::optional<ir::AssociativeScan> scan_parts_;
+    std::optional<plan::SharedScanTile> tile_;
+    bool flagged_ = false;
+    ir::Expr lane_, warp_, line_exists_;
+    std::vector<ir::Expr> line_at_;
+    Part ends_;                                   ///< what the points of a warp, or of a lane, come to
+    ir::VarId carry_ = -1, carry_restarts_ = -1;  ///< what the chunks before come to
+};
+
+ParallelScan::Part ParallelScan::defined(kernel::Body& body, const std::string& name, const Part& part) {
+    const auto value_of = [&](const std::string& called, const ir::Expr& e) {
+        const ir::VarId var = build_.variable(called, e->type);
+        add(body, kernel::Define{var, e});
+        return ir::variable(var, e->type);
+    };
+    Part result{value_of(name, part.value), nullptr};
+    if (flagged_) result.restarts = value_of(name + "_restarts", part.restarts);
+    return result;
+}
+
+ParallelScan::Part ParallelScan::combine(const Part& earlier, const Part& later) const {
+    const ir::Expr both = scan_parts_->op ? ir::combined(*scan_parts_, earlier.value, later.value) : earlier.value;
+    if (!flagged_) return {both, nullptr};
+    return {ir::select(later.restarts, later.value, both), ir::binary(BinaryOp::Or, earlier.restarts, later.restarts)};
+}
+
+ParallelScan::Part ParallelScan::select(const ir::Expr& cond, const Part& then, const Part& otherwise) {
+    return {ir::select(cond, then.value, otherwise.value),
+            then.restarts ? ir::select(cond, then.restarts, otherwise.restarts) : nullptr};
+}
+
+ParallelScan::Part ParallelScan::shuffled(kernel::Body& body, const Part& part, kernel::Shuffle::From from,
+                                          std::int64_t amount) {
+    const auto of = [&](const ir::Expr& e) {
+        const ir::VarId var = build_.variable("other", e->type);
+        add(body, kernel::Shuffle{var, e, from, constant(amount)});
+        return ir::variable(var, e->type);
+    };
+    Part result{of(part.value), nullptr};
+    if (flagged_) result.restarts = of(part.restarts);
+    return result;
+}
+
+ParallelScan::Part ParallelScan::nothing_before() const {
+    return {scan_parts_->identity ? scan_parts_->identity : nothing(stage_.type),
+            flagged_ ? ir::bool_constant(false) : nullptr};
+}
+
+/// Of each warp (and lane, where each has a line) what its points come to, twice.
+void ParallelScan::add_arrays() {
+    const auto array = [&](const std::string& called, Type type) {
+        std::int64_t offset = 0;
+        if (!build_.kernel.shared.empty()) {
+            const kernel::SharedArray& last = build_.kernel.shared.back();
+            offset = align_shared(last.offset + bytes_of(last));
+        }
+        build_.kernel.shared.push_back({called, type, {2, tile_->warps, tile_->lines}, offset, 0});
+    };
+    array("ends", stage_.type);
+    if (flagged_) array("restarts", Type::Bool);
+}
+
+ParallelScan::Part ParallelScan::shared(const ir::Expr& buffer, const ir::Expr& warp) const {
+    const std::vector<ir::Expr> at{buffer, warp, tile_->along_memory ? constant(0) : lane_};
+    const auto of = [&](int array, Type type) { return ir::read({ir::Source::Kind::Local, array}, type, at); };
+    return {of(0, stage_.type), flagged_ ? of(1, Type::Bool) : nullptr};
+}
+
+/// What is the same in all lanes of a warp, one of them stores.
+void ParallelScan::put(kernel::Body& body, const ir::Expr& buffer, const Part& part) {
+    const bool one = tile_->along_memory;
+    const std::vector<ir::Expr> at{buffer, warp_, one ? constant(0) : lane_};
+    const ir::Expr guard = one ? ir::binary(BinaryOp::Eq, lane_, constant(0)) : nullptr;
+    add(body, kernel::Store{{ir::Source::Kind::Local, 0}, at, {part.value}, guard});
+    if (flagged_) add(body, kernel::Store{{ir::Source::Kind::Local, 1}, at, {part.restarts}, guard});
+}
+
+/// The thread's points of the chunk that begins at position `begin` of the line, each with what it brings itself. Those
+/// behind the end are the last one again: what they come to reaches nobody, and no access has to wait for a condition.
+void ParallelScan::add_points(kernel::Body& body, const ir::Expr& begin, std::vector<Point>& points) {
+    const std::int64_t step = tile_->along_memory ? kLanes : 1;
+    const ir::Expr own = sum(product(warp_, constant(step * tile_->points)), tile_->along_memory ? lane_ : constant(0));
+    const ir::Expr first = build_.define(body, "first", sum(begin, own), 0);
+    std::vector<Rewriter::Bindings> places;
+    for (std::int64_t i = 0; i < tile_->points; ++i) {
+        Point& point = points.emplace_back();
+        const ir::Expr position = i == 0 ? first : build_.define(body, "position", sum(first, constant(i * step)), 0);
+        point.exists = ir::binary(BinaryOp::Lt, position, length_);
+        const ir::Expr within =
+            build_.define(body, "position", ir::binary(BinaryOp::Min, position, difference(length_, constant(1))), 0);
+        point.at = line_at_;
+        point.at[scan_] = coordinate(body, within);
+        places.push_back(bindings(point.at));
+        for (const ScanTerm& term : terms_.terms) {
+            const ir::VarId var = build_.variable("term", term.value->type);
+            add(body, kernel::Define{var, term_value(term, places.back(), guard_ ? line_exists_ : nullptr)});
+            places.back()[term.var] = ir::variable(var, term.value->type);
+        }
+    }
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        Part part{rewriter_.instance(scan_parts_->term, places[i]), nullptr};
+        if (flagged_) part.restarts = rewriter_.instance(scan_parts_->restart, places[i]);
+        points[i].part = defined(body, "part", part);
+    }
+}
+
+/// Adjacent lanes have adjacent points: each of these rows of a warp is scanned, then they follow each other.
+void ParallelScan::scan_across_lanes(kernel::Body& body, std::vector<Point>& points) {
+    for (std::int64_t distance = 1; distance < kLanes; distance *= 2) {
+        const ir::Expr has_other = ir::binary(BinaryOp::Ge, lane_, constant(distance));
+        for (Point& point : points) {
+            const Part other = shuffled(body, point.part, kernel::Shuffle::From::Up, distance);
+            point.part = defined(body, "part", select(has_other, combine(other, point.part), point.part));
+        }
+    }
+    Part before;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const Part row = shuffled(body, points[i].part, kernel::Shuffle::From::Index, kLanes - 1);
+        if (i > 0) points[i].part = defined(body, "part", combine(before, points[i].part));
+        before = i == 0 ? row : defined(body, "end", combine(before, row));
+    }
+    ends_ = before;
+}
+
+void ParallelScan::chunk(kernel::Body& body, const ir::Expr& begin, const ir::Expr& buffer) {
+    std::vector<Point> points;
+    add_points(body, begin, points);
+    if (tile_->along_memory) {
+        scan_across_lanes(body, points);
+    } else {
+        for (std::size_t i = 1; i < points.size(); ++i) {
+            points[i].part = defined(body, "part", combine(points[i - 1].part, points[i].part));
+        }
+        ends_ = points.back().part;
+    }
+    put(body, buffer, ends_);
+    add(body, kBarrier);
+
+    const Part carry{ir::variable(carry_, stage_.type), flagged_ ? ir::variable(carry_restarts_, Type::Bool) : nullptr};
+    const ir::VarId before = build_.variable("before", stage_.type);
+    const ir::VarId before_restarts = flagged_ ? build_.variable("before_restarts", Type::Bool) : -1;
+    const Part mine{ir::variable(before, stage_.type), flagged_ ? ir::variable(before_restarts, Type::Bool) : nullptr};
+    add(body, kernel::Variable{before, carry.value});
+    if (flagged_) add(body, kernel::Variable{before_restarts, carry.restarts});
+    ir::Expr other;
+    kernel::Body& each = build_.loop(body, "other", constant(0), constant(tile_->warps), constant(1), other, true);
+    const Part end = defined(each, "end", shared(buffer, other));
+    const ir::Expr is_earlier = ir::binary(BinaryOp::Lt, other, warp_);
+    const Part earlier = defined(each, "earlier", select(is_earlier, combine(mine, end), mine));
+    const Part all = defined(each, "all", combine(carry, end));
+    add(each, kernel::Assign{before, earlier.value});
+    add(each, kernel::Assign{carry_, all.value});
+    if (flagged_) add(each, kernel::Assign{before_restarts, earlier.restarts});
+    if (flagged_) add(each, kernel::Assign{carry_restarts_, all.restarts});
+
+    for (const Point& point : points) {
+        add(body, kernel::Store{{ir::Source::Kind::Stage, index_},
+                                point.at,
+                                {combine(mine, point.part).value},
+                                both(line_exists_, point.exists)});
+    }
+}
+
+std::optional<kernel::Kernel> ParallelScan::build() {
+    if (!scan_parts_ || !tile_) return std::nullopt;
+    kernel::Kernel& kernel = build_.kernel;
+    kernel.name = stage_.name;
+    kernel.layout = kernel::Layout::Dense;
+    kernel.block = {static_cast<int>(kLanes), static_cast<int>(tile_->warps), 1};
+    using Id = kernel::Special::Id;
+    lane_ = build_.special(Id::ThreadX);
+    rewriter_.index(ir::as<ir::Variable>(lane_)->id, 1, 0, kLanes);
+    warp_ = build_.special(Id::ThreadY);
+    rewriter_.index(ir::as<ir::Variable>(warp_)->id, 1, 0, tile_->warps);
+    const ir::Expr lines = add_arguments();
+    kernel::Body& body = kernel.body;
+
+    const ir::Expr group = build_.special(Id::BlockX);
+    kernel.grid[0] = ceil_div(lines, tile_->lines);
+    ir::Expr line = tile_->along_memory ? group : sum(product(group, constant(kLanes)), lane_);
+    if (!tile_->along_memory && !guard_) {
+        const ir::Expr own = build_.define(body, "own_line", line, 0);
+        line = build_.define(body, "line", ir::binary(BinaryOp::Min, own, difference(lines_, constant(1))), 0);
+        line_place(body, line, line_at_);
+        line_exists_ = ir::binary(BinaryOp::Lt, own, lines_);
+    } else {
+        line_exists_ = line_place(body, build_.define(body, "line", line, 0), line_at_);
+        if (tile_->along_memory && !guard_) line_exists_ = nullptr;
+    }
+    add_arrays();
+    carry_ = build_.variable("carry", stage_.type);
+    const Part nothing = nothing_before();
+    add(body, kernel::Variable{carry_, nothing.value});
+    if (flagged_) {
+        carry_restarts_ = build_.variable("carry_restarts", Type::Bool);
+        add(body, kernel::Variable{carry_restarts_, nothing.restarts});
+    }
+    const ir::Expr chunks = build_.define(body, "chunks", ceil_div(length_, tile_->chunk()), 0);
+    ir::Expr turn;
+    kernel::Body& round = build_.loop(body, "turn", constant(0), chunks, constant(1), turn);
+    const ir::Expr buffer = build_.define(round, "buffer", ir::binary(BinaryOp::Mod, turn, constant(2)), 0, 1, 2);
+    chunk(round, build_.define(round, "begin", product(turn, constant(tile_->chunk())), 0), buffer);
+    return std::move(kernel);
+}
+
+}  // namespace
+
+std::optional<kernel::Kernel> parallel_scan_kernel(kernel::Program& program, int stage) {
+    const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+    if (!ir::is_associative_scan(scan, stage, program.fast_math)) return std::nullopt;
+    return ParallelScan(program, stage).build();
+}
+
+}  // namespace pipec::codegen

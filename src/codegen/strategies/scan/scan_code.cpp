@@ -1,0 +1,134 @@
+#include "codegen/strategies/scan/scan_code.h"
+
+#include "codegen/expr/strides.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::codegen {
+
+using ir::BinaryOp;
+using ir::Type;
+
+std::int64_t node_count(const ir::Expr& e) {
+    std::int64_t count = 0;
+    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+ir::Expr nothing(Type type) {
+    return type == Type::Bool ? ir::bool_constant(false) : ir::constant(type, 0);
+}
+
+ScanCode::ScanCode(kernel::Program& program, int index)
+    : program_(program),
+      index_(index),
+      stage_(program.pipeline.stages.at(static_cast<std::size_t>(index))),
+      domain_(program.model.domains.at(static_cast<std::size_t>(index))),
+      scan_(static_cast<std::size_t>(stage_.scan->dim)),
+      rewriter_(program.pipeline, program.fast_math),
+      build_(program.pipeline, rewriter_) {
+    for (std::size_t d = 0; d < stage_.dims.size(); ++d) rewriter_.index(stage_.dims[d].var, domain_.box[d]);
+    const ir::Expr value = ordered(rewriter_.instance(std::get<ir::Pure>(stage_.definition).value, {}));
+    terms_ = scan_terms(program.pipeline, stage_, index, value);
+    if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
+    order_ = memory_order(program.pipeline, {ir::Source::Kind::Stage, index_});
+    for (const int d : order_) {
+        if (static_cast<std::size_t>(d) != scan_) line_dims_.push_back(static_cast<std::size_t>(d));
+    }
+    for (const poly::Interval& box : domain_.box) extents_.push_back(constant_extent(box.lo, box.hi));
+}
+
+ir::Expr ScanCode::add_arguments() {
+    const poly::Interval& box = domain_.box[scan_];
+    ir::Expr lines = constant(1);
+    for (const std::size_t dim : line_dims_) {
+        lines = count_product(lines, tile_count(domain_.box[dim].lo, domain_.box[dim].hi, 1));
+    }
+    lines_ = build_.argument("lines", lines, 1);
+    length_ = build_.argument("length", tile_count(box.lo, box.hi, 1), 1);
+    const bool forward = stage_.scan->step > 0;
+    first_ = build_.argument(name(scan_) + "_first", forward ? box.lo : difference(box.hi, constant(1)));
+    return lines;
+}
+
+/// `e` is `from` + `by`.
+bool ScanCode::is_offset(const ir::Expr& e, const ir::Expr& from, std::int64_t by) {
+    auto sum = rewriter_.linear(e);
+    const auto end = rewriter_.linear(rewriter_.instance(from, {}));
+    if (!sum || !end) return false;
+    sum->add(*end, -1);
+    return sum->terms.empty() && sum->constant == by;
+}
+
+/// Says `x == 0` and the like, which only the first point or the last one is, as a comparison with all others on one
+/// side: chunks without that point then need no condition.
+ir::Expr ScanCode::ordered(const ir::Expr& root) {
+    const poly::Interval& box = domain_.box[scan_];
+    const ir::VarId var = stage_.dims[scan_].var;
+    const Rewriter::Hook hook = [&](const ir::Expr& e) -> ir::Expr {
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n == nullptr || (n->op != BinaryOp::Eq && n->op != BinaryOp::Ne)) return e;
+        const auto is_scan = [&](const ir::Expr& side) {
+            const auto* variable = ir::as<ir::Variable>(side);
+            return variable != nullptr && variable->id == var;
+        };
+        const ir::Expr& x = is_scan(n->a) ? n->a : n->b;
+        const ir::Expr& place = is_scan(n->a) ? n->b : n->a;
+        if (!is_scan(x)) return e;
+        const bool equal = n->op == BinaryOp::Eq;
+        if (is_offset(place, box.lo, 0)) return ir::binary(equal ? BinaryOp::Le : BinaryOp::Gt, x, place);
+        if (is_offset(place, box.hi, -1)) return ir::binary(equal ? BinaryOp::Ge : BinaryOp::Lt, x, place);
+        return e;
+    };
+    return rewriter_.instance(root, {}, hook);
+}
+
+bool ScanCode::is_first(const ir::Expr& e) {
+    const auto* n = ir::as<ir::Binary>(e);
+    const auto* variable = n == nullptr ? nullptr : ir::as<ir::Variable>(n->a);
+    if (variable == nullptr || variable->id != stage_.dims[scan_].var) return false;
+    const poly::Interval& box = domain_.box[scan_];
+    return stage_.scan->step > 0 ? n->op == BinaryOp::Le && is_offset(n->b, box.lo, 0)
+                                 : n->op == BinaryOp::Ge && is_offset(n->b, box.hi, -1);
+}
+
+/// Sets the coordinates of a line. Returns where it exists.
+ir::Expr ScanCode::line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at) {
+    at.assign(stage_.dims.size(), nullptr);
+    ir::Expr rest = line;
+    for (std::size_t i = line_dims_.size(); i-- > 0;) {
+        const std::size_t dim = line_dims_[i];
+        const poly::Interval& box = domain_.box[dim];
+        ir::Expr place = rest;
+        if (i > 0) {
+            const ir::Expr extent = build_.divisor(name(dim) + "_lines", tile_count(box.lo, box.hi, 1));
+            place = ir::binary(BinaryOp::Mod, rest, extent);
+            rest = build_.define(body, "line", ir::binary(BinaryOp::Div, rest, extent), 0);
+        }
+        at[dim] = build_.define(body, name(dim), sum(place, build_.argument(name(dim) + "_first", box.lo)));
+    }
+    ir::Expr exists = ir::binary(BinaryOp::Lt, line, lines_);
+    return guard_ ? both(exists, rewriter_.instance(guard_, bindings(at))) : exists;
+}
+
+Rewriter::Bindings ScanCode::bindings(const std::vector<ir::Expr>& at) const {
+    Rewriter::Bindings result;
+    for (std::size_t d = 0; d < at.size(); ++d) {
+        if (at[d]) result[stage_.dims[d].var] = at[d];
+    }
+    return result;
+}
+
+/// Of a point, in the scan's dimension.
+ir::Expr ScanCode::coordinate(kernel::Body& body, const ir::Expr& position) {
+    const bool forward = stage_.scan->step > 0;
+    return build_.define(body, name(scan_), forward ? sum(first_, position) : difference(first_, position));
+}
+
+ir::Expr ScanCode::term_value(const ScanTerm& term, const Rewriter::Bindings& at, const ir::Expr& exists) {
+    const ir::Expr value = rewriter_.instance(term.value, at);
+    const ir::Expr needed = term.needed ? both(exists, rewriter_.instance(term.needed, at)) : exists;
+    return needed ? ir::select(needed, value, nothing(value->type)) : value;
+}
+
+}  // namespace pipec::codegen

@@ -1,0 +1,65 @@
+// What the kernels of scans have in common: a definition split into terms and the recurrence (scan_terms.h), lines and
+// places on them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/expr/rewrite.h"
+#include "codegen/kernel/kernel_build.h"
+#include "codegen/kernel/kernel_ir.h"
+#include "codegen/strategies/scan/scan_terms.h"
+
+namespace pipec::codegen {
+
+/// Nodes that are written out behind each other at most.
+inline constexpr std::int64_t kLargestScanBody = 2000;
+
+class ScanCode {
+public:
+    ScanCode(kernel::Program& program, int index);
+
+protected:
+    [[nodiscard]] std::string name(std::size_t dim) const {
+        return program_.pipeline.variables.at(static_cast<std::size_t>(stage_.dims[dim].var)).name;
+    }
+    /// Adds the numbers of lines and of a line's points to the kernel. Returns the first as an expression of the host.
+    ir::Expr add_arguments();
+    /// Sets the coordinates of a line. Returns where it exists.
+    ir::Expr line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at);
+    [[nodiscard]] Rewriter::Bindings bindings(const std::vector<ir::Expr>& at) const;
+    /// Of the point at a position of its line, in the scan's dimension.
+    ir::Expr coordinate(kernel::Body& body, const ir::Expr& position);
+    /// A term at a point, where it is needed and the point `exists` (null: certain).
+    ir::Expr term_value(const ScanTerm& term, const Rewriter::Bindings& at, const ir::Expr& exists);
+    /// `e` is `x == first` of the stage's range in the scan's dimension, as `x <= first` or the like: with all other
+    /// points on one side.
+    [[nodiscard]] bool is_first(const ir::Expr& e);
+
+    kernel::Program& program_;
+    const int index_;
+    const ir::Stage stage_;  // copies: adding variables must not move them
+    const poly::Domain domain_;
+    const std::size_t scan_;
+    Rewriter rewriter_;
+    KernelBuilder build_;
+    ScanTerms terms_;
+    ir::Expr guard_;
+
+    std::vector<int> order_;                            ///< dimensions from outermost to innermost in memory
+    std::vector<std::size_t> line_dims_;                ///< the same without the scan's
+    std::vector<std::optional<std::int64_t>> extents_;  ///< those that are constant
+    ir::Expr lines_, length_, first_;
+
+private:
+    ir::Expr ordered(const ir::Expr& e);
+    bool is_offset(const ir::Expr& e, const ir::Expr& from, std::int64_t by);
+};
+
+std::int64_t node_count(const ir::Expr& e);
+
+/// What a value is where there is none.
+ir::Expr nothing(ir::Type type);
+
+}  // namespace pipec::codegen

@@ -2,24 +2,29 @@
 # Builds all that bench/run.sh runs: the benchmarks by pipec and by Halide, and the program that compares them.
 #
 #     build.sh [--target cuda|host|opencl] [--out DIR] [--pipec PATH] [--gpu h200] [--arch "80 90"]
-#              [--no-variants] [--without-halide] [--compare PATH] [benchmark...]
+#              [--march native] [--autoschedule] [--threads 1] [--no-variants] [--without-halide]
+#              [--compare PATH] [benchmark...]
 #
-# cuda needs nvcc and no GPU; --gpu is what pipec's cost models count for, --arch what nvcc compiles for. host compiles
-# everything for the CPU, and opencl Halide's GPU schedules for a device of OpenCL (a CPU with pocl): both are for comparing
-# results. Halide is left out where it is not installed; bench/dependencies.txt says what it needs. --without-halide leaves
-# what was built of it as it is. --compare takes the program that compares from there. Exit code 1: something could not be
-# built; 2: the command line.
+# cuda needs nvcc and no GPU; --gpu is what pipec's cost models count for, --arch what nvcc compiles for. host
+# compiles everything for the CPU, and opencl Halide's GPU schedules for a device of OpenCL (a CPU with pocl): both
+# are for comparing results. For host, --march is the processor of pipec's code (Halide compiles for this machine);
+# --autoschedule adds Halide's Adams2019 and Mullapudi2016, and --threads is what they count on. Halide is left out
+# where it is not installed; bench/dependencies.txt says what it needs. --without-halide leaves what was built of it
+# as it is. --compare takes the program that compares from there. Exit code 1: something could not be built; 2: the
+# command line.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(dirname "$here")
-target=cuda out='' pipec=$root/build/release/pipec gpu=h200 arch='80 90' compare='' variants=yes with_halide=yes benchmarks=()
-usage() { sed -n '2,11s/^# \{0,1\}//p' "$0"; }
+target=cuda out='' pipec=$root/build/release/pipec gpu=h200 arch='80 90' compare='' variants=yes with_halide=yes
+march=native threads=1 autoschedule=no benchmarks=()
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
     case $1 in
     --help) usage; exit 0 ;;
     --no-variants) variants=no; shift ;;
+    --autoschedule) autoschedule=yes; shift ;;
     --without-halide) with_halide=no; shift ;;
-    --target | --out | --pipec | --gpu | --arch | --compare)
+    --target | --out | --pipec | --gpu | --arch | --march | --threads | --compare)
         [ $# -ge 2 ] || { echo "build.sh: error: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"; shift 2 ;;
     -*) echo "build.sh: error: unknown option $1" >&2; usage >&2; exit 2 ;;
@@ -64,8 +69,9 @@ pipec_library() { # SYSTEM BENCHMARK FLAGS...
         "$pipec" --target cuda --gpu "$gpu" "${@:3}" "$program" -o "$folder/$name.cu"
         nvcc -std=c++17 -O3 "${codes[@]}" -Xcompiler -fPIC -shared "$folder/$name.cu" -o "$out/$1/$name.so"
     else
-        "$pipec" --target host "$program" -o "$folder/$name.cpp"
-        g++ -std=c++17 -O2 -fopenmp -fPIC -shared "$folder/$name.cpp" -o "$out/$1/$name.so"
+        "$pipec" --target host "${@:3}" "$program" -o "$folder/$name.cpp"
+        g++ -std=c++17 -O3 -march="$march" -fopenmp -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -shared \
+            "$folder/$name.cpp" -o "$out/$1/$name.so"
     fi
 }
 halide_library() { # SYSTEM BENCHMARK PARAMETERS...
@@ -101,7 +107,11 @@ compare_program() {
 
 step compare compare_program
 for b in "${benchmarks[@]}"; do
-    step "pipec.$b" pipec_library pipec "$b"
+    if [ "$target" = host ] && [ "$march" = native ]; then
+        step "pipec.$b" pipec_library pipec "$b" --cpu native
+    else
+        step "pipec.$b" pipec_library pipec "$b"
+    fi
     [ "$target" = cuda ] || continue
     step "pipec-fast.$b" pipec_library pipec-fast "$b" -ffast-math
     step "pipec-paper.$b" pipec_library pipec-paper "$b" --cost-model paper
@@ -119,8 +129,16 @@ if [ -n "$halide" ] && [ $with_halide = yes ]; then
     halide_runtime
     for b in "${benchmarks[@]}"; do
         step "halide-manual.$b" halide_library halide-manual "$b"
-        [ "$target" = host ] || step "halide-li2018.$b" halide_library halide-li2018 "$b" auto_schedule=true \
-            -p $plugins/libautoschedule_li2018.so -s Li2018
+        if [ "$target" = host ]; then
+            [ $autoschedule = no ] || for scheduler in Adams2019 Mullapudi2016; do
+                system=halide-${scheduler,,}
+                step "$system.$b" halide_library "$system" "$b" auto_schedule=true \
+                    "machine_params=$threads,16777216,40" -p "$plugins/libautoschedule_${scheduler,,}.so" -s $scheduler
+            done
+        else
+            step "halide-li2018.$b" halide_library halide-li2018 "$b" auto_schedule=true \
+                -p $plugins/libautoschedule_li2018.so -s Li2018
+        fi
     done
     if [ $variants = yes ] && [ "$target" != host ]; then
         while read -r system b parameters; do

@@ -62,6 +62,7 @@ Where it is not 0, no output file is changed.
 
 Examples:
   pipec blur.pipe                        write blur.cu and blur.h into this directory
+  pipec blur.pipe harris.pipe            the same of both, or nothing where one has errors
   pipec blur.pipe -o build/blur.cpp      the code for the host, and build/blur.h
   pipec -c blur.pipe -arch=sm_80,sm_90   write blur.o and blur.h
   pipec -fsyntax-only blur.pipe          check only
@@ -136,7 +137,8 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
 }
 
 std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
-    return R"(Usage: pipec [options] file.pipe
+    return R"(Usage: pipec [options] file.pipe ...
+       pipec help [command]
        pipec run [options] file.pipe
        pipec explain [options] file.pipe
        pipec library [options] file.pipe

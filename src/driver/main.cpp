@@ -1,13 +1,21 @@
 // `pipec`: the command line in, the passes in their order, files out.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <new>
+#include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
+#include <system_error>
 
 #include "codegen/lower.h"
 #include "compiler/code_origin.h"
@@ -153,14 +161,13 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
     return result;
 }
 
-int run_compiler(const Options& options) {
+/// Compiles one file and prints its messages; what it gives is not written yet. None where the program has errors.
+std::optional<std::vector<OutputFile>> compile(const Options& options, const OutputPaths& paths) {
     Diagnostics diags(options.warnings);
     for (const std::string& flag : options.unknown_warnings) {
         auto report = diags.report(diag::UnknownWarningOption, {}, flag);
         if (const auto close = closest_warning_flag(flag)) report.note("did you mean `-W" + *close + "`?");
     }
-    const OutputPaths paths = plan_outputs(options);
-    if (options.object.print_only) return print_command(options, paths);
     Compilation compilation;
     const FileId main = add_source(compilation.sources, options.input);
     compilation.checked = compiler::check(compilation.sources, main, settings_of(options), diags);
@@ -177,22 +184,99 @@ int run_compiler(const Options& options) {
     Generated generated;
     if (!diags.has_errors()) generated = generate(options, paths, compilation, diags);
     print_diagnostics(options, diags, compilation.sources);
-    if (diags.has_errors()) return kExitProgramError;
+    if (diags.has_errors()) return std::nullopt;
     protect_inputs(paths, options, compilation.checked.program);
     if (options.emit == Emit::Object) generated.files.push_back(object_file(options, paths, generated.object));
-    write_files(generated.files);
+    return std::move(generated.files);
+}
+
+/// All files are compiled before the first is written, so an error in one leaves all outputs as they are.
+int run_compiler(Options options) {
+    std::vector<std::string> inputs{options.input};
+    inputs.insert(inputs.end(), options.more_inputs.begin(), options.more_inputs.end());
+    std::vector<OutputFile> files;
+    std::map<std::string, std::string> writers;  // of each path: the input
+    bool failed = false;
+    for (const std::string& input : inputs) {
+        options.input = input;
+        const OutputPaths paths = plan_outputs(options);
+        if (options.object.print_only) {
+            print_command(options, paths);
+            continue;
+        }
+        auto made = compile(options, paths);
+        failed = failed || !made;
+        if (!made) continue;
+        for (OutputFile& file : *made) {
+            const auto [writer, is_new] = writers.emplace(file.path, input);
+            if (!is_new && writer->second != input && file.path != "-") {
+                throw BadPaths(fmt::format("`{}` and `{}` would both write `{}`", writer->second, input, file.path));
+            }
+            files.push_back(std::move(file));
+        }
+        options.unknown_warnings.clear();  // told once
+    }
+    if (failed) return kExitProgramError;
+    write_files(files);
     return kExitSuccess;
 }
 
+/// The commands of `pipec`; the others are options and files of a compilation.
+struct Command {
+    std::string_view name;
+    int (*run)(int argc, char** argv);
+};
+constexpr std::array kCommands{Command{"run", run_command},    Command{"explain", explain_command},
+                               Command{"fmt", format_command}, Command{"library", library_command},
+                               Command{"lsp", lsp_command},    Command{"profile", profile_command},
+                               Command{"tune", tune_command}};
+
+const Command* find_command(std::string_view name) {
+    const auto found =
+        std::find_if(kCommands.begin(), kCommands.end(), [&](const Command& c) { return c.name == name; });
+    return found == kCommands.end() ? nullptr : &*found;
+}
+
+std::string advice_about(std::string_view name) {
+    std::vector<std::string> names{"help"};
+    for (const Command& command : kCommands) names.emplace_back(command.name);
+    const auto close = closest_name(std::string(name), names);
+    return close ? fmt::format("did you mean `pipec {}`?", *close) : "`pipec help` lists the commands";
+}
+
+/// What is wrong with a first argument that looks like a command: a word that names neither one nor a file.
+std::optional<std::string> unknown_command(std::string_view name) {
+    const bool word =
+        !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalpha(c) != 0; });
+    std::error_code error;
+    if (!word || name == "help" || std::filesystem::exists(name, error)) return std::nullopt;
+    return fmt::format("there is no command and no file `{}`; {}", name, advice_about(name));
+}
+
+int refuse(const std::string& message) {
+    std::cerr << "pipec: error: " << printable(message) << "\nTry `pipec --help`.\n";
+    return kExitUsage;
+}
+
+/// `pipec help run` is `pipec run --help`.
+int help_of(std::string name) {
+    const Command* command = find_command(name);
+    if (command == nullptr) return refuse(fmt::format("there is no command `{}`; {}", name, advice_about(name)));
+    std::string option = "--help";
+    std::array<char*, 3> arguments{name.data(), option.data(), nullptr};
+    return command->run(2, arguments.data());
+}
+
 int run_main(int argc, char** argv) {
-    if (argc > 1 && std::strcmp(argv[1], "run") == 0) return run_command(argc - 1, argv + 1);
-    if (argc > 1 && std::strcmp(argv[1], "explain") == 0) return explain_command(argc - 1, argv + 1);
-    if (argc > 1 && std::strcmp(argv[1], "fmt") == 0) return format_command(argc - 1, argv + 1);
-    if (argc > 1 && std::strcmp(argv[1], "library") == 0) return library_command(argc - 1, argv + 1);
-    if (argc > 1 && std::strcmp(argv[1], "lsp") == 0) return lsp_command(argc - 1, argv + 1);
-    if (argc > 1 && std::strcmp(argv[1], "profile") == 0) return profile_command(argc - 1, argv + 1);
-    if (argc > 1 && std::strcmp(argv[1], "tune") == 0) return tune_command(argc - 1, argv + 1);
-    const auto parsed = parse_options(argc, argv);
+    if (argc > 1) {
+        const std::string_view name = argv[1];
+        if (const Command* command = find_command(name)) return command->run(argc - 1, argv + 1);
+        if (name == "help" && argc > 2) return help_of(argv[2]);
+        if (const auto wrong = unknown_command(name)) return refuse(*wrong);
+    }
+    std::vector<const char*> arguments(argv, argv + argc);
+    if (argc == 2 && std::strcmp(argv[1], "help") == 0) arguments[1] = "--help";
+    const auto parsed = parse_options(argc, arguments.data());
     if (const auto* finished = std::get_if<Finished>(&parsed)) {
         if (finished->exit_code == kExitSuccess) {
             write_files({{"-", finished->text}});

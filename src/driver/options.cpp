@@ -219,12 +219,25 @@ void check_schedule(const Options& o) {
     if (const auto wrong = inconsistency(o.schedule)) throw BadOption(*wrong);
 }
 
+/// Options that name something of one file, where there are several.
+void check_several(const Options& o, const std::vector<std::string>& files) {
+    std::optional<std::string> of_one;
+    if (o.output) of_one = "-o";
+    if (o.header) of_one = "--header";
+    if (o.dependencies.file) of_one = "-MF";
+    if (!o.dependencies.targets.empty()) of_one = "-MT";
+    if (o.diagnostics_format == DiagnosticsFormat::Json) of_one = "--diagnostics-format json";
+    if (of_one) throw BadOption(fmt::format("`{}` and `{}`: `{}` is for one file", files[0], files[1], *of_one));
+    for (const std::string& name : files) {
+        if (name.empty()) throw BadOption("a file name is empty");
+        if (name == "-") throw BadOption("standard input is compiled alone");
+    }
+}
+
 /// Options that make no sense together.
 void check_consistency(const Options& o, const std::vector<std::string>& files) {
     if (files.empty()) throw BadOption("no input file");
-    if (files.size() > 1) {
-        throw BadOption(fmt::format("`{}` and `{}`: one file is compiled at a time", files[0], files[1]));
-    }
+    if (files.size() > 1) check_several(o, files);
     for (const std::string& name :
          {o.input, o.output.value_or("x"), o.header.value_or("x"), o.dependencies.file.value_or("x")}) {
         if (name.empty()) throw BadOption("a file name is empty");
@@ -416,7 +429,10 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         options.color = choose(kColor, "--color", color);
         options.diagnostics_format = choose(kFormat, "--diagnostics-format", format);
         options.analysis.max_operations = positive_integer("--max-analysis-operations", max_operations);
-        if (!files.empty()) options.input = files.front();
+        if (!files.empty()) {
+            options.input = files.front();
+            options.more_inputs.assign(files.begin() + 1, files.end());
+        }
         check_consistency(options, files);
     } catch (const BadOption& e) {
         return refuse(e.what());

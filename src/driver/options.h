@@ -53,9 +53,10 @@ struct ObjectOptions {
 inline constexpr std::array<std::string_view, 3> kArchitectureSets{"native", "all", "all-major"};
 
 struct Options {
-    std::string input;                  ///< a path, or "-" for standard input
-    std::optional<std::string> output;  ///< -o
-    std::optional<std::string> header;  ///< --header
+    std::string input;                     ///< a path, or "-" for standard input
+    std::vector<std::string> more_inputs;  ///< compiled like `input`, after it
+    std::optional<std::string> output;     ///< -o
+    std::optional<std::string> header;     ///< --header
     Emit emit = Emit::Code;
     fusion::Platform platform = fusion::Platform::Cuda;  ///< --target
     bool deterministic = false;                          ///< sums in the program's order also where that is slow

@@ -11,7 +11,9 @@ run bad.pipe; exits 1
 
 # Usage.
 run; exits 2; says "no input file"
-run good.pipe bad.pipe; exits 2; says "one file is compiled at a time"
+run good.pipe bad.pipe -o x.cu; exits 2; says "\`-o\` is for one file"
+run good.pipe bad.pipe --diagnostics-format json; exits 2; says "is for one file"
+run good.pipe -; exits 2; says "standard input is compiled alone"
 run ""; exits 2; says "a file name is empty"
 run good.pipe -o ""; exits 2; says "a file name is empty"
 run --hedaer x.h good.pipe; exits 2; says "unknown option \`--hedaer\`; did you mean \`--header\`?"
@@ -42,6 +44,25 @@ run --emit ast --header x.h good.pipe; exits 2
 run -; exits 2; says "-o"
 run -MP good.pipe; exits 2; says "-MMD"
 run -fsyntax-only -MMD good.pipe; exits 2; says "-MF"
+
+# Commands.
+run help; exits 0; prints "pipec help [command]"; is_silent
+run help run; exits 0; prints "Usage: pipec run"
+run help fmt; exits 0; prints "Usage: pipec fmt"
+run help rnu; exits 2; says "there is no command \`rnu\`; did you mean \`pipec run\`?"
+run exlpain good.pipe; exits 2; says "there is no command and no file \`exlpain\`; did you mean \`pipec explain\`?"
+run hlep; exits 2; says "did you mean \`pipec help\`?"
+run build good.pipe; exits 2; says "\`pipec help\` lists the commands"
+
+# Several files: all or nothing.
+good_program other.pipe
+run good.pipe bad.pipe other.pipe; exits 1; says "bad.pipe:2:17"
+absent good.cu other.cu good.h other.h
+mkdir folder && good_program folder/good.pipe
+run good.pipe folder/good.pipe; exits 2; says "\`good.pipe\` and \`folder/good.pipe\` would both write \`good.cu\`"
+absent good.cu
+run --target host good.pipe other.pipe; exits 0; is_silent; exists good.cpp good.h other.cpp other.h
+rm -r good.cpp good.h other.cpp other.h other.pipe folder
 
 # Files.
 run missing.pipe; exits 3; says "cannot read \`missing.pipe\`: No such file or directory"

@@ -2,13 +2,14 @@
 """Measures the programs of this folder on a GPU, against what memory and arithmetic ask for.
 
     run.py build   [--out DIR] [--pipec PATH] [--gpu h200] [--settings default,stage] [PROGRAM...]
+    run.py compile [--out DIR] [--arch sm_90] [--jobs N] [PROGRAM...]
     run.py measure [--out DIR] [--size measured] [--seconds 540] [--jobs N] [--on-host] [PROGRAM...]
     run.py table   [--out DIR] [RESULTS.jsonl]
     run.py predict [--out DIR]
 
 `build` needs pipec and no GPU: it writes the code of every program and setting, and what is known of them. `measure`
-needs nvcc, a GPU, this repository and DIR, and no pipec; it compares with the host's code, measures, and writes
-DIR/results.jsonl and DIR/results.md. `table` makes the table anew, `predict` one of what pipec predicts. README.md has
+needs nvcc, a GPU, this repository and DIR, and no pipec; it compiles what `compile` has not compiled elsewhere, compares
+with the host's code, measures, and writes DIR/results.jsonl and DIR/results.md. `table` makes the table anew, `predict` one of what pipec predicts. README.md has
 more."""
 import argparse
 import concurrent.futures
@@ -91,7 +92,8 @@ def build(options):
     options.pipec = pathlib.Path(options.pipec).resolve()
     table = count.table()
     names = chosen(options.programs, table)
-    shutil.rmtree(options.out / "code", ignore_errors=True)
+    for folder in (options.out / "code", options.bin):
+        shutil.rmtree(folder, ignore_errors=True)
     (options.out / "code").mkdir(parents=True)
     shutil.copy(HERE / "cases.txt", options.out)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -117,24 +119,29 @@ class Clock:
 
 
 def compile_all(options, facts, names, clock):
-    """Objects for the programs; what could not be made, with the compiler's words. The longest come first."""
-    bin_folder, code = options.out / "bin", options.out / "code"
-    shutil.rmtree(bin_folder, ignore_errors=True)
-    bin_folder.mkdir()
+    """Objects for the programs; what could not be made, with the compiler's words. The longest come first. A GPU's
+    objects that are there stay, since `build` removes them; all else is made on the machine that measures."""
+    bin_folder, code = options.bin, options.out / "code"
+    bin_folder.mkdir(exist_ok=True)
     device_code = "device_fake" if options.on_host else "device_cuda"
     tools = [ROOT / "tests/gpu" / f"{name}.cpp" for name in ("call", "cases", "image", device_code)]
     include = [f"-I{ROOT / 'src'}", f"-I{ROOT / 'tests/gpu'}"]
     compiler = "g++" if options.on_host else "nvcc"
     host = ["g++", *HOST, *(["-O1"] if options.on_host else ["-O3", "-march=native"])]
-    device = ["nvcc", "-std=c++17", "-O3", "--fmad=false", f"-arch={options.arch}", "-Xcompiler", "-fPIC", "-shared"]
+    device = ["nvcc", "-std=c++17", "-O3", "--fmad=false", f"-arch={options.arch}", "-cudart", "shared",
+              "-Xcompiler", "-fPIC", "-shared"]
     jobs = [(main.stem, [compiler, "-std=c++20", "-O2", *include, main, *tools, "-o", bin_folder / main.stem, "-ldl"])
             for main in (HERE / "measure.cpp", ROOT / "tests/gpu/check.cpp")]
+    if options.step == "compile":
+        jobs.clear()
+    tools_count = len(jobs)
     for name in names:
         from_host = [*host, code / f"{name}.host.cpp", "-o"]
-        jobs.append((f"{name}.host", [*from_host, bin_folder / f"{name}.host.so"]))
+        if options.step == "measure":
+            jobs.append((f"{name}.host", [*from_host, bin_folder / f"{name}.host.so"]))
         for setting in facts["programs"][name]["settings"]:
             source, target = code / f"{name}.{setting}.cu", bin_folder / f"{name}.{setting}.so"
-            if source.exists():
+            if source.exists() and not target.exists():
                 command = [*from_host, target] if options.on_host else [*device, source, "-o", target]
                 jobs.append((f"{name}.{setting}", command))
 
@@ -152,23 +159,33 @@ def compile_all(options, facts, names, clock):
 
     def length(job):
         return max(pathlib.Path(word).stat().st_size for word in job[1] if pathlib.Path(word).suffix in (".cu", ".cpp"))
-    jobs[2:] = sorted(jobs[2:], key=length, reverse=True)
+    jobs[tools_count:] = sorted(jobs[tools_count:], key=length, reverse=True)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = list(pool.map(one, jobs))
     seconds = {what: round(s, 1) for what, _, s in results}
     return {what: error for what, error, _ in results if error}, seconds
 
 
+def compile_step(options):
+    if not shutil.which("nvcc"):
+        fail("there is no nvcc", 77)
+    facts = json.loads((options.out / "facts.json").read_text(encoding="utf-8"))
+    names = chosen(options.programs, facts["programs"])
+    errors, seconds = compile_all(options, facts, names, Clock(float("inf")))
+    print("\n".join([f"{len(seconds)} objects in {options.bin}", *(f"{w}: {e}" for w, e in errors.items())]))
+    return 1 if errors else 0
+
+
 def check_all(options, names, facts):
     """Settings whose results differ at the small size, in any layout: the words of the check."""
     def one(pair):
         name, setting = pair
-        bin_folder = options.out / "bin"
+        bin_folder = options.bin
         done = run([bin_folder / "check", "--size", "odd", options.out / "cases.txt", name,
                     bin_folder / f"{name}.host.so", bin_folder / f"{name}.{setting}.so"], 60)
         return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["failed"])[0]
     pairs = [(n, s) for n in names for s in facts["programs"][n]["settings"]
-             if (options.out / f"bin/{n}.{s}.so").exists()]
+             if (options.bin / f"{n}.{s}.so").exists()]
 
     def safe(pair):
         try:
@@ -196,7 +213,7 @@ def issue_rate(device):
 
 def measure_program(options, facts, name, errors, different, seconds, clock):
     """What is known and measured of one program, and its problems by name."""
-    known, bin_folder = facts["programs"][name], options.out / "bin"
+    known, bin_folder = facts["programs"][name], options.bin
     settings = [s for s in known["settings"] if (bin_folder / f"{name}.{s}.so").exists()]
     row = {"program": name, **{k: known[k] for k in ("kind", "operations", "bytes")}, "facts": known["settings"],
            "nvcc_s": {s: seconds.get(f"{name}.{s}") for s in settings}}
@@ -223,7 +240,6 @@ def measure_program(options, facts, name, errors, different, seconds, clock):
 
 def measure(options):
     clock = Clock(options.seconds)
-    os.environ["PATH"] += os.pathsep + os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")
     if not options.on_host and not shutil.which("nvcc"):
         fail("there is no nvcc", 77)
     facts = json.loads((options.out / "facts.json").read_text(encoding="utf-8"))
@@ -233,7 +249,7 @@ def measure(options):
         if tool in errors:
             fail(f"{tool} cannot be built: {errors[tool]}")
     compiled = time.monotonic() - clock.begin
-    described = run([options.out / "bin/measure", "--describe"])
+    described = run([options.bin / "measure", "--describe"])
     if described.returncode:
         fail(f"there is no GPU: {described.stderr.strip()}", 77)
     device = described.stdout.strip()
@@ -351,9 +367,9 @@ def predict(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="run.py", usage="run.py [build|measure|table|predict] [options] [PROGRAM...]",
+    parser = argparse.ArgumentParser(prog="run.py", usage="run.py [build|compile|measure|table|predict] [options] [PROGRAM...]",
                                      description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["build", "measure", "table", "predict"])
+    parser.add_argument("step", choices=["build", "compile", "measure", "table", "predict"])
     parser.add_argument("--out", type=lambda p: pathlib.Path(p).resolve(), default=ROOT / "build/suite")
     parser.add_argument("--pipec", default=ROOT / "build/release/pipec")
     parser.add_argument("--gpu", default="h200", help="what pipec counts costs for")
@@ -370,7 +386,9 @@ def main():
     wrong = [s for s in options.settings if s not in SETTINGS]
     if wrong:
         fail(f"no such setting: {', '.join(wrong)}")
-    return {"build": build, "measure": measure, "table": table, "predict": predict}[options.step](options)
+    options.bin = options.out / ("bin_host" if options.on_host else "bin")
+    os.environ["PATH"] += os.pathsep + os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin")
+    return {"build": build, "compile": compile_step, "measure": measure, "table": table, "predict": predict}[options.step](options)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,17 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"out"},
      {4, 1, 1}},
+    // A stage that lacks the last plane, which nobody asks for: tiles with all planes are in the interior all the same.
+    {"PlaneThatAStageLacks",
+     R"(pipeline p(img: uint8[R, C, 3]) -> out: uint8[R, C, 4] {
+    v(y, x, c) = img(y, x, c) / 255.0
+    least(y, x) = min(v(y, x, 0), min(v(y, x, 1), v(y, x, 2)))
+    half(y, x, c) = v(y, x, c) * least(y, x)
+    out(y, x, c) = saturate<uint8>(255 * (if c == 3 then least(y, x) else half(y, x, min(c, 2))))
+})",
+     {},
+     {"v", "least", "half", "out"},
+     {4, 2, 1}},
     // Channels that come first in the program, and last in memory.
     {"ChannelsRunFastest",
      R"(pipeline p(img: uint8[R, C]) -> out: uint8[3, R, C] order(1, 2, 0) {
@@ -170,6 +181,21 @@ TEST(RegisterTilePlanes, AreInTheInterior) {
                                         group));
     EXPECT_EQ(text.find("if false"), std::string::npos) << text;
     EXPECT_TRUE(std::regex_search(text, std::regex("define out_3_0_0_2 = img_[0-9]+\n"))) << text;  // at the edges, too
+}
+
+// A plane that a stage lacks, and that nobody reads, is no limit of the interior either.
+TEST(RegisterTilePlanes, ThatAStageLacksAreInTheInterior) {
+    fusion::GroupSchedule group;
+    group.stages = {"half", "out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 4, 1};
+    group.tile = {2, 2, 4};
+    const auto text = to_string(lowered(R"(pipeline p(img: float32[3, R, C]) -> out: float32[4, R, C] {
+        half(c, y, x) = img(c, y, x) / 3
+        out(c, y, x) = if c == 3 then 1.0 else half(min(c, 2), y, x)
+    })",
+                                        group));
+    EXPECT_EQ(text.find("false"), std::string::npos) << text;
 }
 
 // A lane stores its part of an interleaved row in one piece: 4 columns of 3 bytes are 3 accesses.

@@ -204,7 +204,7 @@ std::vector<TileSpace::Access> TileSpace::points_of_members(std::size_t d, bool 
             if (m.alignment[i].dim != static_cast<int>(d)) continue;
             const std::int64_t n = size / m.alignment[i].scale;
             if (inner)
-                result.push_back({d, m.interior.box[i], n, m.extent[i]});
+                result.push_back({d, m.interior.box[i], n, m.needed.empty() ? m.extent[i] : m.needed[i]});
             else
                 result.push_back({d, m.domain.box[i], n, {0, n}});
         }

@@ -55,8 +55,10 @@ public:
         Interior interior;
         std::vector<poly::Alignment> alignment;  ///< by dimension of the stage
         std::vector<poly::TileExtent> extent;    ///< the points a team computes; whole dimensions from their first one
-        bool live = false;                       ///< an output of the group
-        bool is_read = false;                    ///< by a member; accumulates read what they are so far
+        /// Those of `extent` that the code of the interior needs, where less is known to do; else empty.
+        std::vector<poly::TileExtent> needed;
+        bool live = false;     ///< an output of the group
+        bool is_read = false;  ///< by a member; accumulates read what they are so far
     };
     /// Something of which a tile touches, in group dimension `dim`, per_tile * tile + [first, first + count), which
     /// lies in `box` for tiles of the interior.

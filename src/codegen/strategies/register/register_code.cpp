@@ -283,6 +283,24 @@ std::pair<std::int64_t, std::int64_t> RegisterCode::rows_and_slice() const {
     return {all, all % slice == 0 ? slice : unit};
 }
 
+/// Says which planes of its members the code of the interior computes. A plane that some stage lacks, as the fourth
+/// channel of three, may have no reader, and then there is nothing that has to exist.
+void RegisterCode::note_needed() {
+    for (Member& m : space_.members) {
+        m.needed = m.extent;
+        for (std::size_t d = 0; d < m.alignment.size(); ++d) {
+            if (m.alignment[d].dim < 0 || is_lane(m, d) || is_row(m, d)) continue;
+            std::optional<std::int64_t> first, last;
+            for (const auto& [point, value] : values_) {
+                if (point.first != m.stage) continue;
+                first = std::min(first.value_or(point.second[d]), point.second[d]);
+                last = std::max(last.value_or(point.second[d]), point.second[d]);
+            }
+            if (first) m.needed[d] = {*first, *last - *first + 1};
+        }
+    }
+}
+
 kernel::Body RegisterCode::code(bool interior) {
     interior_ = interior;
     kernel::Body body;
@@ -331,6 +349,7 @@ kernel::Body RegisterCode::code(bool interior) {
         if (way.rows < rows)
             inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
         outputs(*inner);
+        if (interior) note_needed();
         registers = registers_at_once(space_.program.pipeline, body);
         if (registers <= std::max(registers_, kFewRegisters)) break;
     }

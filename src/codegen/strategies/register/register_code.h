@@ -105,6 +105,7 @@ private:
     [[nodiscard]] std::pair<std::int64_t, std::int64_t> rows_and_slice() const;
     kernel::Body code(bool interior);
     void outputs(kernel::Body& body);
+    void note_needed();
     bool runs_inside(const Member& m, std::size_t d);
     void store_rows(kernel::Body& body, const Member& m);
     ir::Expr owns(const Member& m, const Offsets& offsets);

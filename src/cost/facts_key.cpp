@@ -99,8 +99,8 @@ private:
     }
 
     void add_load(const Load& load) {
-        const auto& [source, bytes, reads, indices, spread, extents, firsts] = load;
-        add_source(source), add(bytes), add(reads), add(spread), add(extents), add(firsts);
+        const auto& [source, bytes, reads, in_loops, indices, spread, extents, firsts] = load;
+        add_source(source), add(bytes), add(reads), add(in_loops), add(spread), add(extents), add(firsts);
         add_each(indices, [&](const std::optional<poly::IndexRelation>& one) {
             add_optional(one, [&](const poly::IndexRelation& relation) {
                 const auto& [dim, num, den, lo, hi] = relation;
@@ -110,11 +110,14 @@ private:
     }
 
     void add_stage(const StageFacts& stage) {
-        const auto& [shape, pure, alone, bytes, operations, shares, reads, block_reads, updates, serial, registers,
-                     seconds, points, scan, histogram, lo, hi, loads, inside, pipeline_bytes] = stage;
+        const auto& [shape, pure, alone, bytes, operations, shares, reads, block_reads, block_operations, updates,
+                     serial, registers, seconds, points, scan, histogram, lo, hi, loads, inside, pipeline_bytes] =
+            stage;
         add(pure), add(alone), add(bytes), add(operations), add(reads), add(block_reads), add(updates), add(serial);
+        add(block_operations);
         add(registers), add(points), add(lo), add(hi), add(inside), add(pipeline_bytes);
-        add_each(shares, [&](const fusion::Operations& share) { add(share.dims), add(share.count); });
+        add_each(shares,
+                 [&](const fusion::Operations& share) { add(share.dims), add(share.count), add(share.as_written); });
         add_optional(seconds, [&](double value) { add(value); });
         add_each(loads, [&](const Load& load) { add_load(load); });
     }

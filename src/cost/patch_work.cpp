@@ -121,6 +121,7 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
         if (axes.columns >= 0 && (share.dims >> axes.columns & 1U) != 0) times *= static_cast<double>(columns);
         if (axes.rows >= 0 && (share.dims >> axes.rows & 1U) != 0) times *= static_cast<double>(rows);
         work.operations += share.count * times;
+        if (share.as_written) work.as_written += share.count * times;
     }
     work.elements = static_cast<double>(columns * rows);
     work.wavefronts = kUpdateWavefronts * stage.updates * work.elements;
@@ -129,6 +130,7 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
         const bool inner = facts.member(load) >= 0;
         const Reads reads = reads_of(load, axes, columns, rows, at_once(facts, stage, load));
         (inner ? work.inner : work.outer) += reads.accesses;
+        work.as_written += (inner ? 1 : 2) * reads.accesses * load.in_loops;
         work.elements += reads.elements;
         const double wide = std::max(1.0, reads.access_bytes / 4);
         const bool found = inner && load.by_data();

@@ -22,6 +22,7 @@ std::vector<std::size_t> found_members(const GroupFacts& facts, std::size_t m);
 
 struct PatchWork {
     double operations = 0;
+    double as_written = 0;  ///< operations, and accesses, of which code has no fewer (fusion::Operations::as_written)
     double inner = 0, outer = 0;  ///< accesses that load from members of the group, and from global memory
     double narrow = 0;            ///< elements of less than 4 bytes that are loaded, each to be made a number
     double wavefronts = 0;        ///< of these accesses, for a warp

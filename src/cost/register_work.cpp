@@ -61,6 +61,7 @@ public:
         // What a lane does is the same however many lanes serve their neighbours.
         if (!leave_serving_lanes(group_, plan_)) return std::nullopt;
         work_.at_edges = work_.instructions;
+        work_.as_written_at_edges = work_.as_written;
         count_tiles(group_, cuts_, computed_, work_);
         // Halo lanes load too.
         std::int64_t& across = cuts_[lane_dim_].size;
@@ -101,6 +102,7 @@ private:
                 if ((share.dims >> d & 1U) != 0) times *= along(m, d);
             }
             operations += times * share.count;
+            if (share.as_written) work_.as_written += times * share.count;
         }
         work_.instructions += operations + points * 3 * gathers;
         if (facts_.live[m]) {

@@ -35,8 +35,9 @@ constexpr Simplified kStage{1, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kH
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;
     work.wavefronts *= by.wavefronts;
-    const double inside = work.instructions * by.instructions + place;
-    work.at_edges = work.at_edges * by.instructions * by.edges + place;
+    const double inside = (work.instructions - work.as_written) * by.instructions + work.as_written + place;
+    work.at_edges =
+        (work.at_edges - work.as_written_at_edges) * by.instructions * by.edges + work.as_written_at_edges + place;
     work.instructions = inside * (1 - work.edges) + work.at_edges * work.edges;
     return work;
 }
@@ -67,7 +68,7 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
     const double warps = points / kWarp;
     work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
     work.threads_per_block = work.warps_per_tile * kWarp;
-    work.instructions = work.at_edges = warps * (stage.operations + 2 * stage.reads * stage.block_reads + 2);
+    work.instructions = work.at_edges = warps * (stage.block_operations + 2 * stage.reads * stage.block_reads + 2);
     double waves = warps * stage.bytes * kWarp / kLineBytes;
     for (const Load& load : stage.loads) {
         bool regular = true;
@@ -217,9 +218,10 @@ private:
         if (in_patches_) {
             columns =
                 stage.pure ? plan::patch_columns(facts_, m, axes, s_.vector, group_.row_alignment, member.reads) : 1;
-            const plan::Patches row = plan::alike_patches(points.single, columns, threads_, 1);
-            at_edges = std::ceil(static_cast<double>(row.count()) / kWarp);
-            const bool single_rows = !stage.pure || plan::in_blocks(row, member.cell_columns / columns).block_down > 1;
+            const plan::Patches rows_apart = plan::alike_patches(points.single, columns, threads_, 1);
+            at_edges = std::ceil(static_cast<double>(rows_apart.count()) / kWarp);
+            const bool single_rows =
+                !stage.pure || plan::in_blocks(rows_apart, member.cell_columns / columns).block_down > 1;
             const std::int64_t most = single_rows ? 1 : group_.most_rows(m, columns);
             const plan::Patches patches = plan::alike_patches(points.single, columns, threads_, most);
             rows = patches.rows;
@@ -228,7 +230,10 @@ private:
         patch_rows_.push_back(static_cast<double>(rows));
         const PatchWork& patch = group_.patch(m, axes, columns, rows);
         work_.instructions += turns * instructions(m, patch, columns, rows);
-        work_.at_edges += at_edges * instructions(m, rows > 1 ? group_.patch(m, axes, columns, 1) : patch, columns, 1);
+        work_.as_written += turns * patch.as_written;
+        const PatchWork& row = rows > 1 ? group_.patch(m, axes, columns, 1) : patch;
+        work_.at_edges += at_edges * instructions(m, row, columns, 1);
+        work_.as_written_at_edges += at_edges * row.as_written;
         const auto cells = static_cast<double>(columns * rows);
         work_.wavefronts += turns * (patch.wavefronts + stored(m) * cells * std::max(1.0, stage.bytes / 4.0) +
                                      (facts_.live[m] ? cells * stage.bytes / 4.0 : 0));

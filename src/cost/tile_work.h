@@ -22,17 +22,19 @@ struct TileWork {
     double tiles_a_block = 1;
     double instructions = 0;  ///< of all warps of a tile, on average
     double at_edges = 0;      ///< of a tile that has points at the edges of the image
-    double edges = 0;         ///< part of the tiles that have such points
-    double wavefronts = 0;    ///< of the load/store units
-    double bytes = 0;         ///< that the tile loads from global memory and stores there
-    int access_bytes = 4;     ///< of the widest accesses to global memory
-    double gaps = 1;          ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
-    double loads = 0;         ///< RegisterTile: accesses of a lane that load from global memory
-    double waits = 1;         ///< times that a tile waits for what was asked for last: of global memory
-    bool in_phases = false;   ///< barriers keep loads and arithmetic apart
-    double barriers = 0;      ///< between the stages of a tile
-    double serial = 0;        ///< updates of accumulates that a thread makes one after the other
-    int registers = 0;        ///< of a thread
+    /// Those of both that code has as they are counted (fusion::Operations::as_written).
+    double as_written = 0, as_written_at_edges = 0;
+    double edges = 0;        ///< part of the tiles that have such points
+    double wavefronts = 0;   ///< of the load/store units
+    double bytes = 0;        ///< that the tile loads from global memory and stores there
+    int access_bytes = 4;    ///< of the widest accesses to global memory
+    double gaps = 1;         ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
+    double loads = 0;        ///< RegisterTile: accesses of a lane that load from global memory
+    double waits = 1;        ///< times that a tile waits for what was asked for last: of global memory
+    bool in_phases = false;  ///< barriers keep loads and arithmetic apart
+    double barriers = 0;     ///< between the stages of a tile
+    double serial = 0;       ///< updates of accumulates that a thread makes one after the other
+    int registers = 0;       ///< of a thread
     std::int64_t shared_per_block = 0;
     double redundant = 0;  ///< points computed by several tiles, as a part of those computed once
 };

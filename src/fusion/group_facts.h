@@ -22,8 +22,9 @@ namespace pipec::fusion {
 /// taken together.
 struct Load {
     ir::Source source;
-    int bytes = 4;     ///< of an element
-    double reads = 0;  ///< of the array, for a point of the stage
+    int bytes = 4;        ///< of an element
+    double reads = 0;     ///< of the array, for a point of the stage
+    double in_loops = 0;  ///< the part of these that stands in loops, from 0 to 1
     /// By dimension of the source, from the innermost one in memory outward, over all reads; none where an index can be
     /// anything.
     std::vector<std::optional<poly::IndexRelation>> indices;
@@ -41,6 +42,8 @@ struct Load {
 struct Operations {
     unsigned dims = 0;  ///< bit d: the stage's dimension d
     double count = 0;   ///< for a point
+    /// In a loop, or of a function of the library: code generation finds nothing simpler for these.
+    bool as_written = false;
 };
 
 /// One stage, whatever group it is in.
@@ -53,6 +56,7 @@ struct StageFacts {
     std::vector<Operations> shares;  ///< the same, by the dimensions that they depend on
     double reads = 0;                ///< loads that a point takes
     double block_reads = 1;          ///< part of them where a kernel of the stage alone computes blocks (loop_block.h)
+    double block_operations = 0;     ///< instructions that a point takes in such a block
     double updates = 0;              ///< accumulates: that are made for a point
     double serial = 0;               ///< accumulates: updates that a thread makes one after the other for a point
     int registers = 0;               ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured

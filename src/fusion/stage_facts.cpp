@@ -11,6 +11,7 @@
 #include "fusion/loop_block.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
+#include "ir/reduction.h"
 #include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
@@ -153,23 +154,41 @@ struct ExecutedLoops {
     std::map<std::vector<const ir::Node*>, ExecutedLoops> inner;
 };
 
-/// The nodes that a point executes of an expression, but for those that it has executed before, and how often.
-void for_executed(ExecutedLoops& before, const ir::Expr& root, const std::vector<std::int64_t>& sizes, double times,
-                  const std::function<void(const ir::Expr&, double times)>& visit) {
+/// A reduction that code has as a loop: it has too many terms to be written out, or nobody knows how many.
+bool stays_loop(const ir::Reduce& reduce) {
+    std::int64_t terms = 1;
+    for (const ir::Range& range : reduce.ranges) {
+        const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+        if (!lo || !hi || *hi - *lo > ir::kBlockTerms) return true;
+        terms *= std::max<std::int64_t>(1, *hi - *lo);
+    }
+    return terms > ir::kBlockTerms;
+}
+
+/// How often a node is executed for a point, and whether in a loop.
+struct Execution {
+    double times = 1;
+    bool in_loop = false;
+};
+
+/// The nodes that a point executes of an expression, except those that it has executed before.
+void for_executed(ExecutedLoops& before, const ir::Expr& root, const std::vector<std::int64_t>& sizes,
+                  const Execution& outer, const std::function<void(const ir::Expr&, const Execution&)>& visit) {
     before.nodes.walk(root, [&](const ir::Expr& e) {
         const auto* reduce = ir::as<ir::Reduce>(e);
         double rounds = 1;
         if (reduce != nullptr) {
             for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
         }
-        visit(e, times * rounds);
+        const Execution inner{outer.times * rounds, outer.in_loop || (reduce != nullptr && stays_loop(*reduce))};
+        visit(e, inner);
         if (reduce != nullptr) {
             std::vector<const ir::Node*> bounds;
             for (const ir::Range& range : reduce->ranges) {
                 bounds.push_back(range.lo.get());
                 bounds.push_back(range.hi.get());
             }
-            for_executed(before.inner[bounds], reduce->body, sizes, times * rounds, visit);
+            for_executed(before.inner[bounds], reduce->body, sizes, inner, visit);
         }
     });
 }
@@ -391,26 +410,30 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         // Updates of an accumulate have loops of their own, all of them for each point.
         Depends depends(stage);
         const unsigned all_dims = (1U << stage.dims.size()) - 1;
-        std::map<unsigned, double> shares;
+        std::map<std::pair<unsigned, bool>, double> shares;  // by dimensions, and Operations::as_written
         SharedNodes shared;
         ExecutedLoops executed;
         for (const auto& [written, evaluated] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
             const ir::Expr value = shared.of(written);
             depends.of(value);
-            for_executed(executed, value, sizes, evaluated, [&](const ir::Expr& e, double times) {
-                const double count = times * instructions(e);
-                if (count > 0) shares[facts.pure ? depends.of(e) : all_dims] += count;
+            for_executed(executed, value, sizes, {evaluated, false}, [&](const ir::Expr& e, const Execution& how) {
+                const double times = how.times, each = instructions(e), count = times * each;
+                const bool as_written = how.in_loop || (ir::as<ir::Call>(e) != nullptr && each > 2);
+                if (count > 0) shares[{facts.pure ? depends.of(e) : all_dims, as_written}] += count;
                 facts.operations += count;
                 const auto* read = ir::as<ir::Read>(e);
                 if (read == nullptr) return;
                 facts.reads += times;
                 for (Load& load : facts.loads) {
-                    if (load.source == read->source) load.reads += times;
+                    if (load.source != read->source) continue;
+                    load.reads += times;
+                    if (how.in_loop) load.in_loops += times;
                 }
             });
             facts.registers = std::max(facts.registers, registers(stage, written, facts));
         }
         for (Load& load : facts.loads) {  // those of one array that walk differently
+            if (load.reads > 0) load.in_loops /= load.reads;
             load.reads /=
                 static_cast<double>(std::count_if(facts.loads.begin(), facts.loads.end(),
                                                   [&](const Load& other) { return other.source == load.source; }));
@@ -419,7 +442,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             for (const ir::Update& update : accumulate->updates)
                 facts.updates += times_of(update, static_cast<double>(facts.points), sizes);
             facts.operations += kUpdate * facts.updates;
-            shares[all_dims] += kUpdate * facts.updates;
+            shares[{all_dims, false}] += kUpdate * facts.updates;
             const poly::Gather gather = poly::find_gather(*accumulate);
             const auto owned = poly::points_of_owner(*accumulate, gather);
             const auto points = static_cast<double>(facts.points);
@@ -432,7 +455,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             if (!gather.any() || owned.value_or(kGatheredPoints + 1) > kGatheredPoints)
                 facts.histogram = histogram_facts(stage, points, sizes);
         }
-        for (const auto& [dims, count] : shares) facts.shares.push_back({dims, count});
+        for (const auto& [share, count] : shares) facts.shares.push_back({share.first, count, share.second});
+        facts.block_operations = facts.operations;
         if (facts.pure && !stage.scan && facts.inside.empty() && !stage.dims.empty()) {
             std::vector<std::optional<std::int64_t>> extents;
             for (const poly::Interval& interval : model.domains.at(s).box) {
@@ -440,7 +464,16 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                 extents.push_back(lo && hi ? std::optional(*hi - *lo) : std::nullopt);
             }
             const ir::Expr& value = std::get<ir::Pure>(stage.definition).value;
-            facts.block_reads = loop_block(stage, value, stage.dims.size() - 1, extents).loads;
+            const LoopBlock block = loop_block(stage, value, stage.dims.size() - 1, extents);
+            facts.block_reads = block.loads;
+            facts.block_operations = 0;
+            for (const Operations& share : facts.shares) {
+                double points = 1;  // that have the same result
+                for (std::size_t d = 0; d < block.points.size(); ++d) {
+                    if ((share.dims >> d & 1U) == 0) points *= static_cast<double>(block.points[d]);
+                }
+                facts.block_operations += share.count / points;
+            }
         }
     }
     const double bytes = pipeline_bytes(pipeline, result);

@@ -47,6 +47,33 @@ pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
     EXPECT_EQ(sum.stages.at(0).operations, 110);  // an addition for each term and for each column
 }
 
+/// Instructions that code has as they are counted.
+double as_written(const StageFacts& stage) {
+    double sum = 0;
+    for (const Operations& share : stage.shares) sum += share.as_written ? share.count : 0;
+    return sum;
+}
+
+TEST(Facts, NothingIsSimplerInLoopsAndFunctions) {
+    const auto stage = [](const std::string& value) {
+        return Grouped("pipeline p(img: float32[R + 19, C + 19]) -> out: float32[R, C] { out(y, x) = " + value + " }",
+                       {})
+            .stages.at(0);
+    };
+    // Terms that are written out share what they have in common with those of other points; a loop has all of them.
+    const StageFacts written = stage("sum(i in 0..8) img(y + i, x) * 2"),
+                     loop = stage("sum(i in 0..20, j in 0..20) img(y + i, x + j) * 2");
+    EXPECT_EQ(as_written(written), 0);
+    EXPECT_EQ(written.loads.at(0).in_loops, 0);
+    EXPECT_GE(as_written(loop), 2 * 400);
+    EXPECT_EQ(loop.loads.at(0).in_loops, 1);
+    EXPECT_EQ(as_written(stage("exp(img(y, x)) + img(y, x)")), 15);
+    // Of a thread's points in one loop, what depends on the loop alone is computed once.
+    const StageFacts weighted = stage("sum(i in 0..20, j in 0..20) exp(-(i * i + j * j) / 9.0) * img(y + i, x + j)");
+    EXPECT_LT(weighted.block_operations, weighted.operations / 2);
+    EXPECT_EQ(written.block_operations, written.operations);
+}
+
 TEST(Facts, OperationsSayWhichDimensionsTheyDependOn) {
     const Grouped p(R"(
 pipeline p(img: float32[3, R, C], a: float32[R]) -> out: float32[3, R, C] {

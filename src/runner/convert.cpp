@@ -3,8 +3,12 @@
 
 #include <Imath/half.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -107,7 +111,63 @@ bool convert_one(From from, To& to, bool raw) {
     return true;
 }
 
+/// Whether a limit of the integer type, and not rounding alone, decides what is stored.
+template <class To>
+bool is_clipped(double value, bool raw) {
+    const double most = static_cast<double>(greatest<To>());
+    const double limit = std::is_signed_v<To> ? (raw ? static_cast<double>(std::numeric_limits<To>::min()) : -most) : 0;
+    const double scaled = raw ? value : value * most;
+    return scaled < limit - 0.5 || scaled >= most + 0.5;
+}
+
 }  // namespace
+
+double integer_span(ir::Type type) {
+    double result = 0;
+    with_type(type, [&]<class T>(T) {
+        if constexpr (!kIsFloat<T>) {
+            result = static_cast<double>(greatest<T>());
+            if constexpr (std::is_signed_v<T>) result -= static_cast<double>(std::numeric_limits<T>::min());
+        }
+    });
+    return result;
+}
+
+ValueRange value_range(const Array& array, ir::Type stored, Scaling scaling) {
+    ValueRange result;
+    const bool raw = scaling == Scaling::Raw;
+    with_type(array.type, [&]<class From>(From) {
+        with_type(stored, [&]<class To>(To) {
+            const std::size_t count = array.data.size() / sizeof(From);
+            using Number = decltype(number(From{}));
+            std::optional<Number> least, greatest_one;
+            for (std::size_t i = 0; i < count; ++i) {
+                From element;
+                std::memcpy(&element, array.data.data() + i * sizeof element, sizeof element);
+                const Number value = number(element);
+                if constexpr (kIsFloat<From>) {
+                    if (std::isnan(value)) {
+                        ++result.nans;
+                        continue;
+                    }
+                    if constexpr (!kIsFloat<To>) result.clipped += is_clipped<To>(value, raw) ? 1 : 0;
+                }
+                if (!least || value < *least) least = value;
+                if (!greatest_one || value > *greatest_one) greatest_one = value;
+            }
+            if (!least) return;
+            result.span = static_cast<double>(*greatest_one) - static_cast<double>(*least);
+            if constexpr (kIsFloat<From>) {
+                result.least = fmt::format("{:.6g}", *least);
+                result.greatest = fmt::format("{:.6g}", *greatest_one);
+            } else {
+                result.least = fmt::format("{}", *least);
+                result.greatest = fmt::format("{}", *greatest_one);
+            }
+        });
+    });
+    return result;
+}
 
 Converted convert(Array array, ir::Type to, Scaling scaling) {
     if (array.type == to) return {std::move(array), std::nullopt};

@@ -32,6 +32,18 @@ struct Converted {
     std::optional<Misfit> misfit;  ///< the first one; then `array` is good for nothing
 };
 
+/// What a person is told of an array's values. NaN is neither the least nor the greatest.
+struct ValueRange {
+    std::string least, greatest;  ///< in words; empty where there is no number
+    double span = 0;              ///< greatest - least
+    std::size_t nans = 0;
+    std::size_t clipped = 0;  ///< floats that become another integer by the limits of the type to be stored
+};
+ValueRange value_range(const Array& array, ir::Type stored, Scaling scaling);
+
+/// The greatest integer of a type less the least; 0 for floats.
+double integer_span(ir::Type type);
+
 Converted convert(Array array, ir::Type to, Scaling scaling);
 
 /// One channel from images with three or more: Rec. 709 luma of the stored values of the first three, rounded half to

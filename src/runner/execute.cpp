@@ -16,6 +16,7 @@
 #include "runner/device.h"
 #include "runner/error.h"
 #include "runner/files.h"
+#include "runner/judge.h"
 #include "runner/measure.h"
 #include "runner/scalar.h"
 #include "support/diagnostics.h"
@@ -352,7 +353,7 @@ std::size_t compare_output(const Buffer& buffer, const std::string& file, double
 }
 
 PendingFile save_output(const Buffer& buffer, const FileBinding& binding, const Arguments& args, const Memory& memory,
-                        BufferReport& report) {
+                        BufferReport& report, std::vector<std::string>& warnings) {
     const auto start = Clock::now();
     Array contents = output_array(buffer, args, memory);
     PendingFile file(binding.path);
@@ -375,6 +376,7 @@ PendingFile save_output(const Buffer& buffer, const FileBinding& binding, const 
     }
     write_file(file.path(), binding.path, contents);
     report.milliseconds = milliseconds_since(start);
+    judge(output_array(buffer, args, memory), contents, binding.scaling, report, warnings);
     return file;
 }
 
@@ -464,7 +466,8 @@ Report execute(const Library& library, const Options& options) {
                 compare_output(outputs[i], binding.expected, options.tolerance, args, memory[i]);
         }
         if (binding.path.empty()) continue;
-        pending.push_back(save_output(outputs[i], binding, args, memory[i], report.buffers[inputs.size() + i]));
+        pending.push_back(
+            save_output(outputs[i], binding, args, memory[i], report.buffers[inputs.size() + i], report.warnings));
     }
     for (PendingFile& file : pending) file.commit();
     return report;

@@ -18,8 +18,9 @@ struct BufferReport {
     Extents extents;
     std::string file;  ///< empty for an output that was not asked for
     ir::Type file_type = ir::Type::Float32;
-    double milliseconds = 0;               ///< to load or to save, conversion included
-    std::optional<std::size_t> different;  ///< elements that are not as expected, where something is expected
+    double milliseconds = 0;                ///< to load or to save, conversion included
+    std::optional<std::size_t> different;   ///< elements that are not as expected, where something is expected
+    std::string least = {}, greatest = {};  ///< values of an output with a file; empty: not known
 };
 
 struct Report {
@@ -29,6 +30,7 @@ struct Report {
     std::vector<BufferReport> buffers;
     std::vector<double> run_milliseconds;  ///< one for each launch, in order, or where it is measured for each batch
     std::size_t workspace_bytes = 0;
+    std::vector<std::string> warnings = {};  ///< about files that do not show what the outputs hold
 };
 
 /// Runs the pipeline as the options say. Everything that can be checked before the launch is; outputs appear when all

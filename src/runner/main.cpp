@@ -60,6 +60,9 @@ int main(int argc, char** argv) {
                                                  : pipec::runner::text(report);
         std::fputs(text.c_str(), stdout);
         if (std::fflush(stdout) != 0) return fail(ExitCode::Io, "cannot write the report to standard output");
+        for (const std::string& warning : report.warnings) {
+            if (!options.quiet) std::fprintf(stderr, "pipec: warning: %s\n", warning.c_str());
+        }
         if (!options.quiet) std::fprintf(stderr, "ran on %s\n", pipec::printable(report.device).c_str());
         return 0;
     } catch (const CLI::ParseError& error) {

@@ -31,6 +31,10 @@ nlohmann::json buffer_json(const BufferReport& buffer) {
     if (buffer.file.empty()) return result;
     result["file"] = buffer.file;
     result["file_type"] = ir::name(buffer.file_type);
+    if (!buffer.least.empty()) {
+        result["least"] = buffer.least;
+        result["greatest"] = buffer.greatest;
+    }
     result[buffer.is_output ? "save_ms" : "load_ms"] = buffer.milliseconds;
     return result;
 }
@@ -52,8 +56,10 @@ std::string text(const Report& report) {
             if (buffer.file.empty()) {
                 result += "  not saved\n";
             } else {
-                result += fmt::format("  {:9.2f} ms  {} ({})\n", buffer.milliseconds, buffer.file,
-                                      ir::name(buffer.file_type));
+                result +=
+                    fmt::format("  {:9.2f} ms  {} ({})", buffer.milliseconds, buffer.file, ir::name(buffer.file_type));
+                if (!buffer.least.empty()) result += fmt::format(", {} to {}", buffer.least, buffer.greatest);
+                result += '\n';
             }
         }
     };
@@ -62,6 +68,7 @@ std::string text(const Report& report) {
     result += fmt::format("{:<5}{:<{}}  {:9.2f} ms  on {}", "run", report.pipeline, name_width + 2 + type_width,
                           least(runs), report.device);
     if (runs.size() > 1) result += fmt::format("; least of {}, median {:.2f} ms", runs.size(), median(runs));
+    if (runs.size() == 1) result += "; a first run, `--repeat 20` times it";
     result += '\n';
     rows(true);
     return result;

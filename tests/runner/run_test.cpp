@@ -45,6 +45,31 @@ TEST_F(Run, FromTextToPicture) {
     EXPECT_EQ(npy_values<std::int32_t>(read_bytes("out.npy")), std::vector<std::int32_t>(16, 10));
 }
 
+TEST_F(Run, FilesThatDoNotShowAnOutputAreWarnedAbout) {
+    write_bytes("scaled.pipe", R"(
+        pipeline scaled(img: float32[R, C], k: float32, z: float32 = 1) -> out: float32[R, C] {
+            out(y, x) = k * img(y, x) / z
+        }
+    )");
+    const std::string command = "scaled.pipe --in img=in.pgm --out out=out.pgm ";
+    const Outcome good = run(command + "--set k=1");
+    EXPECT_EQ(good.exit_code, 0);
+    EXPECT_EQ(good.err.find("warning"), std::string::npos) << good.err;
+    EXPECT_NE(good.out.find("; a first run, `--repeat 20` times it\n"), std::string::npos) << good.out;
+    const Outcome clipped = run(command + "--set k=1000");
+    EXPECT_EQ(clipped.exit_code, 0);
+    EXPECT_NE(clipped.err.find("warning: out.pgm: "), std::string::npos) << clipped.err;
+    EXPECT_NE(clipped.err.find(" values are clipped: uint8 holds 0 to 1"), std::string::npos) << clipped.err;
+    const Outcome flat = run(command + "--set k=0.001");
+    EXPECT_NE(flat.err.find("warning: out.pgm: the image is flat"), std::string::npos) << flat.err;
+    const Outcome nan = run(command + "--set k=0 --set z=0");
+    EXPECT_NE(nan.err.find("20 of 20 values are NaN, and 0 in the file\n"), std::string::npos) << nan.err;
+    EXPECT_EQ(run(command + "-q --set k=0.001").err, "");
+    const Outcome array = run("scaled.pipe --in img=in.pgm --out out=out.npy --set k=1000 --json");
+    EXPECT_EQ(array.err, "ran on the CPU\n") << "an array loses nothing";
+    EXPECT_NE(array.out.find("\"greatest\": "), std::string::npos) << array.out;
+}
+
 TEST_F(Run, TheSecondRunComesFromTheCache) {
     write_bytes("twice.pipe", kTwice);
     const std::string command = "twice.pipe -q --in img=in.pgm --out out=out.pgm";

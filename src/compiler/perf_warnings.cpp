@@ -15,7 +15,6 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/inline.h"
-#include "ir/associative.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/histogram_table.h"
@@ -291,14 +290,13 @@ void PerformanceCheck::warn_of_scans() {
     for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
         const auto& scan = facts_.at(s).scan;
         if (!scan || scan->length < kLongLine) continue;
-        const bool shared = ir::is_associative_scan(program_.pipeline.stages[s], static_cast<int>(s), false);
-        if (scan->lines >= static_cast<double>(shared ? kBusyBlocks : kBusyThreads)) continue;
+        if (scan->lines >= static_cast<double>(scan->shared ? kBusyBlocks : kBusyThreads)) continue;
         const auto lines = static_cast<std::int64_t>(scan->lines);
         const ir::Stage& stage = program_.pipeline.stages[s];
         diags_
             .report(diag::PerfScan, stage.range, stage.name, lines, lines == 1 ? "" : "s", scan->length,
-                    shared ? "a line has the threads of one block"
-                           : "the points of a line are computed one after the other")
+                    scan->shared ? "a line has the threads of one block"
+                                 : "the points of a line are computed one after the other")
             .note("where all points can be parts of shorter lines, scan these, and then what they end with");
     }
 }

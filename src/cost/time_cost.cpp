@@ -78,37 +78,81 @@ constexpr double kDependentClocks = 4, kPointClocks = 6;
 /// Until global memory answers, where nothing else is to be done meanwhile.
 constexpr double kMemorySeconds = 0.8e-6;
 
-/// What a block of a scan holds of each point: its value and, about, what it reads.
-plan::ScanTile tile_of_scan(const StageFacts& stage, const Gpu& gpu) {
+/// Of a point that is combined with its neighbours in a warp: a shuffle and two operations for each of five steps.
+constexpr double kShuffleSteps = 5, kShuffleClocks = 24, kStepInstructions = 3;
+
+struct ScanShape {
     std::vector<int> order;
     std::vector<std::optional<std::int64_t>> extents;
+};
+
+ScanShape shape_of_scan(const StageFacts& stage) {
+    ScanShape shape;
     for (std::size_t d = 0; d < stage.lo.size(); ++d) {
         const auto dim = static_cast<int>(d);
-        if (std::find(stage.inside.begin(), stage.inside.end(), dim) == stage.inside.end()) order.push_back(dim);
-        extents.emplace_back(stage.hi[d] - stage.lo[d]);
+        if (std::find(stage.inside.begin(), stage.inside.end(), dim) == stage.inside.end()) shape.order.push_back(dim);
+        shape.extents.emplace_back(stage.hi[d] - stage.lo[d]);
     }
-    order.insert(order.end(), stage.inside.begin(), stage.inside.end());
+    shape.order.insert(shape.order.end(), stage.inside.begin(), stage.inside.end());
+    return shape;
+}
+
+/// What a block of a scan holds of each point: its value and, about, what it reads.
+plan::ScanTile tile_of_scan(const StageFacts& stage, const Gpu& gpu) {
+    const auto [order, extents] = shape_of_scan(stage);
     std::int64_t bytes = stage.bytes;
     for (const Load& load : stage.loads) bytes += load.bytes;
     return plan::make_scan_tile(order, stage.scan->dim, extents, bytes,
                                 static_cast<std::int64_t>(stage.loads.size()) + 1, gpu.shared_per_block);
 }
 
-/// The blocks of a scan go along its lines side by side: each batch of points takes the time of their chain of
-/// operations, or that of the accesses for the next batch where these take longer.
-void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
+/// How the blocks of a scan go along its lines.
+struct ScanMarch {
+    double lines = 0;  ///< of a block
+    int warps = 0;     ///< of a block
+    std::int64_t shared_bytes = 0;
+    double batches = 0, batch = 0;  ///< how many, and what one takes in seconds
+};
+
+/// Each batch of points takes the time of their chain of operations, or that of the accesses for the next batch where
+/// these take longer.
+ScanMarch serial_march(const StageFacts& stage, const Gpu& gpu) {
     const plan::ScanTile tile = tile_of_scan(stage, gpu);
-    const int warps = static_cast<int>(plan::kScanWarps) + 1;
-    p.blocks = std::ceil(stage.scan->lines / static_cast<double>(tile.lines));
-    p.blocks_per_sm = std::max(
-        1, std::min(gpu.warps_per_sm / warps, static_cast<int>(gpu.shared_per_sm / (tile.shared_bytes + 1024))));
-    p.shared_per_block = static_cast<int>(tile.shared_bytes);
-    p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
-    p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
-    const double batches = std::ceil(static_cast<double>(stage.scan->length) / static_cast<double>(tile.points)) + 2;
     const double chain = static_cast<double>(tile.points) * (stage.scan->operations * kDependentClocks + kPointClocks);
-    const double batch = std::max(kMemorySeconds, chain / gpu.clock_hz) + gpu.rates.barrier;
-    p.latency = std::max(1.0, std::ceil(p.waves)) * batches * batch;
+    return {static_cast<double>(tile.lines), static_cast<int>(plan::kScanWarps) + 1, tile.shared_bytes,
+            std::ceil(static_cast<double>(stage.scan->length) / static_cast<double>(tile.points)) + 2,
+            std::max(kMemorySeconds, chain / gpu.clock_hz) + gpu.rates.barrier};
+}
+
+/// Each batch waits for memory, then for the points of a thread, those of its warp, and the ends of all warps.
+ScanMarch shared_march(const StageFacts& stage, const plan::SharedScanTile& tile, const Gpu& gpu) {
+    const double operation = stage.scan->operations * kDependentClocks;
+    const double points = static_cast<double>(tile.points) * operation;
+    const double across = tile.along_memory ? kShuffleSteps * (kShuffleClocks + operation) : 0;
+    const double ends = static_cast<double>(tile.warps) * (operation + kPointClocks);
+    return {static_cast<double>(tile.lines), static_cast<int>(tile.warps), 2 * tile.warps * tile.lines * stage.bytes,
+            std::ceil(static_cast<double>(stage.scan->length) / static_cast<double>(tile.chunk())),
+            kMemorySeconds + (points + across + ends) / gpu.clock_hz + gpu.rates.barrier};
+}
+
+void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
+    const auto [order, extents] = shape_of_scan(stage);
+    std::optional<plan::SharedScanTile> shared;
+    if (stage.scan->shared) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true);
+    const ScanMarch march = shared ? shared_march(stage, *shared, gpu) : serial_march(stage, gpu);
+    p.blocks = std::ceil(stage.scan->lines / march.lines);
+    p.blocks_per_sm = std::max(1, std::min({gpu.blocks_per_sm, gpu.warps_per_sm / march.warps,
+                                            static_cast<int>(gpu.shared_per_sm / (march.shared_bytes + 1024))}));
+    p.shared_per_block = static_cast<int>(march.shared_bytes);
+    p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
+    p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * march.warps / gpu.warps_per_sm;
+    p.latency = std::max(1.0, std::ceil(p.waves)) * march.batches * march.batch;
+    if (shared && shared->along_memory) {
+        const double sms = std::min<double>(gpu.sms, p.blocks);
+        const double steps = static_cast<double>(stage.points) / gpu.warp_size * kShuffleSteps * kStepInstructions;
+        p.instructions += steps;
+        p.issue += steps / (sms * 4 * gpu.clock_hz * gpu.rates.issue_part);
+    }
     // Memory has as much to do at once as there are threads.
     const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
     p.dram *= few;

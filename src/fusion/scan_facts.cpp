@@ -4,6 +4,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "ir/associative.h"
 #include "ir/visit.h"
 
 namespace pipec::fusion {
@@ -38,7 +39,8 @@ std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, std::int6
     const auto& value = std::get<ir::Pure>(stage.definition).value;
     const double operations = longest_way(value, {ir::Source::Kind::Stage, index});
     const double lines = length > 0 ? static_cast<double>(points) / static_cast<double>(length) : 0;
-    return ScanFacts{stage.scan->dim, lines, length, std::max(1.0, operations)};
+    return ScanFacts{stage.scan->dim, lines, length, std::max(1.0, operations),
+                     ir::is_associative_scan(stage, index, false)};
 }
 
 }  // namespace pipec::fusion

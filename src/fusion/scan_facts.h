@@ -14,6 +14,7 @@ struct ScanFacts {
     double lines = 0;
     std::int64_t length = 0;  ///< points of a line
     double operations = 0;    ///< from a value that a point reads of its own line to its value, each after the other
+    bool shared = false;      ///< points are shared out along lines (ir/associative.h); -ffast-math is not considered
 };
 
 /// `points` of all lines together, `length` of them in each; none where the stage is no scan.

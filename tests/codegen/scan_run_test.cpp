@@ -16,6 +16,11 @@ const std::vector<Sizes> kImages{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 200}}
                                  {{"R", 33}, {"C", 65}},  {{"R", 64}, {"C", 32}}, {{"R", 5}, {"C", 130}},
                                  {{"R", 129}, {"C", 70}}, {{"R", 2}, {"C", 2}}};
 
+/// Lines shorter and longer than what a block shares out at once: 2048 points along memory, 256 across.
+const std::vector<Sizes> kLong{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 2047}}, {{"R", 2}, {"C", 2048}},
+                               {{"R", 1}, {"C", 2049}}, {{"R", 2}, {"C", 4501}}, {{"R", 255}, {"C", 3}},
+                               {{"R", 256}, {"C", 1}},  {{"R", 257}, {"C", 35}}, {{"R", 1003}, {"C", 2}}};
+
 struct Case {
     const char* name;
     const char* program;
@@ -136,6 +141,61 @@ const Case kCases[] = {
             mix(k, i) = if m(k, i) % 97 == 0 or i == 0 then i else mix(k, i - 1) - m(k, i)
         })",
      {{{"K", 1}, {"N", 1}}, {{"K", 3}, {"N", 2049}}, {{"K", 33}, {"N", 257}}, {{"K", 2}, {"N", 4500}}}},
+    {"sums_along_memory",
+     R"(
+        pipeline p(img: int32[R, C], b: uint8[R, C]) -> wraps: int32[R, C], wide: int64[R, C], back: uint32[R, C],
+                                                        less: int64[R, C], flips: int32[R, C] {
+            wraps(y, x) = if x == 0 then img(y, x) else wraps(y, x - 1) + img(y, x)
+            wide(y, x) = if x == 0 then img(y, x) else wide(y, x - 1) + img(y, x)
+            back(y, x) = if x == C - 1 then b(y, x) else b(y, x) + back(y, x + 1)
+            less(y, x) = if x == 0 then 5 else less(y, x - 1) - img(y, x)
+            flips(y, x) = if x == 0 then b(y, x) else flips(y, x - 1) ^ b(y, x)
+        })",
+     kLong},
+    {"sums_across_memory",
+     R"(
+        pipeline p(img: int32[R, C], b: uint8[R, C]) -> wraps: int32[R, C], back: uint64[R, C], product: int32[R, C] {
+            wraps(y, x) = if y == 0 then img(y, x) else wraps(y - 1, x) + img(y, x)
+            back(y, x) = if y == R - 1 then b(y, x) else back(y + 1, x) + b(y, x)
+            product(y, x) = if y == 0 then 1 else product(y - 1, x) * (2 * b(y, x) + 1)
+        })",
+     kLong},
+    {"extremes_of_floats",
+     R"(
+        pipeline p(img: float32[R, C], d: float64[R, C]) -> least: float32[R, C], most: float32[R, C],
+                                                            back: float64[R, C], down: float32[R, C] {
+            least(y, x) = if x == 0 then img(y, x) else min(least(y, x - 1), img(y, x))
+            most(y, x) = if x == 0 then img(y, x) else max(img(y, x), most(y, x - 1))
+            back(y, x) = if x == C - 1 then d(y, x) else min(d(y, x), back(y, x + 1))
+            down(y, x) = if y == 0 then img(y, x) else max(down(y - 1, x), min(img(y, x), 1000))
+        })",
+     kLong},
+    {"lines_that_begin_again",
+     R"(
+        pipeline p(img: uint8[R, C]) -> run: int32[R, C], seen: int32[R, C], blocks: int32[R, C], column: int32[R, C] {
+            run(y, x) = if img(y, x) < 5 then 0 else (if x > 0 then run(y, x - 1) else 0) + 1
+            seen(y, x) = if img(y, x) > 250 then x else if x > 0 then seen(y, x - 1) else -1
+            blocks(y, x) = if x % 100 == 0 then img(y, x) else blocks(y, x - 1) + img(y, x)
+            column(y, x) = if y == R - 1 or img(y, x) == 255 then y else min(column(y + 1, x), img(y, x))
+        })",
+     kLong},
+    {"constant_extents",
+     R"(
+        pipeline p(a: uint8[R, 130], b: uint8[R, 300, 3], c: int32[127, R]) -> out: uint32[R, 130],
+                                                                              colour: int32[R, 300, 3], short: int32[127, R] {
+            out(y, x) = if x == 0 then a(y, x) else out(y, x - 1) + a(y, x)
+            colour(y, x, i) = if x == 299 then b(y, x, i) else max(colour(y, x + 1, i), b(y, x, i) - x)
+            short(y, x) = if y == 0 then c(y, x) else short(y - 1, x) + c(y, x)
+        })",
+     {{{"R", 1}}, {{"R", 33}}}},
+    {"sums_on_some_lines",
+     R"(
+        pipeline p(img: int32[R, C]) -> out: int64[R, C] {
+            s(y, x in 0..C): int64 = if x == 0 then img(y, x) else s(y, x - 1) + img(y, x)
+            t(y in 0..R, x): int64 = if y == 0 then img(y, x) else t(y - 1, x) + img(y, x)
+            out(y, x) = (if y % 3 == 0 and y >= 6 then s(y, C - 1 - x) else 0) + (if x % 3 == 1 then t(R - 1 - y, x) else 0)
+        })",
+     {{{"R", 7}, {"C", 2100}}, {{"R", 300}, {"C", 40}}, {{"R", 1}, {"C", 1}}}},
     {"nothing_to_scan",
      R"(
         pipeline p(img: float32[R, C]) -> out: float32[R, C] where C >= 5 {

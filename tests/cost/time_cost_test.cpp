@@ -75,6 +75,28 @@ TEST(CostTime, AStageByItselfIsPossibleHoweverManyRegistersItTakes) {
     }
 }
 
+TEST(CostTime, LinesThatAreSharedOutTakeLess) {
+    const Gpu gpu = known_gpu("h200").value();
+    const auto time = [&](const char* stage, const std::vector<std::int64_t>& sizes) {
+        const Grouped scans(R"(
+pipeline scans(v: int32[R, C], f: float32[R, C]) -> sums: int64[R, C], smooth: float32[R, C] {
+    sums(y, x) = if x == 0 then v(y, x) else sums(y, x - 1) + v(y, x)
+    smooth(y, x) = if x == 0 then f(y, x) else 0.5 * smooth(y, x - 1) + f(y, x)
+})",
+                            {stage}, sizes);
+        return predict_time(*scans.facts, gpu, GroupSchedule{}).value();
+    };
+    const TimePrediction line = time("sums", {1, 1000000});
+    EXPECT_EQ(line.blocks, 1);
+    EXPECT_LT(10 * line.seconds, time("smooth", {1, 1000000}).seconds);
+    // Twice as long a line is twice as many batches, and a part of a batch takes as long as all of it.
+    EXPECT_NEAR(time("sums", {1, 2000000}).latency, 2 * line.latency, 0.01 * line.latency);
+    EXPECT_EQ(time("sums", {1, 1100}).latency, time("sums", {1, 2000}).latency);
+    // An image has lines enough for memory to set the time.
+    EXPECT_EQ(time("sums", {4096, 4096}).blocks, 4096);
+    EXPECT_EQ(bound_by(time("sums", {4096, 4096})), "dram");
+}
+
 TEST(CostTime, WhatAGpuLacksIsImpossible) {
     const Grouped blur(kBlur, {"rows", "out"});
     Gpu gpu = known_gpu("h200").value();

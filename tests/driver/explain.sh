@@ -77,6 +77,8 @@ run explain scan.pipe; exits 0; prints "strategy   stage: a scan along x, a lane
 check "lines are short" [ "$(awk 'length > 110' .out | wc -l)" -eq 0 ]
 sed 's,0.5 \* (\(.*\))$,max(a(y\, x)\, o(y\, x - 1)),' scan.pipe >maxima.pipe
 run explain maxima.pipe; exits 0; prints "strategy   stage: a scan along x, which the threads of a block share out"
+run --emit cuda maxima.pipe; exits 0; prints "__shfl_up_sync"
+run --emit cuda scan.pipe; exits 0; check "no shuffles" sh -c '! grep -q __shfl_up_sync .out'
 cp blur.pipe copy.pipe
 run explain copy.pipe -o report.txt; exits 0; is_silent; exists report.txt; cp report.txt first.txt
 run explain copy.pipe -o report.txt; check "the same bytes" cmp first.txt report.txt

@@ -14,7 +14,6 @@
 #include "codegen/lower.h"
 #include "driver/explain/explain_tiles.h"
 #include "fusion/strategy.h"
-#include "ir/associative.h"
 #include "ir/visit.h"
 #include "plan/plan_print.h"
 #include "plan/scan_tile.h"
@@ -164,8 +163,7 @@ std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<
     const ir::VarId along = stage(stages.front()).dims.at(static_cast<std::size_t>(scan->dim)).var;
     const std::string& name = pipeline_.variables.at(static_cast<std::size_t>(along)).name;
     const auto& facts = facts_.at(static_cast<std::size_t>(stages.front())).scan;
-    if (facts && facts->length >= plan::kShortestSharedLine &&
-        ir::is_associative_scan(stage(stages.front()), stages.front(), false)) {
+    if (facts && facts->length >= plan::kShortestSharedLine && facts->shared) {
         return fmt::format("a scan along {}, which the threads of a block share out", name);
     }
     return fmt::format("a scan along {}, a lane for each line, point after point", name);

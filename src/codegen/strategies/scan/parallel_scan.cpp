@@ -12,7 +12,6 @@
 
 #include <algorithm>
 
-#include "codegen/kernel/shared_memory.h"
 #include "codegen/strategies/scan/scan_code.h"
 #include "ir/associative.h"
 #include "ir/build.h"
@@ -65,7 +64,6 @@ private:
     [[nodiscard]] static Part select(const ir::Expr& cond, const Part& then, const Part& otherwise);
     Part shuffled(kernel::Body& body, const Part& part, kernel::Shuffle::From from, std::int64_t amount);
     [[nodiscard]] Part nothing_before() const;
-    void add_arrays();
     [[nodiscard]] Part shared(const ir::Expr& buffer, const ir::Expr& warp) const;
     void put(kernel::Body& body, const ir::Expr& buffer, const Part& part);
     void chunk(kernel::Body& body, const ir::Expr& begin, const ir::Expr& buffer);
@@ -118,20 +116,6 @@ ParallelScan::Part ParallelScan::shuffled(kernel::Body& body, const Part& part, 
 ParallelScan::Part ParallelScan::nothing_before() const {
     return {scan_parts_->identity ? scan_parts_->identity : nothing(stage_.type),
             flagged_ ? ir::bool_constant(false) : nullptr};
-}
-
-/// Of each warp (and lane, where each has a line) what its points come to, twice.
-void ParallelScan::add_arrays() {
-    const auto array = [&](const std::string& called, Type type) {
-        std::int64_t offset = 0;
-        if (!build_.kernel.shared.empty()) {
-            const kernel::SharedArray& last = build_.kernel.shared.back();
-            offset = align_shared(last.offset + bytes_of(last));
-        }
-        build_.kernel.shared.push_back({called, type, {2, tile_->warps, tile_->lines}, offset, 0});
-    };
-    array("ends", stage_.type);
-    if (flagged_) array("restarts", Type::Bool);
 }
 
 ParallelScan::Part ParallelScan::shared(const ir::Expr& buffer, const ir::Expr& warp) const {
@@ -249,9 +233,9 @@ std::optional<kernel::Kernel> ParallelScan::build() {
     const ir::Expr lines = add_arguments();
     kernel::Body& body = kernel.body;
 
-    const ir::Expr group = build_.special(Id::BlockX);
     kernel.grid[0] = ceil_div(lines, tile_->lines);
-    ir::Expr line = tile_->along_memory ? group : sum(product(group, constant(kLanes)), lane_);
+    const ir::Expr block = build_.special(Id::BlockX);
+    ir::Expr line = tile_->along_memory ? block : sum(product(block, constant(kLanes)), lane_);
     if (!tile_->along_memory && !guard_) {
         const ir::Expr own = build_.define(body, "own_line", line, 0);
         line = build_.define(body, "line", ir::binary(BinaryOp::Min, own, difference(lines_, constant(1))), 0);
@@ -261,7 +245,10 @@ std::optional<kernel::Kernel> ParallelScan::build() {
         line_exists_ = line_place(body, build_.define(body, "line", line, 0), line_at_);
         if (tile_->along_memory && !guard_) line_exists_ = nullptr;
     }
-    add_arrays();
+    // Of each warp (and lane, where each has a line) what its points come to, twice.
+    const std::vector<std::int64_t> extents{2, tile_->warps, tile_->lines};
+    add_shared("ends", stage_.type, extents);
+    if (flagged_) add_shared("restarts", Type::Bool, extents);
     carry_ = build_.variable("carry", stage_.type);
     const Part nothing = nothing_before();
     add(body, kernel::Variable{carry_, nothing.value});

@@ -1,6 +1,7 @@
 #include "codegen/strategies/scan/scan_code.h"
 
 #include "codegen/expr/strides.h"
+#include "codegen/kernel/shared_memory.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -90,6 +91,15 @@ bool ScanCode::is_first(const ir::Expr& e) {
     const poly::Interval& box = domain_.box[scan_];
     return stage_.scan->step > 0 ? n->op == BinaryOp::Le && is_offset(n->b, box.lo, 0)
                                  : n->op == BinaryOp::Ge && is_offset(n->b, box.hi, -1);
+}
+
+void ScanCode::add_shared(const std::string& called, Type type, std::vector<std::int64_t> extents) {
+    std::int64_t offset = 0;
+    if (!build_.kernel.shared.empty()) {
+        const kernel::SharedArray& last = build_.kernel.shared.back();
+        offset = align_shared(last.offset + bytes_of(last));
+    }
+    build_.kernel.shared.push_back({called, type, std::move(extents), offset, 0});
 }
 
 /// Sets the coordinates of a line. Returns where it exists.

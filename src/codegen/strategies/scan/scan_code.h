@@ -26,6 +26,8 @@ protected:
     }
     /// Adds the numbers of lines and of a line's points to the kernel. Returns the first as an expression of the host.
     ir::Expr add_arguments();
+    /// Adds an array in shared memory behind the others.
+    void add_shared(const std::string& called, ir::Type type, std::vector<std::int64_t> extents);
     /// Sets the coordinates of a line. Returns where it exists.
     ir::Expr line_place(kernel::Body& body, const ir::Expr& line, std::vector<ir::Expr>& at);
     [[nodiscard]] Rewriter::Bindings bindings(const std::vector<ir::Expr>& at) const;
@@ -33,8 +35,8 @@ protected:
     ir::Expr coordinate(kernel::Body& body, const ir::Expr& position);
     /// A term at a point, where it is needed and the point `exists` (null: certain).
     ir::Expr term_value(const ScanTerm& term, const Rewriter::Bindings& at, const ir::Expr& exists);
-    /// `e` is `x == first` of the stage's range in the scan's dimension, as `x <= first` or the like: with all other
-    /// points on one side.
+    /// `e` is `x == first` of the stage's range in the scan's dimension, as a comparison with all other points on one
+    /// side.
     [[nodiscard]] bool is_first(const ir::Expr& e);
 
     kernel::Program& program_;

@@ -15,7 +15,6 @@
 #include "codegen/expr/interior.h"
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/kernel_build.h"
-#include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
 #include "codegen/strategies/scan/parallel_scan.h"
 #include "codegen/strategies/scan/scan_code.h"
@@ -58,7 +57,6 @@ private:
     };
 
     void arrange();
-    void array(const std::string& name, Type type);
     [[nodiscard]] static ir::Expr element(std::size_t array, Type type, const ir::Expr& buffer, const Place& place);
     template <class Visit>
     void others(kernel::Body& body, const ir::Expr& chunk, bool writes, const Visit& visit);
@@ -88,16 +86,6 @@ void ScanKernel::arrange() {
     along_memory_ = tile.along_memory;
     block_lines_ = tile.lines;
     chunk_ = tile.points;
-}
-
-/// Two chunks of the block's lines. A row has one element more, so that neither rows nor columns meet in a bank.
-void ScanKernel::array(const std::string& name, Type type) {
-    std::int64_t offset = 0;
-    if (!build_.kernel.shared.empty()) {
-        const kernel::SharedArray& last = build_.kernel.shared.back();
-        offset = align_shared(last.offset + bytes_of(last));
-    }
-    build_.kernel.shared.push_back({name, type, {2, block_lines_, chunk_ + 1}, offset, 0});
 }
 
 /// Arrays are numbered as the terms are; the one after them has the scan's values.
@@ -289,8 +277,10 @@ kernel::Kernel ScanKernel::build() {
     if (block_lines_ < kLanes) {
         own_exists_ = both(ir::binary(BinaryOp::Lt, lane_, constant(block_lines_)), own_exists_);
     }
-    for (const ScanTerm& term : terms_.terms) array("term", term.value->type);
-    array("values", stage_.type);
+    // Two chunks of the block's lines. A row has one element more, so that neither rows nor columns meet in a bank.
+    const std::vector<std::int64_t> extents{2, block_lines_, chunk_ + 1};
+    for (const ScanTerm& term : terms_.terms) add_shared("term", term.value->type, extents);
+    add_shared("values", stage_.type, extents);
     for (const ir::VarId var : terms_.before) add(body, kernel::Variable{var, nothing(stage_.type)});
     const ir::Expr chunks = build_.define(body, "chunks", ceil_div(length_, chunk_), 0);
     ir::Expr turn;

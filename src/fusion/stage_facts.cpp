@@ -154,7 +154,9 @@ struct ExecutedLoops {
     std::map<std::vector<const ir::Node*>, ExecutedLoops> inner;
 };
 
-/// A reduction that code has as a loop: it has too many terms to be written out, or nobody knows how many.
+/// A reduction that code has as a loop: it has too many terms to be written out, or nobody knows how many. (Ranges of
+/// several variables are reductions in each other here, and judged one by one: a window of 11 x 11, of which code has a
+/// loop, passes for written out.)
 bool stays_loop(const ir::Reduce& reduce) {
     std::int64_t terms = 1;
     for (const ir::Range& range : reduce.ranges) {

@@ -22,7 +22,7 @@ struct AssociativeScan {
 /// `value` is the definition of a scan whose reads of itself are the expressions for which `is_before` holds, all of
 /// the point right before. None where that is no associative scan: integers, minima, maxima and values that are taken
 /// over are, with `fast_math` sums and products of floats, too. The bits do not depend on how the points are combined,
-/// but for these.
+/// except for these.
 [[nodiscard]] std::optional<AssociativeScan> associative_scan(const Expr& value,
                                                               const std::function<bool(const Expr&)>& is_before,
                                                               bool fast_math);

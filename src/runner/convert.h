@@ -34,7 +34,7 @@ struct Converted {
 
 /// What a person is told of an array's values. NaN is neither the least nor the greatest.
 struct ValueRange {
-    std::string least, greatest;  ///< in words; empty where there is no number
+    std::string least, greatest;  ///< as text; empty where no value is a number
     double span = 0;              ///< greatest - least
     std::size_t nans = 0;
     std::size_t clipped = 0;  ///< floats that become another integer by the limits of the type to be stored

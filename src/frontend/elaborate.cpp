@@ -125,6 +125,7 @@ void Elaborator::declare_ports(const ast::Pipeline& source) {
     }
     for (const ast::Port& port : source.outputs) {
         if (!port.extents) {
+            scalar_outputs_.insert(port.name.text);
             report(diag::ScalarOutput, port.range.valid() ? port.range : port.name.range, port.name.text)
                 .note(fmt::format("a single value is `{0}: {1}[]`, defined by `{0}() = ...`", port.name.text,
                                   ir::name(port.type)));

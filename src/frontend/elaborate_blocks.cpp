@@ -119,7 +119,11 @@ Symbol* Elaborator::declare_stage(const ast::Name& name, const std::vector<ast::
             if (instance.calls.empty() && candidate->name == name.text) output = candidate;
         }
         if (output != nullptr && (output->stage != nullptr || output->accumulate != nullptr)) {
-            report(diag::DuplicateDefinition, name.range, name.text).note(output->range, "first defined here");
+            report(diag::DuplicateDefinition, name.range, name.text)
+                .note(output->range, "first defined here")
+                .note(
+                    "a stage is defined once: its parts are `if c then a else b`, and what is made of it has another "
+                    "name");
             return nullptr;
         }
         if (output != nullptr) {
@@ -231,7 +235,12 @@ void Elaborator::expand_for(const ast::For& loop, Scope* scope) {
 }
 
 void Elaborator::expand_if(const ast::IfStatement& choice, Scope* scope) {
+    const auto outside =
+        std::exchange(outside_points_,
+                      "an `if` that is a statement takes one of two for all points; a choice for each point is "
+                      "`f(y, x) = if c then a else b`");
     const Value cond = eval(choice.cond, Env{scope});
+    outside_points_ = outside;
     const auto taken = constant_bool(cond);
     if (!taken) {
         scope->instance->broken = true;

@@ -65,8 +65,14 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
     }
     Report r = report(diag::NotCallable, call.callee->range, text(call.callee->range), describe(callee));
     if (name != nullptr) {
-        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range))
+        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range)) {
             r.note(symbol->range, "it is defined here");
+            const auto* s = callee.as<Scalar>();
+            if (s != nullptr && ir::as<ir::ParamRef>(s->expr) != nullptr) {
+                r.note(fmt::format("an image has extents: `{}: {}[{}]`", name->name, ir::name(s->expr->type),
+                                   call.args.size() == 2 ? "R, C" : "N"));
+            }
+        }
     }
     if (callee.is<Table>()) r.note("elements of a table are taken with brackets: t[0]");
     if (callee.is<Array>()) r.note("take an element first: " + callee.as<Array>()->array->name + "[0](y, x)");

@@ -169,8 +169,10 @@ Value Elaborator::arithmetic(ir::BinaryOp op, const Value& a, const Value& b, So
     const auto count = shift ? operator_type(b, b, true, b_range, b_range, range) : type;
     if (!count) return poison();
     if (integers_only && (ir::is_float(*type) || ir::is_float(*count))) {
-        report(diag::IntegerOperator, op_range.valid() ? op_range : range, std::string(ir::name(op)),
-               type_name(ir::is_float(*type) ? *type : *count));
+        Report r = report(diag::IntegerOperator, op_range.valid() ? op_range : range, std::string(ir::name(op)),
+                          type_name(ir::is_float(*type) ? *type : *count));
+        if (op == BinaryOp::BitXor) r.note("a power is written `pow(a, b)`; a small one as a product");
+        if (op == BinaryOp::Mod) r.note("the remainder of a division of floats is `a - b * floor(a / b)`");
         return poison();
     }
     const ir::Expr left = convert(a, *type, a_range, "an operand");

@@ -155,13 +155,16 @@ Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
     if (const auto* image = value.as<Image>()) {
         if (env.point != nullptr && image->rank > 0) return read_at_point(*image, range, *env.point);
         const std::string source = text(range);
-        std::string example;
-        for (std::size_t i = 0; i < image->rank; ++i) {
-            example += std::string(i > 0 ? ", " : "") +
-                       (image->rank <= 3 ? std::string(1, "cyx"[i + (3 - image->rank)]) : fmt::format("i{}", i));
-        }
+        std::string example = example_indices(image->rank);
+        const bool of_one = image->source.kind == ir::Source::Kind::Input && image->rank == 1 &&
+                            ir::as_int(p_.inputs[static_cast<std::size_t>(image->source.index)].extents[0]) == 1;
+        if (of_one) example = "0";
         const bool named = source.size() <= 40 && source.find_first_of(" (\n") == std::string::npos;
-        report(diag::BareImage, range, named ? source : "this", fmt::format("{}({})", named ? source : "f", example));
+        Report r = report(diag::BareImage, range, named ? source : "this",
+                          fmt::format("{}({})", named ? source : "f", example));
+        if (of_one && named) {
+            r.note(fmt::format("one number is passed as a parameter: `{}: {}`", source, ir::name(image->type)));
+        }
         return poison();
     }
     if (value.is<Table>()) return map_elements(value, [&](const Value& e) { return operand(e, range, env); });

@@ -101,7 +101,12 @@ void Elaborator::check_file(Scope* file) {
 
 Symbol* Elaborator::declare(Scope* scope, const ast::Name& name, Symbol::Kind kind) {
     if (const auto found = scope->names.find(name.text); found != scope->names.end()) {
-        report(diag::DuplicateDefinition, name.range, name.text).note(found->second->range, "first defined here");
+        Report r = report(diag::DuplicateDefinition, name.range, name.text);
+        r.note(found->second->range, "first defined here");
+        if (kind == Symbol::Kind::Stage && found->second->kind == Symbol::Kind::Stage) {
+            r.note(
+                "a stage is defined once: its parts are `if c then a else b`, and what is made of it has another name");
+        }
         return nullptr;
     }
     check_hiding(scope->parent, name);
@@ -154,64 +159,6 @@ Symbol* Elaborator::look_up(const Scope* scope, const std::string& name, SourceR
         if (result != nullptr) return result;
     }
     return nullptr;
-}
-
-bool Elaborator::foreign_name(Report& r, const std::string& name, SourceRange range) {
-    if (name == "True" || name == "TRUE" || name == "False" || name == "FALSE") {
-        r.suggest(range, name[0] == 'T' ? "true" : "false");
-    } else if (name == "None" || name == "null" || name == "NULL" || name == "nullptr") {
-        r.note("every point of an image has a value; a condition may choose one: `if c then a else 0`");
-    } else if (name == "argmin" || name == "argmax") {
-        r.note(fmt::format("it goes over variables: `{}(y in 0..R, x in 0..C) img(y, x)`", name));
-    } else if (name == "range") {
-        r.note("a range is written `0..n`");
-    } else if (name == "len") {
-        r.note("`length(t)` is the number of a table's elements, `extent(f, 0)` that of an image's rows");
-    } else {
-        return false;
-    }
-    return true;
-}
-
-void Elaborator::unknown_name(const Scope* scope, const std::string& name, SourceRange range) {
-    // In a loop or a function the same place is met many times; what was meant is looked for once.
-    const bool known = files_.reported.contains(place_of(diag::UnknownName, range));
-    Report r = report(diag::UnknownName, range, name);
-    if (known) return;
-    std::vector<std::string> candidates;
-    for (const Scope* s = scope; s != nullptr; s = s->parent) {
-        for (const auto& [candidate, symbol] : s->names) candidates.push_back(candidate);
-        if (s->kind != Scope::Kind::File) continue;
-        for (const Scope* imported : s->imports) {
-            for (const auto& [candidate, symbol] : imported->names) candidates.push_back(candidate);
-        }
-    }
-    for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
-    if (foreign_name(r, name, range)) return;
-    const auto& library = files_.library();
-    const auto in_library = std::ranges::find_if(
-        library, [&](const auto& file) { return std::ranges::find(file.second, name) != file.second.end(); });
-    if (in_library != library.end()) {
-        r.note("the standard library has `" + name + "`: add import \"" + in_library->first + "\"");
-    } else if (const auto type = foreign_type(name)) {
-        r.suggest(range, std::string(ir::name(*type)));
-    } else if (const auto close = closest_name(name, candidates)) {
-        r.suggest(range, *close);
-        if (const Symbol* meant = find(scope, *close, range)) r.note(meant->range, "`" + *close + "` is defined here");
-    } else {
-        for (const auto& [file, names] : library) {
-            const auto library_name = closest_name(name, names);
-            if (!library_name) continue;
-            r.note("did you mean the standard library's `" + *library_name + "`? add import \"" + file + "\"");
-            return;
-        }
-        std::string sizes;
-        for (const ir::SizeParameter& size : p_.sizes)
-            sizes += fmt::format("{}`{}`", sizes.empty() ? "" : ", ", size.name);
-        const bool like_a_size =
-            std::ranges::all_of(name, [](unsigned char c) { return std::isupper(c) != 0 || c == '_'; });
-        if (like_a_size && !sizes.empty()) r.note("the sizes of this pipeline are " + sizes);
-    }
 }
 
 const std::vector<std::pair<std::string, std::vector<std::string>>>& Files::library() {

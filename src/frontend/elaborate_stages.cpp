@@ -27,6 +27,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     Instance* outer = std::exchange(instance_, symbol->instance);
     symbol->state = Symbol::State::InProgress;
     in_progress_.push_back(symbol);
+    const auto outside = std::exchange(outside_points_, {});
     switch (symbol->kind) {
         case Symbol::Kind::Const: define_const(*symbol); break;
         case Symbol::Kind::Let: define_let(*symbol); break;
@@ -40,6 +41,7 @@ Value Elaborator::demand(Symbol* symbol, SourceRange use) {
     record_value(*symbol);
     instance_ = outer;
     in_index_ = outer_index;
+    outside_points_ = outside;
     failed_ = failed_ || symbol->value.is<Poison>();
     return symbol->value;
 }
@@ -82,7 +84,12 @@ void Elaborator::define_let(Symbol& symbol) {
         name_element(symbol);
         if (symbol.value.is<Image>()) return;
     } else {
+        const auto outer = std::exchange(outside_points_,
+                                         "a `let` that is a statement has one value, for all points: write `let a = e "
+                                         "in ...` inside of a definition, or "
+                                         "a stage `a(y, x) = e`");
         symbol.value = eval(*symbol.expr, Env{symbol.scope});
+        outside_points_ = outer;
     }
     const SourceRange range = (*symbol.expr)->range;
     const bool image = symbol.value.is<Image>() || symbol.value.is<Array>();
@@ -209,7 +216,11 @@ bool Elaborator::dimensions(const std::vector<ast::DimPattern>& patterns, const 
     }
     if (symbol.output >= 0 && dims.size() != symbol.port->extents->size()) {
         report(diag::OutputRank, symbol.range, symbol.name, symbol.port->extents->size(), dims.size())
-            .note(symbol.port->name.range, "the output is declared here");
+            .note(symbol.port->name.range, "the output is declared here")
+            .note(dims.empty() ? fmt::format("a single value is declared as `{}: {}[]`", symbol.name,
+                                             ir::name(symbol.port->type))
+                               : fmt::format("it is defined by `{}({}) = e`", symbol.name,
+                                             example_indices(symbol.port->extents->size())));
         return false;
     }
     return ok;
@@ -302,7 +313,11 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
     Point point;
     Env env = outer;
     env.point = &point;
+    const auto outside = std::exchange(
+        outside_points_,
+        "a definition without dimensions combines whole images; with them it names index variables: `f(y, x) = e`");
     Value value = eval(d.value, env);
+    outside_points_ = outside;
     if (value.is<Poison>()) return;
     if (const auto* image = value.as<Image>()) {
         const bool made_here =
@@ -340,6 +355,7 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
     if (value.is<Poison>()) return;
     if (!point.rank) {
         if (symbol.output < 0) {
+            if (scalar_outputs_.contains(symbol.name)) return;
             const bool table = value.is<Table>();
             report(diag::ScalarDefinition, d.value->range, symbol.name, table ? "a table" : "a scalar")
                 .note(fmt::format("`{} {} = ...` names a {}; `{}(y, x) = ...` defines an image",

@@ -169,6 +169,9 @@ private:
     std::vector<std::pair<std::string, std::vector<std::string>>> library_;
 };
 
+/// Names of index variables for messages: `c, y, x`.
+std::string example_indices(std::size_t rank);
+
 class Elaborator {
 public:
     Elaborator(Files& files, Diagnostics& diags) : files_(files), diags_(diags) {}
@@ -250,6 +253,9 @@ private:
     /// Says what a name of another language is here. False where it is none.
     static bool foreign_name(Report& r, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
+    void list_names(Report& r, const std::string& name, SourceRange range) const;
+    /// True where definitions of the body around have this index variable.
+    bool variable_elsewhere(const Scope* scope, const std::string& name) const;
     Symbol* bind(Scope* scope, const ast::Name& name, Value value);
 
     // ---------------------------------------------------------------------------------------------- blocks
@@ -470,6 +476,9 @@ private:
     bool self_allowed_ = false;
     /// An index is being evaluated, where only integers can stand: their division is meant.
     bool in_index_ = false;
+    /// Where there are no index variables: what is said of one. Empty elsewhere.
+    std::string_view outside_points_;
+    std::set<std::string> scalar_outputs_;  ///< refused as such, so that nothing more is said of their definitions
     bool failed_ = false;
     bool exhausted_ = false;
     int depth_ = 0;

@@ -9,6 +9,7 @@
 #include "frontend/diagnostics.h"
 #include "frontend/parse_concrete.h"
 #include "frontend/parse_errors.h"
+#include "frontend/parse_habits.h"
 #include "frontend/parse_tokens.h"
 #include "frontend/parse_tree.h"
 
@@ -98,6 +99,7 @@ ast::File parse_unsorted(const SourceManager& sources, FileId file, Diagnostics&
             return result;
         } catch (const antlr4::ParseCancellationException&) {
             if (parser.gave_up()) break;
+            if (mode == PredictionMode::SLL) syntax::mend_habits(tokens, sources, file, diags);
         }
     }
     return {file, {}};

@@ -6,6 +6,7 @@
 
 #include "PipeParser.h"
 #include "frontend/parse_messages.h"
+#include "frontend/parse_tokens.h"
 
 namespace pipec::syntax {
 

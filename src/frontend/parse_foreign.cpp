@@ -40,8 +40,8 @@ public:
     }
 
     bool report() {
-        return names_without_let() || item() || cast() || comparison() || word() || choice() || range() || head() ||
-               definition();
+        return names_without_let() || item() || comparison() || word() || choice() || range() || list() || head() ||
+               function() || definition();
     }
 
 private:
@@ -85,6 +85,22 @@ private:
             default: return false;
         }
     }
+    [[nodiscard]] bool starts_operand(const antlr4::Token* token) const {
+        if (token == nullptr) return false;
+        switch (token->getType()) {
+            case PipeParser::NAME:
+            case PipeParser::MIN:
+            case PipeParser::MAX:
+            case PipeParser::INT:
+            case PipeParser::FLOAT:
+            case PipeParser::TRUE:
+            case PipeParser::FALSE:
+            case PipeParser::TYPE:
+            case PipeParser::SUM:
+            case PipeParser::LPAREN: return true;
+            default: return false;
+        }
+    }
     /// The type that a token names, here or in another language; "" where it names none.
     [[nodiscard]] std::string type_of(const antlr4::Token* token) const {
         if (is(token, PipeParser::TYPE)) return text(*token);
@@ -99,9 +115,12 @@ private:
         diags_.report(diag::ForeignSyntax, range, std::string(message));
         return true;
     }
-    bool replace(SourceRange range, std::string_view message, std::string_view by) {
-        diags_.report(diag::ForeignSyntax, range, std::string(message)).suggest(range, std::string(by));
+    bool replace(SourceRange range, std::string_view message, SourceRange what, std::string_view by) {
+        diags_.report(diag::ForeignSyntax, range, std::string(message)).suggest(what, std::string(by));
         return true;
+    }
+    bool replace(SourceRange range, std::string_view message, std::string_view by) {
+        return replace(range, message, range, by);
     }
 
     /// `[u, v] = t` on a line of its own, which the expression before it takes for an index.
@@ -122,6 +141,9 @@ private:
         if (place_.rule != PipeParser::RuleFile) return false;
         const SourceRange range = range_of(file_, found_);
         if (is_word(&found_, {"def", "function", "func", "fun", "proc"})) {
+            const antlr4::Token* last = &found_;
+            for (const antlr4::Token* t = last; same_line(t, &found_); t = visible(*t, +1)) last = t;
+            if (is(last, PipeParser::COLON)) return say(range, "a function is written `fn f(a, b) = e`");
             return replace(range, "a function is written `fn f(a, b) = e`", "fn");
         }
         if (is_word(&found_, {"from", "include", "use", "using", "require"})) {
@@ -138,34 +160,13 @@ private:
         return false;
     }
 
-    bool cast() {
-        // (uint8) e, and (float) e, which is an expression until something follows
-        const antlr4::Token* close = found(PipeParser::RPAREN) ? &found_ : nullptr;
-        if (close == nullptr && place_.statement != nullptr) close = visible(*place_.statement, -1);
-        if (is(close, PipeParser::RPAREN) && same_line(close, &found_)) {
-            const antlr4::Token* type = visible(*close, -1);
-            const antlr4::Token* open = type == nullptr ? nullptr : visible(*type, -1);
-            if (is(open, PipeParser::LPAREN) && !type_of(type).empty()) {
-                return say(from_to(*open, *close), fmt::format("a cast is written `{}(e)`", type_of(type)));
-            }
-        }
-        // e as uint8
-        if (is_word(previous_, {"as"}) && ends_operand(before_) && !type_of(&found_).empty()) {
-            return say(from_to(*previous_, found_), fmt::format("a cast is written `{}(e)`", type_of(&found_)));
-        }
-        // static_cast<uint8>(e)
-        if (found(PipeParser::GREATER) && !type_of(previous_).empty() && is(before_, PipeParser::LESS)) {
-            const antlr4::Token* name = visible(*before_, -1);
-            if (!is(name, PipeParser::NAME)) return false;
-            return replace(from_to(*name, found_), fmt::format("a cast is written `{}(e)`", type_of(previous_)),
-                           type_of(previous_));
-        }
-        return false;
-    }
-
     bool comparison() {
         if (found(PipeParser::ASSIGN) && is(previous_, PipeParser::COLON) && adjacent(previous_, found_)) {
             return replace(from_to(*previous_, found_), "a definition is written with `=`", "=");
+        }
+        if (found(PipeParser::LESS) && is(next_, PipeParser::MINUS) && adjacent(&found_, *next_) &&
+            expects(PipeParser::ASSIGN)) {
+            return replace(from_to(found_, *next_), "a definition is written with `=`", "=");
         }
         if (found(PipeParser::GREATER) && is(previous_, PipeParser::LESS) && adjacent(previous_, found_)) {
             return replace(from_to(*previous_, found_), "unequal is written `!=`", "!=");
@@ -185,26 +186,50 @@ private:
     }
 
     bool word() {
-        if (is(previous_, PipeParser::NAME)) {
-            const auto found_word = kOperatorWords.find(text(*previous_));
-            const bool after = ends_operand(before_) || is(before_, PipeParser::RBRACE);
-            if (found_word != kOperatorWords.end() && after && same_line(before_, previous_)) {
-                return replace(range_of(file_, *previous_), fmt::format("this is written `{}`", found_word->second),
-                               found_word->second);
-            }
-        }
+        // Where a statement may begin, the word was taken for one, and the error is at what follows it.
+        if (operator_word(previous_, before_, &found_) || operator_word(&found_, previous_, next_)) return true;
         if (is_word(previous_, {"mut"}) && is(before_, PipeParser::LET)) {
             return say(range_of(file_, *previous_), "a name keeps its value: `let a = e`");
         }
+        if (found(PipeParser::RETURN) && expects(PipeParser::INT)) {
+            return say(range_of(file_, found_), "a definition has no `return`: `f(y, x) = e`");
+        }
         if (previous_ == nullptr || previous_ != place_.statement || !same_line(previous_, &found_)) return false;
         const SourceRange range = range_of(file_, *previous_);
+        if (found(PipeParser::NAME)) {
+            if (is_word(previous_, {"Var"})) {
+                return say(range, "index variables are not declared: `f(y, x) = e` names them");
+            }
+            if (is_word(previous_, {"RDom", "RVar"})) {
+                return say(range, "a reduction names its own variables: `sum(i in 0..3) e`");
+            }
+            if (is_word(previous_, {"Func", "Image", "ImageParam", "Buffer", "Mat", "Expr", "Array"})) {
+                return say(range, "nothing is declared: `f(y, x) = e` defines an image, `let a = e` names a number");
+            }
+        }
         if (is_word(previous_, {"var", "val", "auto", "mut", "define", "static"})) {
             diags_.report(diag::ForeignSyntax, range, "a number is named by `let a = e`, an image by `a(y, x) = e`")
                 .suggest(range, "let");
             return true;
         }
         if (is_word(previous_, {"def", "function", "func", "fun"})) return say(range, kFunction);
+        if (is_word(previous_, {"assert", "require", "requires", "assume"})) {
+            return say(
+                range,
+                "conditions on sizes and parameters stand in the head: `... -> out: float32[R, C] where R > 3 {`");
+        }
         return false;
+    }
+
+    bool operator_word(const antlr4::Token* word, const antlr4::Token* before, const antlr4::Token* after) {
+        if (!is(word, PipeParser::NAME)) return false;
+        const auto entry = kOperatorWords.find(text(*word));
+        const bool follows = ends_operand(before) || is(before, PipeParser::RBRACE);
+        if (entry == kOperatorWords.end() || !follows || !same_line(before, word)) return false;
+        if (entry->first == "is" && is(after, PipeParser::NOT)) {
+            return replace(from_to(*word, *after), "unequal is written `!=`", "!=");
+        }
+        return replace(range_of(file_, *word), fmt::format("this is written `{}`", entry->second), entry->second);
     }
 
     bool choice() {
@@ -223,6 +248,16 @@ private:
         if (expects(PipeParser::THEN) && found(PipeParser::LBRACE)) {
             return say(range_of(file_, found_), fmt::format("{}; braces hold statements", kChoice));
         }
+        if (expects(PipeParser::THEN) && starts_operand(&found_)) {
+            const std::uint32_t begin = range_of(file_, found_).begin;
+            return replace(range_of(file_, found_), kChoice, {file_, begin, begin}, "then ");
+        }
+        if (is(statement, PipeParser::IF) && expects(PipeParser::LBRACE) &&
+            (starts_operand(&found_) || found(PipeParser::COLON))) {
+            return say(range_of(file_, found_),
+                       "as a statement, `if` has braces and a condition that is known at compile time; a choice for "
+                       "each point is `f(y, x) = if c then a else b`");
+        }
         if (found(PipeParser::LBRACE) && expects(PipeParser::INT)) {
             return say(range_of(file_, found_),
                        "an expression has no braces: parentheses group, `let a = e in ...` names a part");
@@ -232,38 +267,75 @@ private:
                        "a `let` that is a statement has no `in`: what uses the name follows as the next statement");
         }
         if (found(PipeParser::WHERE) && place_.statement != nullptr) {
+            const antlr4::Token* value = next_ == nullptr ? nullptr : visible(*next_, +1);
+            const bool names = is(next_, PipeParser::NAME) && is(value, PipeParser::ASSIGN);
             return say(range_of(file_, found_),
-                       fmt::format("`where` stands in the head of a pipeline, for its sizes; {}", kChoice));
+                       fmt::format("`where` stands in the head of a pipeline, for its sizes; {}",
+                                   names ? "a part is named by `let a = e in ...`" : kChoice));
         }
         return false;
     }
 
     bool range() {
-        if (expects(PipeParser::DOTDOT) && found(PipeParser::COLON)) {
-            return replace(range_of(file_, found_), "a range is written `a..b`", "..");
-        }
+        const SourceRange where = range_of(file_, found_);
         if (expects(PipeParser::DOTDOT) && is(previous_, PipeParser::RPAREN)) {
-            return say(range_of(file_, found_), "expected `..`: a range is written `0..n`");
+            return say(where, "expected `..`: a range is written `0..n`");
         }
-        if (found(PipeParser::COLON) && expects(PipeParser::RBRACKET)) {
+        if (expects(PipeParser::DOTDOT) && found(PipeParser::COLON)) {
+            return replace(where, "a range is written `a..b`", "..");
+        }
+        if (found(PipeParser::COLON) && (expects(PipeParser::RBRACKET) || starts_slice())) {
             return say(
-                range_of(file_, found_),
+                where,
                 "there are no slices: a part of an image is a stage with other indices, `g(y, x) = f(y + 1, x)`");
         }
-        if (place_.rule == PipeParser::RuleIndexRange && expects(PipeParser::IN)) {
-            return say(range_of(file_, found_),
+        if (reduction()) {
+            return say(where,
                        "a reduction says what it goes over: `sum(i in 0..3) e`, `sum(y in 0..R, x in 0..C) img(y, x)`");
         }
-        if (found(PipeParser::LPAREN) && is(previous_, PipeParser::FOR)) {
-            return say(range_of(file_, found_),
-                       "`for l in 0..4 { ... }` repeats statements at compile time; `f(y, x) = e` defines all points");
+        if (found(PipeParser::DOTDOT) && expects(PipeParser::RPAREN)) {
+            return say(where, "a range stands behind `in` only: `sum(i in 0..3) e`, `f(y in 0..R, x) = e`");
         }
         return false;
+    }
+    /// In the parentheses of a reduction, before `in`.
+    [[nodiscard]] bool reduction() const {
+        if (place_.rule == PipeParser::RuleIndexRange && expects(PipeParser::IN)) return true;
+        const bool variable = expects(PipeParser::NAME) && !expects(PipeParser::INT);
+        return variable && is(previous_, PipeParser::LPAREN) &&
+               (is(before_, PipeParser::SUM) || is(before_, PipeParser::PROD) || is(before_, PipeParser::ANY) ||
+                is(before_, PipeParser::ALL));
+    }
+    /// `[:` and `[a, :`
+    [[nodiscard]] bool starts_slice() const {
+        return expects(PipeParser::INT) && (is(previous_, PipeParser::LBRACKET) || is(previous_, PipeParser::COMMA) ||
+                                            is(previous_, PipeParser::COLON));
+    }
+
+    /// A comma is missing: `max(a b)`, `out(y x)`, `img: float32[R C], gain: float32`.
+    bool list() {
+        if (previous_ == nullptr || !same_line(previous_, &found_)) return false;
+        if (!starts_operand(&found_) || found(PipeParser::LPAREN)) return false;
+        const bool port = place_.rule == PipeParser::RulePipelineHead && is(&found_, PipeParser::NAME) &&
+                          (is(previous_, PipeParser::RBRACKET) || is(previous_, PipeParser::TYPE)) &&
+                          is(next_, PipeParser::COLON);
+        const bool element =
+            expects(PipeParser::COMMA) && (expects(PipeParser::RPAREN) || expects(PipeParser::RBRACKET));
+        if (!port && !(element && ends_operand(previous_))) return false;
+        const std::uint32_t end = range_of(file_, *previous_).end;
+        diags_.report(diag::SyntaxError, range_of(file_, found_), fmt::format("expected `,` before `{}`", text(found_)))
+            .suggest({file_, end, end}, ",");
+        return true;
     }
 
     bool head() {
         const bool in_head = place_.rule == PipeParser::RulePipelineHead || place_.rule == PipeParser::RulePorts ||
-                             place_.rule == PipeParser::RulePort;
+                             place_.rule == PipeParser::RulePort ||
+                             (place_.rule == PipeParser::RuleType && place_.statement == nullptr);
+        if (is(previous_, PipeParser::ARROW) && found(PipeParser::LPAREN)) {
+            return say(range_of(file_, found_),
+                       "outputs have no parentheses: `-> out: float32[R, C], total: float32[] { ... }`");
+        }
         if (!in_head) return false;
         if (found(PipeParser::LBRACKET) && is(previous_, PipeParser::RBRACKET)) {
             return replace(from_to(*previous_, found_), "all extents stand in one pair of brackets: `float32[H, W]`",
@@ -271,6 +343,24 @@ private:
         }
         if (found(PipeParser::LBRACKET) && is(previous_, PipeParser::NAME)) {
             return say(range_of(file_, found_), "a type stands before the extents: `img: float32[R, C]`");
+        }
+        const bool nameless = expects(PipeParser::COLON) && is(previous_, PipeParser::NAME) && !found(PipeParser::NAME);
+        if (is(previous_, PipeParser::NAME) && (found(PipeParser::TYPE) || !type_of(&found_).empty())) {
+            const std::uint32_t end = range_of(file_, *previous_).end;
+            return replace(range_of(file_, found_), "a type stands behind a colon: `img: float32[R, C]`",
+                           {file_, end, end}, ":");
+        }
+        if (nameless || (expects(PipeParser::TYPE) && !found(PipeParser::TYPE)) ||
+            (found(PipeParser::LESS) && !type_of(previous_).empty()) ||
+            (found(PipeParser::LESS) && is(previous_, PipeParser::NAME))) {
+            return say(range_of(file_, found_),
+                       "inputs and outputs have a type and extents: `img: float32[R, C]`; numbers a type alone: "
+                       "`gain: float32`");
+        }
+        if (is(previous_, PipeParser::RPAREN) && found(PipeParser::ASSIGN)) {
+            return say(
+                range_of(file_, found_),
+                "outputs stand behind `->`, and a block defines them: `-> out: float32[R, C] { out(y, x) = e }`");
         }
         if (is(previous_, PipeParser::RPAREN) && (found(PipeParser::COLON) || found(PipeParser::LBRACE))) {
             return say(range_of(file_, found_),
@@ -280,7 +370,42 @@ private:
         return false;
     }
 
+    bool function() {
+        if (place_.rule == PipeParser::RuleFunctionHead && found(PipeParser::COLON)) {
+            return say(range_of(file_, found_), "parameters of a function have no type: `fn f(a, b) = e`");
+        }
+        if (found(PipeParser::ARROW) && expects(PipeParser::LBRACE) && expects(PipeParser::ASSIGN)) {
+            return say(range_of(file_, found_), "a function has the type of its value: `fn f(a, b) = e`");
+        }
+        if (found(PipeParser::COLON) && expects(PipeParser::LBRACE) && expects(PipeParser::ASSIGN)) {
+            return say(range_of(file_, found_), "a function is written `fn f(a, b) = e`");
+        }
+        return false;
+    }
+
     bool definition() {
+        if (is(previous_, PipeParser::NAME) && (is(before_, PipeParser::CONST) || is(before_, PipeParser::LET)) &&
+            found(PipeParser::NAME) && !type_of(previous_).empty()) {
+            const bool constant = is(before_, PipeParser::CONST);
+            return replace(range_of(file_, *previous_),
+                           constant ? "a constant has the type of its value: `const N = 3`"
+                                    : "a `let` has the type of its value: `let a = float32(e)`",
+                           {file_, range_of(file_, *previous_).begin, range_of(file_, found_).begin}, "");
+        }
+        if (place_.rule == PipeParser::RuleBinding && is(before_, PipeParser::COMMA)) {
+            return say(range_of(file_, *before_), "what uses the names stands behind `in`: `let a = e in a * 2`");
+        }
+        if (expects(PipeParser::IN) && expects(PipeParser::COMMA) && starts_operand(&found_)) {
+            const std::uint32_t begin = range_of(file_, found_).begin;
+            return replace(range_of(file_, found_), "what uses the names stands behind `in`: `let a = e in a * 2`",
+                           {file_, begin, begin}, "in ");
+        }
+        if (found(PipeParser::STRING) && expects(PipeParser::INT)) {
+            return say(range_of(file_, found_), "there are no strings; the path of an `import` alone stands in `\"`");
+        }
+        if (found(PipeParser::ARROW) && ends_operand(previous_) && adjacent(previous_, found_)) {
+            return say(range_of(file_, found_), "nothing has members: a point of an image is read by `img(y, x)`");
+        }
         if (is(before_, PipeParser::LET) && found(PipeParser::COLON)) {
             return say(range_of(file_, found_), "a `let` has the type of its value: `let a = float32(e)`");
         }
@@ -290,6 +415,27 @@ private:
         }
         if (found(PipeParser::LBRACE) && expects(PipeParser::ASSIGN) && expects(PipeParser::COLON)) {
             return say(range_of(file_, found_), "a stage is defined by an expression: `f(y, x) = e`");
+        }
+        if (is_word(previous_, {"end", "endfor", "endif", "done", "fi"}) && previous_ == place_.statement &&
+            expects(PipeParser::ASSIGN) && !same_line(previous_, &found_)) {
+            return say(range_of(file_, *previous_), "blocks stand in braces: `for l in 0..4 { ... }`");
+        }
+        // `2 img(y, x)`: what follows the operand was taken for the next statement
+        const antlr4::Token* ahead = place_.statement == nullptr ? nullptr : visible(*place_.statement, -1);
+        if (ends_operand(ahead) && same_line(ahead, place_.statement) && expects(PipeParser::ASSIGN) &&
+            expects(PipeParser::COLON)) {
+            if (is(ahead, PipeParser::NAME)) {
+                return say(range_of(file_, *ahead),
+                           fmt::format("arguments stand in parentheses, and between two operands an operator: `{}(e)`",
+                                       text(*ahead)));
+            }
+            return say(range_of(file_, *place_.statement),
+                       fmt::format("expected an operator before `{}`", text(*place_.statement)));
+        }
+        if (place_.in_function && expects(PipeParser::ASSIGN) && expects(PipeParser::COLON) &&
+            !starts_operand(&found_)) {
+            return say(range_of(file_, *place_.statement),
+                       "a function in braces returns its result: `return e`; one of an expression is `fn f(a) = e`");
         }
         const bool comma = found(PipeParser::COMMA) && expects(PipeParser::RPAREN) && !expects(PipeParser::COMMA);
         const bool bar = found(PipeParser::PIPE) && expects(PipeParser::INT);

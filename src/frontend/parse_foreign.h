@@ -18,6 +18,7 @@ struct ErrorPlace {
     const antlr4::Token* statement;            ///< the first token of the statement around it; may be null
     std::size_t rule;                          ///< that is being parsed
     const std::vector<std::size_t>& expected;  ///< types of tokens; may be empty
+    bool in_function;                          ///< the statement is one of a `fn f(a) { ... }`
 };
 
 /// Reports what is meant and how it is written. False, and nothing is reported, where that is not known.

@@ -19,38 +19,6 @@ namespace pipec::syntax {
 
 using grammar::PipeParser;
 
-bool starts_item(const antlr4::Token& token) {
-    switch (token.getType()) {
-        case PipeParser::IMPORT:
-        case PipeParser::CONST:
-        case PipeParser::FN:
-        case PipeParser::PIPELINE:
-        case antlr4::Token::EOF: return true;
-        default: return false;
-    }
-}
-
-bool starts_statement(const antlr4::Token& token) {
-    switch (token.getType()) {
-        case PipeParser::NAME:
-        case PipeParser::MIN:
-        case PipeParser::MAX:
-        case PipeParser::ARGMIN:
-        case PipeParser::ARGMAX:
-        case PipeParser::ACCUMULATE:
-        case PipeParser::LET:
-        case PipeParser::CONST:
-        case PipeParser::FOR:
-        case PipeParser::IF:
-        case PipeParser::RETURN: return true;
-        default: return false;
-    }
-}
-
-bool is_keyword(const antlr4::Token& token) {
-    return token.getType() >= PipeParser::IMPORT && token.getType() <= PipeParser::TYPE;
-}
-
 namespace {
 
 bool is_keyword_type(std::size_t type) {
@@ -210,15 +178,16 @@ private:
         return nullptr;
     }
 
-    /// Follows what the lexer already complained of: garbage, or a comment that swallowed the rest of the file.
+    /// Follows what was complained of before there was a parser, and hidden from it (parse_tokens, parse_habits).
     [[nodiscard]] bool follows_garbage(const antlr4::Token& token) const {
         const std::size_t index = token.getTokenIndex();
         if (index == 0) return false;
-        switch (parser_.getTokenStream()->get(index - 1)->getType()) {
-            case PipeParser::UNTERMINATED_COMMENT:
-            case PipeParser::UNKNOWN_CHARACTER:
-            case PipeParser::DOT: return true;
-            default: return false;
+        const antlr4::Token& before = *parser_.getTokenStream()->get(index - 1);
+        switch (before.getType()) {
+            case PipeParser::DOC_COMMENT:
+            case PipeParser::LINE_COMMENT:
+            case PipeParser::BLOCK_COMMENT: return false;
+            default: return before.getChannel() != antlr4::Token::DEFAULT_CHANNEL;
         }
     }
 
@@ -229,8 +198,12 @@ private:
             if (around != nullptr && around->getRuleIndex() == PipeParser::RuleIfStatement) statement = around;
         }
         const antlr4::Token* first = statement == nullptr ? nullptr : statement->start;
-        return report_foreign_syntax({*parser_.getTokenStream(), found_, first, rule(), expected_}, sources_, file_,
-                                     diags_);
+        const auto* block =
+            statement == nullptr ? nullptr : dynamic_cast<const antlr4::ParserRuleContext*>(statement->parent);
+        const auto* around = block == nullptr ? nullptr : dynamic_cast<const antlr4::ParserRuleContext*>(block->parent);
+        const bool in_function = around != nullptr && around->getRuleIndex() == PipeParser::RuleFunction;
+        return report_foreign_syntax({*parser_.getTokenStream(), found_, first, rule(), expected_, in_function},
+                                     sources_, file_, diags_);
     }
 
     bool closing_bracket() {
@@ -274,8 +247,14 @@ private:
         return *first;
     }
     bool unclosed(const antlr4::Token& open, const std::string& closer) {
-        diags_.report(diag::UnclosedBracket, place(), closer, relation())
-            .note(range_of(file_, open), fmt::format("to close this `{}`", text(open)));
+        auto report = diags_.report(diag::UnclosedBracket, place(), closer, relation());
+        report.note(range_of(file_, open), fmt::format("to close this `{}`", text(open)));
+        const antlr4::Token* after =
+            previous_ == nullptr ? nullptr : parser_.getTokenStream()->get(previous_->getTokenIndex() + 1);
+        if (after != nullptr && after->getType() == PipeParser::LINE_COMMENT &&
+            after->getLine() == previous_->getLine()) {
+            report.note(range_of(file_, *after), "this is a comment; `/` of integers rounds down");
+        }
         return true;
     }
 
@@ -311,10 +290,16 @@ private:
         return true;
     }
 
+    [[nodiscard]] bool follows_error_on_line() const {
+        if (diags_.all().empty() || diags_.all().back().range.file != file_) return false;
+        return sources_.position(file_, diags_.all().back().range.begin).line == found_.getLine();
+    }
+
     /// What begins no statement, and `a = b c`.
     bool no_statement() {
         if (!in_block() || is(antlr4::Token::EOF) || expects(PipeParser::LBRACE)) return false;
         const bool operand_before = previous_ != nullptr && !starts_line() && ends_expression(*previous_);
+        if (is(PipeParser::ELSE) && follows_error_on_line()) return true;  // of the `if` that was reported
         diags_.report(
             diag::SyntaxError, range_of(file_, found_),
             fmt::format("expected {}, found `{}`",
@@ -363,6 +348,14 @@ private:
         if (first->getType() == PipeParser::TYPE || foreign_type(text(*first))) {
             const auto foreign = foreign_type(text(*first));
             const std::string type = foreign ? std::string(ir::name(*foreign)) : text(*first);
+            const antlr4::Token* third = visible(second->getTokenIndex(), +1);
+            if (third != nullptr && third->getType() == PipeParser::ASSIGN) {  // no dimensions
+                diags_
+                    .report(diag::ForeignSyntax, range_of(file_, *first),
+                            "a number is named by `let a = e`, an image by `a(y, x) = e`")
+                    .suggest(range_of(file_, *first), "let");
+                return true;
+            }
             diags_.report(diag::DeclarationOrder, range_of(file_, *first), text(*second), type);
             return true;
         }

@@ -15,9 +15,4 @@ namespace pipec::syntax {
 std::optional<std::size_t> report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found,
                                                const SourceManager& sources, FileId file, Diagnostics& diags);
 
-/// True for what begins an item, and for the end of file.
-bool starts_item(const antlr4::Token& token);
-bool starts_statement(const antlr4::Token& token);
-bool is_keyword(const antlr4::Token& token);
-
 }  // namespace pipec::syntax

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 
 #include "PipeLexer.h"
 #include "frontend/diagnostics.h"
@@ -93,6 +94,18 @@ constexpr Foreign kForeign[] = {
     {PipeLexer::STAR_STAR, "", "a power is written `pow(a, b)`; a small one as a product", PipeLexer::STAR},
 };
 
+/// Signs of print, and how they are written here.
+struct Sign {
+    std::string_view text;
+    std::string_view ascii;
+    std::size_t type;
+};
+constexpr Sign kSigns[] = {
+    {"×", "*", PipeLexer::STAR},           {"·", "*", PipeLexer::STAR},       {"÷", "/", PipeLexer::SLASH},
+    {"−", "-", PipeLexer::MINUS},          {"–", "-", PipeLexer::MINUS},      {"≤", "<=", PipeLexer::LESS_EQUAL},
+    {"≥", ">=", PipeLexer::GREATER_EQUAL}, {"≠", "!=", PipeLexer::NOT_EQUAL}, {"→", "->", PipeLexer::ARROW},
+};
+
 class Tokenizer {
 public:
     Tokenizer(const SourceManager& sources, FileId file, Diagnostics& diags)
@@ -142,14 +155,7 @@ private:
             case PipeLexer::RPAREN:
             case PipeLexer::RBRACKET:
             case PipeLexer::RBRACE: depth_ = std::max(0, depth_ - 1); break;
-            case PipeLexer::INVALID_NUMBER:
-                diags_.report(diag::InvalidNumber, range, excerpt(sources_, range))
-                    .note(
-                        "numbers are written `12`, `0x1F`, `0b101`, `1.5`, `2e-3`; a type is given by a cast: "
-                        "`float32(1)`");
-                token.setType(PipeLexer::INT);
-                token.setText("0");
-                break;
+            case PipeLexer::INVALID_NUMBER: invalid_number(token, range); break;
             case PipeLexer::UNTERMINATED_STRING:
                 diags_.report(diag::UnterminatedString, {file_, range.begin, range.begin + 1});
                 token.setType(PipeLexer::STRING);
@@ -159,26 +165,37 @@ private:
                 token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
                 break;
             case PipeLexer::UNKNOWN_CHARACTER: unknown_character(token, range); break;
-            case PipeLexer::DOT:
-                if (range.begin != hidden_end_) {
-                    diags_.report(diag::UnexpectedDot, range)
-                        .note(
-                            "a float has a digit on both sides of its dot, a range is written `a..b`; nothing has "
-                            "members");
-                }
-                hide(token, range);
-                member_at_ = range.end;
-                break;
-            case PipeLexer::NAME:
-                if (range.begin == member_at_) token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
-                break;
             default: foreign(token, range); break;
         }
+    }
+
+    void invalid_number(antlr4::CommonToken& token, SourceRange range) {
+        auto report = diags_.report(diag::InvalidNumber, range, excerpt(sources_, range));
+        report.note(
+            "numbers are written `12`, `0x1F`, `0b101`, `1.5`, `2e-3`; a type is given by a cast: `float32(1)`");
+        // `0.5f`, `1u`, `2f32`: the number without the letters of its type
+        const std::string text(sources_.text(range));
+        const std::size_t digits = text.find_first_not_of("0123456789.");
+        static const std::set<std::string_view> kSuffixes = {"f",   "F",   "l",   "L",   "u",   "U",   "ul",  "UL",
+                                                             "ull", "ULL", "ll",  "LL",  "f16", "h",   "f32", "f64",
+                                                             "u8",  "u16", "u32", "u64", "i8",  "i16", "i32", "i64"};
+        if (digits != std::string::npos && kSuffixes.contains(std::string_view(text).substr(digits))) {
+            report.suggest(range, text.substr(0, digits));
+        } else if (digits != std::string::npos && text.find_first_of("xXbB") != 1) {
+            report.note(
+                fmt::format("a product has an operator: `{} * {}`", text.substr(0, digits), text.substr(digits)));
+        }
+        token.setType(PipeLexer::INT);
+        token.setText("0");
     }
 
     void foreign(antlr4::CommonToken& token, SourceRange range) {
         for (const Foreign& f : kForeign) {
             if (token.getType() != f.type) continue;
+            if (f.type == PipeLexer::BANG && range.begin > 0 && sources_.text(file_)[range.begin - 1] == '=') {
+                token.setType(f.as);  // `=!`: the parser says how `!=` is written
+                continue;
+            }
             auto report = diags_.report(diag::ForeignOperator, range, std::string(sources_.text(range)));
             report.note(std::string(f.advice));
             if (!f.replacement.empty()) report.suggest(range, std::string(f.replacement));
@@ -197,11 +214,24 @@ private:
             auto report = diags_.report(diag::UnknownCharacter, range,
                                         printable ? fmt::format("`{}`", text) : fmt::format("U+{:04X}", code));
             if (text == "#") {
-                const bool include = sources_.text(file_).substr(range.end).starts_with("include");
-                report.note(include ? "a file is imported by `import \"stencil\"`" : "a comment begins with `//`");
+                const std::string_view rest = sources_.text(file_).substr(range.end);
+                report.note(rest.starts_with("include")  ? "a file is imported by `import \"stencil\"`"
+                            : rest.starts_with("define") ? "a constant is written `const N = 3`"
+                                                         : "a comment begins with `//`");
                 commented_line_ = token.getLine();
             }
-            if (quote) report.note("there are no character literals; a path stands in `\"`");
+            const char before = range.begin == 0 ? ' ' : sources_.text(file_)[range.begin - 1];
+            if (quote && (before == ')' || std::isalnum(static_cast<unsigned char>(before)) != 0)) {
+                report.note("a transpose is a stage: `g(y, x) = f(x, y)`");
+            } else if (quote) {
+                report.note("there are no character literals; a path stands in `\"`");
+            }
+            for (const auto& [sign, ascii, type] : kSigns) {
+                if (text != sign) continue;
+                report.suggest(range, std::string(ascii));
+                token.setType(type);
+                return;
+            }
         }
         hide(token, range);
     }
@@ -216,13 +246,44 @@ private:
     Diagnostics& diags_;
     int depth_ = 0;
     bool stopped_ = false;
-    std::uint32_t member_at_ = UINT32_MAX;   ///< where a name would be that a dot selects
     std::size_t quoted_line_ = SIZE_MAX;     ///< with a `'` that was reported
     std::size_t commented_line_ = SIZE_MAX;  ///< with a `#`, most likely meant to begin a comment
     std::uint32_t hidden_end_ = UINT32_MAX;  ///< where the last hidden garbage ended
 };
 
 }  // namespace
+
+bool starts_item(const antlr4::Token& token) {
+    switch (token.getType()) {
+        case PipeLexer::IMPORT:
+        case PipeLexer::CONST:
+        case PipeLexer::FN:
+        case PipeLexer::PIPELINE:
+        case antlr4::Token::EOF: return true;
+        default: return false;
+    }
+}
+
+bool starts_statement(const antlr4::Token& token) {
+    switch (token.getType()) {
+        case PipeLexer::NAME:
+        case PipeLexer::MIN:
+        case PipeLexer::MAX:
+        case PipeLexer::ARGMIN:
+        case PipeLexer::ARGMAX:
+        case PipeLexer::ACCUMULATE:
+        case PipeLexer::LET:
+        case PipeLexer::CONST:
+        case PipeLexer::FOR:
+        case PipeLexer::IF:
+        case PipeLexer::RETURN: return true;
+        default: return false;
+    }
+}
+
+bool is_keyword(const antlr4::Token& token) {
+    return token.getType() >= PipeLexer::IMPORT && token.getType() <= PipeLexer::TYPE;
+}
 
 TokenList tokenize(antlr4::CharStream& stream, const SourceManager& sources, FileId file, Diagnostics& diags) {
     return Tokenizer(sources, file, diags).run(stream);

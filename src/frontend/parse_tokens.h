@@ -41,6 +41,11 @@ using TokenList = std::vector<std::unique_ptr<antlr4::Token>>;
 /// when the file is hopeless (no text, nested too deeply, too many errors); the reason was reported then.
 TokenList tokenize(antlr4::CharStream& stream, const SourceManager& sources, FileId file, Diagnostics& diags);
 
+/// True for what begins an item, and for the end of file.
+bool starts_item(const antlr4::Token& token);
+bool starts_statement(const antlr4::Token& token);
+bool is_keyword(const antlr4::Token& token);
+
 inline SourceRange range_of(FileId file, const antlr4::Token& token) {
     const auto begin = static_cast<std::uint32_t>(token.getStartIndex());
     return {file, begin, static_cast<std::uint32_t>(token.getStopIndex() + 1)};  // an empty range at the end of file

@@ -40,14 +40,18 @@ const std::map<std::size_t, ir::ReduceOp> kReduceOps = {
 };
 /// Names of types elsewhere.
 const std::map<std::string_view, ir::Type> kForeignTypes = {
-    {"float", ir::Type::Float32}, {"double", ir::Type::Float64}, {"half", ir::Type::Float16},
-    {"f16", ir::Type::Float16},   {"f32", ir::Type::Float32},    {"f64", ir::Type::Float64},
-    {"int", ir::Type::Int32},     {"short", ir::Type::Int16},    {"long", ir::Type::Int64},
-    {"char", ir::Type::Int8},     {"i8", ir::Type::Int8},        {"i16", ir::Type::Int16},
-    {"i32", ir::Type::Int32},     {"i64", ir::Type::Int64},      {"uint", ir::Type::UInt32},
-    {"byte", ir::Type::UInt8},    {"uchar", ir::Type::UInt8},    {"ushort", ir::Type::UInt16},
-    {"u8", ir::Type::UInt8},      {"u16", ir::Type::UInt16},     {"u32", ir::Type::UInt32},
-    {"u64", ir::Type::UInt64},    {"boolean", ir::Type::Bool},   {"Bool", ir::Type::Bool},
+    {"float", ir::Type::Float32},   {"double", ir::Type::Float64},  {"half", ir::Type::Float16},
+    {"f16", ir::Type::Float16},     {"f32", ir::Type::Float32},     {"f64", ir::Type::Float64},
+    {"int", ir::Type::Int32},       {"short", ir::Type::Int16},     {"long", ir::Type::Int64},
+    {"char", ir::Type::Int8},       {"i8", ir::Type::Int8},         {"i16", ir::Type::Int16},
+    {"i32", ir::Type::Int32},       {"i64", ir::Type::Int64},       {"uint", ir::Type::UInt32},
+    {"byte", ir::Type::UInt8},      {"uchar", ir::Type::UInt8},     {"ushort", ir::Type::UInt16},
+    {"u8", ir::Type::UInt8},        {"u16", ir::Type::UInt16},      {"u32", ir::Type::UInt32},
+    {"u64", ir::Type::UInt64},      {"boolean", ir::Type::Bool},    {"Bool", ir::Type::Bool},
+    {"uint8_t", ir::Type::UInt8},   {"uint16_t", ir::Type::UInt16}, {"uint32_t", ir::Type::UInt32},
+    {"uint64_t", ir::Type::UInt64}, {"int8_t", ir::Type::Int8},     {"int16_t", ir::Type::Int16},
+    {"int32_t", ir::Type::Int32},   {"int64_t", ir::Type::Int64},   {"size_t", ir::Type::UInt64},
+    {"usize", ir::Type::UInt64},    {"isize", ir::Type::Int64},     {"single", ir::Type::Float32},
 };
 
 /// The digits without the underscores between them.
@@ -81,8 +85,8 @@ ast::Name TreeBuilder::name(PipeParser::NameContext& context) const {
 
 ir::Type TreeBuilder::type(PipeParser::TypeContext& context) {
     const SourceRange where = range(context);
+    if (const auto known = ir::type_from_name(context.start->getText())) return *known;
     const std::string text(sources_.text(where));
-    if (const auto known = ir::type_from_name(text)) return *known;
     auto report = diags_.report(diag::UnknownType, where, text);
     std::vector<std::string> names;
     for (int t = 0; t <= static_cast<int>(ir::Type::Float64); ++t) {
@@ -219,7 +223,7 @@ ast::Expr TreeBuilder::primary(PipeParser::PrimaryContext& context, int depth) {
     }
     if (context.TYPE() != nullptr) {
         const SourceRange where = range(*context.TYPE()->getSymbol());
-        const ir::Type to = ir::type_from_name(sources_.text(where)).value();
+        const ir::Type to = ir::type_from_name(context.TYPE()->getText()).value();
         return make(whole, ast::Cast{to, false, where, expr(context.expr(), depth + 1)});
     }
     if (context.LBRACKET() != nullptr) {

@@ -167,6 +167,15 @@ void StageProofs::no_wrap(int obligation, int guard) {
 }
 
 /// How the access would be in bounds.
+/// `R == 1`, `R <= 2`: a condition that nobody means.
+static bool pins_a_size(const ir::Pipeline& pipeline, const ir::Expr& condition) {
+    const auto* n = ir::as<ir::Binary>(condition);
+    const auto* size = n == nullptr ? nullptr : ir::as<ir::SizeRef>(n->a);
+    if (size == nullptr || !ir::as_int(n->b)) return false;
+    if (ir::parameter_of(pipeline, static_cast<std::size_t>(size->index))) return false;
+    return n->op == ir::BinaryOp::Eq || n->op == ir::BinaryOp::Le || n->op == ir::BinaryOp::Lt;
+}
+
 std::string StageProofs::advice(const Access& access, std::size_t dim, const Bounds& bounds,
                                 const isl::set& violation) const {
     std::vector<Name> opaques = names_in(access.values[dim]);
@@ -175,6 +184,10 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
         const auto remedy =
             isl_.attempt([&] { return weakest_remedy(isl_, sizes_, violation); }).value_or(std::nullopt);
         if (!remedy) return "";
+        if (stage().output >= 0 && pins_a_size(pipeline_, *remedy)) {
+            return fmt::format("it is in bounds when `{}` only: give `{}` smaller extents",
+                               ir::to_string(pipeline_, *remedy), stage().name);
+        }
         return fmt::format("it is in bounds when `{}`; add that to `where` if it is meant",
                            ir::to_string(pipeline_, *remedy));
     }
@@ -206,6 +219,24 @@ static std::string border_advice(const ir::Buffer& input, std::size_t dim) {
         "for points outside, give `{0}` a border and shift the indices into it, or read `{1}({0})` in its place "
         "(import \"boundary\")",
         input.name, function);
+}
+
+/// The indices in the order of the stage's dimensions, where they stand the other way round: of `img(x, y)`, read by a
+/// stage of (y, x), they are `y, x`. Empty where they do not.
+static std::string swapped_indices(const ir::Pipeline& pipeline, const ir::Stage& stage,
+                                   const std::vector<ir::Expr>& indices) {
+    const std::size_t rank = indices.size();
+    if (rank < 2 || rank > stage.dims.size()) return "";
+    // The last two: channels and the like may stand before them.
+    const auto* first = ir::as<ir::Variable>(indices[rank - 2]);
+    const auto* second = ir::as<ir::Variable>(indices[rank - 1]);
+    const ir::VarId row = stage.dims[stage.dims.size() - 2].var;
+    const ir::VarId column = stage.dims.back().var;
+    if (first == nullptr || second == nullptr || first->id != column || second->id != row) return "";
+    std::string text;
+    for (std::size_t i = 0; i + 2 < rank; ++i) text += ir::to_string(pipeline, indices[i]) + ", ";
+    return text + fmt::format("{}, {}", ir::to_string(pipeline, indices[rank - 1]),
+                              ir::to_string(pipeline, indices[rank - 2]));
 }
 
 void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds) {
@@ -279,7 +310,17 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
                          ir::to_string(pipeline_, first))});
     }
     for (DiagnosticNote& note : context_notes(relevant, violation)) notes.push_back(std::move(note));
-    std::string how = advice(access, dim, bounds, violation);
+    const std::string in_order = swapped_indices(pipeline_, stage(), access.indices);
+    const auto constant = ir::as_int(index);
+    std::string how;
+    if (!in_order.empty()) {
+        how = fmt::format("rows come first: `{}({})`", name, in_order);
+    } else if (is_input && constant && *constant < 0) {
+        how = fmt::format("indices do not count from the end: the last one is `{}`",
+                          ir::to_string(pipeline_, to_expr(bounds.hi.add_constant(-1))));
+    } else {
+        how = advice(access, dim, bounds, violation);
+    }
     const bool affine = std::ranges::none_of(relevant, [](Name n) { return n.kind == Name::Kind::Opaque; });
     if (how.empty() && is_input && affine && !relevant.empty()) how = border_advice(pipeline_.inputs[source], dim);
     if (!how.empty()) notes.push_back({{}, how});

@@ -324,8 +324,16 @@ constexpr T max_integer(T a, T b) {
     return a > b ? a : b;
 }
 )"},
-    {"min_number",
+    {"if_number",
      {},
+     R"(// `then`, unless `a` is NaN. Both are computed before: g++ makes no vectors of choices within choices.
+template <class T>
+constexpr T if_number(T a, T then, T otherwise) {
+    return a == a ? then : otherwise;
+}
+)"},
+    {"min_number",
+     {"if_number"},
      R"(// The smaller one; of a number and a NaN the number.
 template <class T>
 constexpr T min_number(T a, T b) {
@@ -334,11 +342,11 @@ constexpr T min_number(T a, T b) {
         return fminf(a, b);
     else
 #endif
-    return b == b ? (a <= b ? a : b) : a;
+    return if_number(a, b < a ? b : a, b);
 }
 )"},
     {"max_number",
-     {},
+     {"if_number"},
      R"(// The greater one; of a number and a NaN the number.
 template <class T>
 constexpr T max_number(T a, T b) {
@@ -347,7 +355,7 @@ constexpr T max_number(T a, T b) {
         return fmaxf(a, b);
     else
 #endif
-    return b == b ? (a >= b ? a : b) : a;
+    return if_number(a, b > a ? b : a, b);
 }
 )"},
     {"is_nan",
@@ -414,16 +422,15 @@ inline float half_to_float(std::uint16_t bits) {
 #ifdef __CUDA_ARCH__
     return __half2float(__ushort_as_half(bits));
 #else
-    const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     const std::uint32_t magnitude = bits & 0x7fffu;
-    std::uint32_t single = sign | ((magnitude << 13) + 0x38000000u);         // the exponent's bias is 112 more
-    if (magnitude >= 0x7c00u) single = sign | 0x7f800000u | (magnitude << 13);  // infinity and NaN
+    // The exponent's bias is 112 more, and once again for infinity and NaN.
+    const std::uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00u ? 0x70000000u : 0x38000000u);
+    const float small = static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f;  // zero and subnormals
+    std::uint32_t single;
+    std::memcpy(&single, &small, sizeof single);
+    single = (magnitude < 0x0400u ? single : normal) | static_cast<std::uint32_t>(bits & 0x8000u) << 16;
     float value;
     std::memcpy(&value, &single, sizeof value);
-    if (magnitude < 0x0400u) {  // zero and subnormals: multiples of 2^-24
-        value = static_cast<float>(magnitude) * 0x1p-24f;
-        return sign != 0 ? -value : value;
-    }
     return value;
 #endif
 }
@@ -439,21 +446,14 @@ inline std::uint16_t float_to_half(float value) {
     std::memcpy(&single, &value, sizeof single);
     const std::uint32_t sign = (single >> 16) & 0x8000u;
     const std::uint32_t magnitude = single & 0x7fffffffu;
-    std::uint32_t half;
-    if (magnitude > 0x7f800000u) {
-        half = 0x7e00u;  // NaN
-    } else if (magnitude >= 0x477ff000u) {
-        half = 0x7c00u;  // 65520 and more round to infinity
-    } else if (magnitude >= 0x38800000u) {
-        half = (magnitude - 0x38000000u + 0x0fffu + ((magnitude >> 13) & 1u)) >> 13;
-    } else {
-        // Below 2^-14 the unit is 2^-24, which is the last place of numbers from 0.5 to 1: the sum rounds to it.
-        float shifted;
-        std::memcpy(&shifted, &magnitude, sizeof shifted);
-        shifted += 0.5f;
-        std::memcpy(&half, &shifted, sizeof half);
-        half -= 0x3f000000u;
-    }
+    const std::uint32_t normal = (magnitude - 0x38000000u + 0x0fffu + ((magnitude >> 13) & 1u)) >> 13;
+    // Below 2^-14 the unit is 2^-24, which is the last place of numbers from 0.5 to 1: the sum rounds to it.
+    const float shifted = std::fabs(value) + 0.5f;
+    std::uint32_t small;
+    std::memcpy(&small, &shifted, sizeof small);
+    std::uint32_t half = magnitude < 0x38800000u ? small - 0x3f000000u : normal;
+    half = magnitude >= 0x477ff000u ? 0x7c00u : half;  // 65520 and more round to infinity
+    half = magnitude > 0x7f800000u ? 0x7e00u : half;   // NaN
     return static_cast<std::uint16_t>(sign | half);
 #endif
 }

@@ -24,6 +24,11 @@ if(PIPEC_PYTHON_DIR)
 endif()
 
 install(FILES docs/pipec.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+# Where the three shells look, below /usr and /usr/local.
+set(completions ${PROJECT_BINARY_DIR}/completions)
+install(FILES ${completions}/bash RENAME pipec DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${completions}/zsh RENAME _pipec DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${completions}/fish RENAME pipec.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # The examples are there to be built (make -C share/pipec/examples OUT=...), the standard library and the GPUs to be
 # read.
 install(DIRECTORY cpus examples gpus stdlib DESTINATION ${CMAKE_INSTALL_DATADIR}/pipec PATTERN "build" EXCLUDE)

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "runner/options.h"
+
 namespace pipec::driver {
 
 namespace {
@@ -80,13 +82,15 @@ Arguments rewrite_classic(const std::vector<std::string>& arguments) {
     Arguments result;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const std::string& argument = arguments[i];
-        if (argument == "--") {
+        const bool separate = argument == "-f" && i + 1 < arguments.size();
+        if (separate && (arguments[i + 1] == "fast-math" || arguments[i + 1] == "no-fast-math")) {
+            result.options.push_back(arguments[++i] == "fast-math" ? "--ffast-math" : "--ffast-math=false");
+        } else if (argument == "--") {
             result.files.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1, arguments.end());
             break;
-        }
-        const auto classic =
-            std::find_if(kClassic.begin(), kClassic.end(), [&](const Classic& c) { return matches(c, argument); });
-        if (classic != kClassic.end()) {
+        } else if (const auto classic = std::find_if(kClassic.begin(), kClassic.end(),
+                                                     [&](const Classic& c) { return matches(c, argument); });
+                   classic != kClassic.end()) {
             std::string value = argument.substr(classic->classic.size());
             bool given = !value.empty();
             if (classic->value == Value::Equals && given) value.erase(0, 1);
@@ -111,11 +115,30 @@ std::string classic_name(const std::string& cli) {
     return cli == "--warning" ? "-W<flag>" : cli;
 }
 
+void parse_arguments(CLI::App& app, const std::vector<std::string>& arguments) {
+    Arguments rewritten = rewrite_classic(arguments);
+    // Behind `--` stand files, whatever they look like.
+    if (!rewritten.files.empty()) rewritten.options.emplace_back("--");
+    rewritten.options.insert(rewritten.options.end(), rewritten.files.begin(), rewritten.files.end());
+    runner::parse(app, rewritten.options);
+}
+
+void add_fast_math_option(CLI::App& app, bool& fast_math, const std::string& group) {
+    app.add_flag("--ffast-math", fast_math,
+                 "On a GPU, count with floats as if they were real numbers; -fno-fast-math undoes it")
+        ->group(group);
+}
+
+void use_classic_names(CLI::App& app) {
+    app.formatter(std::make_shared<ClassicFormatter>());
+    app.get_formatter()->column_width(34);
+}
+
 HelpFormatter::HelpFormatter() {
     column_width(kNameWidth);
 }
 
-std::string HelpFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
+std::string ClassicFormatter::make_option_name(const CLI::Option* option, bool is_positional) const {
     return classic_name(CLI::Formatter::make_option_name(option, is_positional));
 }
 
@@ -146,6 +169,7 @@ std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
        pipec profile [options] file.pipe
        pipec fmt [options] file.pipe ...
        pipec lsp [options]
+       pipec completions bash|zsh|fish
 )";
 }
 

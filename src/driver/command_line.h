@@ -22,11 +22,25 @@ Arguments rewrite_classic(const std::vector<std::string>& arguments);
 /// A long option of CLI11's, as a person writes it.
 std::string classic_name(const std::string& cli);
 
+/// Parses the arguments of a command, whose files stand among its options. Throws CLI::ParseError.
+void parse_arguments(CLI::App& app, const std::vector<std::string>& arguments);
+
+/// `-ffast-math`, with `-fno-fast-math` and `-f fast-math`.
+void add_fast_math_option(CLI::App& app, bool& fast_math, const std::string& group);
+
+/// The help of a command with the classic spellings.
+void use_classic_names(CLI::App& app);
+
 /// CLI11's help with the classic spellings.
-class HelpFormatter : public CLI::Formatter {
+class ClassicFormatter : public CLI::Formatter {
+public:
+    std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
+};
+
+/// The help of `pipec` without a command.
+class HelpFormatter : public ClassicFormatter {
 public:
     HelpFormatter();
-    std::string make_option_name(const CLI::Option* option, bool is_positional) const override;
     /// Broken into lines; the base class indents them.
     std::string make_option_desc(const CLI::Option* option) const override;
     std::string make_option_opts(const CLI::Option* option) const override;

@@ -22,24 +22,18 @@
 #include "compiler/diagnostics.h"
 #include "compiler/fast_math.h"
 #include "compiler/perf_warnings.h"
+#include "driver/commands.h"
 #include "driver/cpu_option.h"
 #include "driver/diagnostics.h"
-#include "driver/explain/explain.h"
 #include "driver/files.h"
-#include "driver/format/format.h"
 #include "driver/gpu_option.h"
-#include "driver/lsp/lsp.h"
 #include "driver/native/nvcc.h"
 #include "driver/native/object.h"
 #include "driver/native/temporary_directory.h"
 #include "driver/options.h"
 #include "driver/outputs.h"
-#include "driver/profile/profile.h"
 #include "driver/program.h"
-#include "driver/run/library.h"
-#include "driver/run/run.h"
 #include "driver/run/run_process.h"
-#include "driver/tune/tune.h"
 #include "driver/warnings.h"
 #include "support/big_stack.h"
 #include "support/render.h"
@@ -221,25 +215,9 @@ int run_compiler(Options options) {
     return kExitSuccess;
 }
 
-/// The commands of `pipec`; the others are options and files of a compilation.
-struct Command {
-    std::string_view name;
-    int (*run)(int argc, char** argv);
-};
-constexpr std::array kCommands{Command{"run", run_command},    Command{"explain", explain_command},
-                               Command{"fmt", format_command}, Command{"library", library_command},
-                               Command{"lsp", lsp_command},    Command{"profile", profile_command},
-                               Command{"tune", tune_command}};
-
-const Command* find_command(std::string_view name) {
-    const auto found =
-        std::find_if(kCommands.begin(), kCommands.end(), [&](const Command& c) { return c.name == name; });
-    return found == kCommands.end() ? nullptr : &*found;
-}
-
 std::string advice_about(std::string_view name) {
     std::vector<std::string> names{"help"};
-    for (const Command& command : kCommands) names.emplace_back(command.name);
+    for (const Command& command : commands()) names.emplace_back(command.name);
     const auto close = closest_name(std::string(name), names);
     return close ? fmt::format("did you mean `pipec {}`?", *close) : "`pipec help` lists the commands";
 }

@@ -15,6 +15,7 @@
 #include "driver/command_line.h"
 #include "driver/cpu_option.h"
 #include "driver/gpu_option.h"
+#include "driver/option_checks.h"
 #include "driver/response_files.h"
 #include "driver/warnings.h"
 #include "runner/options.h"
@@ -41,10 +42,14 @@ const Choices<DiagnosticsFormat> kFormat{{"text", DiagnosticsFormat::Text}, {"js
 
 constexpr Platform kDefaultPlatform = Platform::Cuda;
 
-/// Thrown with the message for the person while the command line is read.
-struct BadOption : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+/// What a value is called here that other compilers have.
+std::string elsewhere(std::string_view value) {
+    if (value == "cpu" || value == "c" || value == "c++" || value == "cpp" || value == "x86" || value == "openmp") {
+        return "host";
+    }
+    if (value == "gpu" || value == "cu" || value == "nvidia") return "cuda";
+    return value == "asm" || value == "ptx" ? "kernel" : value == "ir" ? "pipeline" : "";
+}
 
 template <class T>
 T choose(const Choices<T>& choices, std::string_view option, const std::string& value) {
@@ -53,7 +58,11 @@ T choose(const Choices<T>& choices, std::string_view option, const std::string& 
         if (name == value) return meaning;
         names.emplace_back(name);
     }
-    throw BadOption(fmt::format("`{}` is no value of `{}`; there are: {}", value, option, fmt::join(names, ", ")));
+    auto meant = elsewhere(value);
+    if (std::ranges::find(names, meant) == names.end()) meant = closest_name(value, names).value_or("");
+    throw BadOption(fmt::format("`{}` is no value of `{}`; {}there are: {}", value, option,
+                                meant.empty() ? "" : fmt::format("did you mean `{}`? ", meant),
+                                fmt::join(names, ", ")));
 }
 
 unsigned long positive_integer(std::string_view option, const std::string& value) {
@@ -125,14 +134,6 @@ std::vector<std::string> architectures(const std::string& list) {
     return result;
 }
 
-/// The platform that the name of the code's file says, if it says one.
-std::optional<Platform> platform_of_name(const std::string& path) {
-    const std::string extension = std::filesystem::path(path).extension().string();
-    if (extension == ".cu") return Platform::Cuda;
-    if (extension == ".cpp" || extension == ".cc" || extension == ".cxx") return Platform::Host;
-    return std::nullopt;
-}
-
 /// The platform that a step of the compilation is about, if it is about one.
 std::optional<Platform> platform_of_step(Emit emit) {
     switch (emit) {
@@ -158,109 +159,8 @@ Platform choose_platform(const Options& o, const std::string& named, const std::
     return result.value_or(kDefaultPlatform);
 }
 
-/// The option about CUDA's compiler that is given.
-std::optional<std::string> first_for_nvcc(const ObjectOptions& object) {
-    if (!object.architectures.empty()) return "-arch";
-    if (!object.nvcc.empty()) return "--nvcc";
-    if (!object.nvcc_flags.empty()) return "-Xnvcc";
-    return std::nullopt;
-}
-
-/// Options that have no meaning for the target.
-void check_platform(const Options& o) {
-    if (o.platform == Platform::Cuda) {
-        if (!o.cpu.empty()) throw BadOption("`--cpu` is for the target host");
-        return;
-    }
-    ScheduleOptions of_gpus = o.schedule;
-    of_gpus.request.file.reset();
-    std::optional<std::string> given = first_given(of_gpus);
-    if (o.pin) given = "--pin";
-    if (o.object.fast_math) given = "-ffast-math";
-    if (!given && o.emit == Emit::Object) given = first_for_nvcc(o.object);
-    if (given) throw BadOption(fmt::format("`{}` is for the target cuda", *given));
-}
-
-/// Options about objects, where there is one.
-void check_object(const Options& o) {
-    const ObjectOptions& object = o.object;
-    if (o.emit == Emit::Code && o.output) {
-        const std::string extension = std::filesystem::path(*o.output).extension().string();
-        if (extension == ".o") throw BadOption(fmt::format("`{}` is the name of an object: `-c` makes one", *o.output));
-        if (extension == ".so") {
-            throw BadOption(fmt::format("`{}` is the name of a shared object: `-shared` makes one", *o.output));
-        }
-    }
-    if (o.emit != Emit::Object) {
-        if (const auto given = first_for_nvcc(object)) {
-            throw BadOption(fmt::format("`{}` is for objects: it needs `-c` or `-shared`", *given));
-        }
-        if (!object.cxx.empty() || !object.cxx_flags.empty() || object.keep || object.print_only || object.verbose) {
-            throw BadOption("`--cxx`, `-Xcxx`, `--keep`, `-v` and `-###` are for objects: they need `-c` or `-shared`");
-        }
-        return;
-    }
-    if (o.output == "-") throw BadOption("an object is not written to standard output");
-    if (o.output && platform_of_name(*o.output)) {
-        throw BadOption(fmt::format("`{}` is the name of code; with `{}` an object is written", *o.output,
-                                    object.shared ? "-shared" : "-c"));
-    }
-}
-
-/// Options about schedules, where code or a check of it asks for one.
-void check_schedule(const Options& o) {
-    if (!o.cpu.empty() && !uses_schedule(o.emit)) {
-        throw BadOption("`--cpu` is for code, and for `--emit schedule`");
-    }
-    if (o.pin && o.emit != Emit::Schedule) throw BadOption("`--pin` is for `--emit schedule`");
-    const auto given = first_given(o.schedule);
-    if (!given) return;
-    if (!uses_schedule(o.emit)) throw BadOption(fmt::format("`{}` is for code, and for `--emit schedule`", *given));
-    if (const auto wrong = inconsistency(o.schedule)) throw BadOption(*wrong);
-}
-
-/// Options that name something of one file, where there are several.
-void check_several(const Options& o, const std::vector<std::string>& files) {
-    std::optional<std::string> of_one;
-    if (o.output) of_one = "-o";
-    if (o.header) of_one = "--header";
-    if (o.dependencies.file) of_one = "-MF";
-    if (!o.dependencies.targets.empty()) of_one = "-MT";
-    if (o.diagnostics_format == DiagnosticsFormat::Json) of_one = "--diagnostics-format json";
-    if (of_one) throw BadOption(fmt::format("`{}` and `{}`: `{}` is for one file", files[0], files[1], *of_one));
-    for (const std::string& name : files) {
-        if (name.empty()) throw BadOption("a file name is empty");
-        if (name == "-") throw BadOption("standard input is compiled alone");
-    }
-}
-
-/// Options that make no sense together.
-void check_consistency(const Options& o, const std::vector<std::string>& files) {
-    if (files.empty()) throw BadOption("no input file");
-    if (files.size() > 1) check_several(o, files);
-    for (const std::string& name :
-         {o.input, o.output.value_or("x"), o.header.value_or("x"), o.dependencies.file.value_or("x")}) {
-        if (name.empty()) throw BadOption("a file name is empty");
-    }
-    const bool code = o.emit == Emit::Code || o.emit == Emit::Object;
-    if (o.header && !code) throw BadOption("`--header` is for compilations that write code");
-    if (o.output && o.emit == Emit::Nothing) throw BadOption("`-o` and `-fsyntax-only` exclude each other");
-    if (code && o.input == "-" && !o.output) {
-        throw BadOption("the program comes from standard input: `-o` must say where the result goes");
-    }
-    const DependencyOptions& d = o.dependencies;
-    if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
-        throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
-    }
-    check_platform(o);
-    check_schedule(o);
-    check_object(o);
-}
-
-}  // namespace
-
-std::variant<Options, Finished> parse_options(int argc, const char* const* argv) {
-    Options options;
+/// What the command line says as text, or in parts.
+struct Flags {
     std::vector<std::string> files;
     std::vector<std::string> warning_flags;
     std::string emit;
@@ -272,21 +172,24 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     bool no_pic = false;
     std::string color = "auto";
     std::string format = "text";
-    std::string max_operations = std::to_string(options.analysis.max_operations);
+    std::string max_operations = std::to_string(poly::Options{}.max_operations);
     bool syntax_only = false;
     bool no_warnings = false;
     bool list = false;
     bool gpus = false;
     bool version = false;
+};
 
-    CLI::App app("pipec compiles image-processing pipelines to CUDA and C++.", "pipec");
+constexpr const char* kTitle = "pipec compiles image-processing pipelines to CUDA and C++.";
+
+void declare(CLI::App& app, Options& options, Flags& flags) {
     app.formatter(std::make_shared<HelpFormatter>());
     app.allow_extras();
-    app.add_option("file.pipe", files, "The program; `-` is standard input")->type_name("");
+    app.add_option("file.pipe", flags.files, "The program; `-` is standard input")->type_name("");
     app.set_help_flag("-h,--help", "Print this help");
-    app.add_flag("--version", version, "Print the version");
-    app.add_flag("--list-diagnostics", list, "Print the id of every warning and error");
-    app.add_flag("--list-gpus", gpus, "Print the GPUs that --gpu knows");
+    app.add_flag("--version", flags.version, "Print the version");
+    app.add_flag("--list-diagnostics", flags.list, "Print the id of every warning and error");
+    app.add_flag("--list-gpus", flags.gpus, "Print the GPUs that --gpu knows");
 
     const auto one = [](CLI::Option* option) { return option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast); };
     const std::string output_group = "Output";
@@ -299,11 +202,11 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
                        "Where the header goes. Default: the result's name with .h; with `-o -` none"))
         ->type_name("FILE")
         ->group(output_group);
-    one(app.add_option("--target", target, "What the code runs on: cuda, or host (C++ with OpenMP)"))
+    one(app.add_option("--target", flags.target, "What the code runs on: cuda, or host (C++ with OpenMP)"))
         ->type_name("NAME")
         ->group(output_group);
-    app.add_flag("--fsyntax-only", syntax_only, "Check the program and write nothing")->group(output_group);
-    one(app.add_option("--emit", emit,
+    app.add_flag("--fsyntax-only", flags.syntax_only, "Check the program and write nothing")->group(output_group);
+    one(app.add_option("--emit", flags.emit,
                        "Write one step instead of the code and the header, to standard output unless -o is given: "
                        "tokens, ast, pipeline (checked and typed), domains, schedule, plan (tiles, threads and memory "
                        "of each kernel), kernel, host (the code), cuda "
@@ -328,19 +231,20 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
 
     const std::string object_group = "Objects";
     ObjectOptions& o = options.object;
-    app.add_flag("-c", object, "Compile the code with nvcc or, for the host, the C++ compiler")->group(object_group);
+    app.add_flag("-c", flags.object, "Compile the code with nvcc or, for the host, the C++ compiler")
+        ->group(object_group);
     app.add_flag("--shared", o.shared, "The same, to a shared object")->group(object_group);
-    one(app.add_option("--arch", architecture_list,
+    one(app.add_option("--arch", flags.architecture_list,
                        "Which GPUs: sm_N or compute_N, several with commas between, native, all or all-major. Default: "
                        "the GPUs that are here, otherwise sm_75,sm_80,sm_90"))
         ->type_name("LIST")
         ->group(object_group);
-    one(app.add_option("-O", optimize, "Optimisation of the compiler that is called, 0 to 3; default 3"))
+    one(app.add_option("-O", flags.optimize, "Optimisation of the compiler that is called, 0 to 3; default 3"))
         ->type_name("N")
         ->group(object_group);
     app.add_flag("-g", o.debug, "Information for debuggers and profilers")->group(object_group);
-    app.add_flag("--fPIC", pic, "Code that may stand in a shared object; the default")->group(object_group);
-    app.add_flag("--fno-PIC", no_pic, "Code for a program only")->group(object_group);
+    app.add_flag("--fPIC", flags.pic, "Code that may stand in a shared object; the default")->group(object_group);
+    app.add_flag("--fno-PIC", flags.no_pic, "Code for a program only")->group(object_group);
     one(app.add_option("--nvcc", o.nvcc, "The CUDA compiler"))->type_name("COMMAND")->group(object_group);
     one(app.add_option("--cxx", o.cxx, "The C++ compiler; for cuda the one that nvcc calls"))
         ->type_name("COMMAND")
@@ -363,22 +267,22 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         ->type_name("DIR")
         ->allow_extra_args(false)
         ->group(input_group);
-    one(app.add_option("--max-analysis-operations", max_operations,
-                       "Bound on the work of one question of the bounds analysis; default " + max_operations))
+    one(app.add_option("--max-analysis-operations", flags.max_operations,
+                       "Bound on the work of one question of the bounds analysis; default " + flags.max_operations))
         ->type_name("N")
         ->group(input_group);
 
     const std::string message_group = "Messages";
-    app.add_option("--warning", warning_flags, "Switch warnings, see below")
+    app.add_option("--warning", flags.warning_flags, "Switch warnings, see below")
         ->type_name("")
         ->allow_extra_args(false)
         ->group(message_group);
-    app.add_flag("-w", no_warnings, "No warnings")->group(message_group);
-    one(app.add_option("--color", color,
+    app.add_flag("-w", flags.no_warnings, "No warnings")->group(message_group);
+    one(app.add_option("--color", flags.color,
                        "auto (where standard error is a terminal and NO_COLOR is not set), always or never"))
         ->type_name("WHEN")
         ->group(message_group);
-    one(app.add_option("--diagnostics-format", format, "text, or json: one document on standard error"))
+    one(app.add_option("--diagnostics-format", flags.format, "text, or json: one document on standard error"))
         ->type_name("FORMAT")
         ->group(message_group);
 
@@ -396,7 +300,38 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
         ->group(dependency_group);
     app.add_flag("--MP", d.phony_targets, "Add an empty rule for each import, so that one may be deleted")
         ->group(dependency_group);
+}
 
+}  // namespace
+
+void describe_compilation(const AppVisitor& visit) {
+    Options options;
+    Flags flags;
+    CLI::App app(kTitle, "pipec");
+    declare(app, options, flags);
+    visit(app);
+}
+
+std::vector<std::string> words_of_option(std::string_view option) {
+    const auto names = [](const auto& choices) {
+        std::vector<std::string> words;
+        for (const auto& choice : choices) words.emplace_back(choice.first);
+        return words;
+    };
+    if (option == "--emit") return names(kEmit);
+    if (option == "--target") return names(kPlatform);
+    if (option == "-O") return names(kOptimize);
+    if (option == "--color") return names(kColor);
+    if (option == "--diagnostics-format") return names(kFormat);
+    return {};
+}
+
+std::variant<Options, Finished> parse_options(int argc, const char* const* argv) {
+    Options options;
+    Flags flags;
+    ObjectOptions& o = options.object;
+    CLI::App app(kTitle, "pipec");
+    declare(app, options, flags);
     Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
     try {
         runner::parse(app, arguments.options);
@@ -407,38 +342,39 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     }
     for (const std::string& extra : app.remaining()) {
         if (extra.size() > 1 && extra[0] == '-') return refuse_unknown_option(extra, app);
-        files.push_back(extra);
+        flags.files.push_back(extra);
     }
-    files.insert(files.end(), arguments.files.begin(), arguments.files.end());
-    if (version) return Finished{kExitSuccess, "pipec " PIPEC_VERSION "\n"};
-    if (list) return Finished{kExitSuccess, list_diagnostics()};
-    if (gpus) return Finished{kExitSuccess, list_known_gpus()};
+    flags.files.insert(flags.files.end(), arguments.files.begin(), arguments.files.end());
+    if (flags.version) return Finished{kExitSuccess, "pipec " PIPEC_VERSION "\n"};
+    if (flags.list) return Finished{kExitSuccess, list_diagnostics()};
+    if (flags.gpus) return Finished{kExitSuccess, list_known_gpus()};
     try {
-        if (!emit.empty() && syntax_only) throw BadOption("`--emit` and `-fsyntax-only` exclude each other");
-        if (!emit.empty()) options.emit = choose(kEmit, "--emit", emit);
-        if (syntax_only) options.emit = Emit::Nothing;
-        if (object && o.shared) throw BadOption("`-c` and `-shared` exclude each other");
-        if (object || o.shared) {
+        if (!flags.emit.empty() && flags.syntax_only)
+            throw BadOption("`--emit` and `-fsyntax-only` exclude each other");
+        if (!flags.emit.empty()) options.emit = choose(kEmit, "--emit", flags.emit);
+        if (flags.syntax_only) options.emit = Emit::Nothing;
+        if (flags.object && o.shared) throw BadOption("`-c` and `-shared` exclude each other");
+        if (flags.object || o.shared) {
             if (options.emit != Emit::Code) throw BadOption("an object is the result of a whole compilation");
             options.emit = Emit::Object;
         }
-        o.pic = pic || !no_pic;
-        o.optimize = choose(kOptimize, "-O", optimize);
-        if (!architecture_list.empty()) o.architectures = architectures(architecture_list);
-        options.platform = choose_platform(options, target, emit);
-        options.color = choose(kColor, "--color", color);
-        options.diagnostics_format = choose(kFormat, "--diagnostics-format", format);
-        options.analysis.max_operations = positive_integer("--max-analysis-operations", max_operations);
-        if (!files.empty()) {
-            options.input = files.front();
-            options.more_inputs.assign(files.begin() + 1, files.end());
+        o.pic = flags.pic || !flags.no_pic;
+        o.optimize = choose(kOptimize, "-O", flags.optimize);
+        if (!flags.architecture_list.empty()) o.architectures = architectures(flags.architecture_list);
+        options.platform = choose_platform(options, flags.target, flags.emit);
+        options.color = choose(kColor, "--color", flags.color);
+        options.diagnostics_format = choose(kFormat, "--diagnostics-format", flags.format);
+        options.analysis.max_operations = positive_integer("--max-analysis-operations", flags.max_operations);
+        if (!flags.files.empty()) {
+            options.input = flags.files.front();
+            options.more_inputs.assign(flags.files.begin() + 1, flags.files.end());
         }
-        check_consistency(options, files);
+        check_consistency(options, flags.files);
     } catch (const BadOption& e) {
         return refuse(e.what());
     }
-    options.unknown_warnings = apply_warning_flags(warning_flags, options.warnings);
-    options.warnings.none = no_warnings;
+    options.unknown_warnings = apply_warning_flags(flags.warning_flags, options.warnings);
+    options.warnings.none = flags.no_warnings;
     return options;
 }
 

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "driver/commands.h"
 #include "driver/schedule_options.h"
 #include "fusion/target.h"
 #include "poly/model.h"
@@ -87,6 +88,12 @@ bool needs_kernels(Emit emit);
 
 /// Reads the arguments of a compilation (argv[0] is the program). Throws FileError for response files.
 std::variant<Options, Finished> parse_options(int argc, const char* const* argv);
+
+/// The options of a compilation, as those of commands are described (commands.h).
+void describe_compilation(const AppVisitor& visit);
+
+/// The words that the value of an option of a compilation can be; empty where it can be anything.
+std::vector<std::string> words_of_option(std::string_view option);
 
 /// Exit codes of `pipec`.
 inline constexpr int kExitSuccess = 0;

@@ -59,6 +59,10 @@ run library good.pipe --pipeline nothing; exits 2; says "has no pipeline"
 run library good.pipe -o -; exits 2; says "standard output"
 run library good.pipe -o x.so --device cpu --cxx /nowhere/c++; exits 5; says "/nowhere/c++"
 run library good.pipe -o x.so --device cpu -ffast-math; exits 2; says "is for a GPU"
+run library good.pipe -o x.so --device cpu -f fast-math; exits 2; says "is for a GPU"
+run library good.pipe -o x.so --device cpu -ffast-math -fno-fast-math -O0 --no-cache; exits 0; rm x.so
+run library -o x.so --device cpu -O0 --no-cache --cxxflags= good.pipe; exits 0; rm x.so
+run library good.pipe -fsyntax-only; exits 2; says "unknown option \`-fsyntax-only\`"
 run library good.pipe -o x.so --device 7; exits 5; says "--device 7"
 run library good.pipe -o none/x.so --device cpu -O0; exits 3
 only bad.pipe good.pipe cache cache/pipec "$(find cache -name '*.so' | sed 's,^,./,;s,^\./,,')"

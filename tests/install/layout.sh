@@ -6,7 +6,8 @@ source "$(dirname "$0")/lib.sh"
 [ "$2" = OFF ] || [ -x "$prefix/bin/pipec-run" ] || fail "bin/pipec-run is missing"
 for file in bin/pipec lib*/cmake/pipec/pipec-config.cmake lib*/cmake/pipec/pipec-config-version.cmake share/doc/pipec/README.md \
             share/doc/pipec/docs/building.md share/doc/pipec/docs/images/sketch.jpg share/doc/pipec/CHANGELOG.md share/man/man1/pipec.1 share/pipec/examples/Makefile share/pipec/examples/blur.pipe \
-            share/pipec/examples/cmake_project/CMakeLists.txt share/pipec/stdlib/stencil.pipe; do
+            share/pipec/examples/cmake_project/CMakeLists.txt share/pipec/stdlib/stencil.pipe share/bash-completion/completions/pipec share/zsh/site-functions/_pipec \
+            share/fish/vendor_completions.d/pipec.fish; do
     compgen -G "$prefix/$file" >/dev/null || compgen -G "$prefix/${file/lib\*/lib/*}" >/dev/null || fail "$file is missing"
 done
 find "$prefix" -name '*.o' -o -name 'CMakeCache.txt' -o -name '*.tmp' | grep . && fail "things that were built are installed"

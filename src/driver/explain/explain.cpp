@@ -63,13 +63,11 @@ std::optional<std::string> wrong(const ExplainOptions& options) {
     return inconsistency(schedule);
 }
 
-Parsed parse_explain_options(int argc, char** argv) {
-    Parsed parsed;
-    ExplainOptions& options = parsed.options;
-    CLI::App app("Says why a pipeline runs on a GPU as it does.", "pipec explain");
+constexpr const char* kTitle = "Says why a pipeline runs on a GPU as it does.";
+
+void declare(CLI::App& app, ExplainOptions& options) {
     app.footer(kFooter);
-    app.get_formatter()->column_width(34);
-    std::vector<std::string> files;
+    use_classic_names(app);
     app.add_option("file.pipe", options.program.input, "The program; `-` is standard input")->option_text(" ");
     const std::string output_group = "Output";
     app.add_option("-o,--output", options.output, "Where the report goes; default: standard output")
@@ -80,15 +78,19 @@ Parsed parse_explain_options(int argc, char** argv) {
     add_message_options(app, options.program, output_group);
     const std::string input_group = "Input";
     add_import_option(app, options.program, input_group);
-    app.add_flag("--ffast-math", options.program.fast_math, "The code with -ffast-math")->group(input_group);
+    add_fast_math_option(app, options.program.fast_math, input_group);
     add_schedule_options(app, options.schedule, kUsualGpu, "Fusion and tiling");
     app.allow_extras();
-    Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
-    // Behind `--` stand files, whatever they look like.
-    if (!arguments.files.empty()) arguments.options.emplace_back("--");
-    arguments.options.insert(arguments.options.end(), arguments.files.begin(), arguments.files.end());
+}
+
+Parsed parse_explain_options(int argc, char** argv) {
+    Parsed parsed;
+    ExplainOptions& options = parsed.options;
+    CLI::App app(kTitle, "pipec explain");
+    declare(app, options);
+    const std::vector<std::string> arguments = expand_response_files({argv + 1, argv + argc});
     try {
-        runner::parse(app, arguments.options);
+        parse_arguments(app, arguments);
         refuse_extras(app, "one file is explained at a time");
         if (const auto message = wrong(options)) throw CLI::ParseError(*message, kExitUsage);
     } catch (const CLI::CallForHelp&) {
@@ -154,6 +156,13 @@ int explain_program(const ExplainOptions& options) {
 }
 
 }  // namespace
+
+void describe_explain(const AppVisitor& visit) {
+    ExplainOptions options;
+    CLI::App app(kTitle, "pipec explain");
+    declare(app, options);
+    visit(app);
+}
 
 int explain_command(int argc, char** argv) {
     const Parsed parsed = parse_explain_options(argc, argv);

@@ -9,6 +9,7 @@
 #include "driver/options.h"
 #include "driver/program.h"
 #include "format/format.h"
+#include "runner/options.h"
 #include "support/unicode.h"
 
 namespace pipec::driver {
@@ -53,17 +54,30 @@ bool format_file(const FormatOptions& options, const std::string& path) {
     return true;
 }
 
-}  // namespace
+constexpr const char* kTitle = "Formats programs.";
 
-int format_command(int argc, char** argv) {
-    FormatOptions options;
-    CLI::App app("Formats programs.", "pipec fmt");
+void declare(CLI::App& app, FormatOptions& options) {
     app.footer(kFooter);
     app.add_option("file", options.files, "Programs; - is standard input")->required()->option_text("FILE ...");
     app.add_flag("--check", options.check, "Name the files that are not formatted, and write nothing");
     add_message_options(app, options.messages, "Messages");
+}
+
+}  // namespace
+
+void describe_format(const AppVisitor& visit) {
+    FormatOptions options;
+    CLI::App app(kTitle, "pipec fmt");
+    declare(app, options);
+    visit(app);
+}
+
+int format_command(int argc, char** argv) {
+    FormatOptions options;
+    CLI::App app(kTitle, "pipec fmt");
+    declare(app, options);
     try {
-        app.parse(argc, argv);
+        runner::parse(app, {argv + 1, argv + argc});
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});
         return kExitSuccess;

@@ -22,6 +22,7 @@
 #include "driver/lsp/library_files.h"
 #include "driver/options.h"
 #include "lsp/server.h"
+#include "runner/options.h"
 #include "support/big_stack.h"
 #include "support/unicode.h"
 
@@ -185,19 +186,32 @@ int serve(lsp::ServerOptions options) {
     std::_Exit(server.exit_code());  // the worker may be at work
 }
 
-}  // namespace
+constexpr const char* kTitle = "The language server.";
 
-int lsp_command(int argc, char** argv) {
-    lsp::ServerOptions options;
-    options.version = PIPEC_VERSION;
-    CLI::App app("The language server.", "pipec lsp");
+void declare(CLI::App& app, lsp::ServerOptions& options) {
     app.footer(kFooter);
     app.add_option("-I", options.include_dirs, "Search DIR for imports")
         ->allow_extra_args(false)
         ->option_text("DIR ...");
     app.add_flag("--stdio")->description("Talk on standard input and output, which is done anyway");
+}
+
+}  // namespace
+
+void describe_lsp(const AppVisitor& visit) {
+    lsp::ServerOptions options;
+    CLI::App app(kTitle, "pipec lsp");
+    declare(app, options);
+    visit(app);
+}
+
+int lsp_command(int argc, char** argv) {
+    lsp::ServerOptions options;
+    options.version = PIPEC_VERSION;
+    CLI::App app(kTitle, "pipec lsp");
+    declare(app, options);
     try {
-        app.parse(argc, argv);
+        runner::parse(app, {argv + 1, argv + argc});
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});
         return kExitSuccess;

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "compiler/schedule.h"
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/native/nvcc.h"
 #include "driver/options.h"
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 namespace pipec::driver {
 
 void add_measuring_options(CLI::App& app, MeasuringOptions& options) {
+    use_classic_names(app);
     app.add_option("file.pipe", options.program.input, "The program; `-` is standard input")
         ->required()
         ->option_text(" ");
@@ -39,16 +41,7 @@ void add_measuring_options(CLI::App& app, MeasuringOptions& options) {
     app.add_option("--cxx", options.native.command, "The C++ compiler that nvcc calls")
         ->option_text("COMMAND")
         ->group(group);
-    const auto set_float_rules = [&options](const std::string& rules) {
-        options.program.fast_math = rules == "fast-math";
-    };
-    app.add_option_function<std::string>("-f", set_float_rules,
-                                         "-ffast-math: count with floats as if they were real numbers; "
-                                         "-fno-fast-math undoes it")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-        ->check(CLI::IsMember({"fast-math", "no-fast-math"}))
-        ->option_text("fast-math")
-        ->group(group);
+    add_fast_math_option(app, options.program.fast_math, group);
     app.add_flag("--no-cache", options.no_cache, "Compile anew and keep no object")->group(group);
     add_message_options(app, options.program, group);
     app.add_flag("-q,--quiet", options.quiet, "Say nothing about progress");
@@ -56,10 +49,9 @@ void add_measuring_options(CLI::App& app, MeasuringOptions& options) {
 
 std::optional<int> parse_command(CLI::App& app, const std::string& command, int argc, char** argv,
                                  const std::function<void()>& check) {
-    app.get_formatter()->column_width(34);
     app.allow_extras();
     try {
-        runner::parse(app, {argv + 1, argv + argc});
+        parse_arguments(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is measured at a time");
         if (check) check();
     } catch (const CLI::CallForHelp&) {

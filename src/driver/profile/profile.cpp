@@ -220,11 +220,9 @@ void check(const ProfileOptions& options) {
     }
 }
 
-}  // namespace
+constexpr const char* kTitle = "Measures registers and time of each stage by itself.";
 
-int profile_command(int argc, char** argv) {
-    ProfileOptions options;
-    CLI::App app("Measures registers and time of each stage by itself.", "pipec profile");
+void declare(CLI::App& app, ProfileOptions& options) {
     app.footer(kFooter);
     add_measuring_options(app, options.common);
     app.add_option("--arch", options.architecture, "Count registers for this GPU, like sm_90, and measure no times")
@@ -234,6 +232,21 @@ int profile_command(int argc, char** argv) {
         })
         ->option_text("SM");
     runner::add_input_options(app, options.common.run);
+}
+
+}  // namespace
+
+void describe_profile(const AppVisitor& visit) {
+    ProfileOptions options;
+    CLI::App app(kTitle, "pipec profile");
+    declare(app, options);
+    visit(app);
+}
+
+int profile_command(int argc, char** argv) {
+    ProfileOptions options;
+    CLI::App app(kTitle, "pipec profile");
+    declare(app, options);
     if (const auto finished = parse_command(app, "pipec profile", argc, argv, [&] { check(options); }))
         return *finished;
     return guarded([&] {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "driver/command_line.h"
 #include "driver/gpu_option.h"
 #include "driver/options.h"
 #include "support/unicode.h"
@@ -13,6 +14,7 @@
 namespace pipec::driver {
 
 void add_machine_options(CLI::App& app, MachineOptions& options) {
+    use_classic_names(app);
     app.add_option("file.pipe", options.program.input, "The program; `-` is standard input")
         ->required()
         ->option_text(" ");
@@ -33,16 +35,7 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
     app.add_option("--cxxflags", options.native.extra_flags, "More flags for the C++ compiler: --cxxflags='-g -O1'")
         ->option_text("FLAGS")
         ->group(compile_group);
-    const auto set_float_rules = [&options](const std::string& rules) {
-        options.program.fast_math = rules == "fast-math";
-    };
-    app.add_option_function<std::string>("-f", set_float_rules,
-                                         "-ffast-math: on a GPU, count with floats as if they were real numbers; "
-                                         "-fno-fast-math undoes it")
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-        ->check(CLI::IsMember({"fast-math", "no-fast-math"}))
-        ->option_text("fast-math")
-        ->group(compile_group);
+    add_fast_math_option(app, options.program.fast_math, compile_group);
     app.add_flag("--no-cache", options.no_cache, "Compile anew and keep nothing")->group(compile_group);
     add_message_options(app, options.program, compile_group);
     add_schedule_options(app, options.schedule, kPresentGpu, "Fusion and tiling, on a GPU");
@@ -72,8 +65,7 @@ NativeSource generate(const MachineOptions& options, const LoadedProgram& progra
 }  // namespace
 
 MachineObject make_for_this_machine(const MachineOptions& options, const LoadedProgram& program, std::size_t pipeline,
-                                    const std::string& device, const std::string& runner,
-                                    const std::function<void()>& when_slow) {
+                                    const std::string& device, const std::string& runner, bool quiet) {
     const std::optional<PresentGpu> gpu = choose_gpu(device, runner, options.nvcc);
     if (options.program.fast_math && !gpu) {
         throw RunError(kExitUsage, "`-ffast-math` is for a GPU, but this runs on the CPU");
@@ -86,7 +78,11 @@ MachineObject make_for_this_machine(const MachineOptions& options, const LoadedP
     const NativeSource source = generate(options, program, pipeline, target);
     const NativeCompiler compiler = gpu ? gpu_compiler(*gpu, {options.native, options.nvcc, options.program.fast_math})
                                         : find_native_compiler(options.native);
-    CompiledObject object = get_object(compiler, source, !options.no_cache, when_slow);
+    Progress progress(fmt::format("compiling {} for {}", printable(program.name), gpu ? gpu->architecture : "the CPU"),
+                      quiet);
+    CompiledObject object = get_object(compiler, source, !options.no_cache, [&] { progress.show(); });
+    progress.end();
+    if (object.cached) progress.skipped("cached");
     if (!object.not_kept.empty()) {
         std::cerr << "pipec: warning: the compiled pipeline is not kept: " << printable(object.not_kept) << "\n";
     }

@@ -36,10 +36,9 @@ struct MachineObject {
 };
 
 /// The object of one pipeline of a program, from the cache or made now. `device` as in choose_gpu. What the cache could
-/// not keep is warned about. Throws RunError for options that do not fit the device, fusion::ScheduleError, FileError
-/// and ToolError.
+/// not keep is warned about; a person who watches sees what takes long, unless `quiet`. Throws RunError for options
+/// that do not fit the device, fusion::ScheduleError, FileError and ToolError.
 MachineObject make_for_this_machine(const MachineOptions& options, const LoadedProgram& program, std::size_t pipeline,
-                                    const std::string& device, const std::string& runner,
-                                    const std::function<void()>& when_slow);
+                                    const std::string& device, const std::string& runner, bool quiet);
 
 }  // namespace pipec::driver

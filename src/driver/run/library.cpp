@@ -8,6 +8,7 @@
 #include <optional>
 #include <system_error>
 
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/native/tool.h"
 #include "driver/options.h"
@@ -42,19 +43,24 @@ Examples:
   pipec library blur.pipe
   pipec library blur.pipe -o blur.so --device cpu)";
 
-Parsed parse_library_options(int argc, char** argv) {
-    Parsed parsed;
-    LibraryOptions& options = parsed.options;
-    CLI::App app("A pipeline as a shared object for this machine, with a description of it.", "pipec library");
+constexpr const char* kTitle = "A pipeline as a shared object for this machine, with a description of it.";
+
+void declare(CLI::App& app, LibraryOptions& options) {
     app.footer(kFooter);
-    app.get_formatter()->column_width(34);
     add_machine_options(app, options.machine);
     app.add_option("-o,--output", options.output, "Compile one pipeline, and write the shared object to FILE")
         ->option_text("FILE");
     runner::add_device_option(app, options.device);
     app.allow_extras();
+}
+
+Parsed parse_library_options(int argc, char** argv) {
+    Parsed parsed;
+    LibraryOptions& options = parsed.options;
+    CLI::App app(kTitle, "pipec library");
+    declare(app, options);
     try {
-        runner::parse(app, {argv + 1, argv + argc});
+        parse_arguments(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is compiled at a time");
         if (const auto wrong = inconsistency(options.machine.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
         if (options.output == "-") throw CLI::ParseError("standard output is for the description", kExitUsage);
@@ -82,10 +88,7 @@ int make_library(const LibraryOptions& options) {
     }
     const std::optional<std::string> runner = options.device == "cpu" ? std::string() : locate_runner();
     if (!runner) throw ToolError("there is no pipec-run, which looks for GPUs: it belongs beside pipec, or on PATH");
-    Progress progress("compiling " + printable(input), false);
-    const MachineObject made =
-        make_for_this_machine(options.machine, program, index, options.device, *runner, [&] { progress.show(); });
-    progress.end();
+    const MachineObject made = make_for_this_machine(options.machine, program, index, options.device, *runner, false);
     const WrittenObject written{options.output, program.checked.pipelines[index].name, made};
     write_files(
         {{options.output, read_source(made.object.file.inherited_path())}, {"-", library_json(program, written)}});
@@ -93,6 +96,13 @@ int make_library(const LibraryOptions& options) {
 }
 
 }  // namespace
+
+void describe_library(const AppVisitor& visit) {
+    LibraryOptions options;
+    CLI::App app(kTitle, "pipec library");
+    declare(app, options);
+    visit(app);
+}
 
 int library_command(int argc, char** argv) {
     const Parsed parsed = parse_library_options(argc, argv);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "driver/commands.h"
 #include "driver/program.h"
 #include "driver/run/for_this_machine.h"
 
@@ -11,6 +12,7 @@ namespace pipec::driver {
 
 /// Runs the subcommand; argv[0] is "library". Returns the exit code (driver/options.h).
 int library_command(int argc, char** argv);
+void describe_library(const AppVisitor& visit);
 
 /// The object that was written, and where.
 struct WrittenObject {

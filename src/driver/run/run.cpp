@@ -9,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/native/tool.h"
 #include "driver/options.h"
@@ -47,17 +48,22 @@ struct Parsed {
     std::optional<int> finished;  ///< exit code: nothing is to be run
 };
 
-Parsed parse_run_options(int argc, char** argv) {
-    Parsed parsed;
-    RunOptions& options = parsed.options;
-    CLI::App app("Compiles a pipeline for this machine and runs it on images.", "pipec run");
+constexpr const char* kTitle = "Compiles a pipeline for this machine and runs it on images.";
+
+void declare(CLI::App& app, RunOptions& options) {
     app.footer(kFooter);
-    app.get_formatter()->column_width(34);
     add_machine_options(app, options.machine);
     runner::add_options(app, options.run);
     app.allow_extras();
+}
+
+Parsed parse_run_options(int argc, char** argv) {
+    Parsed parsed;
+    RunOptions& options = parsed.options;
+    CLI::App app(kTitle, "pipec run");
+    declare(app, options);
     try {
-        runner::parse(app, {argv + 1, argv + argc});
+        parse_arguments(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is run at a time");
         if (const auto wrong = inconsistency(options.machine.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
     } catch (const CLI::CallForHelp&) {
@@ -78,10 +84,8 @@ int run_pipeline(const RunOptions& options) {
     LoadedProgram program;
     if (!load(options.machine.program, program)) return kExitProgramError;
     const std::size_t index = choose_pipeline(input, options.machine.pipeline, program.checked.pipelines);
-    Progress progress("compiling " + printable(input), options.run.quiet);
     const MachineObject made =
-        make_for_this_machine(options.machine, program, index, options.run.device, runner, [&] { progress.show(); });
-    progress.end();
+        make_for_this_machine(options.machine, program, index, options.run.device, runner, options.run.quiet);
     runner::Options run = options.run;
     run.device = made.gpu ? std::to_string(made.gpu->number) : "cpu";
     std::vector<std::string> command = {"pipec-run", made.object.file.inherited_path(), "--pipeline",
@@ -92,6 +96,13 @@ int run_pipeline(const RunOptions& options) {
 }
 
 }  // namespace
+
+void describe_run(const AppVisitor& visit) {
+    RunOptions options;
+    CLI::App app(kTitle, "pipec run");
+    declare(app, options);
+    visit(app);
+}
 
 int run_command(int argc, char** argv) {
     const Parsed parsed = parse_run_options(argc, argv);

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/native/object.h"
 #include "driver/native/temporary_directory.h"
@@ -36,11 +37,11 @@ void refuse_extras(const CLI::App& app, const std::string& one_file) {
     if (!name.starts_with("-")) throw CLI::ParseError(fmt::format("`{}`: {}", name, one_file), kExitUsage);
     std::vector<std::string> names;
     for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& known : option->get_lnames()) names.push_back("--" + known);
+        for (const std::string& known : option->get_lnames()) names.push_back(classic_name("--" + known));
     }
-    const auto close = closest_name(name, names);
+    const auto close = closest_name(classic_name(name), names);
     const std::string advice = close ? fmt::format("; did you mean `{}`?", *close) : "";
-    throw CLI::ParseError(fmt::format("unknown option `{}`{}", name, advice), kExitUsage);
+    throw CLI::ParseError(fmt::format("unknown option `{}`{}", classic_name(name), advice), kExitUsage);
 }
 
 std::string find_runner() {
@@ -87,6 +88,10 @@ void Progress::end() {
     std::cerr << fmt::format(" {:.1f} s\n", seconds.count());
 }
 
+void Progress::skipped(const std::string& why) {
+    if (watched_) std::cerr << what_ << ": " << why << "\n";
+}
+
 NativeCompiler gpu_compiler(const PresentGpu& gpu, const GpuCompilerOptions& options) {
     ObjectOptions object;
     object.shared = true;
@@ -110,7 +115,7 @@ CompiledObject get_object(const NativeCompiler& compiler, const NativeSource& so
     }
     const std::string key = object_key(compiler, source);
     if (cache) {
-        if (auto found = cache->find(key)) return {std::move(*found), key};
+        if (auto found = cache->find(key)) return {std::move(*found), key, {}, true};
     }
     const TemporaryDirectory directory;
     const fs::path object = compile_object(compiler, source, directory.path(), "object.so", when_slow).path;

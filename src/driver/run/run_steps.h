@@ -47,6 +47,8 @@ public:
     ~Progress() { end(); }
     void show();
     void end();
+    /// Says in place of that why it did not.
+    void skipped(const std::string& why);
 
 private:
     std::string what_;
@@ -67,6 +69,7 @@ struct CompiledObject {
     OpenFile file;
     std::string key;            ///< of the cache's entry: a digest of all that the object depends on
     std::string not_kept = {};  ///< why the cache has it not, where that failed
+    bool cached = false;        ///< found in the cache
 };
 /// The object of a source, from the cache or made now. Throws ToolError.
 CompiledObject get_object(const NativeCompiler& compiler, const NativeSource& source, bool use_cache,

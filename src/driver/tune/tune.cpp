@@ -437,11 +437,9 @@ void check(TuneOptions& options) {
     if (!options.automatic.cost_model) options.automatic.cost_model = compiler::CostModelName{};
 }
 
-}  // namespace
+constexpr const char* kTitle = "Measures the best schedules of a cost model on the GPU and keeps the fastest.";
 
-int tune_command(int argc, char** argv) {
-    TuneOptions options;
-    CLI::App app("Measures the best schedules of a cost model on the GPU and keeps the fastest.", "pipec tune");
+void declare(CLI::App& app, TuneOptions& options) {
     app.footer(kFooter);
     add_measuring_options(app, options.common);
     app.add_option("--candidates", options.candidates, "How many schedules are measured; default 20")
@@ -454,6 +452,21 @@ int tune_command(int argc, char** argv) {
     add_gpu_option(app, options.gpu, kPresentGpu, "Candidates");
     add_automatic_options(app, options.automatic, "Candidates");
     runner::add_input_options(app, options.common.run);
+}
+
+}  // namespace
+
+void describe_tune(const AppVisitor& visit) {
+    TuneOptions options;
+    CLI::App app(kTitle, "pipec tune");
+    declare(app, options);
+    visit(app);
+}
+
+int tune_command(int argc, char** argv) {
+    TuneOptions options;
+    CLI::App app(kTitle, "pipec tune");
+    declare(app, options);
     if (const auto finished = parse_command(app, "pipec tune", argc, argv, [&] { check(options); })) return *finished;
     return guarded([&] {
         const SignalWatch watch;

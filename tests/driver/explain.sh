@@ -110,6 +110,16 @@ check "names are escaped" shows odd.html 'a<b>&"c.pipe'
 run explain --html - -o stdin.html <blur.pipe; exits 0
 check "standard input" shows stdin.html '<stdin>'
 
+# For programs.
+if command -v python3 >/dev/null; then
+    run explain --json blur.pipe -o one.json --strategy otpw; exits 0; is_silent
+    run explain --json two.pipe -o two.json; exits 0
+    run explain --json "$examples/bilateral_grid.pipe" -o three.json -w; exits 0
+    check "the members" python3 "$here/explain_json.py" "$here/../../docs/explain.md" one.json two.json three.json
+fi
+run explain --json --html blur.pipe; exits 2; says "exclude each other"
+check "the page has the program's lines" grep -q 'rows(y, x) = half(y, x) + half(y + 1, x) + half(y + 2, x)' blur.html
+
 # What is refused leaves no file.
 run explain wrong.pipe -o none.txt; exits 1; says "[out-of-bounds]"; absent none.txt
 run explain blur.pipe --tune-for Q=3 -o none.txt; exits 1; says 'there is no size `Q`'; absent none.txt

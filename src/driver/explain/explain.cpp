@@ -12,6 +12,7 @@
 #include "driver/command_line.h"
 #include "driver/diagnostics.h"
 #include "driver/explain/explain_html.h"
+#include "driver/explain/explain_json.h"
 #include "driver/explain/explain_report.h"
 #include "driver/explain/explain_text.h"
 #include "driver/files.h"
@@ -32,6 +33,7 @@ struct ExplainOptions {
     ProgramOptions program;
     std::string output = "-";
     bool html = false;
+    bool json = false;
     ScheduleOptions schedule;
 };
 
@@ -52,12 +54,14 @@ could not be read or written.
 Examples:
   pipec explain blur.pipe
   pipec explain blur.pipe --cost-model paper --gpu a100 --tune-for R=1080,C=1920
-  pipec explain blur.pipe --html -o blur.html)";
+  pipec explain blur.pipe --html -o blur.html
+  pipec explain blur.pipe --json)";
 
 /// The sizes are for the prediction, whatever the schedule comes from.
 std::optional<std::string> wrong(const ExplainOptions& options) {
     if (options.program.input.empty()) return "no input file";
     if (options.output.empty()) return "a file name is empty";
+    if (options.html && options.json) return "`--html` and `--json` exclude each other";
     ScheduleOptions schedule = options.schedule;
     if (schedule.request.file || schedule.request.strategy) schedule.request.model.sizes.clear();
     return inconsistency(schedule);
@@ -75,6 +79,7 @@ void declare(CLI::App& app, ExplainOptions& options) {
         ->option_text("FILE")
         ->group(output_group);
     app.add_flag("--html", options.html, "A page with pictures instead of text, all in one file")->group(output_group);
+    app.add_flag("--json", options.json, "JSON instead of text, for programs")->group(output_group);
     add_message_options(app, options.program, output_group);
     const std::string input_group = "Input";
     add_import_option(app, options.program, input_group);
@@ -121,6 +126,7 @@ std::string explanation(const ExplainOptions& options, const LoadedProgram& prog
             explain::explain({prepared[i], schedule, target, sizes[i], program.sources, settings.fast_math}));
     }
     const std::string title(codegen::base_name(program.name));
+    if (options.json) return explain::to_json(reports);
     return options.html ? explain::to_html(title, reports) : explain::to_text(reports);
 }
 

@@ -62,6 +62,8 @@ figure { margin: 8px 0; } figcaption { color: var(--soft); font-size: 13px; } fi
 .legend { display: flex; flex-wrap: wrap; gap: 4px 18px; font-size: 13px; color: var(--soft); justify-content: center; }
 .key.input { background: var(--input); } .key.stage { background: var(--stage); } .key.live { background: var(--live); }
 .key.output { background: var(--output); }
+.overview { margin: 12px 0 20px; }  a { color: var(--accent); }
+pre { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; margin: 6px 0; }
 details { margin-top: 14px; } summary { cursor: pointer; font-weight: 600; font-size: 14px; }
 )";
 
@@ -89,6 +91,8 @@ private:
     void pipeline(const PipelineReport& report);
     void kernel(const PipelineReport& report, std::size_t index);
     void facts(const PipelineReport& report, const GroupReport& group);
+    void overview(const PipelineReport& report);
+    void source(const GroupReport& group);
     void stages(const GroupReport& group);
     void bars(const cost::TimePrediction& time);
     void alternatives(const GroupReport& group);
@@ -104,6 +108,7 @@ void Page::pipeline(const PipelineReport& report) {
     add("<h2>{}: {}, {}</h2>\n<p class=\"soft\">Predicted for {}{}{}. Nothing was measured.</p>\n", code(report.name),
         plural(report.groups.size(), "kernel"), duration(report.seconds), escaped(report.gpu.name),
         report.sizes.empty() ? "" : ", ", escaped(sizes(report)));
+    overview(report);
     add("<div class=\"scroll\">{}</div>\n", graph_picture(report));
     html_ +=
         "<p class=\"legend\"><span><span class=\"key input\"></span>input</span> <span><span class=\"key "
@@ -112,6 +117,42 @@ void Page::pipeline(const PipelineReport& report) {
         "<span><span class=\"key output\"></span>output</span></p>\n";
     for (std::size_t g = 0; g < report.groups.size(); ++g) kernel(report, g);
     merges(report);
+}
+
+/// Where the time goes: a bar for each kernel.
+void Page::overview(const PipelineReport& report) {
+    if (report.groups.size() < 2) return;
+    double longest = 0;
+    for (const GroupReport& group : report.groups) {
+        if (group.time) longest = std::max(longest, group.time->seconds);
+    }
+    html_ += "<div class=\"bars overview\">\n";
+    for (std::size_t g = 0; g < report.groups.size(); ++g) {
+        const GroupReport& group = report.groups[g];
+        std::vector<std::string> names;
+        for (const StageReport& stage : group.stages) names.push_back(stage.name);
+        const std::string shown =
+            names.size() <= 3 ? list(names) : fmt::format("{} ... {}", names.front(), names.back());
+        add("<span><a href=\"#{}-{}\">{}</a> {}</span><span class=\"number\">{}</span><div><div class=\"bar bound\" "
+            "style=\"width: {:.1f}%\"></div></div>\n",
+            escaped(report.name), g + 1, g + 1, code(shown), group.time ? duration(group.time->seconds) : "?",
+            group.time && longest > 0 ? group.time->seconds / longest * 100 : 0.0);
+    }
+    html_ += "</div>\n";
+}
+
+void Page::source(const GroupReport& group) {
+    if (group.source.empty()) return;
+    add("<details{}><summary>Source</summary>\n<pre class=\"scroll\">",
+        group.source.size() <= 24 ? " open=\"open\"" : "");
+    for (std::size_t i = 0; i < group.source.size(); ++i) {
+        const SourceLine& line = group.source[i];
+        if (i == 0 ? group.source.back().file != line.file : group.source[i - 1].file != line.file) {
+            add("<span class=\"soft\">{}</span>\n", escaped(line.file));
+        }
+        add("<span class=\"soft\">{:>4}</span>  {}\n", line.number, escaped(line.text));
+    }
+    html_ += "</pre></details>\n";
 }
 
 void Page::kernel(const PipelineReport& report, std::size_t index) {
@@ -136,6 +177,7 @@ void Page::kernel(const PipelineReport& report, std::size_t index) {
         add("<div><h4>A tile</h4>\n{}</div>\n", picture);
     }
     html_ += "</div>\n";
+    source(group);
     stages(group);
     alternatives(group);
     html_ += "</section>\n";

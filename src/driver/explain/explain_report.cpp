@@ -52,6 +52,7 @@ public:
             for (StageReport& stage : report.groups.back().stages) {
                 if (const auto found = inlined.find(stage.name); found != inlined.end()) stage.inlined = found->second;
             }
+            report.groups.back().source = source_of(report.groups.back());
         }
         report.merges = merges();
         report.seconds = predicted_.seconds();
@@ -66,6 +67,7 @@ private:
     }
     [[nodiscard]] std::vector<int> members(const GroupSchedule& schedule) const;
     [[nodiscard]] std::string place(SourceRange range) const;
+    [[nodiscard]] std::vector<SourceLine> source_of(const GroupReport& group) const;
     [[nodiscard]] std::map<std::string, std::vector<std::string>> inlined_in() const;
     [[nodiscard]] std::variant<codegen::kernel::Step, std::string> generate(const poly::Group& group,
                                                                             const GroupSchedule& schedule) const;
@@ -105,6 +107,35 @@ std::string Explainer::place(SourceRange range) const {
     if (!range.valid()) return "";
     return fmt::format("{}:{}", codegen::base_name(q_.sources.name(range.file)),
                        q_.sources.position(range.file, range.begin).line);
+}
+
+/// Definitions end where the layout says so: at a line that is indented no further than the first one.
+std::vector<SourceLine> Explainer::source_of(const GroupReport& group) const {
+    std::set<std::string> names;
+    for (const StageReport& stage : group.stages) {
+        names.insert(stage.name);
+        names.insert(stage.inlined.begin(), stage.inlined.end());
+    }
+    std::map<std::pair<FileId, std::uint32_t>, std::string> lines;
+    const auto indent = [](std::string_view line) { return std::min(line.find_first_not_of(" \t"), line.size()); };
+    for (const ir::Stage& stage : q_.prepared.pipeline.stages) {
+        if (!names.contains(stage.name) || !stage.range.valid()) continue;
+        const FileId file = stage.range.file;
+        std::uint32_t number = q_.sources.position(file, stage.range.begin).line;
+        const std::size_t first = indent(q_.sources.line(file, number));
+        const std::uint32_t last =
+            q_.sources.position(file, static_cast<std::uint32_t>(q_.sources.text(file).size())).line;
+        do {
+            const std::string_view line = q_.sources.line(file, number);
+            lines[{file, number}] = line.substr(std::min(first, line.size()));
+        } while (++number < last && indent(q_.sources.line(file, number)) > first);
+    }
+    std::vector<SourceLine> result;
+    for (auto& [place, text] : lines) {
+        result.push_back(
+            {std::string(codegen::base_name(q_.sources.name(place.first))), place.second, std::move(text)});
+    }
+    return result;
 }
 
 /// By stage that is left: the stages computed inside of it, also those inside of these.

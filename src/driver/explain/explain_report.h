@@ -21,6 +21,13 @@ namespace pipec::driver::explain {
 /// what hybrid tiling does: registers for a part of the tile, and at the edges of an image shared memory for all of it.
 enum class Kept : std::uint8_t { Nowhere, Registers, Shared, Both };
 
+/// A line of the program.
+struct SourceLine {
+    std::string file;  ///< "blur.pipe"
+    std::uint32_t number = 1;
+    std::string text;
+};
+
 /// One dimension of a tile's part of a stage, in points of the stage.
 struct TilePart {
     std::string name;           ///< of the group's dimension; of the stage's own where it is computed as a whole
@@ -59,6 +66,7 @@ struct GroupReport {
     fusion::GroupSchedule schedule;
     std::string meaning;  ///< how its strategy computes it
     std::vector<StageReport> stages;
+    std::vector<SourceLine> source;       ///< that define them, and what is computed inside of them
     std::vector<std::string> dims;        ///< names of the group's dimensions: the program's, or "dim 0"
     std::vector<std::int64_t> tile;       ///< size of a tile by dimension; none where there are no tiles
     std::vector<std::int64_t> warp_tile;  ///< register tiles: with the lanes that only serve their neighbours

@@ -32,6 +32,7 @@ std::string options_text(const Settings& settings, const ScheduleRequest& reques
         words.push_back(fmt::format("{} {}", option, value));
     };
     if (settings.deterministic) words.emplace_back("--deterministic");
+    if (settings.windows) words.emplace_back("--windows");
     if (settings.fast_math) words.emplace_back("-ffast-math");
     if (settings.analysis.max_operations != poly::Options{}.max_operations) {
         add("--max-analysis-operations", std::to_string(settings.analysis.max_operations));

@@ -124,18 +124,19 @@ fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered) {
 
 std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
-                      const codegen::Origin& origin, const std::optional<fusion::Schedules>& schedules) {
+                      const codegen::Origin& origin, const std::optional<fusion::Schedules>& schedules,
+                      codegen::Windows windows) {
     if (!lowered) {
         return codegen::host_source(
             program, header_name, checked.units(), sources, origin,
-            schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()));
+            schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()), windows);
     }
-    return codegen::cuda_source(program, header_name, lowered->programs, origin);
+    return codegen::cuda_source(program, header_name, lowered->programs, origin, checked.units(), windows);
 }
 
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
-                        const codegen::Origin& origin) {
-    return codegen::header(program, stem, checked.units(), origin);
+                        const codegen::Origin& origin, codegen::Windows windows) {
+    return codegen::header(program, stem, checked.units(), origin, windows);
 }
 
 }  // namespace pipec::compiler

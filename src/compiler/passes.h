@@ -18,6 +18,7 @@
 #include "codegen/emit/origin.h"
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/made_groups.h"
+#include "codegen/windows.h"
 #include "compiler/settings.h"
 #include "frontend/elaborate.h"
 #include "fusion/cpu.h"
@@ -90,13 +91,15 @@ fusion::Schedules host_schedule(const Checked& checked, const std::optional<Text
 
 /// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host (`schedules`: as those say, instead of
 /// as the cost model finds). `program` is the name of the program's file, `header_name` what the code includes.
+/// `windows`: the functions for windows that there are besides.
 std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
                       const codegen::Origin& origin = {},
-                      const std::optional<fusion::Schedules>& schedules = std::nullopt);
+                      const std::optional<fusion::Schedules>& schedules = std::nullopt,
+                      codegen::Windows windows = codegen::Windows::None);
 /// The C header of either. `stem` is its name without the extension.
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
-                        const codegen::Origin& origin = {});
+                        const codegen::Origin& origin = {}, codegen::Windows windows = codegen::Windows::None);
 
 /// One of the pipelines by itself.
 Checked only(const Checked& checked, std::size_t pipeline);

@@ -28,6 +28,8 @@ struct Settings {
     bool fast_math = false;
     /// Float sums and products of an `accumulate` keep the program's order.
     bool deterministic = false;
+    /// Functions for windows of images, besides those for whole images.
+    bool windows = false;
 };
 
 /// A file that a setting names. Whoever reads the command line reads the file, too; passes open none.

@@ -112,6 +112,9 @@ void check_consistency(const Options& o, const std::vector<std::string>& files) 
     if (!d.write && (d.file || !d.targets.empty() || d.phony_targets)) {
         throw BadOption("`-MF`, `-MT` and `-MP` need `-MMD` or `-MD`");
     }
+    if (o.windows && !code && o.emit != Emit::Host && o.emit != Emit::Cuda && o.emit != Emit::Header) {
+        throw BadOption("`--windows` is for code");
+    }
     check_platform(o);
     check_schedule(o);
     check_object(o);

@@ -220,6 +220,10 @@ void declare(CLI::App& app, Options& options, Flags& flags) {
                  "Equal inputs give equal bits also where that makes a pipeline slow; the host's code is always so")
         ->group(output_group);
 
+    app.add_flag("--windows", options.windows,
+                 "Write functions for parts of images, too: which windows of the inputs windows of the outputs need, "
+                 "and, for the host, a launch of such windows")
+        ->group(output_group);
     app.add_flag(
            "--ffast-math", options.object.fast_math,
            "For cuda: count with floats as if they were real numbers, none of them infinite or NaN; results differ "

@@ -61,6 +61,7 @@ struct Options {
     Emit emit = Emit::Code;
     fusion::Platform platform = fusion::Platform::Cuda;  ///< --target
     bool deterministic = false;                          ///< sums in the program's order also where that is slow
+    bool windows = false;                                ///< --windows: functions for windows, besides
     ScheduleOptions schedule;
     std::string cpu;   ///< --cpu (driver/cpu_option.h)
     bool pin = false;  ///< --pin: the schedule that is printed has no choice left to the compiler that was made

@@ -56,11 +56,11 @@ std::string_view program_name(const Compilation& compilation) {
 
 std::string code_text(const std::string& include_name, const Compilation& c) {
     return compiler::code_text(program_name(c), include_name, c.checked, c.lowered, c.sources, c.origin,
-                               c.host_schedules);
+                               c.host_schedules, c.windows);
 }
 
 std::string header_text(const std::string& stem, const Compilation& c) {
-    return compiler::header_text(program_name(c), stem, c.checked, c.origin);
+    return compiler::header_text(program_name(c), stem, c.checked, c.origin, c.windows);
 }
 
 std::string main_text(const Options& options, const OutputPaths& paths, const std::string& stem,

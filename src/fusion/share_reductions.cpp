@@ -18,6 +18,7 @@
 #include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
+#include "ir/without_lets.h"
 
 namespace pipec::fusion {
 
@@ -58,31 +59,6 @@ ir::Expr minus(const ir::Expr& a, const ir::Expr& b) {
 ir::Expr plus(const ir::Expr& a, const ir::Expr& b) {
     return ir::binary(BinaryOp::Add, a, b);
 }
-
-/// The definition without lets: what they name stands wherever it is used, as one node.
-class Unnamed {
-public:
-    ir::Expr of(const ir::Expr& e) {
-        if (!e) return e;
-        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
-        ir::Expr result;
-        if (const auto* let = ir::as<ir::Let>(e)) {
-            values_[let->var] = of(let->value);
-            result = of(let->body);
-        } else if (const auto* variable = ir::as<ir::Variable>(e);
-                   variable != nullptr && values_.count(variable->id) > 0) {
-            result = values_.at(variable->id);
-        } else {
-            result = ir::map_children(e, [&](const ir::Expr& child) { return of(child); });
-        }
-        memo_.emplace(e.get(), result);
-        return result;
-    }
-
-private:
-    std::map<ir::VarId, ir::Expr> values_;
-    std::unordered_map<const ir::Node*, ir::Expr> memo_;
-};
 
 bool has_reduction(const ir::Expr& e) {
     bool result = false;
@@ -190,7 +166,7 @@ private:
             around.push_back({stage_.dims[d].var, lo, hi, never_empty});
         }
         known_.clear();
-        const ir::Expr value = Unnamed().of(pure.value);
+        const ir::Expr value = ir::WithoutLets().of(pure.value);
         const ir::Expr shared = walk(value, around);
         if (shared != value) pure.value = shared;
     }
@@ -206,7 +182,7 @@ private:
         known_.clear();
         const auto replace = [&](ir::Expr& e) {
             if (!is_heavy(e)) return;
-            const ir::Expr value = Unnamed().of(e);
+            const ir::Expr value = ir::WithoutLets().of(e);
             const ir::Expr shared = walk(value, around);
             if (shared != value) e = shared;
         };

@@ -71,4 +71,21 @@ struct pipe_info {
 
 using InfoFunction = const pipe_info* (*)();
 
+struct pipe_window_fields {
+    std::size_t lo_offset, hi_offset;
+};
+
+struct pipe_window_info {
+    int version;
+    std::size_t window_size;
+    const pipe_window_fields* buffers;  ///< inputs, then outputs
+    pipe_status (*required)(const void* args, void* window);
+    pipe_status (*check_window)(const void* args, const void* window, char* message, std::size_t size);
+    std::size_t (*window_workspace_size)(const void* args, const void* window);
+    pipe_status (*launch_window)(const void* args, const void* window, void* workspace, std::size_t bytes,
+                                 void* stream);
+};
+
+using WindowInfoFunction = const pipe_window_info* (*)();
+
 }  // namespace pipec::runner::abi

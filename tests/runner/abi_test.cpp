@@ -27,6 +27,19 @@ SAME_FIELD(pipe_buffer_info, data_offset);
 SAME_FIELD(pipe_buffer_info, extent_offset);
 SAME_FIELD(pipe_buffer_info, stride_offset);
 
+static_assert(sizeof(pipe_window_fields) == sizeof(view::pipe_window_fields));
+SAME_FIELD(pipe_window_fields, lo_offset);
+SAME_FIELD(pipe_window_fields, hi_offset);
+
+static_assert(sizeof(pipe_window_info) == sizeof(view::pipe_window_info));
+SAME_FIELD(pipe_window_info, version);
+SAME_FIELD(pipe_window_info, window_size);
+SAME_FIELD(pipe_window_info, buffers);
+SAME_FIELD(pipe_window_info, required);
+SAME_FIELD(pipe_window_info, check_window);
+SAME_FIELD(pipe_window_info, window_workspace_size);
+SAME_FIELD(pipe_window_info, launch_window);
+
 static_assert(sizeof(pipe_scalar_info) == sizeof(view::pipe_scalar_info));
 SAME_FIELD(pipe_scalar_info, name);
 SAME_FIELD(pipe_scalar_info, type);
@@ -80,4 +93,7 @@ TEST(Abi, ATableReadsTheSame) {
     EXPECT_EQ(info->parameters[0].type, view::PIPE_FLOAT16);
     EXPECT_EQ(info->parameters[0].offset, offsetof(abi_example_args, k));
     EXPECT_EQ(info->args_size, sizeof(abi_example_args));
+    const auto* windows = reinterpret_cast<const view::pipe_window_info*>(abi_example_window_info());
+    EXPECT_EQ(windows->window_size, sizeof(abi_example_window));
+    EXPECT_EQ(windows->buffers[1].hi_offset, offsetof(abi_example_window, out_hi));
 }

@@ -58,14 +58,14 @@ private:
 }  // namespace
 
 HostLibrary::HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                         const std::string& flags, HostTiling tiling) {
+                         const std::string& flags, HostTiling tiling, codegen::Windows windows) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pipec-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
     directory_ = pattern;
     const std::string base = directory_ + "/generated";
-    write(base + ".h", codegen::header("generated.pipe", "generated", units));
+    write(base + ".h", codegen::header("generated.pipe", "generated", units, {}, windows));
     write(base + ".cpp",
-          codegen::host_source("generated.pipe", "generated.h", units, sources, {}, schedules(units, tiling)));
+          codegen::host_source("generated.pipe", "generated.h", units, sources, {}, schedules(units, tiling), windows));
     const std::string command =
         fmt::format("{} -std=c++17 -O2 -fopenmp -ffp-contract=off -shared -fPIC {} {}.cpp -o {}.so 2> {}.log",
                     PIPEC_HOST_COMPILER, flags, base, base, base);
@@ -86,6 +86,19 @@ const pipe_info& HostLibrary::info(const std::string& pipeline) const {
     const auto function = reinterpret_cast<runner::abi::InfoFunction>(dlsym(handle_, (pipeline + "_info").c_str()));
     if (function == nullptr) throw std::runtime_error("no pipeline `" + pipeline + "` in the generated code");
     return *function();
+}
+
+WindowedPipeline HostLibrary::windowed(const std::string& pipeline) const {
+    const auto function =
+        reinterpret_cast<runner::abi::WindowInfoFunction>(dlsym(handle_, (pipeline + "_window_info").c_str()));
+    if (function == nullptr) throw std::runtime_error("no windows of `" + pipeline + "` in the generated code");
+    return {&info(pipeline), function()};
+}
+
+std::map<std::string, Array> run_host_windows(const WindowedPipeline& pipeline, const reference::Arguments& arguments,
+                                              const Windows& outputs, const Windows& held, Layout layout) {
+    HostMemory memory;
+    return launch_windows(pipeline, arguments, outputs, held, layout, memory);
 }
 
 std::map<std::string, Array> run_host(const pipe_info& info, const reference::Arguments& arguments, Layout layout) {

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "codegen/emit/host/host.h"
+#include "codegen/windows.h"
 #include "support_lib/run.h"
+#include "support_lib/window.h"
 
 namespace pipec::testing {
 
@@ -20,18 +22,25 @@ public:
     /// Generates, compiles and loads the code for these pipelines. Throws std::runtime_error with the compiler's
     /// messages where it refuses; `flags` are added to the command line.
     HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources, const std::string& flags = "",
-                HostTiling tiling = HostTiling::Usual);
+                HostTiling tiling = HostTiling::Usual, codegen::Windows windows = codegen::Windows::None);
     ~HostLibrary();
     HostLibrary(const HostLibrary&) = delete;
     HostLibrary& operator=(const HostLibrary&) = delete;
 
     /// Throws std::runtime_error where there is no such pipeline.
     [[nodiscard]] const runner::abi::pipe_info& info(const std::string& pipeline) const;
+    /// The same with the functions for windows, where the code has them.
+    [[nodiscard]] WindowedPipeline windowed(const std::string& pipeline) const;
 
 private:
     std::string directory_;
     void* handle_ = nullptr;
 };
+
+/// launch_windows on the host's memory.
+std::map<std::string, reference::Array> run_host_windows(const WindowedPipeline& pipeline,
+                                                         const reference::Arguments& arguments, const Windows& outputs,
+                                                         const Windows& held, Layout layout = Layout::Dense);
 
 /// run_library on the host's memory, with guards around every buffer.
 std::map<std::string, reference::Array> run_host(const runner::abi::pipe_info& info,

@@ -7,8 +7,11 @@
 
 #include "codegen/emit/c/c_names.h"
 #include "codegen/emit/c/c_types.h"
+#include "codegen/emit/c/code_names.h"
 #include "codegen/emit/c/text.h"
 #include "codegen/emit/host/host.h"
+#include "codegen/windows.h"
+#include "codegen/wrapper/window_parts.h"
 #include "ir/print.h"
 
 namespace pipec::codegen {
@@ -103,6 +106,31 @@ typedef struct {
 #endif /* PIPE_RUNTIME_H_1 */
 )";
 
+/// What headers with functions for windows have in common besides.
+constexpr std::string_view kWindows = R"(#ifndef PIPE_WINDOWS_H_1
+#define PIPE_WINDOWS_H_1
+
+/* A buffer's fields in the pipeline's window struct. Without dimensions an output has its int32_t at lo_offset, and an
+ * input nothing. */
+typedef struct {
+    size_t lo_offset, hi_offset;
+} pipe_window_fields;
+
+/* All that a program needs to ask for windows of a pipeline that it does not know. */
+typedef struct {
+    int version; /* of this table: 1. Another number means that the other fields may differ. */
+    size_t window_size;
+    const pipe_window_fields *buffers; /* inputs, then outputs */
+    pipe_status (*required)(const void *args, void *window);
+    /* Null where the target cannot launch windows. */
+    pipe_status (*check_window)(const void *args, const void *window, char *message, size_t size);
+    size_t (*window_workspace_size)(const void *args, const void *window);
+    pipe_status (*launch_window)(const void *args, const void *window, void *workspace, size_t bytes, void *stream);
+} pipe_window_info;
+
+#endif /* PIPE_WINDOWS_H_1 */
+)";
+
 std::string shape(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
     std::string text =
         fmt::format("{}: {}[{}]", buffer.name, ir::name(buffer.type), ir::extents_text(pipeline, buffer));
@@ -165,6 +193,50 @@ void functions(Writer& out, const std::string& name) {
     out.line("const pipe_info *{}_info(void);", name);
 }
 
+/// What windows are, and the functions for them.
+void window_functions(Writer& out, const Unit& unit, const std::string& name, Windows windows) {
+    const ArgumentNames names = argument_names(unit);
+    const std::size_t inputs = unit.pipeline->inputs.size();
+    out.add("/* Parts of the buffers, lo <= index < hi, where indices are those of the whole images. */");
+    out.open(fmt::format("typedef struct {}_window", name));
+    bool any = false;
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        const WindowFields fields = window_fields(names.buffers[i]);
+        const std::size_t rank = buffer_at(*unit.pipeline, i).rank();
+        if (rank > 0)
+            out.line("int64_t {0}[{2}], {1}[{2}];", fields.lo, fields.hi, rank);
+        else if (i >= inputs)
+            out.line("int32_t {}; /* 1: it is computed */", fields.wanted);
+        any = any || rank > 0 || i >= inputs;
+    }
+    if (!any) out.line("int32_t nothing;");
+    out.close(fmt::format(" {}_window;", name));
+    out.blank();
+    out.add(
+        "/* The windows of the inputs that those of the outputs need: fills them in, an empty one, 0 to 0, where "
+        "nothing "
+        "is needed. The arguments are those of the whole images; pointers and strides are not looked at. */");
+    out.line("pipe_status {0}_required(const {0}_args *args, {0}_window *window);", name);
+    out.add("/* The window struct and the functions for windows as data. */");
+    out.line("const pipe_window_info *{}_window_info(void);", name);
+    if (windows != Windows::Launch) return;
+    out.add(
+        "/* What launch_window checks, with a sentence that says what is wrong; message may be NULL. Extents are those "
+        "of "
+        "the whole images; pointers and strides those of memory that holds just the windows. Pointers of buffers with "
+        "empty windows are not looked at. Windows of inputs may be larger than they must be. */");
+    out.line(
+        "pipe_status {0}_check_window(const {0}_args *args, const {0}_window *window, char *message, size_t size);",
+        name);
+    out.add("/* Bytes of workspace that launch_window needs; SIZE_MAX where the arguments are wrong. */");
+    out.line("size_t {0}_window_workspace_size(const {0}_args *args, const {0}_window *window);", name);
+    out.add("/* Computes the windows of the outputs: the same bits as in a launch of the whole images. */");
+    out.line(
+        "pipe_status {0}_launch_window(const {0}_args *args, const {0}_window *window, void *workspace, size_t bytes, "
+        "struct CUstream_st *stream);",
+        name);
+}
+
 /// Headers of one name in two folders may be included together, so the guard has the pipelines that are not named like
 /// the file.
 std::string include_guard(const std::string& base, const std::vector<std::string>& names) {
@@ -181,6 +253,11 @@ std::string include_guard(const std::string& base, const std::vector<std::string
 
 std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
                    const Origin& origin) {
+    return header(program, base, units, origin, Windows::None);
+}
+
+std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
+                   const Origin& origin, Windows windows) {
     const std::vector<std::string> names = pipeline_names(units);
     const std::string guard = include_guard(identifier(base), names);
 
@@ -194,6 +271,10 @@ std::string header(std::string_view program, const std::string& base, const std:
     out.blank();
     out.verbatim(kRuntime);
     out.blank();
+    if (windows != Windows::None) {
+        out.verbatim(kWindows);
+        out.blank();
+    }
     out.add("struct CUstream_st; /* a CUDA stream; the host target wants NULL */");
     out.blank();
     out.verbatim("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
@@ -203,6 +284,9 @@ std::string header(std::string_view program, const std::string& base, const std:
         argument_struct(out, units[i], names[i]);
         out.blank();
         functions(out, names[i]);
+        if (windows == Windows::None) continue;
+        out.blank();
+        window_functions(out, units[i], names[i], windows);
     }
     out.blank();
     out.verbatim("#ifdef __cplusplus\n}\n#endif\n");

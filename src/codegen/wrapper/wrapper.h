@@ -20,6 +20,9 @@ namespace pipec::codegen {
 /// `names`, and `regions` (offsets in the workspace) and `workspace` (bytes).
 void write_plan(Writer& out, const Unit& unit, const CodeNames& names, const Regions& regions, Helpers& helpers);
 
+/// There is a function check_conditions(args, report, plan) among them.
+bool has_conditions(const Unit& unit);
+
 /// The tables `buffers`, `parameters` and `explicit_sizes`, for the pipeline's own namespace, before the plan.
 void write_tables(Writer& out, const Unit& unit, const CodeNames& names);
 

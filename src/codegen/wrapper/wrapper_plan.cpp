@@ -6,13 +6,11 @@
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
-#include "codegen/emit/c/wide_expr.h"
 #include "codegen/expr/exact_expr.h"
+#include "codegen/wrapper/size_value.h"
 #include "codegen/wrapper/wrapper.h"
-#include "ir/build.h"
 #include "ir/parameter_sizes.h"
 #include "ir/print.h"
-#include "ir/widen.h"
 
 namespace pipec::codegen {
 
@@ -33,7 +31,6 @@ public:
     void check_pointers();
 
 private:
-    [[nodiscard]] bool has_conditions() const;
     [[nodiscard]] bool has_places() const;
     [[nodiscard]] bool is_checked(std::size_t stage) const;
     [[nodiscard]] bool is_in_tiles(std::size_t stage) const {
@@ -45,13 +42,9 @@ private:
     /// Writes `if (const pipe_status status = call) return status;`.
     void check(const std::string& call) { out_.line("if (const pipe_status status = {}) return status;", call); }
 
-    std::string wide(const ir::Expr& e) {
-        const WideLeaf leaf = [&](const ir::Expr& n) {
-            return Text{names_.sizes.at(static_cast<std::size_t>(ir::as<ir::SizeRef>(n)->index))};
-        };
-        return wide_text(e, leaf, helpers_).text;
+    std::string integer(const ir::Expr& e, const std::string& failure) {
+        return size_value(out_, pipeline_, names_, locals_, helpers_, e, failure);
     }
-    std::string integer(const ir::Expr& e, const std::string& failure);
     /// `report.fail(...)` for an extent that cannot be computed.
     std::string extent_failure(std::size_t buffer, std::size_t dim);
     void declare_sizes(const std::set<int>& sizes, std::string_view type);
@@ -71,33 +64,6 @@ private:
     Helpers& helpers_;
     Names locals_;  ///< of the function that is being written
 };
-
-/// An integer over sizes as an expression of type int64_t. Where it may leave 64 bits it is computed before, and
-/// `failure` returned; then it is also far enough within them for what solving for a size does with it.
-std::string PlanWriter::integer(const ir::Expr& e, const std::string& failure) {
-    const ir::Expr value = ir::widened(e);
-    const ir::Expr from_extent = ir::binary(ir::BinaryOp::Sub, ir::int_constant(ir::Type::Int64, kIndexLimit), value);
-    const bool may_leave = may_overflow(pipeline_, from_extent);
-    if (!may_leave && is_wide(e)) return wide(e);
-    Uses uses;
-    uses.add(value);
-    Naming naming;
-    naming.size = [&](int size) { return names_.sizes[static_cast<std::size_t>(size)]; };
-    ExpressionWriter writer(pipeline_, uses, naming, locals_, helpers_, out_);
-    const std::string exact = may_leave ? locals_.add("exact") : "";
-    if (may_leave) {
-        out_.line("bool {} = true;", exact);
-        writer.detect_overflow(exact);
-    }
-    const Text text = writer.value(value);
-    const std::string name = locals_.add("value");
-    out_.line("const int64_t {} = {};", name, text.text);
-    if (may_leave) {
-        out_.line("if (!{0} || {1} < -(INT64_C(1) << 62) || {1} > (INT64_C(1) << 62)) return {2};", exact, name,
-                  failure);
-    }
-    return name;
-}
 
 std::string PlanWriter::extent_failure(std::size_t buffer, std::size_t dim) {
     const ir::Expr& extent = buffer_at(pipeline_, buffer).extents[dim];
@@ -217,12 +183,6 @@ void PlanWriter::check_parameters() {
     }
 }
 
-bool PlanWriter::has_conditions() const {
-    return !unit_.model->checks.empty() ||
-           std::any_of(pipeline_.params.begin(), pipeline_.params.end(),
-                       [](const ir::ScalarParameter& param) { return param.type == ir::Type::Bool; });
-}
-
 /// Stages that only tiles hold have no place, but the limit of all indices.
 bool PlanWriter::is_checked(std::size_t stage) const {
     return regions_.of_stage[stage] >= 0 || is_in_tiles(stage) || unit_.model->domains.at(stage).may_be_too_large;
@@ -236,7 +196,7 @@ bool PlanWriter::has_places() const {
 }
 
 void PlanWriter::check_conditions() {
-    if (!has_conditions()) return;
+    if (!has_conditions(unit_)) return;
     out_.add("// Parameters, and what the pipeline demands of them and of the sizes.");
     out_.open(
         fmt::format("[[maybe_unused]] pipe_status check_conditions([[maybe_unused]] const {}_args& args, "
@@ -362,7 +322,7 @@ void PlanWriter::make_plan() {
     out_.open(fmt::format("[[maybe_unused]] pipe_status make_plan(const {}_args& args, Report& report, Plan& plan)",
                           names_.prefix));
     std::vector<std::string> parts{"resolve_shapes(args, report, plan)"};
-    if (has_conditions()) parts.emplace_back("check_conditions(args, report, plan)");
+    if (has_conditions(unit_)) parts.emplace_back("check_conditions(args, report, plan)");
     if (has_places()) parts.emplace_back("place_stages(report, plan)");
     for (std::size_t i = 0; i + 1 < parts.size(); ++i) check(parts[i]);
     out_.line("return {};", parts.back());
@@ -397,6 +357,12 @@ void PlanWriter::check_pointers() {
 }
 
 }  // namespace
+
+bool has_conditions(const Unit& unit) {
+    return !unit.model->checks.empty() ||
+           std::any_of(unit.pipeline->params.begin(), unit.pipeline->params.end(),
+                       [](const ir::ScalarParameter& param) { return param.type == ir::Type::Bool; });
+}
 
 void write_plan(Writer& out, const Unit& unit, const CodeNames& names, const Regions& regions, Helpers& helpers) {
     PlanWriter writer(out, unit, names, regions, helpers);

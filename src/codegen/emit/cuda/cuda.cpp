@@ -5,14 +5,18 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "codegen/emit/c/runtime.h"
+#include "codegen/emit/c/window_runtime.h"
 #include "codegen/emit/cuda/cuda_launch.h"
 #include "codegen/emit/cuda/cuda_runtime.h"
 #include "codegen/kernel/kernel_flow.h"
 #include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
+#include "codegen/windows.h"
+#include "codegen/wrapper/window_parts.h"
 #include "codegen/wrapper/wrapper.h"
 #include "fusion/group_fields.h"
 
@@ -76,9 +80,16 @@ bool copies(const kernel::Kernel& kernel) {
 }
 
 /// A pipeline's namespace and its public functions.
-void write_pipeline(Writer& out, const kernel::Program& program, const std::string& prefix, Helpers& helpers) {
+/// `analysed`: the pipeline before it was lowered; null without functions for windows.
+void write_pipeline(Writer& out, const kernel::Program& program, const Unit* analysed, const std::string& prefix,
+                    Helpers& helpers) {
     const Unit unit{&program.pipeline, &program.model};
-    CodeNames names = code_names(unit, prefix, device_names());
+    std::vector<std::string_view> reserved = device_names();
+    if (analysed != nullptr) {
+        const std::vector<std::string_view>& more = window_runtime_names();
+        reserved.insert(reserved.end(), more.begin(), more.end());
+    }
+    CodeNames names = code_names(unit, prefix, reserved);
     const std::vector<StepNames> functions = step_names(program, names);
     const Regions regions = assign_regions(program);
     const std::string space = prefix + "_code";
@@ -95,6 +106,11 @@ void write_pipeline(Writer& out, const kernel::Program& program, const std::stri
         write_step(out, program, program.steps[i], names, functions[i], helpers);
     }
     write_run(out, program, names, functions, regions, helpers);
+    std::optional<WindowUnit> windows;
+    if (analysed != nullptr) {
+        windows = window_unit(*analysed, program.pipeline, names);
+        write_parts(out, *windows, names, helpers);
+    }
     out.line("}}  // namespace {}", space);
     out.add("}  // namespace");
     out.blank();
@@ -102,6 +118,10 @@ void write_pipeline(Writer& out, const kernel::Program& program, const std::stri
     out.blank();
     write_api(out, unit, names, space, "cuda");
     write_launch(out, program, names, regions, space);
+    if (windows) {
+        write_required(out, *windows, names, space);
+        write_window_info(out, *windows, names, Windows::Required);
+    }
     out.add("}  // extern \"C\"");
     out.blank();
 }
@@ -117,14 +137,22 @@ std::string cuda_source(std::string_view program, const std::string& header_name
 
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin) {
+    return cuda_source(program, header_name, programs, origin, {}, Windows::None);
+}
+
+std::string cuda_source(std::string_view program, const std::string& header_name,
+                        const std::vector<kernel::Program>& programs, const Origin& origin,
+                        const std::vector<Unit>& analysed, Windows windows) {
     std::vector<Unit> units;
     for (const kernel::Program& lowered : programs) units.push_back({&lowered.pipeline, &lowered.model});
     const std::vector<std::string> prefixes = pipeline_names(units);
     Helpers helpers(fusion::Platform::Cuda);
     Writer body;
     for (std::size_t i = 0; i < programs.size(); ++i) {
-        write_pipeline(body, programs[i], prefixes[i], helpers);
+        write_pipeline(body, programs[i], windows == Windows::None ? nullptr : &analysed.at(i), prefixes[i], helpers);
     }
+    std::vector<Unit> ranked = units;
+    if (windows != Windows::None) ranked.insert(ranked.end(), analysed.begin(), analysed.end());
 
     Writer out;
     const std::string gpu =
@@ -140,11 +168,14 @@ std::string cuda_source(std::string_view program, const std::string& header_name
         out.verbatim(kDynamicShared);
     out.add("namespace {");
     out.blank();
-    out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
+    out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(ranked));
     out.blank();
     const std::string operators = helpers.definitions();
     std::vector<Piece> pieces = wrapper_runtime();
     for (const Piece& piece : device_runtime()) pieces.push_back(piece);
+    if (windows != Windows::None) {
+        for (const Piece& piece : window_runtime()) pieces.push_back(piece);
+    }
     out.verbatim(used_pieces(pieces, operators + body.str()));
     if (!helpers.empty()) {
         out.add("// ---- Operators of the language that C++ has not");

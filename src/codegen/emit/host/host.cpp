@@ -7,12 +7,15 @@
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/code_names.h"
 #include "codegen/emit/c/runtime.h"
+#include "codegen/emit/c/window_runtime.h"
 #include "codegen/emit/host/host_group.h"
 #include "codegen/emit/host/host_nest.h"
 #include "codegen/emit/host/host_runtime.h"
 #include "codegen/emit/host/host_stage.h"
 #include "codegen/emit/host/host_versions.h"
+#include "codegen/emit/host/host_window.h"
 #include "codegen/expr/strides.h"
+#include "codegen/windows.h"
 #include "codegen/wrapper/wrapper.h"
 
 namespace pipec::codegen {
@@ -57,15 +60,18 @@ void view_types(Writer& out, const Unit& unit, const CodeNames& names, const Hos
 }
 
 /// Computes a stage over its domain, whose pieces are shared among threads.
-void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::size_t index) {
+void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::size_t index, const HostRun& run) {
     const ir::Stage& stage = unit.pipeline->stages[index];
+    const bool accumulates = std::holds_alternative<ir::Accumulate>(stage.definition);
+    // Without points nothing is read, so that there may be nothing.
+    const bool asks = run.window && (!takes_box(stage) || accumulates);
+    if (asks) out.open(fmt::format("if (plan.parts.{}.needed)", names.stages[index]));
     if (!takes_box(stage)) {
         out.add(stage_call(unit, names, index, ""));
     } else {
         const Pieces pieces = pieces_of(*unit.pipeline, *unit.model, index);
         out.open("");
-        out.line("const auto box = domain_of_{}<{}>(plan.{});", stage.output >= 0 ? "output" : "stage",
-                 stage.dims.size(), names.stages[index]);
+        out.line("const auto box = {};", run.domain(index));
         out.line("const int order[] = {{{}}};", fmt::join(pieces.order, ", "));
         std::string size = fmt::format("piece_size(box, order, {})", pieces.points);
         if (pieces.whole >= 0) {
@@ -78,13 +84,38 @@ void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::s
         out.add("});");
         out.close();
     }
-    if (std::holds_alternative<ir::Accumulate>(stage.definition)) out.add(updates_call(unit, names, index));
+    if (accumulates) out.add(updates_call(unit, names, index));
+    if (asks) out.close();
+}
+
+/// What a launch does between its checks and its end: the views of stages in the workspace and what computes them.
+void run_stages(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram& program,
+                const Regions& regions, Helpers& helpers, const HostRun& run) {
+    write_parameters(out, *unit.pipeline, names, helpers);
+    const auto place = [&](std::size_t i) {
+        if (regions.of_stage[i] >= 0) {
+            out.line("const auto {0} = view_of<{1}>(workspace + plan.{2}[{3}], plan.{0});", names.stages[i],
+                     names.stage_views[i], run.window ? "window_regions" : "regions", regions.of_stage[i]);
+        }
+    };
+    for (const HostProgram::Group& group : program.groups) {
+        for (const int stage : group.stages) {
+            place(static_cast<std::size_t>(stage));
+            if (!group.tiled) compute_stage(out, unit, names, static_cast<std::size_t>(stage), run);
+        }
+        if (group.tiled) write_group(out, unit, names, *group.tiled, regions.scratch, run);
+    }
 }
 
 /// Runs the stages, with checked arguments.
 void run_function(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram& program,
                   const Regions& regions, Helpers& helpers) {
     const ir::Pipeline& pipeline = *unit.pipeline;
+    const HostRun run{false, [&](std::size_t i) {
+                          const ir::Stage& stage = pipeline.stages[i];
+                          return fmt::format("domain_of_{}<{}>(plan.{})", stage.output >= 0 ? "output" : "stage",
+                                             stage.dims.size(), names.stages[i]);
+                      }};
     out.add("// Runs the stages one after the other. `dense`: the strides are those that the views take for known.");
     out.add("template <bool dense>");
     out.open(
@@ -97,20 +128,36 @@ void run_function(Writer& out, const Unit& unit, const CodeNames& names, const H
         out.line("[[maybe_unused]] const auto {0} = view_of<{1}<dense>>(args.{2}, plan.{0});", names.buffers[i],
                  names.views[i], names.fields.buffers[i].data);
     }
-    write_parameters(out, pipeline, names, helpers);
-    const auto place = [&](std::size_t i) {
-        if (regions.of_stage[i] >= 0) {
-            out.line("const auto {0} = view_of<{1}>(workspace + plan.regions[{2}], plan.{0});", names.stages[i],
-                     names.stage_views[i], regions.of_stage[i]);
-        }
-    };
-    for (const HostProgram::Group& group : program.groups) {
-        for (const int stage : group.stages) {
-            place(static_cast<std::size_t>(stage));
-            if (!group.tiled) compute_stage(out, unit, names, static_cast<std::size_t>(stage));
-        }
-        if (group.tiled) write_group(out, unit, names, *group.tiled, regions.scratch);
-    }
+    run_stages(out, unit, names, program, regions, helpers, run);
+    out.add("crew.end();");
+    out.close();
+    out.blank();
+}
+
+/// The same of windows.
+void run_window_function(Writer& out, const Unit& unit, const HostWindows& windows, const CodeNames& names,
+                         const HostProgram& program, const Regions& regions, Helpers& helpers) {
+    const HostRun run{true, [&](std::size_t i) {
+                          const ir::Stage& stage = unit.pipeline->stages[i];
+                          const auto output = static_cast<std::size_t>(stage.output);
+                          const bool held = stage.output >= 0 && windows.regions[output] < 0;
+                          const std::string& where = stage.output < 0 ? names.stages[i]
+                                                     : held ? windows.held[unit.pipeline->inputs.size() + output]
+                                                            : windows.kept[output];
+                          return fmt::format("domain_of_{}<{}>(plan.{})", held ? "window" : "stage", stage.dims.size(),
+                                             where);
+                      }};
+    out.add("// The same of windows.");
+    out.add("template <bool dense>");
+    out.open(
+        fmt::format("void run_window(const {}_args& args, const WindowPlan& plan, [[maybe_unused]] unsigned char* "
+                    "workspace, int threads)",
+                    names.prefix));
+    out.add("Crew crew(threads);");
+    if (regions.scratch > 0) out.add("unsigned char* const scratch = workspace + plan.scratch;");
+    write_window_views(out, unit, windows, names);
+    run_stages(out, unit, names, program, regions, helpers, run);
+    write_window_copies(out, unit, windows, names);
     out.add("crew.end();");
     out.close();
     out.blank();
@@ -183,15 +230,26 @@ constexpr std::string_view kSimd = R"text(#ifdef _OPENMP
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules) {
+    return host_source(program, header_name, units, sources, origin, schedules, Windows::None);
+}
+
+std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
+                        const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules,
+                        Windows windows) {
     Helpers helpers(fusion::Platform::Host);
     Writer body;
     const std::vector<std::string> prefixes = pipeline_names(units);
+    std::vector<std::string_view> reserved = host_runtime_names();
+    if (windows != Windows::None) {
+        const std::vector<std::string_view>& more = window_runtime_names();
+        reserved.insert(reserved.end(), more.begin(), more.end());
+    }
     for (std::size_t i = 0; i < units.size(); ++i) {
         const auto given = schedules.find(units[i].pipeline->name);
         HostProgram run = host_program(units[i], given == schedules.end() ? fusion::Schedule{} : given->second);
         ir::Pipeline& pipeline = run.pipeline;  // writing a stage adds variables
         const Unit unit{&pipeline, &run.model};
-        CodeNames names = code_names(unit, prefixes[i], host_runtime_names());
+        CodeNames names = code_names(unit, prefixes[i], reserved);
         for (const std::string& function : names.functions) {
             names.edges.push_back(names.taken.add(function + "_edges"));
             names.updates.push_back(names.taken.add(function + "_updates"));
@@ -212,6 +270,15 @@ std::string host_source(std::string_view program, const std::string& header_name
             write_stage(body, pipeline, unit, names, s, sources, helpers, versioned[s]);
         }
         run_function(body, unit, names, run, regions, helpers);
+        std::optional<HostWindows> parts;
+        if (windows != Windows::None) {
+            parts = host_windows(units[i], run, regions, names);
+            write_parts(body, parts->windows, names, helpers);
+        }
+        if (windows == Windows::Launch) {
+            write_window_plan(body, unit, *parts, names, regions);
+            run_window_function(body, unit, *parts, names, run, regions, helpers);
+        }
         body.line("}}  // namespace {}", space);
         body.add("}  // namespace");
         body.blank();
@@ -219,6 +286,9 @@ std::string host_source(std::string_view program, const std::string& header_name
         body.blank();
         write_api(body, unit, names, space, "host");
         launch(body, names, regions, space);
+        if (parts) write_required(body, parts->windows, names, space);
+        if (windows == Windows::Launch) write_window_api(body, unit, *parts, names, regions, space);
+        if (parts) write_window_info(body, parts->windows, names, windows);
         body.add("}  // extern \"C\"");
         body.blank();
     }
@@ -227,6 +297,9 @@ std::string host_source(std::string_view program, const std::string& header_name
     std::vector<Piece> pieces = wrapper_runtime();
     for (const std::vector<Piece>& more : {view_runtime(), host_runtime()}) {
         pieces.insert(pieces.end(), more.begin(), more.end());
+    }
+    if (windows != Windows::None) {
+        for (const Piece& piece : window_runtime()) pieces.push_back(piece);
     }
     const std::string text = body.str();
     const std::string fixed = used_pieces(pieces, operators + text);

@@ -82,7 +82,7 @@ Regions assign_regions(const HostProgram& program) {
 }
 
 void write_group(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram::Tiled& tiled,
-                 std::int64_t scratch) {
+                 std::int64_t scratch, const HostRun& run) {
     const ir::Pipeline& pipeline = *unit.pipeline;
     const poly::Group& group = tiled.group;
     const auto rank = static_cast<std::size_t>(group.rank);
@@ -93,15 +93,15 @@ void write_group(Writer& out, const Unit& unit, const CodeNames& names, const Ho
     out.line("int64_t from[{0}], to[{0}];", rank);
     out.line("std::fill(from, from + {}, INT64_MAX);", rank);
     out.line("std::fill(to, to + {}, INT64_MIN);", rank);
-    const auto domain = [&](int stage) {
-        const auto s = static_cast<std::size_t>(stage);
-        return fmt::format("domain_of_{}<{}>(plan.{})", pipeline.stages[s].output >= 0 ? "output" : "stage",
-                           pipeline.stages[s].dims.size(), names.stages[s]);
-    };
+    const auto domain = [&](int stage) { return run.domain(static_cast<std::size_t>(stage)); };
     for (std::size_t m = 0; m < group.stages.size(); ++m) {
         if (tiled.tiles.members[m].in_scratch) continue;
-        out.open("");
-        out.line("const auto box = {};", domain(group.stages[m]));
+        if (run.window) {
+            out.open(fmt::format("if (const auto box = {}; has_points(box))", domain(group.stages[m])));
+        } else {
+            out.open("");
+            out.line("const auto box = {};", domain(group.stages[m]));
+        }
         for (std::size_t d = 0; d < group.alignment[m].size(); ++d) {
             const poly::Alignment& alignment = group.alignment[m][d];
             if (alignment.dim < 0) continue;

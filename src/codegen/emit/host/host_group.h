@@ -2,7 +2,9 @@
 // tile.
 #pragma once
 
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "codegen/emit/c/code_names.h"
@@ -37,8 +39,15 @@ Regions assign_regions(const HostProgram& program);
 /// The member of a tiled group that a stage is; null where it is in none, or lies in no scratch.
 const plan::HostTiles::Member* scratch_of(const HostProgram& program, std::size_t stage);
 
+/// How a launch computes stages.
+struct HostRun {
+    bool window = false;  ///< parts of their domains, which may be empty
+    /// The box of a stage that has dimensions, as an expression.
+    std::function<std::string(std::size_t stage)> domain;
+};
+
 /// The statements that compute a group, where `scratch` and `crew` are known.
 void write_group(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram::Tiled& tiled,
-                 std::int64_t scratch);
+                 std::int64_t scratch, const HostRun& run);
 
 }  // namespace pipec::codegen

@@ -87,6 +87,9 @@ public:
     void begin_loop(const ir::Range& range, const LoopForm& form);
     void begin_loop(const ir::Range& range) { begin_loop(range, LoopForm()); }
     void end_loop();
+    /// Opens a loop over blocks of kBlockTerms values of a range, calls `each_block` in it, and opens a loop over the
+    /// block's values, until end_block twice.
+    void begin_blocks(const ir::Range& range, std::string_view pragma, const std::function<void()>& each_block);
     /// Opens a block, `head {`, until end_block.
     void begin_block(const std::string& head);
     void end_block();

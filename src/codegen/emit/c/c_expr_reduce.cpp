@@ -215,24 +215,31 @@ void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals)
     for (std::size_t i = 0; i < n.ranges.size(); ++i) end_loop();
 }
 
-/// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
-void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& totals) {
+void ExpressionWriter::begin_blocks(const ir::Range& range, std::string_view pragma,
+                                    const std::function<void()>& each_block) {
     const std::string index = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
     const std::string block = names_.add(index + "_block"), stop = names_.add(index + "_stop");
     const Text first = value(range.lo);
     const Text end = primary(Type::Int32, value(range.hi), index + "_end");
     begin_block(
         fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", block, first.text, end.text, ir::kBlockTerms));
-    for (const Total& total : totals) {
-        if (total.tree.empty()) continue;
-        const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
-        out_->line("{} {} = {};", value_type(total.type()), total.name, start);
-    }
+    each_block();
     out_->line("const int32_t {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, end.text, block, ir::kBlockTerms);
-    if (const std::string pragma = block_pragma(totals); !pragma.empty()) out_->add(pragma);
+    if (!pragma.empty()) out_->add(std::string(pragma));
     begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", index, block, stop));
     const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
     bind(range.var, index, {lo.lo, std::max(lo.lo, hi.hi - 1)});
+}
+
+/// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
+void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& totals) {
+    begin_blocks(range, block_pragma(totals), [&] {
+        for (const Total& total : totals) {
+            if (total.tree.empty()) continue;
+            const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
+            out_->line("{} {} = {};", value_type(total.type()), total.name, start);
+        }
+    });
     bind_like(range.var);
     add_terms(totals);
     end_block();

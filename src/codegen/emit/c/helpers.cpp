@@ -235,6 +235,36 @@ inline T tree_total(const BlockTree<T>& tree, Combine combine) {
     return combine(tree.level[3], combine(tree.level[2], combine(tree.level[1], tree.level[0])));
 }
 )"},
+    {"StripTree",
+     {},
+     R"(// What the blocks of a reduction gave, combined in blocks of 64 again, and these likewise, of points beside each other, which all have as many blocks.
+template <class T, int points>
+struct StripTree {
+    T level[4][points];
+    T identity;
+    unsigned blocks = 0;
+    explicit StripTree(T start) : identity(start) {
+        for (T(&one)[points] : level) std::fill(one, one + points, start);
+    }
+    template <class Combine>
+    void add(const T (&block)[points], Combine combine) {
+        ++blocks;
+        for (int i = 0; i < points; ++i) level[0][i] = combine(level[0][i], block[i]);
+        unsigned full = 64;
+        for (int up = 1; up < 4 && blocks % full == 0; ++up, full *= 64) {
+            for (int i = 0; i < points; ++i) {
+                level[up][i] = combine(level[up][i], level[up - 1][i]);
+                level[up - 1][i] = identity;
+            }
+        }
+    }
+    template <class Combine>
+    void total(T (&result)[points], Combine combine) const {
+        for (int i = 0; i < points; ++i)
+            result[i] = combine(level[3][i], combine(level[2][i], combine(level[1][i], level[0][i])));
+    }
+};
+)"},
     {"exact_add",
      {"wrap_add"},
      R"(// a + b; what leaves the type clears `exact`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/emit/c/wide_expr.h"
+#include "codegen/emit/host/host_points.h"
 #include "codegen/expr/exact_expr.h"
 #include "codegen/expr/interior.h"
 #include "codegen/expr/rewrite.h"
@@ -96,7 +97,7 @@ std::optional<InnerCode> inner_code(ir::Pipeline& pipeline, const poly::Model& m
         if (branches(more) < branches(interior)) interior = std::move(more);
     }
     if (node_count(interior.value) > std::max(kLongestInner, node_count(value))) return std::nullopt;
-    InnerCode result{interior.value, interior.guard, {}};
+    InnerCode result{interior.value, interior.guard, {}, {}};
     for (std::size_t d = 0; d < stage.dims.size(); ++d) {
         const auto limit = [&](const ir::Expr& bound, const ir::Expr& own) {
             const auto sum = rewriter.linear(own);
@@ -110,6 +111,7 @@ std::optional<InnerCode> inner_code(ir::Pipeline& pipeline, const poly::Model& m
         }
         result.limits.push_back(limits);
     }
+    if (!result.guard) result.row = find_row_code(pipeline, rewriter, stage, domain, nest, result.value);
     return result;
 }
 

@@ -26,9 +26,31 @@ Nest nest_of(const ir::Pipeline& pipeline, const poly::Model& model, std::size_t
 /// hi - lo of a dimension of the stage's domain, where both are constants.
 std::optional<std::int64_t> constant_extent(const poly::Domain& domain, std::size_t dim);
 
+/// A dimension of which each remainder has its own code: its index is period * variable + remainder.
+struct Period {
+    std::int64_t period = 1;
+    std::size_t dim = 0;
+    ir::VarId variable = -1;  ///< where period > 1
+};
+
+struct PointCode {
+    std::vector<std::int64_t> at;  ///< by position in the nest from that of the vectors on: remainder, then indices
+    ir::Expr value;
+};
+
+/// The code of the points of a row (host_points.h).
+struct RowCode {
+    Period along;                              ///< the row's dimension
+    Period across;                             ///< one outside of it
+    std::vector<std::vector<PointCode>> rows;  ///< by remainder of `across`; empty: points need no code of their own
+
+    [[nodiscard]] bool is_used() const { return !rows.empty(); }
+};
+
 /// What a pure stage is where it needs no conditions.
 struct InnerCode {
     ir::Expr value, guard;  ///< `guard` may be null
+    RowCode row;
     /// By dimension: where that is, besides the domain. Null ends are those of the domain.
     std::vector<poly::Interval> limits;
 

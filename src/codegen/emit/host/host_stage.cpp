@@ -10,6 +10,7 @@
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/wide_expr.h"
 #include "codegen/emit/host/host_nest.h"
+#include "codegen/emit/host/host_strip.h"
 #include "codegen/emit/host/host_versions.h"
 #include "codegen/expr/strides.h"
 #include "ir/build.h"
@@ -23,6 +24,8 @@ namespace {
 constexpr std::int64_t kParallelWork = 200'000;
 /// What a reduction whose size is not known counts for, in iterations.
 constexpr std::int64_t kLoopIterations = 16;
+/// Elements beside each other in memory that go through a reduction's loops together.
+constexpr std::int64_t kStripPoints = 64;
 /// Lines of a scan beside each other in memory that a thread goes along together, row after row.
 constexpr std::int64_t kStrip = 128;
 
@@ -53,6 +56,13 @@ private:
     void scan_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
     void row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
              const ir::Expr& value, const ir::Expr& guard, bool simd);
+    void inner_row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
+                   const ir::Expr& value, const ir::Expr& guard);
+    void points_row(const Nest& nest, const std::string& begin, const std::string& end);
+    void points(const Nest& nest, const std::vector<PointCode>& row, const std::string& begin, const std::string& end);
+    void bind_periods();
+    void strips(const Nest& nest, const std::string& begin, const std::string& end);
+    void find_strips(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
     void store_point(ExpressionWriter& writer, const ir::Expr& value, const ir::Expr& guard);
     void updates(const ir::Accumulate& accumulate);
     void find_inner(const Nest& nest);
@@ -84,7 +94,11 @@ private:
     Names locals_;
     std::vector<std::string> dims_;
     std::optional<InnerCode> inner_;
-    std::optional<ExpressionWriter> expressions_, inner_expressions_;
+    std::string along_name_, across_name_;  ///< of the row's dimension and one outside, without remainders
+    std::optional<Strip> strip_;
+    std::int64_t strip_points_ = 0;  ///< along a row
+    Uses strip_uses_;
+    std::optional<ExpressionWriter> expressions_, inner_expressions_, strip_expressions_;
 };
 
 Uses uses_of(const Unit& unit, std::size_t index) {
@@ -178,7 +192,10 @@ void StageWriter::comment() {
 void StageWriter::find_inner(const Nest& nest) {
     inner_ = inner_code(pipeline_, *unit_.model, index_, nest);
     if (!inner_) return;
-    inner_uses_.add(inner_->value);
+    for (const auto& row : inner_->row.rows) {
+        for (const PointCode& point : row) inner_uses_.add(point.value);
+    }
+    if (!inner_->row.is_used()) inner_uses_.add(inner_->value);
     if (inner_->guard) inner_uses_.add(inner_->guard);
 }
 
@@ -214,7 +231,7 @@ void StageWriter::write() {
     const Nest nest = nest_of(pipeline_, *unit_.model, index_);
     if (boxed && accumulate == nullptr && !stage_.scan) find_inner(nest);
     comment();
-    const bool split = inner_ && !inner_->is_everywhere();
+    const bool split = inner_ && (!inner_->is_everywhere() || inner_->row.along.period > 1);
     if (split) write_edges(nest);
     std::vector<std::string> own;
     if (boxed) own.push_back(fmt::format("const Box<{}>& box", stage_.dims.size()));
@@ -230,11 +247,14 @@ void StageWriter::write() {
         sizes = uses.sizes();
     }
     declare_sizes(sizes);
-    if (inner_)
+    if (inner_) {
         make_writer(inner_expressions_, inner_uses_);
-    else
+        bind_periods();
+    } else
         make_writer(expressions_, uses_);
     const ir::Expr& value = accumulate != nullptr ? accumulate->init : std::get<ir::Pure>(stage_.definition).value;
+    if (accumulate == nullptr && !stage_.scan && boxed)
+        find_strips(nest, inner_ ? inner_->value : value, inner_ ? inner_->guard : domain_.guard);
     if (stage_.scan)
         scan_nest(nest, value, domain_.guard);
     else
@@ -326,6 +346,139 @@ void StageWriter::row(ExpressionWriter& writer, const Nest& nest, const std::str
     for (std::size_t i = nest.vector; i < nest.order.size(); ++i) writer.end_block();
 }
 
+/// Whether points of a row go through loops together, and how many.
+void StageWriter::find_strips(const Nest& nest, const ir::Expr& value, const ir::Expr& guard) {
+    if (guard || !has_loop(value)) return;
+    std::set<ir::VarId> lanes;
+    std::int64_t inside = 1;
+    for (std::size_t i = nest.vector; i < nest.order.size(); ++i) {
+        lanes.insert(stage_.dims[nest.order[i]].var);
+        if (i > nest.vector) inside *= std::max<std::int64_t>(1, *constant_extent(domain_, nest.order[i]));
+    }
+    strip_points_ = std::max<std::int64_t>(1, kStripPoints / inside);
+    if (const auto extent = constant_extent(domain_, nest.order[nest.vector])) {
+        strip_points_ = std::min(strip_points_, *extent);
+    }
+    if (strip_points_ <= 1) return;
+    strip_ = find_strip(pipeline_, value, lanes);
+    if (!strip_) return;
+    strip_uses_ = strip_->uses();
+    make_writer(strip_expressions_, strip_uses_);
+}
+
+/// A row in strips of as many points; the last one ends with the row, so that some points are computed twice.
+void StageWriter::strips(const Nest& nest, const std::string& begin, const std::string& end) {
+    const std::string& along = dims_[nest.order[nest.vector]];
+    const std::string strip = locals_.add(along + "_strip"), from = locals_.add(along + "_from");
+    Lanes lanes;
+    std::int64_t count = 1;
+    for (std::size_t i = nest.vector; i < nest.order.size(); ++i) {
+        const std::size_t d = nest.order[i];
+        if (i == nest.vector) {
+            lanes.number = locals_.add("lane");
+            count = strip_points_;
+            lanes.loops.push_back(fmt::format("for (int32_t {0} = 0; {0} < {1}; ++{0})", lanes.number, count));
+            lanes.definitions.push_back(
+                fmt::format("[[maybe_unused]] const int32_t {} = {} + {};", along, from, lanes.number));
+            continue;
+        }
+        const std::int64_t lo = *ir::as_int(domain_.box[d].lo), hi = *ir::as_int(domain_.box[d].hi);
+        lanes.loops.push_back(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", dims_[d], lo, hi));
+        lanes.number = lo == 0 ? fmt::format("({}) * {} + {}", lanes.number, hi, dims_[d])
+                               : fmt::format("({}) * {} + ({} - {})", lanes.number, hi - lo, dims_[d], lo);
+        count *= hi - lo;
+    }
+    lanes.count = count;
+    ExpressionWriter& writer = *strip_expressions_;
+    writer.begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", strip, begin, end, strip_points_));
+    out_.line("const int32_t {0} = {1} < {2} - {3} ? {1} : {2} - {3};", from, strip, end, strip_points_);
+    write_strip(writer, out_, locals_, helpers_, *strip_, lanes, [&] { store_point(writer, strip_->value, nullptr); });
+    writer.end_block();
+}
+
+/// Names what is a dimension's index without its remainder.
+void StageWriter::bind_periods() {
+    for (const auto& [period, name] :
+         {std::pair(inner_->row.along, &along_name_), {inner_->row.across, &across_name_}}) {
+        if (!inner_->row.is_used() || period.period == 1) continue;
+        *name = locals_.add(dims_[period.dim] + "_" + std::to_string(period.period));
+        const auto lo = ir::as_int(domain_.box[period.dim].lo);
+        inner_expressions_->bind(
+            period.variable, *name,
+            {lo && *lo >= 0 ? *lo / period.period : -kIndexLimit / period.period, kIndexLimit / period.period});
+    }
+}
+
+/// Points that have code of their own, from one multiple of the period to another.
+void StageWriter::points(const Nest& nest, const std::vector<PointCode>& row, const std::string& begin,
+                         const std::string& end) {
+    ExpressionWriter& writer = *inner_expressions_;
+    const std::string& along = dims_[nest.order[nest.vector]];
+    const std::int64_t period = inner_->row.along.period;
+    const std::string& index = period == 1 ? along : along_name_;
+    out_.line("PIPE_SIMD");
+    writer.begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", index, begin, end));
+    std::vector<ir::Expr> values;
+    for (const PointCode& point : row) values.push_back(point.value);
+    std::vector<std::string> names;
+    for (const Text& text : writer.values(values)) {
+        names.push_back(locals_.add("value"));
+        out_.line("const {} {} = {};", storage_type(stage_.type), names.back(), stored(text));
+    }
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        std::vector<std::string> indices = dims_;
+        if (period > 1) indices[nest.order[nest.vector]] = fmt::format("{} * {} + {}", period, index, row[i].at[0]);
+        for (std::size_t k = 1; k < row[i].at.size(); ++k)
+            indices[nest.order[nest.vector + k]] = fmt::format("{}", row[i].at[k]);
+        out_.line("{} = {};", target(fmt::format("{}", fmt::join(indices, ", "))), names[i]);
+    }
+    writer.end_block();
+}
+
+void StageWriter::points_row(const Nest& nest, const std::string& begin, const std::string& end) {
+    const RowCode& code = inner_->row;
+    std::string first = begin, last = end, from = begin;
+    const std::int64_t period = code.along.period;
+    if (period > 1) {
+        const int shift = period == 2 ? 1 : 2;
+        first = locals_.add(along_name_ + "_begin"), last = locals_.add(along_name_ + "_end");
+        out_.line("const int32_t {} = ({} + {}) >> {}, {} = {} >> {};", first, begin, period - 1, shift, last, end,
+                  shift);
+        out_.line("if ({0} < {1}) {2}", begin, fmt::format("{} * {}", period, first),
+                  edges_call(nest, begin, fmt::format("std::min({} * {}, {})", period, first, end)));
+    }
+    if (code.across.period > 1) {
+        const std::string& outer = dims_[code.across.dim];
+        out_.line("const int32_t {} = {} >> {};", across_name_, outer, code.across.period == 2 ? 1 : 2);
+        out_.open(fmt::format("switch ({} & {})", outer, code.across.period - 1));
+        for (std::size_t row = 0; row < code.rows.size(); ++row) {
+            out_.open(row + 1 < code.rows.size() ? fmt::format("case {}:", row) : "default:");
+            points(nest, code.rows[row], first, last);
+            out_.line("break;");
+            out_.close();
+        }
+        out_.close();
+    } else {
+        points(nest, code.rows.front(), first, last);
+    }
+    if (period == 1) return;
+    const std::string rest = fmt::format("std::max({0} * {1}, {0} * {2})", period, first, last);
+    out_.line("if ({} < {}) {}", rest, end, edges_call(nest, rest, end));
+}
+
+/// A row without edges.
+void StageWriter::inner_row(ExpressionWriter& writer, const Nest& nest, const std::string& begin,
+                            const std::string& end, const ir::Expr& value, const ir::Expr& guard) {
+    if (inner_ && inner_->row.is_used()) return points_row(nest, begin, end);
+    if (!strip_) return row(writer, nest, begin, end, value, guard, !has_loop(value));
+    out_.open(fmt::format("if ({} - {} >= {})", end, begin, strip_points_));
+    strips(nest, begin, end);
+    out_.outdent();
+    out_.open("} else");
+    row(writer, nest, begin, end, value, guard, false);
+    out_.close();
+}
+
 /// A bound over the sizes, as an integer of 64 bits.
 std::string StageWriter::limit_text(const ir::Expr& limit) {
     const WideLeaf leaf = [&](const ir::Expr& n) {
@@ -365,7 +518,7 @@ void StageWriter::box_nest(const Nest& nest, const ir::Expr& value, const ir::Ex
     const ir::Expr& inner_value = inner_ ? inner_->value : value;
     const ir::Expr& inner_guard = inner_ ? inner_->guard : guard;
     if (!split) {
-        row(plain, nest, ends[along].first, ends[along].second, inner_value, inner_guard, !has_loop(inner_value));
+        inner_row(plain, nest, ends[along].first, ends[along].second, inner_value, inner_guard);
     } else {
         std::string first = inner[along].first, last = inner[along].second;
         if (!conditions.empty()) {
@@ -382,7 +535,7 @@ void StageWriter::box_nest(const Nest& nest, const ir::Expr& value, const ir::Ex
             if (from != to) out_.line("if ({} < {}) {}", from, to, edges_call(nest, from, to));
         };
         edge(ends[along].first, first);
-        row(plain, nest, first, last, inner_value, inner_guard, !has_loop(inner_value));
+        inner_row(plain, nest, first, last, inner_value, inner_guard);
         edge(last, ends[along].second);
     }
     for (std::size_t i = 0; i < nest.vector; ++i) plain.end_block();

@@ -5,8 +5,11 @@
 #include <numeric>
 #include <set>
 
+#include "codegen/emit/host/host_nest.h"
+#include "codegen/emit/host/host_points.h"
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
+#include "ir/build.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -23,6 +26,24 @@ std::int64_t node_count(const ir::Expr& e) {
     std::int64_t count = 0;
     ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
     return count;
+}
+
+/// How often the longest loops in it go round, roughly: what a number of iterations that is not known counts for is
+/// kUnknown.
+std::int64_t rounds(const ir::Expr& e) {
+    constexpr std::int64_t kUnknown = 16, kMost = 4096;
+    std::int64_t most = 1;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        const auto* reduce = ir::as<ir::Reduce>(node);
+        if (reduce == nullptr) return;
+        std::int64_t count = 1;
+        for (const ir::Range& range : reduce->ranges) {
+            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+            count = std::min(kMost, count * (lo && hi ? std::clamp<std::int64_t>(*hi - *lo, 1, kMost) : kUnknown));
+        }
+        most = std::max(most, count);
+    });
+    return most;
 }
 
 double points(const poly::Domain& domain, const std::vector<std::int64_t>& sizes) {
@@ -70,8 +91,10 @@ std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Mod
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         const auto* pure = std::get_if<ir::Pure>(&pipeline.stages[s].definition);
         if (pure == nullptr || pipeline.stages[s].dims.empty() || gathers(pure->value)) continue;
-        nodes[s] = node_count(pure->value);
-        work[s] = points(model.domains.at(s), sizes) * static_cast<double>(nodes[s]);
+        const std::int64_t each = node_count(pure->value);
+        const Nest nest = nest_of(pipeline, model, s);
+        nodes[s] = each * own_points(pipeline.stages[s], model.domains.at(s), nest, pure->value);
+        work[s] = points(model.domains.at(s), sizes) * static_cast<double>(each * rounds(pure->value));
     }
     std::vector<std::size_t> order(pipeline.stages.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

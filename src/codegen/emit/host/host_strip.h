@@ -1,0 +1,62 @@
+// Points beside each other in a row that go through a reduction's loops together: the loops are outside, and what is in
+// them runs over the points, as vectors. Each point combines its terms in the order that the language defines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/emit/c/c_expr.h"
+#include "codegen/expr/uses.h"
+#include "ir/pipeline.h"
+
+namespace pipec::codegen {
+
+/// What the points of a strip compute.
+struct Strip {
+    /// What a loop finds for each point.
+    struct Total {
+        ir::ReduceOp op;
+        ir::Expr term;
+        std::optional<ir::VarId> value;  ///< stands for the result
+        struct Place {
+            std::size_t range;
+            ir::VarId value;
+        };
+        std::vector<Place> places;
+        bool in_blocks = false;
+    };
+    struct Loop {
+        std::vector<ir::Range> ranges;
+        std::vector<ir::Expr> uniform;  ///< reductions in the terms that are the same for all points
+        std::vector<Loop> inner;        ///< what is found for each iteration
+        std::vector<Total> totals;
+    };
+    std::vector<ir::Expr> uniform;
+    std::vector<Loop> loops;
+    ir::Expr value;  ///< of a point, once all of these are known
+
+    [[nodiscard]] Uses uses() const;
+};
+
+/// `value` with loops outside; nothing where some reduction has another number of terms at each point or is not
+/// evaluated at all of them, or where the points of a strip lie far apart in what its terms read. `lanes`: the
+/// variables that tell its points apart. Adds variables to `pipeline`.
+std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes);
+
+/// The points of a strip in generated code: loops around what each of them does, and its number.
+struct Lanes {
+    std::vector<std::string> loops;
+    std::vector<std::string> definitions;  ///< that stand in the innermost one
+    std::string number;
+    std::int64_t count;
+};
+
+/// Writes the loops, and then what `store` writes for each point.
+void write_strip(ExpressionWriter& writer, Writer& out, Names& names, Helpers& helpers, const Strip& strip,
+                 const Lanes& lanes, const std::function<void()>& store);
+
+}  // namespace pipec::codegen

@@ -1,0 +1,108 @@
+// Rows of the host's code: points that go through a reduction's loops together, and points that have code of their own
+// because of their parity or their plane. All against the interpreter of the definition, bit by bit, for rows shorter
+// than a strip and longer ones, and at extreme values.
+#include <gtest/gtest.h>
+
+#include "codegen/emit/host/host.h"
+#include "support_lib/compile.h"
+#include "support_lib/data.h"
+#include "support_lib/host.h"
+
+namespace pipec::testing {
+namespace {
+
+using Sizes = std::map<std::string, std::int64_t>;
+
+struct Case {
+    const char* name;
+    const char* program;
+    std::vector<const char*> contains;  ///< what tells that the code is of the kind that is tested
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+    return out << c.name;
+}
+
+const std::vector<Sizes> kSizes{{{"R", 1}, {"C", 1}, {"K", 3}, {"k", 3}},
+                                {{"R", 3}, {"C", 7}, {"K", 0}, {"k", 0}},
+                                {{"R", 2}, {"C", 63}, {"K", 40}, {"k", 8}},
+                                {{"R", 5}, {"C", 64}, {"K", 2}, {"k", 5}},
+                                {{"R", 4}, {"C", 151}, {"K", 12}, {"k", 7}}};
+
+class HostRows : public ::testing::TestWithParam<Case> {};
+
+TEST_P(HostRows, HaveTheBitsOfTheDefinition) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "case.pipe", GetParam().program);
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const ir::Pipeline& definition = compiled.definitions.front();
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const HostLibrary tiles(units, sources, "-O1 -ffp-contract=off -w", HostTiling::Small);
+    const std::string source = codegen::host_source("case.pipe", "case.h", units, sources);
+    for (const char* text : GetParam().contains) EXPECT_NE(source.find(text), std::string::npos) << text;
+    std::mt19937_64 rng(5);
+    for (const Sizes& sizes : kSizes) {
+        for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {
+            const reference::Arguments arguments = random_arguments(definition, sizes, fill, rng);
+            const auto expected = reference::run(definition, arguments);
+            for (const Layout layout : {Layout::Dense, Layout::Rotated}) {
+                for (const HostLibrary* library : {&host, &tiles}) {
+                    const auto actual = run_host(library->info(definition.name), arguments, layout);
+                    for (const auto& [name, array] : expected)
+                        EXPECT_EQ(difference(array, actual.at(name)), "") << name;
+                }
+            }
+        }
+    }
+}
+
+const Case kCases[] = {
+    {"windows",
+     R"(
+        pipeline p(f: float32[R + 9, C + 90], w: float32[2 * K + 1]) -> a: float32[R, C], b: int32[R, C, 2] where K <= 40 {
+            // Terms in blocks; a reduction that is the same at all points; one in which another one is.
+            a(y, x) = (sum(i in 0..2 * K + 1) w(i) * f(y, x + i)) / (sum(i in 0..2 * K + 1) abs(w(i)))
+                      + (sum(i in 0..3) (max(j in 0..66) max(f(y + i, x + j), f(y + 4, x + 5))))
+            best(y, x) = argmin(i in 0..9, j in 0..12) abs(f(y + i, x + j) - f(y, x))
+            b(y, x, c) = if c == 0 then best(y, x)[0] else best(y, x)[1]
+        })",
+     {"lane"}},
+    {"planes_of_a_strip",
+     R"(
+        pipeline p(u: uint8[R + 9, C + 9, 3], k: int32) -> a: uint8[R, C, 3], b: float32[R, C, 15] where 0 <= k <= 8 {
+            a(y, x, c) = uint8((sum(i in 0..=k, j in 0..=k) int32(u(y + i, x + j, c))) / ((k + 1) * (k + 1)))
+            b(y, x, n) = sum(i in 0..=k) u(y + i, x + n / 3, n % 3) * 0.25
+        })",
+     {"lane"}},
+    {"conditional_reductions",
+     R"(
+        pipeline p(f: float32[R, C + 90], w: float32[2 * K + 1]) -> a: float32[R, C] where K <= 40 {
+            a(y, x) = if f(y, x) > 0 then sum(i in 0..2 * K + 1) w(i) * f(y, x + i) else 1
+        })",
+     {}},
+    {"parity",
+     R"(
+        pipeline p(u: uint16[R + 2, C + 2], f: float32[R + 1, C + 1]) -> a: uint16[R, C, 3], b: float32[2 * R, 2 * C], d: int32[R, C] {
+            s(y, x) = (u(y, x + 1) + u(y + 1, x)) / 2
+            a(y, x, c) = if c == 1 then (if (y + x) % 2 == 0 then u(y, x) else uint16(s(y, x)))
+                         else if y % 2 == c / 2 then u(y, x) else uint16(s(y + 1, x + 1) >> 1)
+            b(y, x) = if x % 2 == 0 then f(y / 2, x / 2) else 0.5 * (f(y / 2, x / 2) + f((y + 1) / 2, x / 2 + 1))
+            d(y, x) = (if x % 4 == 3 then u(y, x) else u(y, x / 4)) + x % 2
+        })",
+     {"PIPE_COLD"}},
+    {"planes",
+     R"(
+        pipeline p(u: uint8[R, C, 4], f: float16[R, C]) -> a: uint8[R, C, 4], b: float32[R, C, 2] {
+            m(y, x) = max(c in 0..3) u(y, x, c)
+            a(y, x, c) = if c == 3 then uint8(255 - u(y, x, 3)) else uint8(u(y, x, 2 - c) * m(y, x) / 255)
+            b(y, x, n) = if n == 0 then max(f(y, x), 0) else min(f(y, x), u(y, x, 0))
+        })",
+     {}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, HostRows, ::testing::ValuesIn(kCases),
+                         [](const auto& tested) { return tested.param.name; });
+
+}  // namespace
+}  // namespace pipec::testing

@@ -21,16 +21,18 @@ std::int64_t node_count(const ir::Expr& e) {
     return count;
 }
 
-bool uses(const ir::Expr& e, ir::VarId var) {
-    bool found = false;
+/// A place, without data, that depends on `var`.
+bool is_place_of(const ir::Expr& e, ir::VarId var) {
+    bool found = false, data = false;
     ir::for_each_node(e, [&](const ir::Expr& node) {
         const auto* variable = ir::as<ir::Variable>(node);
         found = found || (variable != nullptr && variable->id == var);
+        data = data || ir::as<ir::Read>(node) != nullptr || ir::is_float(node->type);
     });
-    return found;
+    return found && !data;
 }
 
-/// 2 or 4 where something depends on the quotient or the remainder of `var` by it; else 1.
+/// 2 or 4 where something depends on the quotient or the remainder of a place along `var` by it; else 1.
 std::int64_t period_of(const ir::Expr& value, ir::VarId var) {
     std::int64_t period = 1;
     ir::for_each_node(value, [&](const ir::Expr& node) {
@@ -38,7 +40,7 @@ std::int64_t period_of(const ir::Expr& value, ir::VarId var) {
         if (n == nullptr || ir::is_float(node->type) || (n->op != ir::BinaryOp::Div && n->op != ir::BinaryOp::Mod))
             return;
         const auto by = ir::as_int(n->b);
-        if (by && (*by == 2 || *by == 4) && *by > period && uses(n->a, var)) period = *by;
+        if (by && (*by == 2 || *by == 4) && *by > period && is_place_of(n->a, var)) period = *by;
     });
     return period;
 }

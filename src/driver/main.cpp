@@ -35,6 +35,7 @@
 #include "driver/program.h"
 #include "driver/run/run_process.h"
 #include "driver/warnings.h"
+#include "poly/memory.h"
 #include "support/big_stack.h"
 #include "support/render.h"
 #include "support/unicode.h"
@@ -289,12 +290,18 @@ int fail(int exit_code, const char* what) {
     std::abort();
 }
 
+/// Memory that is missing where nothing can be thrown.
+void on_exhausted_numbers() {
+    std::_Exit(fail(kExitProgramError, kOutOfMemory));
+}
+
 }  // namespace
 }  // namespace pipec::driver
 
 int main(int argc, char** argv) {
     using namespace pipec::driver;
     std::set_terminate(on_terminate);
+    pipec::poly::on_exhausted_numbers(on_exhausted_numbers);
     try {
         int exit_code = kExitInternal;
         pipec::run_on_big_stack(kStackBytes, [&] { exit_code = run_main(argc, argv); });

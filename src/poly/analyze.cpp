@@ -5,6 +5,7 @@
 #include "poly/isl_inference.h"
 #include "poly/isl_sizes.h"
 #include "poly/isl_sums.h"
+#include "poly/memory.h"
 #include "poly/model.h"
 
 namespace pipec::poly {
@@ -57,6 +58,7 @@ std::optional<Inference> infer_domains(IslContext& isl, const ir::Pipeline& pipe
             add_wrapping(exact.findings, next);
             if (round == 0) findings = std::move(exact.findings);
         } catch (const isl::exception& failure) {
+            rethrow_exhaustion(failure);
             if (!isl.is_budget(failure)) throw;
             if (round == 0) too_expensive = given_up(isl, failure, options);  // what boxes could not prove is left
             isl.give_up();
@@ -89,6 +91,7 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         warn_of_overflowing_sums(isl, pipeline, *sizes, model.domains, diags);
         return model;
     } catch (const isl::exception& failure) {
+        rethrow_exhaustion(failure);
         given_up(isl, failure, options).report(diags);
         return std::nullopt;
     }

@@ -9,6 +9,7 @@
 #include "ir/visit.h"
 #include "poly/isl_accesses.h"
 #include "poly/isl_sizes.h"
+#include "poly/memory.h"
 
 namespace pipec::poly {
 
@@ -71,7 +72,8 @@ public:
         try {
             sizes = size_context(isl_, pipeline_, none);
             if (sizes) values.emplace(isl_, pipeline_, *sizes);
-        } catch (const isl::exception&) {  // too expensive, or numbers too large
+        } catch (const isl::exception& failure) {  // too expensive, or numbers too large
+            rethrow_exhaustion(failure);
             values.reset();
         }
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
@@ -80,7 +82,8 @@ public:
             bool related = values.has_value();
             try {
                 if (related) stage(s, *sizes, values->ranges, values->affine);
-            } catch (const isl::exception&) {
+            } catch (const isl::exception& failure) {
+                rethrow_exhaustion(failure);
                 result_.erase(result_.begin() + first, result_.end());
                 related = false;
             }
@@ -150,6 +153,7 @@ private:
             result = at_once(stage, value, place);
             if (!result) result = relate(stage, value, place.where, affine);
         } catch (const isl::exception& failure) {  // too expensive, or numbers too large: no relation
+            rethrow_exhaustion(failure);
             if (isl_.is_budget(failure)) isl_.give_up();
         }
         place.known.emplace_back(value, result);

@@ -8,6 +8,7 @@
 
 #include "poly/isl_accesses.h"
 #include "poly/isl_sizes.h"
+#include "poly/memory.h"
 
 namespace pipec::poly {
 
@@ -179,7 +180,8 @@ std::optional<std::vector<Footprint>> footprints(const ir::Pipeline& pipeline, c
                                                  const Options& options) {
     try {
         return Follower(pipeline, model, group, tile, exact, options).run();
-    } catch (const isl::exception&) {
+    } catch (const isl::exception& failure) {
+        rethrow_exhaustion(failure);
         return std::nullopt;
     }
 }

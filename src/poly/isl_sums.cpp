@@ -13,6 +13,7 @@
 #include "ir/visit.h"
 #include "ir/widen.h"
 #include "poly/diagnostics.h"
+#include "poly/memory.h"
 
 namespace pipec::poly {
 
@@ -165,7 +166,8 @@ public:
             ValueRange range = type_range_of(stage_->type);
             try {
                 range = values_of(domains_[s]);
-            } catch (const isl::exception&) {  // too expensive: no warning
+            } catch (const isl::exception& failure) {  // too expensive: no warning
+                rethrow_exhaustion(failure);
             }
             values_.ranges.bind(id_of(stand_ins_.back()), range);
         }

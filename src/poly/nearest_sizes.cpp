@@ -1,6 +1,7 @@
 #include "poly/nearest_sizes.h"
 
 #include "poly/isl_sizes.h"
+#include "poly/memory.h"
 
 namespace pipec::poly {
 
@@ -40,7 +41,8 @@ std::optional<std::vector<std::int64_t>> nearest_sizes(const ir::Pipeline& pipel
             admitted = where_size_is(isl, admitted, i, result[i]);
         }
         return result;
-    } catch (const isl::exception&) {
+    } catch (const isl::exception& failure) {
+        rethrow_exhaustion(failure);
         return std::nullopt;
     }
 }

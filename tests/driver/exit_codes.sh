@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Exit codes, and that a wrong command line or file is refused in words.
+examples=$(realpath "$(dirname "$0")/../../examples")
 source "$(dirname "$0")/lib.sh" "$1"
 
 good_program
@@ -119,6 +120,12 @@ if [ "$status" -eq 0 ]; then
     within 200000 -fsyntax-only good.pipe; exits 1; says "pipec: error: out of memory"
     for kilobytes in 300000 301000 302000 303000 304000 305000; do
         within $kilobytes -fsyntax-only long.pipe; exits 1; says "pipec: error: out of memory"
+    done
+    # The analysis asks for memory in its own ways, for isl's objects and for their numbers: there is enough, or not.
+    for kilobytes in $(seq 310000 8000 420000); do
+        within $kilobytes -fsyntax-only -w "$examples/camera_pipe.pipe"
+        [ "$status" -eq 0 ] && continue
+        exits 1; says "pipec: error: out of memory"
     done
 fi
 finish

@@ -51,6 +51,7 @@ program() {
         named) of_one_stage "" float32 "$(named "$n")" ;;
         calls) of_one_stage "fn f(v) = v * v + 1" float32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
         decisions) of_one_stage "fn f(v) = if v > 9 then v / 2 else v + 1" int32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
+        sums) of_one_stage "fn f(v) = v + v" int32 "$(nested 'f(' ')' "$n" 'img(x) * 3 + img(x) * img(x)')" ;;
         quotients) of_one_stage "fn f(v) = v / 2 + v / 3" float32 \
             "img(clamp($(nested 'f(' ')' "$n" x), 0, N - 1))" ;;
     esac
@@ -72,7 +73,7 @@ linear() {
         [ $((sizes[2] - sizes[1])) -le $((5 * (sizes[1] - sizes[0]) / 2 + 8000)) ]
 }
 
-for kind in squares powers inputs moved stencils exchanges branches places masks loops windows named calls decisions quotients; do
+for kind in squares powers inputs moved stencils exchanges branches places masks loops windows named calls decisions sums quotients; do
     for step in pipeline domains cuda; do linear $kind --emit $step; done
     linear $kind --target host --emit host
     linear $kind --emit cuda --cost-model none

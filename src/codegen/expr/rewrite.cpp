@@ -348,6 +348,9 @@ ir::Expr Rewriter::fold_index(const ir::Expr& e, const ir::Binary& n) {
     }
 }
 
+/// Of the sums that addend_first rebuilds: more than the weights of a 15 x 15 filter.
+constexpr std::size_t kMostProducts = 256;
+
 /// a * b + c * d + rest as rest + a * b + c * d: each product is then added by the instruction that multiplies.
 /// Integers wrap, so that the order changes nothing.
 ir::Expr Rewriter::addend_first(const ir::Expr& e, const ir::Binary& n) {
@@ -361,6 +364,8 @@ ir::Expr Rewriter::addend_first(const ir::Expr& e, const ir::Binary& n) {
     for (const ir::Binary* sum; (sum = operation(rest, BinaryOp::Add)) != nullptr; rest = sum->a) {
         if (operation(sum->b, BinaryOp::Mul) == nullptr) return e;
         products.push_back(sum->b);
+        // What is rebuilt may be shared with others: with sums of sums it doubles each time.
+        if (products.size() > kMostProducts) return e;
     }
     if (operation(rest, BinaryOp::Mul) == nullptr) return e;
     ir::Expr total = unique(ir::binary(BinaryOp::Add, n.b, rest));

@@ -17,6 +17,8 @@ namespace {
 /// Pieces that a function or a condition may have: of indices and sizes alone, and with data in it, where more of them
 /// decide no proof. Operations on two of the first size stay far below the budget of a question.
 constexpr std::size_t kMostPieces = 32, kMostPiecesOfData = 8;
+/// Values of data that a condition may be about.
+constexpr std::ptrdiff_t kMostData = 24;
 /// Terms of a condition that is looked into.
 constexpr int kMostTerms = 128;
 
@@ -128,6 +130,17 @@ int AffineTranslator::terms(const ir::Expr& e) {
     const int result = std::min(terms(n->a) + terms(n->b), kMostTerms + 1);
     terms_.emplace(e.get(), result);
     return result;
+}
+
+/// Sets over the values of many data cost much and prove nothing: nothing is known of the condition that has fewer.
+void AffineTranslator::forget_data(Truth& a, Truth& b) const {
+    const auto data = [](const isl::set& set) {
+        const std::vector<Name> names = names_in(set);
+        return std::count_if(names.begin(), names.end(), [](Name n) { return n.kind == Name::Kind::Opaque; });
+    };
+    const auto of_a = std::max(data(a.holds), data(a.fails)), of_b = std::max(data(b.holds), data(b.fails));
+    if (of_a == 0 || of_b == 0 || of_a + of_b <= kMostData) return;
+    (of_a < of_b ? a : b) = Truth{isl_.everything(), isl_.everything(), false};
 }
 
 Truth AffineTranslator::opaque_truth(const ir::Expr& e) {
@@ -534,7 +547,8 @@ Truth AffineTranslator::compute_truth(const ir::Expr& e) {
             [&](const ir::Binary& n) {
                 if (ir::is_logical(n.op)) {
                     if (terms(e) > kMostTerms) return opaque_truth(e);
-                    const Truth &a = truth(n.a), &b = truth(n.b);
+                    Truth a = truth(n.a), b = truth(n.b);
+                    forget_data(a, b);
                     const bool exact = a.exact && b.exact;
                     if (n.op == BinaryOp::And)
                         return Truth{a.holds.intersect(b.holds), a.fails.unite(b.fails).coalesce(), exact};

@@ -119,6 +119,7 @@ private:
     isl::pw_aff limited(const ir::Expr& e, isl::pw_aff result);
     Truth limited(const ir::Expr& e, Truth result);
     Truth opaque_truth(const ir::Expr& e);
+    void forget_data(Truth& a, Truth& b) const;
     int terms(const ir::Expr& e);
     isl::pw_aff compute_binary(const ir::Expr& e, const ir::Binary& n);
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);

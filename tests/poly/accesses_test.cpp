@@ -69,5 +69,62 @@ TEST(Accesses, AReadUnderTwoConditionsIsThereForBoth) {
     }
 }
 
+/// The messages of a whole analysis.
+std::string messages_of(const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "test.pipe", text, {});
+    return render_text(compiled.diags, sources);
+}
+
+// A guard is made when an access asks for it, and then loops inside of its condition have been entered: those of the
+// access's own indices. They are other loops, whatever their variables are called.
+TEST(Accesses, GuardsAreReadWithTheRangesOfTheirOwnLoops) {
+    const std::string least = "fn least(f) = min(i in 0..2) f(i)\n";
+    const std::string head = "pipeline p(a: int32[8], b: int32[16]) -> out: int32[N] {\n";
+    const auto with = [&](const std::string& condition, const std::string& index) {
+        return messages_of(least + head + "    out(x) = sum(i in 0..100) (if " + condition + " then a(" + index +
+                           ") else x)\n}\n");
+    };
+    const std::string inner = "clamp(least(b), 0, 0)";
+    EXPECT_EQ(with("i < 8", "i + " + inner), "");
+    EXPECT_EQ(with("i < 8", inner + " + i"), "");
+    EXPECT_EQ(with("least(b) > 3 and i < 8", "i + " + inner), "");
+    EXPECT_EQ(with("i < 8 and least(b) > 3", "i + " + inner), "");
+    EXPECT_EQ(with("92 <= i", "i - 92 + " + inner), "");
+    // With 0 <= i < 2, the range of the loop inside, these conditions would never hold.
+    EXPECT_NE(with("i > 5", "i + " + inner).find("[out-of-bounds]"), std::string::npos);
+    EXPECT_NE(with("i > 5 and least(b) > 3", inner + " + i").find("[out-of-bounds]"), std::string::npos);
+    EXPECT_NE(with("not (i < 8 or least(b) > 3)", "i + " + inner).find("[out-of-bounds]"), std::string::npos);
+}
+
+// The same with loops that come from one definition: a stage that is computed inside of itself has two of its loop.
+TEST(Accesses, GuardsOfADefinitionInsideOfItself) {
+    const auto with = [](const std::string& condition) {
+        return messages_of("fn pick(f, n) = sum(i in 0..50) (if " + condition +
+                           " then f(i) else n)\n"
+                           "pipeline p(a: int32[8]) -> out: int32[N] {\n"
+                           "    out(x) = pick(a, clamp(pick(a, x), 0, 7)) + pick(a, pick(a, pick(a, 3)))\n}\n");
+    };
+    EXPECT_EQ(with("i < 8"), "");
+    EXPECT_NE(with("i < 9").find("[out-of-bounds]"), std::string::npos);
+}
+
+// Of more data than sets are worth, the affine part of a condition is left, wherever it stands.
+TEST(Accesses, ConditionsOfManyDataKeepTheirAffinePart) {
+    std::string many = "img(0) > 0.0";
+    for (int i = 1; i < 60; ++i) many += " and img(" + std::to_string(i) + ") > " + std::to_string(i) + ".0";
+    const auto with = [](const std::string& condition) {
+        return messages_of(
+            "pipeline p(img: float32[N]) -> out: float32[N] where N > 64 {\n"
+            "    out(x) = if " +
+            condition + " then img(x - 1) else 0\n}\n");
+    };
+    EXPECT_EQ(with("x > 0 and " + many), "");
+    EXPECT_EQ(with(many + " and x > 0"), "");
+    EXPECT_EQ(with("img(3) > 7.0 and x > 0 and " + many), "");
+    EXPECT_NE(with(many).find("[out-of-bounds]"), std::string::npos);
+    EXPECT_NE(with("x > 0 or " + many).find("[out-of-bounds]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pipec::poly

@@ -122,7 +122,7 @@ if [ "$status" -eq 0 ]; then
         within $kilobytes -fsyntax-only long.pipe; exits 1; says "pipec: error: out of memory"
     done
     # The analysis asks for memory in its own ways, for isl's objects and for their numbers: there is enough, or not.
-    for kilobytes in $(seq 310000 8000 420000); do
+    for kilobytes in $(seq 320000 14000 420000); do
         within $kilobytes -fsyntax-only -w "$examples/camera_pipe.pipe"
         [ "$status" -eq 0 ] && continue
         exits 1; says "pipec: error: out of memory"

@@ -24,10 +24,12 @@ if(PIPEC_PYTHON_DIR)
 endif()
 
 install(FILES docs/pipec.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-# Where the three shells look, below /usr and /usr/local.
+# Where the three shells look. Debian's zsh has a folder for packages, below /usr, and another one below /usr/local.
 set(completions ${PROJECT_BINARY_DIR}/completions)
 install(FILES ${completions}/bash RENAME pipec DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${completions}/zsh RENAME _pipec DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+foreach(folder site-functions vendor-completions)
+  install(FILES ${completions}/zsh RENAME _pipec DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${folder})
+endforeach()
 install(FILES ${completions}/fish RENAME pipec.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 # The examples are there to be built (make -C share/pipec/examples OUT=...), the standard library and the GPUs to be
 # read.

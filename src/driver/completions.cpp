@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* kFooter = R"(
 For bash: `source <(pipec completions bash)` in ~/.bashrc; for zsh `pipec completions zsh` to a file
-_pipec in a directory of $fpath; for fish `pipec completions fish | source` in config.fish. An installed
-pipec has them in the places where the three look.)";
+_pipec in a directory of $fpath; for fish `pipec completions fish | source` in config.fish. The Debian
+package has them in the places where the three look.)";
 
 /// The words that the value of an option can be; empty where it can be anything.
 std::vector<std::string> words_of(const std::string& option) {

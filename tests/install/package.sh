@@ -25,7 +25,7 @@ version=$(root/usr/bin/pipec --version | cut -d' ' -f2)
 for file in share/man/man1/pipec.1.gz share/doc/pipec/README.md share/doc/pipec/CHANGELOG.md share/doc/pipec/docs/tutorial.md \
             share/pipec/stdlib/stencil.pipe share/pipec/gpus/h100.toml share/pipec/cpus/x86-64-v3.toml \
             share/pipec/examples/blur.pipe share/pipec/editors/vim/syntax/pipe.vim share/pipec/editors/vscode/package.json \
-            share/bash-completion/completions/pipec; do
+            share/bash-completion/completions/pipec share/zsh/vendor-completions/_pipec share/fish/vendor_completions.d/pipec.fish; do
     [ -e "root/usr/$file" ] || [ -e "root/usr/${file%.gz}" ] || fail "$file is missing"
 done
 compgen -G 'root/usr/lib*/cmake/pipec/pipec-config.cmake' >/dev/null || compgen -G 'root/usr/lib/*/cmake/pipec/pipec-config.cmake' >/dev/null ||

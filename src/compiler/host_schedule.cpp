@@ -11,7 +11,10 @@ fusion::Schedules host_schedules(const std::vector<fusion::Inlined>& pipelines, 
     for (const auto& [pipeline, model] : pipelines) {
         fusion::FusionOptions options = cost::host_fusion_options();
         options.sizes = fusion::usual_sizes(pipeline);
-        result[pipeline.name] = fusion::fuse(pipeline, model, cost::host_cost_model(cpu), {}, options).schedule;
+        fusion::Schedule schedule = fusion::fuse(pipeline, model, cost::host_cost_model(cpu), {}, options).schedule;
+        const std::set<std::string> tables = cost::host_tables(pipeline, model, options.sizes);
+        std::erase_if(schedule.inlined, [&](const std::string& stage) { return tables.count(stage) > 0; });
+        result[pipeline.name] = std::move(schedule);
     }
     return result;
 }

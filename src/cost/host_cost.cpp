@@ -6,6 +6,9 @@
 #include <set>
 #include <variant>
 
+#include "fusion/evaluate.h"
+#include "ir/build.h"
+#include "ir/visit.h"
 #include "plan/host_tiles.h"
 
 namespace pipec::cost {
@@ -20,6 +23,12 @@ using fusion::Strategy;
 /// any other grouping.
 constexpr double kRefused = 1e30;
 
+/// Seconds for a call of a function of the C library, which is made for one point after the other.
+constexpr double kCallTime = 8e-9;
+/// Terms of a reduction of which the number is not known.
+constexpr double kLoopTerms = 16;
+/// Reads for each point from which on a table is worth its memory.
+constexpr double kTableReads = 4;
 constexpr std::int64_t kPlanes = 16;  ///< that a tile may have all of
 constexpr std::array<std::array<int, 2>, 12> kTiles{{{128, 8},
                                                      {128, 16},
@@ -39,11 +48,51 @@ double move(const Cpu& cpu, double bytes, double array) {
     return bytes / (array > cpu.last_cache ? cpu.memory_bandwidth : cpu.cache_bandwidth);
 }
 
+/// Calls of the C library's functions for a point: of those that are no instructions, nor the same at all points.
+double library_calls(const ir::Expr& value) {
+    double calls = 0;
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            double times = 1;
+            for (const ir::Range& range : reduce->ranges) {
+                const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+                times *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : kLoopTerms;
+            }
+            calls += (times - 1) * library_calls(reduce->body);
+        }
+        const auto* call = ir::as<ir::Call>(e);
+        if (call == nullptr || ir::is_uniform(e)) return;
+        switch (call->fn) {
+            case ir::Builtin::Abs:
+            case ir::Builtin::Floor:
+            case ir::Builtin::Ceil:
+            case ir::Builtin::Round:
+            case ir::Builtin::Trunc:
+            case ir::Builtin::IsNan:
+            case ir::Builtin::Sqrt:
+            case ir::Builtin::Rsqrt: return;
+            default: ++calls;
+        }
+    });
+    return calls;
+}
+
 /// Seconds for points of a stage whose operands are in caches.
-double compute(const Cpu& cpu, const fusion::StageFacts& stage, double points) {
+double compute(const Cpu& cpu, const fusion::StageFacts& stage, double calls, double points) {
     double widest = stage.bytes;
     for (const fusion::Load& load : stage.loads) widest = std::max<double>(widest, load.bytes);
-    return points * (stage.operations + stage.reads + 1) * widest / cpu.vector_bytes / cpu.vector_rate;
+    const double vectors = (stage.operations + stage.reads + 1) * widest / cpu.vector_bytes;
+    return points * (vectors / cpu.vector_rate + calls * kCallTime);
+}
+
+/// library_calls of each stage of a group.
+std::vector<double> calls_of(const ir::Pipeline& pipeline, const GroupFacts& facts) {
+    std::vector<double> calls;
+    for (const int stage : facts.group.stages) {
+        const auto* pure = std::get_if<ir::Pure>(&pipeline.stages[static_cast<std::size_t>(stage)].definition);
+        calls.push_back(pure != nullptr ? library_calls(pure->value) : 0);
+    }
+    return calls;
 }
 
 double array_bytes(const fusion::Load& load) {
@@ -70,7 +119,8 @@ double traffic(const Cpu& cpu, const GroupFacts& facts) {
 }
 
 /// Seconds for a group in tiles; none where a tile needs more than a core's caches have.
-std::optional<double> tiled_time(const Cpu& cpu, const GroupFacts& facts, const plan::HostTiles& tiles) {
+std::optional<double> tiled_time(const Cpu& cpu, const GroupFacts& facts, const std::vector<double>& calls,
+                                 const plan::HostTiles& tiles) {
     double count = 1;
     for (std::size_t d = 0; d < tiles.size.size(); ++d) {
         count *= std::max(1.0, static_cast<double>(facts.extents[d]) / static_cast<double>(tiles.size[d]));
@@ -86,7 +136,7 @@ std::optional<double> tiled_time(const Cpu& cpu, const GroupFacts& facts, const 
             points *= extent;
             if (static_cast<int>(d) != order.back()) rows *= extent;
         }
-        seconds += count * (compute(cpu, facts.stages[m], points) + rows * cpu.row_time + cpu.tile_time);
+        seconds += count * (compute(cpu, facts.stages[m], calls[m], points) + rows * cpu.row_time + cpu.tile_time);
     }
     const auto scratch = static_cast<double>(tiles.scratch);
     // What the caches do not hold goes through the next one, written and read.
@@ -107,12 +157,14 @@ fusion::CostModel host_cost_model(const Cpu& cpu) {
         const auto is_allowed = [&](Strategy strategy) {
             return std::find(allowed.begin(), allowed.end(), strategy) != allowed.end();
         };
+        const std::vector<double> calls = calls_of(pipeline, facts);
         if (facts.stages.size() == 1 && is_allowed(Strategy::Stage)) {
             const fusion::StageFacts& stage = facts.stages.front();
             const auto points = static_cast<double>(stage.points);
             fusion::GroupSchedule schedule;
             schedule.stages = names;
-            result.push_back({compute(cpu, stage, points) + traffic(cpu, facts) + cpu.stage_time, schedule});
+            result.push_back(
+                {compute(cpu, stage, calls.front(), points) + traffic(cpu, facts) + cpu.stage_time, schedule});
             return result;
         }
         if (facts.stages.size() < 2 || !is_allowed(Strategy::Otptb)) return result;
@@ -132,7 +184,8 @@ fusion::CostModel host_cost_model(const Cpu& cpu) {
                 schedule.tile = {x, y, z};
                 const auto tiles = plan::host_tiles(pipeline, facts, schedule);
                 if (const auto* plan = std::get_if<plan::HostTiles>(&tiles)) {
-                    if (const auto seconds = tiled_time(cpu, facts, *plan)) result.push_back({*seconds, schedule});
+                    if (const auto seconds = tiled_time(cpu, facts, calls, *plan))
+                        result.push_back({*seconds, schedule});
                 } else {
                     refused = schedule;
                 }
@@ -150,6 +203,39 @@ fusion::FusionOptions host_fusion_options() {
     options.strategies = {Strategy::Stage, Strategy::Otptb};
     options.steps /= 4;
     return options;
+}
+
+std::set<std::string> host_tables(const ir::Pipeline& pipeline, const poly::Model& model,
+                                  const std::vector<std::int64_t>& sizes) {
+    const auto points = [&](std::size_t stage) {
+        double result = 1;
+        for (const poly::Interval& interval : model.domains.at(stage).box) {
+            const auto lo = fusion::evaluate(interval.lo, sizes), hi = fusion::evaluate(interval.hi, sizes);
+            result *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
+        }
+        return result;
+    };
+    std::vector<double> asked(pipeline.stages.size(), 0);
+    std::vector<bool> reads(pipeline.stages.size(), false);
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        for (const ir::Expr& root : ir::expressions(pipeline.stages[s])) {
+            ir::for_each_node(root, [&](const ir::Expr& e) {
+                const auto* read = ir::as<ir::Read>(e);
+                if (read == nullptr) return;
+                reads[s] = true;
+                if (read->source.kind == ir::Source::Kind::Stage)
+                    asked[static_cast<std::size_t>(read->source.index)] += points(s);
+            });
+        }
+    }
+    std::set<std::string> tables;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        const ir::Stage& stage = pipeline.stages[s];
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        if (pure == nullptr || reads[s] || stage.dims.empty() || library_calls(pure->value) == 0) continue;
+        if (points(s) * kTableReads <= asked[s]) tables.insert(stage.name);
+    }
+    return tables;
 }
 
 }  // namespace pipec::cost

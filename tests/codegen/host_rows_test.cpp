@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "codegen/emit/host/host.h"
+#include "compiler/host_schedule.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
 #include "support_lib/host.h"
@@ -91,6 +92,13 @@ const Case kCases[] = {
             d(y, x) = (if x % 4 == 3 then u(y, x) else u(y, x / 4)) + x % 2
         })",
      {"PIPE_COLD"}},
+    {"tables",
+     R"(
+        pipeline p(u: uint8[R, C], gamma: float32) -> a: float32[R, C] {
+            curve(v in 0..256) = 255 * clamp(pow(v / 255.0, 1 / gamma), 0, 1)
+            a(y, x) = curve(u(y, x)) - curve(255 - u(y, x))
+        })",
+     {}},
     {"planes",
      R"(
         pipeline p(u: uint8[R, C, 4], f: float16[R, C]) -> a: uint8[R, C, 4], b: float32[R, C, 2] {
@@ -100,6 +108,20 @@ const Case kCases[] = {
         })",
      {}},
 };
+
+/// A table of which every entry takes a call of the C library is kept in memory, and read.
+TEST(HostTables, AreNotComputedAgainForEachPoint) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "case.pipe", R"(
+        pipeline p(u: uint8[R, C], gamma: float32) -> a: uint8[R, C] where gamma > 0 {
+            curve(v in 0..256) = uint8(255 * clamp(pow(v / 255.0, 1 / gamma), 0, 1))
+            a(y, x) = curve(u(y, x))
+        })");
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const std::vector<fusion::Inlined> pipelines{{compiled.pipelines.front(), compiled.models.front()}};
+    const fusion::Schedules schedules = compiler::host_schedules(pipelines, fusion::default_cpu());
+    EXPECT_EQ(schedules.at("p").inlined, std::vector<std::string>{});
+}
 
 INSTANTIATE_TEST_SUITE_P(All, HostRows, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });

@@ -109,6 +109,7 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
     Lowered result;
     for (const codegen::Unit& unit : checked.units()) {
         result.programs.push_back(codegen::lower(unit, sources, options));
+        if (settings.windows) result.windows.push_back(codegen::window_program(unit, sources, options));
     }
     return result;
 }
@@ -124,18 +125,17 @@ fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered) {
 
 std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
-                      const codegen::Origin& origin, const std::optional<fusion::Schedules>& schedules,
-                      codegen::Windows windows) {
+                      const codegen::Origin& origin, const std::optional<fusion::Schedules>& schedules, bool windows) {
     if (!lowered) {
         return codegen::host_source(
             program, header_name, checked.units(), sources, origin,
             schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()), windows);
     }
-    return codegen::cuda_source(program, header_name, lowered->programs, origin, checked.units(), windows);
+    return codegen::cuda_source(program, header_name, lowered->programs, origin, lowered->windows);
 }
 
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
-                        const codegen::Origin& origin, codegen::Windows windows) {
+                        const codegen::Origin& origin, bool windows) {
     return codegen::header(program, stem, checked.units(), origin, windows);
 }
 

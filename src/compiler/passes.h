@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/emit/cuda/cuda_window.h"
 #include "codegen/emit/host/host.h"
 #include "codegen/emit/origin.h"
 #include "codegen/kernel/kernel_ir.h"
@@ -60,6 +61,7 @@ struct Scheduled {
 /// Kernels, verified, by pipeline.
 struct Lowered {
     std::vector<codegen::kernel::Program> programs;
+    std::vector<codegen::WindowProgram> windows;  ///< the same for windows, where they are asked for
 };
 
 /// Parses, elaborates and analyses a text that `sources` holds. What is wrong with the program goes to `diags`; where
@@ -91,15 +93,14 @@ fusion::Schedules host_schedule(const Checked& checked, const std::optional<Text
 
 /// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host (`schedules`: as those say, instead of
 /// as the cost model finds). `program` is the name of the program's file, `header_name` what the code includes.
-/// `windows`: the functions for windows that there are besides.
+/// `windows`: with functions for windows besides; kernels have them where they were lowered so.
 std::string code_text(std::string_view program, const std::string& header_name, const Checked& checked,
                       const std::optional<Lowered>& lowered, const SourceManager& sources,
                       const codegen::Origin& origin = {},
-                      const std::optional<fusion::Schedules>& schedules = std::nullopt,
-                      codegen::Windows windows = codegen::Windows::None);
+                      const std::optional<fusion::Schedules>& schedules = std::nullopt, bool windows = false);
 /// The C header of either. `stem` is its name without the extension.
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
-                        const codegen::Origin& origin = {}, codegen::Windows windows = codegen::Windows::None);
+                        const codegen::Origin& origin = {}, bool windows = false);
 
 /// One of the pipelines by itself.
 Checked only(const Checked& checked, std::size_t pipeline);

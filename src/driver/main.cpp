@@ -146,9 +146,7 @@ Generated generate(const Options& options, const OutputPaths& paths, Compilation
         const bool has_schedule = options.platform == fusion::Platform::Cuda;
         compilation.origin = compiler::code_origin(settings_of(options), options.schedule.request,
                                                    has_schedule ? &compilation.scheduled : nullptr);
-        if (options.windows) {
-            compilation.windows = has_schedule ? codegen::Windows::Required : codegen::Windows::Launch;
-        }
+        compilation.windows = options.windows;
         result.files = make_outputs(options, paths, compilation);
         if (options.emit == Emit::Object) result.object = object_source(paths, options, compilation);
     } catch (const fusion::ScheduleError& error) {

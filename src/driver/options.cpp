@@ -222,7 +222,7 @@ void declare(CLI::App& app, Options& options, Flags& flags) {
 
     app.add_flag("--windows", options.windows,
                  "Write functions for parts of images, too: which windows of the inputs windows of the outputs need, "
-                 "and, for the host, a launch of such windows")
+                 "and a launch of such windows")
         ->group(output_group);
     app.add_flag(
            "--ffast-math", options.object.fast_math,

@@ -18,7 +18,7 @@ struct Compilation {
     compiler::Scheduled scheduled;  ///< for a GPU
     std::optional<fusion::Schedules> host_schedules;
     codegen::Origin origin;
-    codegen::Windows windows = codegen::Windows::None;
+    bool windows = false;                      ///< functions for windows, besides
     std::optional<std::string> plans;          ///< for a GPU, where they are what is printed
     std::optional<compiler::Lowered> lowered;  ///< for a GPU, where code is made
 };

@@ -7,6 +7,7 @@
 #include "codegen/generated.h"
 #include "support/render.h"
 #include "support_lib/data.h"
+#include "support_lib/device.h"
 #include "support_lib/host.h"
 
 namespace pipec::testing {
@@ -23,7 +24,7 @@ public:
             throw std::runtime_error(render_text(compiled_.diags, sources_));
         }
         std::vector<codegen::Unit> units{{&compiled_.pipelines.front(), &compiled_.models.front()}};
-        library_.emplace(units, sources_, "-O1 -DPIPE_NO_VERSIONS", tiling, codegen::Windows::Launch);
+        library_.emplace(units, sources_, "-O1 -DPIPE_NO_VERSIONS", tiling, true);
         std::mt19937_64 rng(7);
         arguments = random_arguments(compiled_.definitions.front(), sizes, Fill::Smooth, rng);
     }
@@ -38,12 +39,23 @@ public:
     [[nodiscard]] std::map<std::string, reference::Array> whole() const {
         return reference::run(compiled_.definitions.front(), arguments);
     }
+    /// From here on launches run on the device, too.
+    void add_device() {
+        const std::vector<codegen::Unit> units{{&compiled_.pipelines.front(), &compiled_.models.front()}};
+        device_.emplace(units, sources_, codegen::CudaOptions{.deterministic = true, .schedules = {}}, true);
+    }
     /// The windows, launched, are these parts of what the interpreter gives.
     void expect_equal(const Windows& outputs) const {
         const auto expected = whole();
         const auto actual = run_host_windows(pipeline(), arguments, outputs, required(outputs));
         for (const auto& [output, box] : outputs) {
             EXPECT_EQ(difference(part_of(expected.at(output), box), actual.at(output)), "") << output;
+        }
+        if (!device_) return;
+        const auto on_device =
+            run_device_windows(device_->windowed("p"), arguments, outputs, required(outputs), Layout::Dense, 1);
+        for (const auto& [output, box] : outputs) {
+            EXPECT_EQ(difference(part_of(expected.at(output), box), on_device.at(output)), "") << output;
         }
     }
 
@@ -53,6 +65,7 @@ private:
     SourceManager sources_;
     Compiled compiled_;
     std::optional<HostLibrary> library_;
+    std::optional<DeviceLibrary> device_;
 };
 
 /// The window of `img` that a window of `out` needs; the launch is compared with the whole as well.
@@ -154,7 +167,7 @@ TEST(Window, ReductionsAndUpdatesNeedWhatTheyReadOfTheWhole) {
                      "    accumulate out(r in 0..R): int32 = 0 {\n"
                      "        for y in 0..R, x in 3..C { out(int32(img(y, x)) % R) += 1 }\n    }\n}\n",
                      {{10, 20}}),
-              (WindowBox{{0, 40}, {3, 60}}));
+              (WindowBox{{0, 40}, {0, 60}}));
 }
 
 TEST(Window, ScansNeedWhatComesBefore) {
@@ -173,12 +186,14 @@ const std::string kSeveral =
     "pipeline p(img: float32[R, C], other: float32[R, C], k: float32[]) -> out: float32[R, C], rgb: uint8[R, C, 3] "
     "order(0, 1, 2), mean: float32[] {\n"
     "    out(y, x) = img(y, x) * k()\n"
-    "    rgb(y, x, c) = saturate<uint8>(out(min(y + 1, R - 1), x) + other(y, x) * c)\n"
+    "    weight(i in 0..3) = k() * i\n"
+    "    rgb(y, x, c) = saturate<uint8>(out(min(y + 1, R - 1), x) + other(y, x) * weight(c))\n"
     "    mean() = sum(y in 0..R, x in 0..C) other(y, x)\n}\n";
 
 TEST(Window, OutputsAreAskedForOneByOne) {
     for (const HostTiling tiling : {HostTiling::None, HostTiling::Usual, HostTiling::Small}) {
-        const Windowed program(kSeveral, {{"R", 40}, {"C", 60}}, tiling);
+        Windowed program(kSeveral, {{"R", 40}, {"C", 60}}, tiling);
+        if (tiling == HostTiling::None) program.add_device();
         Windows some{{"out", {{1, 3}, {5, 9}}}};
         EXPECT_EQ(program.required(some).at("other"), kNothing);
         EXPECT_EQ(program.required(some).at("img"), (WindowBox{{1, 3}, {5, 9}}));
@@ -222,8 +237,8 @@ TEST(Window, CodeHasNoWarnings) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, "p.pipe", kSeveral);
     const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
-    directory.write("p.h", codegen::header("p.pipe", "p", units, {}, codegen::Windows::Launch));
-    directory.write("p.cpp", codegen::host_source("p.pipe", "p.h", units, sources, {}, {}, codegen::Windows::Launch));
+    directory.write("p.h", codegen::header("p.pipe", "p", units, {}, true));
+    directory.write("p.cpp", codegen::host_source("p.pipe", "p.h", units, sources, {}, {}, true));
     directory.write("only.c", "#include \"p.h\"\n#include \"p.h\"\nint main(void) { return 0; }\n");
     std::string output;
     const auto expect_success = [&](const std::string& command) {

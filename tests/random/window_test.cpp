@@ -1,6 +1,5 @@
 // Random programs and random windows: windows of a launch are the same part of a launch of whole images, bit by bit,
-// and nothing outside of what `required` says decides about them. The CUDA target has `required` alone, the same
-// function.
+// and nothing outside of what `required` says decides about them: on the host, and on a GPU, in the SIMT emulator.
 //
 // A failure prints a program made as small as possible; keep it in regressions/ (regressions_test.cpp).
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "random/image_program.h"
 #include "random/program.h"
 #include "support_lib/compile.h"
+#include "support_lib/device.h"
 #include "support_lib/host.h"
 
 namespace pipec::testing {
@@ -57,9 +57,14 @@ reference::Arguments changed_outside(const reference::Arguments& arguments, cons
     return result;
 }
 
+struct Targets {
+    WindowedPipeline host, device;
+};
+
 /// One window of one run; what is wrong, or nothing.
-std::string problem_of(const Subject& subject, const WindowedPipeline& pipeline, const Subject::Run& run, Layout layout,
+std::string problem_of(const Subject& subject, const Targets& targets, const Subject::Run& run, Layout layout,
                        std::mt19937_64& rng) {
+    const WindowedPipeline& pipeline = targets.host;
     const Windows outputs = random_windows(*pipeline.info, run.expected, rng);
     const Windows needed = required_windows(pipeline, run.arguments, outputs);
     const auto told = [&](const std::string& what) {
@@ -86,22 +91,29 @@ std::string problem_of(const Subject& subject, const WindowedPipeline& pipeline,
                 if (box[d].second < extents[d]) ++box[d].second;
             }
         }
-        return compare(run_host_windows(pipeline, run.arguments, outputs, held, layout), "launch_window");
+        if (std::string wrong = compare(run_host_windows(pipeline, run.arguments, outputs, held, layout), "host");
+            !wrong.empty()) {
+            return wrong;
+        }
+        if (required_windows(targets.device, run.arguments, outputs) != needed) return told("the targets disagree");
+        return compare(run_device_windows(targets.device, run.arguments, outputs, held, layout, rng()), "device");
     } catch (const std::exception& error) {
         return told(fmt::format("exception: {}", error.what()));
     }
 }
 
-void check_windows(const std::vector<Subject*>& subjects, const SourceManager& sources, HostTiling tiling) {
+void check_windows(const std::vector<Subject*>& subjects, const SourceManager& sources, HostTiling tiling,
+                   int windows = 8) {
     std::vector<codegen::Unit> units;
     for (const Subject* s : subjects) units.push_back({&s->compiled.pipelines.front(), &s->compiled.models.front()});
     try {
-        const HostLibrary library(units, sources, "-O1 -DPIPE_NO_VERSIONS", tiling, codegen::Windows::Launch);
+        const HostLibrary library(units, sources, "-O1 -DPIPE_NO_VERSIONS", tiling, true);
+        const DeviceLibrary device(units, sources, {.deterministic = true, .schedules = {}}, true);
         for (Subject* subject : subjects) {
-            const WindowedPipeline pipeline = library.windowed(subject->name);
+            const Targets pipeline{library.windowed(subject->name), device.windowed(subject->name)};
             std::mt19937_64 rng(subject->text.size());
             for (const Subject::Run& run : subject->runs) {
-                for (int window = 0; window < 8 && subject->failure.empty(); ++window) {
+                for (int window = 0; window < windows && subject->failure.empty(); ++window) {
                     const Layout layout = window % 2 == 0 ? Layout::Dense : kLayouts[rng() % std::size(kLayouts)];
                     subject->failure = problem_of(*subject, pipeline, run, layout, rng);
                 }
@@ -160,14 +172,14 @@ TEST(RandomWindows, OfExamplesAreTheSamePartOfTheWhole) {
          std::filesystem::directory_iterator(directory == nullptr ? PIPEC_SOURCE_DIR "/examples" : directory)) {
         if (entry.path().extension() != ".pipe") continue;
         SourceManager sources;
-        const auto subject = check_program(sources, entry.path().stem(), read_file(entry.path()), {17, 33});
+        const auto subject = check_program(sources, entry.path().stem(), read_file(entry.path()), {19});
         if (!subject->accepted()) {
             ADD_FAILURE() << entry.path() << subject->failure;
             continue;
         }
         subject->name = subject->compiled.pipelines.front().name;
         EXPECT_FALSE(subject->runs.empty()) << entry.path();
-        check_windows({subject.get()}, sources, HostTiling::Small);
+        check_windows({subject.get()}, sources, HostTiling::Small, 4);
         EXPECT_EQ(subject->failure, "") << entry.path();
     }
 }

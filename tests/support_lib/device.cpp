@@ -9,6 +9,8 @@
 #include <fstream>
 #include <stdexcept>
 
+#include "codegen/emit/cuda/cuda_window.h"
+#include "codegen/lower.h"
 #include "simt.h"
 #include "support_lib/compile.h"
 
@@ -66,10 +68,25 @@ private:
 
 }  // namespace
 
+namespace {
+
+std::string source_text(const std::vector<codegen::Unit>& units, const SourceManager& sources,
+                        const codegen::CudaOptions& options, bool windows) {
+    std::vector<codegen::kernel::Program> programs;
+    std::vector<codegen::WindowProgram> of_windows;
+    for (const codegen::Unit& unit : units) {
+        programs.push_back(codegen::lower(unit, sources, options));
+        if (windows) of_windows.push_back(codegen::window_program(unit, sources, options));
+    }
+    return codegen::cuda_source("generated.pipe", "generated.h", programs, options.origin, of_windows);
+}
+
+}  // namespace
+
 DeviceLibrary::DeviceLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                             const codegen::CudaOptions& options)
-    : DeviceLibrary(codegen::header("generated.pipe", "generated", units), "generated.h",
-                    codegen::cuda_source("generated.pipe", "generated.h", units, sources, options)) {}
+                             const codegen::CudaOptions& options, bool windows)
+    : DeviceLibrary(codegen::header("generated.pipe", "generated", units, {}, windows), "generated.h",
+                    source_text(units, sources, options, windows)) {}
 
 DeviceLibrary::DeviceLibrary(const std::string& header, const std::string& header_name, const std::string& source) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pipec-test-XXXXXX").string();
@@ -96,18 +113,42 @@ const pipe_info& DeviceLibrary::info(const std::string& pipeline) const {
     return *function();
 }
 
-std::map<std::string, Array> run_device(const pipe_info& info, const reference::Arguments& arguments, Layout layout,
-                                        std::uint64_t order) {
+WindowedPipeline DeviceLibrary::windowed(const std::string& pipeline) const {
+    const auto function =
+        reinterpret_cast<runner::abi::WindowInfoFunction>(dlsym(handle_, (pipeline + "_window_info").c_str()));
+    if (function == nullptr) throw std::runtime_error("no windows of `" + pipeline + "` in the generated code");
+    return {&info(pipeline), function()};
+}
+
+namespace {
+
+/// Runs on a device whose faults are caught.
+template <class Run>
+std::map<std::string, Array> with_device(std::uint64_t order, const Run& run) {
     const simt::CatchFaults faults;
     simt::set_order(order);
     try {
         DeviceMemory memory;
-        auto results = run_library(info, arguments, layout, memory);
+        auto results = run(memory);
         if (faults.faults().empty()) return results;
     } catch (const std::runtime_error& error) {
         if (faults.faults().empty()) throw;
     }
     throw std::runtime_error(faults.text());
+}
+
+}  // namespace
+
+std::map<std::string, Array> run_device_windows(const WindowedPipeline& pipeline, const reference::Arguments& arguments,
+                                                const Windows& outputs, const Windows& held, Layout layout,
+                                                std::uint64_t order) {
+    return with_device(
+        order, [&](Memory& memory) { return launch_windows(pipeline, arguments, outputs, held, layout, memory); });
+}
+
+std::map<std::string, Array> run_device(const pipe_info& info, const reference::Arguments& arguments, Layout layout,
+                                        std::uint64_t order) {
+    return with_device(order, [&](Memory& memory) { return run_library(info, arguments, layout, memory); });
 }
 
 }  // namespace pipec::testing

@@ -8,6 +8,7 @@
 
 #include "codegen/emit/cuda/cuda.h"
 #include "support_lib/run.h"
+#include "support_lib/window.h"
 
 namespace pipec::testing {
 
@@ -17,7 +18,7 @@ public:
     /// Generates, compiles and loads the code for these pipelines. Throws std::runtime_error with the compiler's
     /// messages where it refuses.
     DeviceLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                  const codegen::CudaOptions& options = {});
+                  const codegen::CudaOptions& options = {}, bool windows = false);
     /// Of a text that is generated already.
     DeviceLibrary(const std::string& header, const std::string& header_name, const std::string& source);
     ~DeviceLibrary();
@@ -26,6 +27,8 @@ public:
 
     /// Throws std::runtime_error where there is no such pipeline.
     [[nodiscard]] const runner::abi::pipe_info& info(const std::string& pipeline) const;
+    /// The same with the functions for windows, where the code has them.
+    [[nodiscard]] WindowedPipeline windowed(const std::string& pipeline) const;
 
 private:
     std::string directory_;
@@ -37,5 +40,11 @@ private:
 std::map<std::string, reference::Array> run_device(const runner::abi::pipe_info& info,
                                                    const reference::Arguments& arguments, Layout layout = Layout::Dense,
                                                    std::uint64_t order = 0);
+
+/// launch_windows on the emulated device's memory. Throws as run_device does.
+std::map<std::string, reference::Array> run_device_windows(const WindowedPipeline& pipeline,
+                                                           const reference::Arguments& arguments,
+                                                           const Windows& outputs, const Windows& held, Layout layout,
+                                                           std::uint64_t order);
 
 }  // namespace pipec::testing

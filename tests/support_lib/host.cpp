@@ -58,7 +58,7 @@ private:
 }  // namespace
 
 HostLibrary::HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                         const std::string& flags, HostTiling tiling, codegen::Windows windows) {
+                         const std::string& flags, HostTiling tiling, bool windows) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pipec-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
     directory_ = pattern;

@@ -22,7 +22,7 @@ public:
     /// Generates, compiles and loads the code for these pipelines. Throws std::runtime_error with the compiler's
     /// messages where it refuses; `flags` are added to the command line.
     HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources, const std::string& flags = "",
-                HostTiling tiling = HostTiling::Usual, codegen::Windows windows = codegen::Windows::None);
+                HostTiling tiling = HostTiling::Usual, bool windows = false);
     ~HostLibrary();
     HostLibrary(const HostLibrary&) = delete;
     HostLibrary& operator=(const HostLibrary&) = delete;

@@ -122,7 +122,6 @@ typedef struct {
     size_t window_size;
     const pipe_window_fields *buffers; /* inputs, then outputs */
     pipe_status (*required)(const void *args, void *window);
-    /* Null where the target cannot launch windows. */
     pipe_status (*check_window)(const void *args, const void *window, char *message, size_t size);
     size_t (*window_workspace_size)(const void *args, const void *window);
     pipe_status (*launch_window)(const void *args, const void *window, void *workspace, size_t bytes, void *stream);
@@ -194,7 +193,7 @@ void functions(Writer& out, const std::string& name) {
 }
 
 /// What windows are, and the functions for them.
-void window_functions(Writer& out, const Unit& unit, const std::string& name, Windows windows) {
+void window_functions(Writer& out, const Unit& unit, const std::string& name) {
     const ArgumentNames names = argument_names(unit);
     const std::size_t inputs = unit.pipeline->inputs.size();
     out.add("/* Parts of the buffers, lo <= index < hi, where indices are those of the whole images. */");
@@ -219,7 +218,6 @@ void window_functions(Writer& out, const Unit& unit, const std::string& name, Wi
     out.line("pipe_status {0}_required(const {0}_args *args, {0}_window *window);", name);
     out.add("/* The window struct and the functions for windows as data. */");
     out.line("const pipe_window_info *{}_window_info(void);", name);
-    if (windows != Windows::Launch) return;
     out.add(
         "/* What launch_window checks, with a sentence that says what is wrong; message may be NULL. Extents are those "
         "of "
@@ -253,11 +251,11 @@ std::string include_guard(const std::string& base, const std::vector<std::string
 
 std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
                    const Origin& origin) {
-    return header(program, base, units, origin, Windows::None);
+    return header(program, base, units, origin, false);
 }
 
 std::string header(std::string_view program, const std::string& base, const std::vector<Unit>& units,
-                   const Origin& origin, Windows windows) {
+                   const Origin& origin, bool windows) {
     const std::vector<std::string> names = pipeline_names(units);
     const std::string guard = include_guard(identifier(base), names);
 
@@ -271,7 +269,7 @@ std::string header(std::string_view program, const std::string& base, const std:
     out.blank();
     out.verbatim(kRuntime);
     out.blank();
-    if (windows != Windows::None) {
+    if (windows) {
         out.verbatim(kWindows);
         out.blank();
     }
@@ -284,9 +282,9 @@ std::string header(std::string_view program, const std::string& base, const std:
         argument_struct(out, units[i], names[i]);
         out.blank();
         functions(out, names[i]);
-        if (windows == Windows::None) continue;
+        if (!windows) continue;
         out.blank();
-        window_functions(out, units[i], names[i], windows);
+        window_functions(out, units[i], names[i]);
     }
     out.blank();
     out.verbatim("#ifdef __cplusplus\n}\n#endif\n");

@@ -157,10 +157,16 @@ void PartsWriter::reads(const std::vector<poly::ScopedRead>& reads, bool certain
             sum.greatest = std::max(sum.greatest, next.indices[d].sum->greatest);
         }
     }
+    const bool accumulates = std::holds_alternative<ir::Accumulate>(pipeline_.stages[stage_].definition);
     for (const Group& group : groups) {
         std::vector<std::string> indices;
-        for (const Index& index : group.indices) {
-            indices.push_back(index.sum ? ends_->ends(*index.sum).text : index.text);
+        for (std::size_t d = 0; d < group.indices.size(); ++d) {
+            const Index& index = group.indices[d];
+            // Kernels of updates may load images in larger pieces than loops ask for, as far as they exist.
+            if (accumulates)
+                indices.push_back(fmt::format("{}.all[{}]", part(group.source), d));
+            else
+                indices.push_back(index.sum ? ends_->ends(*index.sum).text : index.text);
         }
         const std::string line = fmt::format("need({}, {{{}}});", part(group.source), fmt::join(indices, ", "));
         const bool again = std::any_of(written_.begin(), written_.end(),
@@ -313,74 +319,6 @@ WindowUnit window_unit(const Unit& analysed, const ir::Pipeline& left, CodeNames
 
 void write_parts(Writer& out, const WindowUnit& windows, const CodeNames& names, Helpers& helpers) {
     PartsWriter(out, windows, names, helpers).write();
-}
-
-void write_required(Writer& out, const WindowUnit& windows, const CodeNames& names, const std::string& space) {
-    const ir::Pipeline& pipeline = *windows.unit.pipeline;
-    out.open(fmt::format("pipe_status {0}_required(const {0}_args* args, {0}_window* window)", names.prefix));
-    out.line("if (args == nullptr || window == nullptr) return PIPE_ERROR_NULL;");
-    out.line("Report report(nullptr, 0);");
-    out.line("{}::Plan plan{{}};", space);
-    out.line("{}::Parts parts{{}};", space);
-    out.line("if (const pipe_status status = {}::make_parts(*args, *window, report, plan, parts)) return status;",
-             space);
-    for (std::size_t i = 0; i < pipeline.inputs.size(); ++i) {
-        if (pipeline.inputs[i].rank() == 0) continue;
-        const WindowFields fields = window_fields(names.fields.buffers[i]);
-        out.line("give_window(parts.{}, {}, window->{}, window->{});", names.buffers[i], pipeline.inputs[i].rank(),
-                 fields.lo, fields.hi);
-    }
-    out.line("return PIPE_OK;");
-    out.close();
-    out.blank();
-}
-
-void write_window_info(Writer& out, const WindowUnit& windows, const CodeNames& names, Windows functions) {
-    const ir::Pipeline& pipeline = *windows.unit.pipeline;
-    const std::string& name = names.prefix;
-    out.open(fmt::format("const pipe_window_info* {}_window_info(void)", name));
-    if (!names.buffers.empty()) {
-        out.line("static const pipe_window_fields fields[] = {{");
-        out.indent();
-        for (std::size_t i = 0; i < names.buffers.size(); ++i) {
-            const WindowFields fields = window_fields(names.fields.buffers[i]);
-            if (buffer_at(pipeline, i).rank() > 0) {
-                out.line("{{offsetof({0}_window, {1}), offsetof({0}_window, {2})}},", name, fields.lo, fields.hi);
-            } else if (i < pipeline.inputs.size()) {
-                out.line("{{0, 0}},");
-            } else {
-                out.line("{{offsetof({}_window, {}), 0}},", name, fields.wanted);
-            }
-        }
-        out.outdent();
-        out.line("}};");
-    }
-    out.line("static const pipe_window_info info = {{");
-    out.indent();
-    out.line("1, sizeof({}_window), {},", name, names.buffers.empty() ? "nullptr" : "fields");
-    const std::string args = fmt::format("static_cast<const {}_args*>(args)", name);
-    const std::string window = fmt::format("static_cast<const {}_window*>(window)", name);
-    out.line("[](const void* args, void* window) {{ return {0}_required({1}, static_cast<{0}_window*>(window)); }},",
-             name, args);
-    if (functions == Windows::Launch) {
-        out.line(
-            "[](const void* args, const void* window, char* message, size_t size) {{ return {}_check_window({}, {}, "
-            "message, size); }},",
-            name, args, window);
-        out.line("[](const void* args, const void* window) {{ return {}_window_workspace_size({}, {}); }},", name, args,
-                 window);
-        out.line(
-            "[](const void* args, const void* window, void* workspace, size_t bytes, void* stream) {{ return "
-            "{}_launch_window({}, {}, workspace, bytes, static_cast<CUstream_st*>(stream)); }},",
-            name, args, window);
-    } else {
-        out.line("nullptr, nullptr, nullptr,");
-    }
-    out.outdent();
-    out.line("}};");
-    out.line("return &info;");
-    out.close();
-    out.blank();
 }
 
 }  // namespace pipec::codegen

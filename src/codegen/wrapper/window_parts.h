@@ -9,7 +9,6 @@
 #include "codegen/emit/c/helpers.h"
 #include "codegen/emit/c/text.h"
 #include "codegen/emit/host/host.h"
-#include "codegen/windows.h"
 
 namespace pipec::codegen {
 
@@ -37,9 +36,5 @@ WindowUnit window_unit(const Unit& analysed, const ir::Pipeline& left, CodeNames
 /// which checks the arguments (without pointers and strides) and the outputs' windows. For the pipeline's own
 /// namespace, behind write_plan.
 void write_parts(Writer& out, const WindowUnit& windows, const CodeNames& names, Helpers& helpers);
-
-/// The public functions NAME_required and, where the others are written, NAME_window_info.
-void write_required(Writer& out, const WindowUnit& windows, const CodeNames& names, const std::string& space);
-void write_window_info(Writer& out, const WindowUnit& windows, const CodeNames& names, Windows functions);
 
 }  // namespace pipec::codegen

@@ -175,6 +175,26 @@ struct Held {
     return PIPE_OK;
 }
 )text"},
+        {"box_of", R"text(// The box of a stage; none where nothing of it is needed.
+[[maybe_unused]] void box_of(const Part& part, int rank, int64_t (*box)[2]) {
+    for (int d = 0; d < rank; ++d) {
+        box[d][0] = part.needed ? part.at[d].lo : 0;
+        box[d][1] = part.needed ? part.at[d].hi + 1 : 0;
+    }
+}
+)text"},
+        {"give_window", R"text([[maybe_unused]] void give_window(const Part& part, int rank, int64_t* lo, int64_t* hi) {
+    for (int d = 0; d < rank; ++d) {
+        lo[d] = part.needed ? part.at[d].lo : 0;
+        hi[d] = part.needed ? part.at[d].hi + 1 : 0;
+    }
+}
+)text"},
+    };
+}
+
+std::vector<Piece> host_window_runtime() {
+    return {
         {"domain_of_window", R"text(// Where an output is computed that windows are written to.
 template <int rank>
 [[maybe_unused]] Box<rank> domain_of_window(const Held& held) {
@@ -205,14 +225,6 @@ template <class V>
     return V::fits(array);
 }
 )text"},
-        {"box_of", R"text(// The box of a stage; none where nothing of it is needed.
-[[maybe_unused]] void box_of(const Part& part, int rank, int64_t (*box)[2]) {
-    for (int d = 0; d < rank; ++d) {
-        box[d][0] = part.needed ? part.at[d].lo : 0;
-        box[d][1] = part.needed ? part.at[d].hi + 1 : 0;
-    }
-}
-)text"},
         {"has_points", R"text(template <int rank>
 [[maybe_unused]] bool has_points(const Box<rank>& box) {
     for (int d = 0; d < rank; ++d) {
@@ -241,11 +253,43 @@ template <int rank, class V>
     });
 }
 )text"},
-        {"give_window", R"text([[maybe_unused]] void give_window(const Part& part, int rank, int64_t* lo, int64_t* hi) {
-    for (int d = 0; d < rank; ++d) {
-        lo[d] = part.needed ? part.at[d].lo : 0;
-        hi[d] = part.needed ? part.at[d].hi + 1 : 0;
+    };
+}
+
+std::vector<Piece> device_window_runtime() {
+    return {
+        {"Held", R"text(template <class V>
+V view_of(const void* data, const Held& held) {
+    int64_t origin = 0;
+    for (int d = 0; d < V::rank; ++d) origin -= held.lo[d] * held.array.stride[d];
+    const std::uintptr_t bytes = static_cast<std::uintptr_t>(origin) * sizeof(typename V::Element);
+    return view_at<V>(reinterpret_cast<std::uintptr_t>(data) + bytes, held.array.stride);
+}
+// The array is dense, or there is none.
+template <class V>
+bool is_dense(const Held& held) {
+    if (held.array.points == 0) return true;
+    int64_t reach = 0;
+    for (int d = 0; d < V::rank; ++d) {
+        if (!extend_reach(reach, held.lo[d] + held.array.extent[d] - 1, held.array.stride[d])) return false;
     }
+    return V::has_known_strides(held.array.stride);
+}
+)text"},
+        {"begin_of", R"text(// Where a stage's part begins; it is empty where nothing is needed.
+[[maybe_unused]] int32_t begin_of(const Part& part, int d) {
+    return part.needed ? static_cast<int32_t>(part.at[d].lo) : 0;
+}
+)text"},
+        {"end_of", R"text([[maybe_unused]] int32_t end_of(const Part& part, int d) {
+    return part.needed ? static_cast<int32_t>(part.at[d].hi + 1) : 0;
+}
+)text"},
+        {"begin_of", R"text(// Where a window begins.
+[[maybe_unused]] int32_t begin_of(const Held& held, int d) { return static_cast<int32_t>(held.lo[d]); }
+)text"},
+        {"end_of", R"text([[maybe_unused]] int32_t end_of(const Held& held, int d) {
+    return static_cast<int32_t>(held.lo[d] + held.array.extent[d]);
 }
 )text"},
     };
@@ -259,6 +303,8 @@ const std::vector<std::string_view>& window_runtime_names() {
                                                          "Parts",
                                                          "WindowPlan",
                                                          "all_of",
+                                                         "begin_of",
+                                                         "end_of",
                                                          "arrays",
                                                          "box",
                                                          "box_of",

@@ -12,11 +12,11 @@
 #include "codegen/emit/c/window_runtime.h"
 #include "codegen/emit/cuda/cuda_launch.h"
 #include "codegen/emit/cuda/cuda_runtime.h"
+#include "codegen/emit/cuda/cuda_window.h"
 #include "codegen/kernel/kernel_flow.h"
 #include "codegen/kernel/shared_memory.h"
 #include "codegen/lower.h"
-#include "codegen/windows.h"
-#include "codegen/wrapper/window_parts.h"
+#include "codegen/wrapper/window_api.h"
 #include "codegen/wrapper/wrapper.h"
 #include "fusion/group_fields.h"
 
@@ -80,12 +80,12 @@ bool copies(const kernel::Kernel& kernel) {
 }
 
 /// A pipeline's namespace and its public functions.
-/// `analysed`: the pipeline before it was lowered; null without functions for windows.
-void write_pipeline(Writer& out, const kernel::Program& program, const Unit* analysed, const std::string& prefix,
+/// `window`: null without functions for windows.
+void write_pipeline(Writer& out, const kernel::Program& program, const WindowProgram* window, const std::string& prefix,
                     Helpers& helpers) {
     const Unit unit{&program.pipeline, &program.model};
     std::vector<std::string_view> reserved = device_names();
-    if (analysed != nullptr) {
+    if (window != nullptr) {
         const std::vector<std::string_view>& more = window_runtime_names();
         reserved.insert(reserved.end(), more.begin(), more.end());
     }
@@ -106,21 +106,29 @@ void write_pipeline(Writer& out, const kernel::Program& program, const Unit* ana
         write_step(out, program, program.steps[i], names, functions[i], helpers);
     }
     write_run(out, program, names, functions, regions, helpers);
-    std::optional<WindowUnit> windows;
-    if (analysed != nullptr) {
-        windows = window_unit(*analysed, program.pipeline, names);
-        write_parts(out, *windows, names, helpers);
+    std::optional<WindowUnit> parts;
+    if (window != nullptr) {
+        parts = window_unit(window->analysed, program.pipeline, names);
+        write_parts(out, *parts, names, helpers);
     }
     out.line("}}  // namespace {}", space);
+    std::optional<CodeNames> of_windows;
+    if (window != nullptr) {
+        out.blank();
+        of_windows = write_window_code(out, *window, *parts, names, space, helpers);
+    }
     out.add("}  // namespace");
     out.blank();
     out.add("extern \"C\" {");
     out.blank();
     write_api(out, unit, names, space, "cuda");
     write_launch(out, program, names, regions, space);
-    if (windows) {
-        write_required(out, *windows, names, space);
-        write_window_info(out, *windows, names, Windows::Required);
+    if (window != nullptr) {
+        write_required(out, *parts, names, space);
+        const std::string own = prefix + "_window_code";
+        write_window_queries(out, names, own, "Plan");
+        write_window_launch(out, *window, *of_windows, own);
+        write_window_info(out, *parts, names);
     }
     out.add("}  // extern \"C\"");
     out.blank();
@@ -137,22 +145,22 @@ std::string cuda_source(std::string_view program, const std::string& header_name
 
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin) {
-    return cuda_source(program, header_name, programs, origin, {}, Windows::None);
+    return cuda_source(program, header_name, programs, origin, std::vector<WindowProgram>{});
 }
 
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin,
-                        const std::vector<Unit>& analysed, Windows windows) {
+                        const std::vector<WindowProgram>& windows) {
     std::vector<Unit> units;
     for (const kernel::Program& lowered : programs) units.push_back({&lowered.pipeline, &lowered.model});
     const std::vector<std::string> prefixes = pipeline_names(units);
     Helpers helpers(fusion::Platform::Cuda);
     Writer body;
     for (std::size_t i = 0; i < programs.size(); ++i) {
-        write_pipeline(body, programs[i], windows == Windows::None ? nullptr : &analysed.at(i), prefixes[i], helpers);
+        write_pipeline(body, programs[i], windows.empty() ? nullptr : &windows.at(i), prefixes[i], helpers);
     }
     std::vector<Unit> ranked = units;
-    if (windows != Windows::None) ranked.insert(ranked.end(), analysed.begin(), analysed.end());
+    for (const WindowProgram& window : windows) ranked.push_back(window.analysed);
 
     Writer out;
     const std::string gpu =
@@ -173,8 +181,10 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     const std::string operators = helpers.definitions();
     std::vector<Piece> pieces = wrapper_runtime();
     for (const Piece& piece : device_runtime()) pieces.push_back(piece);
-    if (windows != Windows::None) {
-        for (const Piece& piece : window_runtime()) pieces.push_back(piece);
+    if (!windows.empty()) {
+        for (const std::vector<Piece>& more : {window_runtime(), device_window_runtime()}) {
+            pieces.insert(pieces.end(), more.begin(), more.end());
+        }
     }
     out.verbatim(used_pieces(pieces, operators + body.str()));
     if (!helpers.empty()) {

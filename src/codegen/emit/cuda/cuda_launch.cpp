@@ -167,6 +167,25 @@ void launch_choices(Writer& out, const kernel::Program& program, const std::vect
     }
 }
 
+/// Calls the form of run that the arrays allow.
+void call_run(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
+              const std::string& space) {
+    const ir::Pipeline& pipeline = program.pipeline;
+    std::vector<std::string> dense;
+    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
+        dense.push_back(fmt::format("is_dense<{0}::{1}<true>>(plan.{2})", space, names.views[i], names.buffers[i]));
+    }
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        if (regions.of_stage[i] < 0) continue;
+        dense.push_back(fmt::format("is_dense(plan.{}, {})", names.stages[i], pipeline.stages[i].dims.size()));
+    }
+    out.line("const bool dense = {};", fmt::join(dense, " && "));
+    out.line("const unsigned char* const region = static_cast<const unsigned char*>(workspace);");
+    out.line(
+        "return dense ? {0}::run<true>(*args, plan, region, stream) : {0}::run<false>(*args, plan, region, stream);",
+        space);
+}
+
 }  // namespace
 
 std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& names) {
@@ -305,7 +324,8 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
 }
 
 void write_run(Writer& out, const kernel::Program& program, const CodeNames& names,
-               const std::vector<StepNames>& functions, const Regions& regions, Helpers& helpers) {
+               const std::vector<StepNames>& functions, const Regions& regions, Helpers& helpers,
+               const std::function<std::string(std::size_t step)>& condition) {
     const ir::Pipeline& pipeline = program.pipeline;
     out.add("// Launches one kernel after the other. `dense`: arrays are as the views and 32-bit offsets need them.");
     out.add("template <bool dense>");
@@ -328,8 +348,11 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
         std::vector<std::string> arguments{"plan", "stream"};
         for (const Source source : interface.arrays) arguments.push_back(source_name(names, source));
         for (const int param : interface.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
+        const std::string when = condition ? condition(i) : "";
+        if (!when.empty()) out.open(fmt::format("if ({})", when));
         out.line("if (const pipe_status status = {}<dense>({})) return status;", functions[i].launcher,
                  fmt::join(arguments, ", "));
+        if (!when.empty()) out.close();
     }
     out.line("return PIPE_OK;");
     out.close();
@@ -338,24 +361,19 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
 
 void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
                   const std::string& space) {
-    const ir::Pipeline& pipeline = program.pipeline;
     out.open(launch_signature(names));
     write_launch_checks(out, space, kWorkspaceAlignment);
-    std::vector<std::string> dense;
-    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
-        dense.push_back(fmt::format("is_dense<{0}::{1}<true>>(plan.{2})", space, names.views[i], names.buffers[i]));
-    }
-    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
-        if (regions.of_stage[i] < 0) continue;
-        dense.push_back(fmt::format("is_dense(plan.{}, {})", names.stages[i], pipeline.stages[i].dims.size()));
-    }
-    out.line("const bool dense = {};", fmt::join(dense, " && "));
-    out.line("const unsigned char* const region = static_cast<const unsigned char*>(workspace);");
-    out.line(
-        "return dense ? {0}::run<true>(*args, plan, region, stream) : {0}::run<false>(*args, plan, region, stream);",
-        space);
+    call_run(out, program, names, regions, space);
     out.close();
     out.blank();
+}
+
+void write_device_run(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
+                      const std::string& space) {
+    out.line(
+        "if (const pipe_status status = check_workspace(report, workspace, bytes, plan.workspace, {})) return status;",
+        kWorkspaceAlignment);
+    call_run(out, program, names, regions, space);
 }
 
 }  // namespace pipec::codegen

@@ -1,6 +1,7 @@
 // Host code of a `.cu` around its kernels: the types of their arrays, choosing a variant, launching.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,9 +37,15 @@ void write_view_types(Writer& out, const kernel::Program& program, const CodeNam
 void write_step(Writer& out, const kernel::Program& program, const kernel::Step& step, const CodeNames& names,
                 const StepNames& functions, Helpers& helpers);
 
-/// `template <bool dense> pipe_status run(args, plan, workspace, stream)`: all steps.
+/// `template <bool dense> pipe_status run(args, plan, workspace, stream)`: all steps, or those whose `condition`, an
+/// expression, holds.
 void write_run(Writer& out, const kernel::Program& program, const CodeNames& names,
-               const std::vector<StepNames>& functions, const Regions& regions, Helpers& helpers);
+               const std::vector<StepNames>& functions, const Regions& regions, Helpers& helpers,
+               const std::function<std::string(std::size_t step)>& condition = nullptr);
+
+/// The end of a launch whose arguments are checked: the workspace's check, and the call of run.
+void write_device_run(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
+                      const std::string& space);
 
 /// The public function.
 void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,

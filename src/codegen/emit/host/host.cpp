@@ -16,6 +16,7 @@
 #include "codegen/emit/host/host_window.h"
 #include "codegen/expr/strides.h"
 #include "codegen/windows.h"
+#include "codegen/wrapper/window_api.h"
 #include "codegen/wrapper/wrapper.h"
 
 namespace pipec::codegen {
@@ -230,17 +231,17 @@ constexpr std::string_view kSimd = R"text(#ifdef _OPENMP
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules) {
-    return host_source(program, header_name, units, sources, origin, schedules, Windows::None);
+    return host_source(program, header_name, units, sources, origin, schedules, false);
 }
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules,
-                        Windows windows) {
+                        bool windows) {
     Helpers helpers(fusion::Platform::Host);
     Writer body;
     const std::vector<std::string> prefixes = pipeline_names(units);
     std::vector<std::string_view> reserved = host_runtime_names();
-    if (windows != Windows::None) {
+    if (windows) {
         const std::vector<std::string_view>& more = window_runtime_names();
         reserved.insert(reserved.end(), more.begin(), more.end());
     }
@@ -271,12 +272,11 @@ std::string host_source(std::string_view program, const std::string& header_name
         }
         run_function(body, unit, names, run, regions, helpers);
         std::optional<HostWindows> parts;
-        if (windows != Windows::None) {
+        if (windows) {
             parts = host_windows(units[i], run, regions, names);
             write_parts(body, parts->windows, names, helpers);
-        }
-        if (windows == Windows::Launch) {
             write_window_plan(body, unit, *parts, names, regions);
+            write_window_pointers(body, pipeline, names, parts->held, "WindowPlan");
             run_window_function(body, unit, *parts, names, run, regions, helpers);
         }
         body.line("}}  // namespace {}", space);
@@ -286,9 +286,11 @@ std::string host_source(std::string_view program, const std::string& header_name
         body.blank();
         write_api(body, unit, names, space, "host");
         launch(body, names, regions, space);
-        if (parts) write_required(body, parts->windows, names, space);
-        if (windows == Windows::Launch) write_window_api(body, unit, *parts, names, regions, space);
-        if (parts) write_window_info(body, parts->windows, names, windows);
+        if (windows) {
+            write_required(body, parts->windows, names, space);
+            write_window_api(body, unit, *parts, names, regions, space);
+            write_window_info(body, parts->windows, names);
+        }
         body.add("}  // extern \"C\"");
         body.blank();
     }
@@ -298,8 +300,10 @@ std::string host_source(std::string_view program, const std::string& header_name
     for (const std::vector<Piece>& more : {view_runtime(), host_runtime()}) {
         pieces.insert(pieces.end(), more.begin(), more.end());
     }
-    if (windows != Windows::None) {
-        for (const Piece& piece : window_runtime()) pieces.push_back(piece);
+    if (windows) {
+        for (const std::vector<Piece>& more : {window_runtime(), host_window_runtime()}) {
+            pieces.insert(pieces.end(), more.begin(), more.end());
+        }
     }
     const std::string text = body.str();
     const std::string fixed = used_pieces(pieces, operators + text);

@@ -6,46 +6,15 @@
 #include <algorithm>
 
 #include "codegen/emit/c/c_types.h"
+#include "codegen/wrapper/window_api.h"
 #include "codegen/wrapper/wrapper.h"
-#include "ir/scan.h"
-#include "ir/visit.h"
 
 namespace pipec::codegen {
 
 namespace {
 
-/// The workspace has all that is needed of such an output, which may be more than its window.
-bool is_kept(const ir::Pipeline& pipeline, int stage) {
-    const ir::Stage& output = pipeline.stages[static_cast<std::size_t>(stage)];
-    if (output.scan || std::holds_alternative<ir::Accumulate>(output.definition)) return true;
-    const ir::Source source{ir::Source::Kind::Stage, stage};
-    return std::any_of(pipeline.stages.begin(), pipeline.stages.end(), [&](const ir::Stage& reader) {
-        const std::vector<ir::Expr> all = ir::expressions(reader);
-        return std::any_of(all.begin(), all.end(), [&](const ir::Expr& e) { return ir::reads(e, source); });
-    });
-}
-
 void check(Writer& out, const std::string& call) {
     out.line("if (const pipe_status status = {}) return status;", call);
-}
-
-/// Places a stage's part in a region of the workspace, or notes it where only tiles hold it.
-void place_part(Writer& out, const ir::Stage& stage, const std::string& part, const std::string& space,
-                const std::string& region) {
-    const std::size_t rank = stage.dims.size();
-    out.open("");
-    if (rank > 0) {
-        out.line("int64_t box[{}][2];", rank);
-        out.line("box_of(parts.{}, {}, box);", part, rank);
-    }
-    const char* const box = rank > 0 ? "box" : "nullptr";
-    if (region.empty()) {
-        check(out, fmt::format("bound(report, {}, {}, {}, {})", c_string(stage.name), rank, box, space));
-    } else {
-        check(out, fmt::format("place(report, {}, {}, sizeof({}), {}, {}, {})", c_string(stage.name), rank,
-                               storage_type(stage.type), box, space, region));
-    }
-    out.close();
 }
 
 }  // namespace
@@ -70,7 +39,6 @@ HostWindows host_windows(const Unit& analysed, const HostProgram& program, const
 void write_window_plan(Writer& out, const Unit& unit, const HostWindows& windows, const CodeNames& names,
                        const Regions& regions) {
     const ir::Pipeline& pipeline = *unit.pipeline;
-    const std::size_t inputs = pipeline.inputs.size();
     std::vector<std::string> spaces;
     for (const std::string& kept : windows.kept) {
         if (!kept.empty()) spaces.push_back(kept);
@@ -91,18 +59,7 @@ void write_window_plan(Writer& out, const Unit& unit, const HostWindows& windows
                     names.prefix));
     out.line("Parts& parts = plan.parts;");
     check(out, "make_parts(args, window, report, plan, parts)");
-    for (std::size_t i = 0; i < names.buffers.size(); ++i) {
-        const std::size_t rank = buffer_at(pipeline, i).rank();
-        const WindowFields fields = window_fields(names.fields.buffers[i]);
-        if (rank == 0) {
-            out.line("plan.{}.array.points = {};", windows.held[i],
-                     i < inputs ? "1" : fmt::format("window.{} != 0", fields.wanted));
-            continue;
-        }
-        check(out,
-              fmt::format("hold(report, buffers, {0}, window.{1}, window.{2}, args.{3}, parts.{4}, plan.{5})", i,
-                          fields.lo, fields.hi, names.fields.buffers[i].stride, names.buffers[i], windows.held[i]));
-    }
+    write_holds(out, pipeline, names, windows.held);
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
         const ir::Stage& stage = pipeline.stages[i];
         const bool in_tiles = !regions.in_tiles.empty() && regions.in_tiles[i];
@@ -122,38 +79,6 @@ void write_window_plan(Writer& out, const Unit& unit, const HostWindows& windows
     else
         out.line("{} = 0;", total);
     if (regions.scratch > 0) out.line("plan.workspace = plan.scratch + size_t(max_threads()) * {};", regions.scratch);
-    out.line("return PIPE_OK;");
-    out.close();
-    out.blank();
-
-    out.open(
-        fmt::format("[[maybe_unused]] pipe_status check_window_pointers(const {}_args& args, Report& report, const "
-                    "WindowPlan& plan)",
-                    names.prefix));
-    const std::size_t buffers = names.buffers.size();
-    for (std::size_t i = 0; i < buffers; ++i) {
-        out.open(fmt::format("if (plan.{}.array.points > 0)", windows.held[i]));
-        check(out, fmt::format("check_pointer(report, buffers, {}, args.{})", i, names.fields.buffers[i].data));
-        out.close();
-    }
-    out.line("const Array* const arrays[] = {{");
-    out.indent();
-    for (std::size_t i = 0; i < buffers; ++i) out.line("&plan.{}.array,", windows.held[i]);
-    out.outdent();
-    out.line("}};");
-    out.line("const Hull hulls[] = {{");
-    out.indent();
-    for (std::size_t i = 0; i < buffers; ++i) {
-        out.line("hull_of(buffers[{}], args.{}, *arrays[{}]),", i, names.fields.buffers[i].data, i);
-    }
-    out.outdent();
-    out.line("}};");
-    out.open(fmt::format("for (int output = {}; output < {}; ++output)", inputs, buffers));
-    out.open("for (int other = 0; other < output; ++other)");
-    out.line("if (arrays[output]->points == 0 || arrays[other]->points == 0) continue;");
-    check(out, "check_overlap(report, buffers, output, hulls[output], other, hulls[other])");
-    out.close();
-    out.close();
     out.line("return PIPE_OK;");
     out.close();
     out.blank();
@@ -191,40 +116,8 @@ void write_window_copies(Writer& out, const Unit& unit, const HostWindows& windo
 
 void write_window_api(Writer& out, const Unit& unit, const HostWindows& windows, const CodeNames& names,
                       const Regions& regions, const std::string& space) {
-    const std::string& name = names.prefix;
-    const auto plan = [&](const std::string& failure) {
-        out.line("{}::WindowPlan plan{{}};", space);
-        out.line("if (const pipe_status status = {}::plan_window(*args, *window, report, plan)) return {};", space,
-                 failure);
-    };
-    out.open(
-        fmt::format("pipe_status {0}_check_window(const {0}_args* args, const {0}_window* window, char* message, "
-                    "size_t size)",
-                    name));
-    out.line("Report report(message, size);");
-    out.line("if (args == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1, \"the arguments are null\");");
-    out.line("if (window == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1, \"the window is null\");");
-    plan("status");
-    out.line("return {}::check_window_pointers(*args, report, plan);", space);
-    out.close();
-    out.blank();
-
-    out.open(fmt::format("size_t {0}_window_workspace_size(const {0}_args* args, const {0}_window* window)", name));
-    out.line("if (args == nullptr || window == nullptr) return SIZE_MAX;");
-    out.line("Report report(nullptr, 0);");
-    plan("(void)status, SIZE_MAX");
-    out.line("return plan.workspace;");
-    out.close();
-    out.blank();
-
-    out.open(
-        fmt::format("pipe_status {0}_launch_window(const {0}_args* args, const {0}_window* window, void* workspace, "
-                    "size_t bytes, CUstream_st* stream)",
-                    name));
-    out.line("Report report(nullptr, 0);");
-    out.line("if (args == nullptr || window == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1);");
-    plan("status");
-    check(out, fmt::format("{}::check_window_pointers(*args, report, plan)", space));
+    write_window_queries(out, names, space, "WindowPlan");
+    open_window_launch(out, names, space, "WindowPlan");
     const std::string needed =
         regions.scratch > 0 ? fmt::format("plan.scratch + {}", regions.scratch) : "plan.workspace";
     check(out, fmt::format("check_workspace(report, workspace, bytes, {}, 64)", needed));

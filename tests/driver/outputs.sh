@@ -55,6 +55,17 @@ check "CUDA for the GPU" grep -q __global__ x.cu
 run --target host good.pipe -o x.inc; exits 0; check "the option says it too" cmp x.cpp x.inc
 run good.pipe -o x.inc; exits 0; check "the default is CUDA" cmp x.cu x.inc
 
+# Functions for windows are beside the others, whose code is the same.
+fresh; good_program
+for extension in cpp cu; do
+    run good.pipe -o x.$extension; exits 0; grep -v -e '^// Options' -e max_rank x.$extension >plain
+    run --windows good.pipe -o x.$extension; exits 0
+    check "$extension has functions for windows" grep -q _launch_window x.$extension
+    check "and so has its header" grep -q _required x.h
+    check "nothing of the rest is gone" bash -c "[ -z \"\$(diff plain x.$extension | grep '^<')\" ]"
+done
+run --windows --emit plan good.pipe; exits 2; says "\`--windows\` is for code"
+
 # After an error everything is as it was.
 fresh; bad_program x.pipe; echo old >x.cpp
 run --target host x.pipe; exits 1; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp

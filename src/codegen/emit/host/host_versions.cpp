@@ -93,7 +93,8 @@ std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Mod
         if (pure == nullptr || pipeline.stages[s].dims.empty() || gathers(pure->value)) continue;
         const std::int64_t each = node_count(pure->value);
         const Nest nest = nest_of(pipeline, model, s);
-        nodes[s] = each * own_points(pipeline.stages[s], model.domains.at(s), nest, pure->value);
+        // Of points that have code of their own about half is shared, or known.
+        nodes[s] = each * (1 + own_points(pipeline.stages[s], model.domains.at(s), nest, pure->value)) / 2;
         work[s] = points(model.domains.at(s), sizes) * static_cast<double>(each * rounds(pure->value));
     }
     std::vector<std::size_t> order(pipeline.stages.size());

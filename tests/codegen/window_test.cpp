@@ -235,8 +235,19 @@ TEST(Window, RefusalsSayWhatIsWrong) {
 TEST(Window, CodeHasNoWarnings) {
     const Directory directory;
     SourceManager sources;
-    const Compiled compiled = compile_text(sources, "p.pipe", kSeveral);
-    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    // One without inputs, and names that the code has for itself.
+    const Compiled compiled =
+        compile_text(sources, "p.pipe",
+                     kSeveral +
+                         "pipeline none(n: int32 = 3) -> out: int32[R, C] {\n    out(y, x) = y * n + x\n}\n"
+                         "pipeline need(parts: int32[whole, window]) -> box: int32[whole, window] {\n"
+                         "    wrapped(y, x) = parts(y, x) / 2\n"
+                         "    box(y, x) = wrapped(y, clamp(x + 1, 0, window - 1)) + wrapped(y, x)\n}\n");
+    std::vector<codegen::Unit> units;
+    for (std::size_t i = 0; i < compiled.models.size(); ++i) {
+        units.push_back({&compiled.pipelines[i], &compiled.models[i]});
+    }
+    ASSERT_EQ(units.size(), 3u);
     directory.write("p.h", codegen::header("p.pipe", "p", units, {}, true));
     directory.write("p.cpp", codegen::host_source("p.pipe", "p.h", units, sources, {}, {}, true));
     directory.write("only.c", "#include \"p.h\"\n#include \"p.h\"\nint main(void) { return 0; }\n");

@@ -263,7 +263,7 @@ void PartsWriter::write() {
     out_.add("// From the last stage to the first, what each reads, where a part of it is needed.");
     out_.open(
         fmt::format("[[maybe_unused]] pipe_status find_parts([[maybe_unused]] const {}_args& args, [[maybe_unused]] "
-                    "Report& report, [[maybe_unused]] const Plan& plan, Parts& parts)",
+                    "Report& report, [[maybe_unused]] const Plan& plan, [[maybe_unused]] Parts& parts)",
                     names_.prefix));
     for (const std::string& size : names_.sizes) out_.line("[[maybe_unused]] const int64_t {0} = plan.{0};", size);
     domains();

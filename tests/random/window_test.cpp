@@ -162,7 +162,7 @@ void check_random(Generate generate, const std::vector<int>& largest, int progra
 }
 
 TEST(RandomWindows, AreTheSamePartOfTheWhole) {
-    check_random(program_text, {9, 24}, from_environment("PIPEC_RANDOM_PROGRAMS", 24));
+    check_random(program_text, {9, 24}, from_environment("PIPEC_RANDOM_PROGRAMS", 16));
 }
 
 /// PIPEC_WINDOW_PROGRAMS: another directory than that of the examples.
@@ -185,7 +185,7 @@ TEST(RandomWindows, OfExamplesAreTheSamePartOfTheWhole) {
 }
 
 TEST(RandomWindows, OfImagePipelinesAreTheSamePartOfTheWhole) {
-    check_random(image_program, {6, 30, 90}, from_environment("PIPEC_RANDOM_PROGRAMS", 24));
+    check_random(image_program, {6, 30, 90}, from_environment("PIPEC_RANDOM_PROGRAMS", 16));
 }
 
 }  // namespace

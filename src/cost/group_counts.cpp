@@ -65,14 +65,18 @@ GroupCounts::GroupCounts(const GroupFacts& of)
         MemberCounts& member = members[m];
         if (facts.live[m]) {
             moves(stage.bytes);
-            if (!stage.lo.empty()) alignment = std::gcd(alignment, (stage.hi.back() - stage.lo.back()) * stage.bytes);
+            if (!stage.lo.empty())
+                alignment = std::min(alignment, cost::row_alignment((stage.hi.back() - stage.lo.back()) * stage.bytes,
+                                                                    !stage.is_output));
         }
         for (const Load& load : stage.loads) {
             const auto array = std::lower_bound(arrays.begin(), arrays.end(), load.source) - arrays.begin();
             member.loads.push_back({&load, facts.member(load), static_cast<std::size_t>(array)});
             if (member.loads.back().member >= 0) continue;
             moves(load.bytes);
-            if (!load.extents.empty()) alignment = std::gcd(alignment, load.extents.front() * load.bytes);
+            const bool is_own = load.source.kind == ir::Source::Kind::Stage;
+            if (!load.extents.empty())
+                alignment = std::min(alignment, cost::row_alignment(load.extents.front() * load.bytes, is_own));
         }
         for (std::size_t d = 0; d < stage.lo.size(); ++d) member.inner.push_back(inner_points(stage, d));
         member.reads = patch_reads(facts, m);

@@ -105,6 +105,7 @@ private:
             if (share.as_written) work_.as_written += times * share.count;
         }
         work_.instructions += operations + points * 3 * gathers;
+        work_.half_rate += operations * stage.half_rate;
         if (facts_.live[m]) {
             const double bytes = points * stage.bytes;
             work_.instructions += 2 * std::ceil(bytes / 16) + (stage.bytes < 4 ? points : 0);

@@ -1,5 +1,7 @@
 #include "cost/tile_cuts.h"
 
+#include <numeric>
+
 #include "support/integers.h"
 
 namespace pipec::cost {
@@ -29,6 +31,11 @@ double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, doubl
 }
 
 }  // namespace
+
+std::int64_t row_alignment(std::int64_t row, bool is_own) {
+    constexpr std::int64_t kShortRow = 512;
+    return is_own && row >= kShortRow ? plan::kAccessBytes : std::gcd(row, plan::kAccessBytes);
+}
 
 void count_tiles(const GroupCounts& group, const Cuts& cuts, const std::vector<double>& computed, TileWork& work) {
     const GroupFacts& facts = group.facts;
@@ -78,9 +85,11 @@ double edge_tiles(const GroupCounts& group, const Cuts& cuts) {
 }
 
 void Touched::add(const Footprint& f) {
-    // Where one is at a fixed place and the other goes with the tile, the latter has it if it has all that there is.
+    // Where one is at a fixed place and the other goes with the tile, the latter has it if it has all that there is: then
+    // elements count, since those of one channel of interleaved pixels lie in as many sectors as those of all.
     const auto has = [](const Footprint& a, const Footprint& b) {
-        return a.bytes >= b.bytes && ((a.fixed ^ b.fixed) & ~a.whole) == 0;
+        if (((a.fixed ^ b.fixed) & ~a.whole) != 0) return false;
+        return a.bytes >= b.bytes || (a.fixed != b.fixed && a.elements >= b.elements);
     };
     if (std::any_of(boxes_.begin(), boxes_.end(), [&](const Footprint& other) { return has(other, f); })) return;
     std::erase_if(boxes_, [&](const Footprint& other) { return has(f, other); });

@@ -101,6 +101,13 @@ double tile_bytes(const GroupCounts& group, const Cuts& cuts, const Extents& ext
                   const std::vector<double>& computed, double columns, bool planes_together,
                   const TimesAsked& times = {});
 
+/// Bytes, at most 16, to which all rows of an array are aligned; of `row` bytes each. The compiler's own arrays are
+/// padded where rows are not short (runtime.cpp, padded_row).
+std::int64_t row_alignment(std::int64_t row, bool is_own);
+
+/// tile_work for Stage, before its counts are simplified: of one stage that has no owners of cells.
+std::optional<TileWork> stage_work(const GroupCounts& group);
+
 /// tile_work for RegisterTile, before its counts are simplified.
 std::optional<TileWork> register_work(const GroupCounts& group, const GroupSchedule& schedule);
 

@@ -29,7 +29,7 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{1, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kHybrid{0.323, 0.728, 54.2, 1},
+constexpr Simplified kStage{0.8, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kHybrid{0.323, 0.728, 54.2, 1},
     kRegisters{0.741, 0.536, 118, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {
@@ -38,48 +38,9 @@ TileWork simplified(TileWork work, const Simplified& by) {
     const double inside = (work.instructions - work.as_written) * by.instructions + work.as_written + place;
     work.at_edges =
         (work.at_edges - work.as_written_at_edges) * by.instructions * by.edges + work.as_written_at_edges + place;
+    const double counted = work.instructions;
     work.instructions = inside * (1 - work.edges) + work.at_edges * work.edges;
-    return work;
-}
-
-// ------------------------------------------------------------------------------------------------- one stage by itself
-
-/// As code generation makes it: four points a lane where accesses can be wide, else one.
-std::optional<TileWork> stage_work(const GroupCounts& group) {
-    const GroupFacts& facts = group.facts;
-    if (facts.stages.size() != 1) return std::nullopt;
-    const StageFacts& stage = facts.stages.front();
-    TileWork work;
-    work.threads_per_block = 256;
-    Cuts cuts(facts.extents.size());
-    const std::size_t rank = cuts.size();
-    const int vector = std::max(1, std::min(4, group.row_alignment / std::max(1, stage.bytes)));
-    std::int64_t left = std::int64_t{work.threads_per_block} * vector;  // of the points of a block
-    for (std::size_t g = rank; g-- > 0;) {
-        const std::int64_t most = g + 1 == rank ? std::int64_t{kWarp} * vector : left;
-        cuts[g].size = std::max<std::int64_t>(1, std::min({left, most, facts.extents[g]}));
-        left /= cuts[g].size;
-    }
-    double points = 1;
-    for (const Cut& cut : cuts) points *= static_cast<double>(cut.size);
-    const std::vector<double> computed{points};
-    count_tiles(group, cuts, computed, work);
-    work.redundant = 0;
-    const double warps = points / kWarp;
-    work.warps_per_tile = static_cast<int>(std::max(1.0, std::ceil(points / vector / kWarp)));
-    work.threads_per_block = work.warps_per_tile * kWarp;
-    work.instructions = work.at_edges = warps * (stage.block_operations + 2 * stage.reads * stage.block_reads + 2);
-    double waves = warps * stage.bytes * kWarp / kLineBytes;
-    for (const Load& load : stage.loads) {
-        bool regular = true;
-        for (const auto& r : load.indices) regular = regular && r;
-        waves += warps * load.reads * stage.block_reads * (regular ? std::max(1.0, load.bytes / 4.0) : 4);
-    }
-    work.wavefronts = waves;
-    work.bytes = tile_bytes(group, cuts, Extents(group, cuts), computed, vector, false);
-    work.registers = std::max(24, stage.registers);
-    work.serial = stage.serial;
-    work.access_bytes = vector * stage.bytes;
+    if (counted > 0) work.half_rate *= (work.instructions - place) / counted;
     return work;
 }
 
@@ -230,6 +191,7 @@ private:
         patch_rows_.push_back(static_cast<double>(rows));
         const PatchWork& patch = group_.patch(m, axes, columns, rows);
         work_.instructions += turns * instructions(m, patch, columns, rows);
+        work_.half_rate += turns * (patch.operations * stage.half_rate + patch.narrow);
         work_.as_written += turns * patch.as_written;
         const PatchWork& row = rows > 1 ? group_.patch(m, axes, columns, 1) : patch;
         work_.at_edges += at_edges * instructions(m, row, columns, 1);

@@ -21,6 +21,7 @@ struct TileWork {
     double tiles = 1;  ///< that cover the group's outputs
     double tiles_a_block = 1;
     double instructions = 0;  ///< of all warps of a tile, on average
+    double half_rate = 0;     ///< those of them that a unit of half the rate executes (fusion::StageFacts)
     double at_edges = 0;      ///< of a tile that has points at the edges of the image
     /// Those of both that code has as they are counted (fusion::Operations::as_written).
     double as_written = 0, as_written_at_edges = 0;

@@ -87,13 +87,10 @@ struct ScanShape {
 };
 
 ScanShape shape_of_scan(const StageFacts& stage) {
-    ScanShape shape;
+    ScanShape shape{stage.shape.order, {}};
     for (std::size_t d = 0; d < stage.lo.size(); ++d) {
-        const auto dim = static_cast<int>(d);
-        if (std::find(stage.inside.begin(), stage.inside.end(), dim) == stage.inside.end()) shape.order.push_back(dim);
         shape.extents.emplace_back(stage.hi[d] - stage.lo[d]);
     }
-    shape.order.insert(shape.order.end(), stage.inside.begin(), stage.inside.end());
     return shape;
 }
 
@@ -201,7 +198,10 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double per_warp = work->instructions / work->warps_per_tile;
     const double slower =
         at_once ? 1 + rates.uncached_slowdown * std::max(0.0, 1 - rates.cached_instructions / per_warp) : 1;
-    p.issue = slower * p.instructions / (sms * 4 * clock * rates.issue_part);
+    // Two of four schedulers' instructions a clock can be those of the unit of half the rate.
+    const double half_rate = work->half_rate * work->tiles;
+    p.issue = slower * std::max(p.instructions / (4 * rates.issue_part), half_rate / (2 * rates.half_rate_part)) /
+              (sms * clock);
     p.lsu = p.wavefronts / (sms * clock * rates.lsu_part);
     const double again = !work->in_phases       ? 1
                          : schedule.tile[2] > 1 ? rates.read_again * rates.planes_read_again
@@ -212,9 +212,12 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double few = work->serial > 1 ? 0 : std::max(0.0, rates.enough_warps - at_work);
     const double shape = (1 - rates.narrow_loss * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
                          std::pow(work->gaps, rates.gap_exponent);
-    const double l2_part = at_once ? rates.register_tile_l2_factor * (1 - rates.register_tile_few_warps_l2_loss * few)
-                                   : 1 - rates.few_warps_l2_loss * few;
-    const double dram_part = 1 - (at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
+    // Threads of a stage with several columns ask for all of them at once, too.
+    const bool many_at_once = at_once || (schedule.strategy == Strategy::Stage && work->access_bytes >= 8);
+    const double l2_loss = many_at_once ? rates.register_tile_few_warps_l2_loss : rates.few_warps_l2_loss;
+    const double l2_part = (at_once ? rates.register_tile_l2_factor : 1) * (1 - l2_loss * few);
+    const double dram_part =
+        1 - (many_at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
     p.l2 = p.l2_bytes * again / (sms * clock * rates.l2_bytes_per_clock * l2_part * shape);
     p.dram = p.dram_bytes / (gpu.dram_bandwidth * rates.dram_part * dram_part * shape);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.

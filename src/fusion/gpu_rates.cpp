@@ -7,6 +7,7 @@ const std::vector<RateMember>& rate_members() {
     static const std::vector<RateMember> all{
         {"dram_part", &GpuRates::dram_part, Part},
         {"issue_part", &GpuRates::issue_part, Part},
+        {"half_rate_part", &GpuRates::half_rate_part, Part},
         {"lsu_part", &GpuRates::lsu_part, Part},
         {"l2_bytes_per_clock", &GpuRates::l2_bytes_per_clock, Factor},
         {"l2_kept_part", &GpuRates::l2_kept_part, Part},

@@ -9,7 +9,7 @@ namespace pipec::fusion {
 
 struct GpuRates {
     // Parts of the peak rates that kernels attain.
-    double dram_part = 0, issue_part = 0, lsu_part = 0;
+    double dram_part = 0, issue_part = 0, half_rate_part = 0, lsu_part = 0;
     double l2_bytes_per_clock = 0;  ///< that a multiprocessor gets from the L2 cache
     double l2_kept_part = 0;        ///< the part of the L2 cache in which arrays survive until the next kernel
 

@@ -50,19 +50,22 @@ struct Operations {
 struct StageFacts {
     StageShape shape;
     bool pure = true;
+    bool is_output = false;          ///< the caller's array, whose rows are not padded
     bool alone = false;              ///< models choose a kernel of its own, with Strategy::Stage
     int bytes = 4;                   ///< of a value
     double operations = 0;           ///< instructions that a point takes, loads excepted
     std::vector<Operations> shares;  ///< the same, by the dimensions that they depend on
-    double reads = 0;                ///< loads that a point takes
-    double block_reads = 1;          ///< part of them where a kernel of the stage alone computes blocks (loop_block.h)
-    double block_operations = 0;     ///< instructions that a point takes in such a block
-    double updates = 0;              ///< accumulates: that are made for a point
-    double serial = 0;               ///< accumulates: updates that a thread makes one after the other for a point
-    int registers = 0;               ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
-    std::optional<double> seconds;   ///< of one thread by itself for a point, where that was measured
-    std::int64_t points = 0;         ///< of its domain
-    std::optional<ScanFacts> scan;   ///< of a stage that reads itself
+    /// The part of them that a GPU executes at half the rate: additions and comparisons of integers, minima, choices.
+    double half_rate = 0;
+    double reads = 0;               ///< loads that a point takes
+    double block_reads = 1;         ///< part of them where a kernel of the stage alone computes blocks (loop_block.h)
+    double block_operations = 0;    ///< instructions that a point takes in such a block
+    double updates = 0;             ///< accumulates: that are made for a point
+    double serial = 0;              ///< accumulates: updates that a thread makes one after the other for a point
+    int registers = 0;              ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
+    std::optional<double> seconds;  ///< of one thread by itself for a point, where that was measured
+    std::int64_t points = 0;        ///< of its domain
+    std::optional<ScanFacts> scan;  ///< of a stage that reads itself
     std::optional<HistogramFacts> histogram;  ///< of an accumulate whose targets depend on data
     std::vector<std::int64_t> lo, hi;         ///< the box of its domain
     std::vector<Load> loads;

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
+#include "fusion/written_out.h"
 #include "ir/build.h"
-#include "ir/reduction.h"
 #include "ir/visit.h"
 
 namespace pipec::fusion {
@@ -41,31 +41,6 @@ public:
     std::int64_t totals = 0;
 
 private:
-    /// Terms of a reduction and of those in it, where all are written out: no more than `limit`.
-    std::optional<std::int64_t> written_out(const ir::Reduce& n, std::int64_t limit) {
-        const auto known = written_out_.find({&n, limit});
-        if (known != written_out_.end()) return known->second;
-        const auto found = new_written_out(n, limit);
-        written_out_.emplace(std::pair(&n, limit), found);
-        return found;
-    }
-    std::optional<std::int64_t> new_written_out(const ir::Reduce& n, std::int64_t limit) {
-        std::int64_t terms = 1;
-        for (const ir::Range& range : n.ranges) {
-            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
-            if (!lo || !hi || *hi - *lo > limit) return std::nullopt;
-            terms *= std::max<std::int64_t>(1, *hi - *lo);
-        }
-        std::optional<std::int64_t> most = terms;
-        ir::for_each_node(n.body, [&](const ir::Expr& e) {
-            const auto* inner = ir::as<ir::Reduce>(e);
-            if (inner == nullptr || !most) return;
-            const auto more = written_out(*inner, limit);
-            most = more ? std::optional(std::max(*most, terms * *more)) : std::nullopt;
-        });
-        return most && *most <= limit ? most : std::nullopt;
-    }
-
     /// A node that several expressions share is computed once.
     void walk(const ir::Expr& e, bool in_loop) {
         if (!walked_.emplace(e.get(), in_loop).second) return;
@@ -123,7 +98,6 @@ private:
     const ir::Stage& stage_;
     std::map<ir::VarId, double> terms_;                  ///< of variables whose terms are written out
     std::set<std::pair<const ir::Node*, bool>> walked_;  ///< and whether in a loop
-    std::map<std::pair<const ir::Reduce*, std::int64_t>, std::optional<std::int64_t>> written_out_;
     bool differ_ = false;
 };
 

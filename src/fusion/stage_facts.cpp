@@ -9,9 +9,9 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/loop_block.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
-#include "ir/reduction.h"
 #include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
@@ -73,6 +73,37 @@ double instructions(const ir::Expr& e) {
                                      },  // folding one value in
                                      [](const auto&) { return 0.0; }},
                       e->value);
+}
+
+/// The part of a node's instructions that GPUs since Volta execute in a unit of half the rate (CUDA C++ Programming
+/// Guide, "Throughput of Native Arithmetic Instructions": 64 results a clock and multiprocessor, 128 of floats' sums
+/// and products). Integers are multiplied elsewhere, at the same half of the rate, and float conversions more slowly
+/// still; both are rare beside the rest.
+double half_rate(const ir::Expr& e) {
+    const auto of = [](ir::BinaryOp op, bool floats) -> double {
+        switch (op) {
+            case ir::BinaryOp::Add:
+            case ir::BinaryOp::Sub: return floats ? 0 : 1;
+            case ir::BinaryOp::Mul: return 0;
+            case ir::BinaryOp::Div:
+            case ir::BinaryOp::Mod: return floats ? 0 : 0.5;
+            default: return 1;
+        }
+    };
+    return std::visit(
+        ir::overloaded{
+            [&](const ir::Binary& n) { return of(n.op, ir::is_float(n.a->type)); },
+            [&](const ir::Unary& n) { return n.op == ir::UnaryOp::Neg && ir::is_float(e->type) ? 0.0 : 1.0; },
+            [&](const ir::Cast& n) { return ir::is_float(e->type) || ir::is_float(n.a->type) ? 0.0 : 1.0; },
+            [](const ir::Select&) { return 1.0; },
+            [&](const ir::Call& n) { return n.fn == ir::Builtin::IsNan || !ir::is_float(e->type) ? 1.0 : 0.0; },
+            [&](const ir::Reduce& n) {
+                return ir::gives_place(n.op) || n.op == ir::ReduceOp::Any || n.op == ir::ReduceOp::All
+                           ? 1.0
+                           : of(ir::fold_op(n.op), ir::is_float(e->type));
+            },
+            [](const auto&) { return 0.0; }},
+        e->value);
 }
 
 /// What depends on the point alone: integers of variables and sizes. Kernels have such places as constants or sums that
@@ -154,19 +185,6 @@ struct ExecutedLoops {
     std::map<std::vector<const ir::Node*>, ExecutedLoops> inner;
 };
 
-/// A reduction that code has as a loop: it has too many terms to be written out, or nobody knows how many. (Ranges of
-/// several variables are reductions in each other here, and judged one by one: a window of 11 x 11, of which code has a
-/// loop, passes for written out.)
-bool stays_loop(const ir::Reduce& reduce) {
-    std::int64_t terms = 1;
-    for (const ir::Range& range : reduce.ranges) {
-        const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
-        if (!lo || !hi || *hi - *lo > ir::kBlockTerms) return true;
-        terms *= std::max<std::int64_t>(1, *hi - *lo);
-    }
-    return terms > ir::kBlockTerms;
-}
-
 /// How often a node is executed for a point, and whether in a loop.
 struct Execution {
     double times = 1;
@@ -182,7 +200,7 @@ void for_executed(ExecutedLoops& before, const ir::Expr& root, const std::vector
         if (reduce != nullptr) {
             for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
         }
-        const Execution inner{outer.times * rounds, outer.in_loop || (reduce != nullptr && stays_loop(*reduce))};
+        const Execution inner{outer.times * rounds, outer.in_loop || (reduce != nullptr && !written_out(*reduce))};
         visit(e, inner);
         if (reduce != nullptr) {
             std::vector<const ir::Node*> bounds;
@@ -398,7 +416,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         for (const poly::Dependence& d : dependences) {
             if (d.reader == static_cast<int>(s)) add_load(facts, load_of(pipeline, result, d, sizes));
         }
-        if (stage.output >= 0) {
+        facts.is_output = stage.output >= 0;
+        if (facts.is_output) {
             const std::vector<int>& order = pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order;
             const auto last = std::find(order.begin(), order.end(), static_cast<int>(stage.dims.size()) - 1);
             if (last != order.end()) facts.inside.assign(last + 1, order.end());
@@ -423,6 +442,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                 const bool as_written = how.in_loop || (ir::as<ir::Call>(e) != nullptr && each > 2);
                 if (count > 0) shares[{facts.pure ? depends.of(e) : all_dims, as_written}] += count;
                 facts.operations += count;
+                facts.half_rate += count * half_rate(e);
                 const auto* read = ir::as<ir::Read>(e);
                 if (read == nullptr) return;
                 facts.reads += times;
@@ -457,6 +477,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             if (!gather.any() || owned.value_or(kGatheredPoints + 1) > kGatheredPoints)
                 facts.histogram = histogram_facts(stage, points, sizes);
         }
+        if (facts.operations > 0) facts.half_rate /= facts.operations;
         for (const auto& [share, count] : shares) facts.shares.push_back({share.first, count, share.second});
         facts.block_operations = facts.operations;
         if (facts.pure && !stage.scan && facts.inside.empty() && !stage.dims.empty()) {

@@ -75,6 +75,46 @@ TEST(CostTime, AStageByItselfIsPossibleHoweverManyRegistersItTakes) {
     }
 }
 
+GroupSchedule stage() {
+    GroupSchedule s;
+    s.strategy = Strategy::Stage;
+    return s;
+}
+
+/// Of a stage by itself, for 4096 x 4096 pixels.
+TimePrediction predict_stage(const std::string& type, const std::string& value) {
+    const Grouped p("pipeline p(a: " + type + "[R, C], b: " + type + "[R, C]) -> out: " + type +
+                        "[R, C] { out(y, x) = " + value + " }",
+                    {"out"}, {4096, 4096});
+    return predict_time(*p.facts, known_gpu("h200").value(), stage()).value();
+}
+
+TEST(CostTime, ThreadsHaveAsManyColumnsAsAnAccessHasElements) {
+    const TimePrediction narrow = predict_stage("uint8", "max(a(y, x), b(y, x))"),
+                         wide = predict_stage("float32", "max(a(y, x), b(y, x))");
+    EXPECT_EQ(narrow.blocks, 4096.0 * 4096 / (256 * 16));
+    EXPECT_EQ(wide.blocks, 4096.0 * 4096 / (256 * 4));
+    EXPECT_LT(narrow.wavefronts, wide.wavefronts / 2);
+    // All channels of a pixel belong to one thread.
+    const Grouped rgba("pipeline p(a: uint8[R, C, 4]) -> out: uint8[R, C, 4] { out(y, x, c) = uint8(255 - a(y, x, c)) }",
+                       {"out"}, {4096, 4096});
+    EXPECT_EQ(predict_time(*rgba.facts, known_gpu("h200").value(), stage())->blocks, 4096.0 * 4096 / (256 * 4));
+}
+
+TEST(CostTime, IntegersAndMinimaAreExecutedAtHalfTheRate) {
+    std::string floats = "a(y, x)", integers = "a(y, x)", minima = "a(y, x)";
+    for (int i = 1; i <= 60; ++i) {
+        const std::string one = std::to_string(i);
+        floats = "(" + floats + " * b(y, x) + " + one + ".5)";
+        integers = "((" + integers + " + b(y, x)) ^ " + one + ")";
+        minima = "max(min(" + minima + ", b(y, x)), " + one + ".5)";
+    }
+    const double full = predict_stage("float32", floats).issue;
+    // Loads, stores and the place of a warp stay.
+    EXPECT_NEAR(predict_stage("int32", integers).issue / full, 1.5, 0.1);
+    EXPECT_NEAR(predict_stage("float32", minima).issue / full, 1.5, 0.1);
+}
+
 TEST(CostTime, LinesThatAreSharedOutTakeLess) {
     const Gpu gpu = known_gpu("h200").value();
     const auto time = [&](const char* stage, const std::vector<std::int64_t>& sizes) {

@@ -67,6 +67,11 @@ TEST(Facts, NothingIsSimplerInLoopsAndFunctions) {
     EXPECT_EQ(written.loads.at(0).in_loops, 0);
     EXPECT_GE(as_written(loop), 2 * 3584 / 8);
     EXPECT_EQ(loop.loads.at(0).in_loops, 1);
+    // Nor is a window of 20 x 20 written out; one of 3 x 3 is.
+    const StageFacts window = stage("sum(i in 0..20, j in 0..20) img(y + i, x + j) * 2");
+    EXPECT_GE(as_written(window), 2 * 400);
+    EXPECT_EQ(window.loads.at(0).in_loops, 1);
+    EXPECT_EQ(as_written(stage("sum(i in 0..3, j in 0..3) img(y + i, x + j) * 2")), 0);
     EXPECT_EQ(as_written(stage("exp(img(y, x)) + img(y, x)")), 15);
     // Of a thread's points in one loop, what depends on the loop alone is computed once.
     const StageFacts weighted = stage("sum(i in 0..11, j in 0..11) exp(-(i * i + j * j) / 9.0) * img(y + i, x + j)");

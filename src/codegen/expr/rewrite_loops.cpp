@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codegen/expr/rewrite.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -13,15 +14,6 @@ using ir::BinaryOp;
 using ir::Type;
 
 namespace {
-
-/// And only where that makes no more than this many nodes.
-constexpr std::int64_t kUnrolledNodes = 4000;
-
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
 
 /// A reduction in `e` has one of these variables.
 bool binds_any(const ir::Expr& e, const std::vector<ir::Range>& ranges) {
@@ -86,26 +78,9 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, Folded& folded) {
 }
 
 ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
-    std::int64_t iterations = 1;
-    for (const ir::Range& range : n.ranges) {
-        const auto lo = ir::as_int(bound(range.lo)), hi = ir::as_int(bound(range.hi));
-        if (!lo || !hi || *hi - *lo > most_written_) {
-            iterations = most_written_ + 1;
-            break;
-        }
-        iterations *= std::max<std::int64_t>(0, *hi - *lo);
-    }
-    // Loops inside of it come first; where they are written out, too, all of it counts.
-    const ir::Reduce* inner = ir::as<ir::Reduce>(n.body);
-    for (; inner != nullptr && iterations <= most_written_; inner = ir::as<ir::Reduce>(inner->body)) {
-        for (const ir::Range& range : inner->ranges) {
-            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
-            iterations *= lo && hi ? std::max<std::int64_t>(1, *hi - *lo) : most_written_ + 1;
-        }
-    }
     // What was too long stays a loop, also where the loops in it have been written out since.
     const bool stays = kept_loops_.count(n.ranges.front().var) > 0;
-    if (!stays && iterations <= most_written_ && iterations * node_count(n.body) <= kUnrolledNodes) {
+    if (!stays && fusion::written_out(n, most_written_, [&](const ir::Expr& at) { return ir::as_int(bound(at)); })) {
         const bool gives_place = ir::gives_place(n.op);
         Folded folded{unique(ir::identity(n.op, n.body->type)),
                       gives_place ? bound(n.ranges[static_cast<std::size_t>(n.place)].lo) : nullptr};

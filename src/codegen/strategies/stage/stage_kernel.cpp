@@ -22,6 +22,8 @@
 #include "fusion/loop_block.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/lane_patches.h"
+#include "plan/stage_tile.h"
 
 namespace pipec::codegen {
 
@@ -30,18 +32,9 @@ using ir::Type;
 
 namespace {
 
-constexpr std::int64_t kThreads = 256;
-constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
-/// That a schedule may ask for.
+/// Threads of a block that a schedule may ask for.
 constexpr int kMostThreads = 1024;
-constexpr std::int64_t kWarp = 32;
-/// Constant innermost dimensions of no more points than this belong to one thread.
-constexpr std::int64_t kInnerPoints = 4;
-/// Bytes that a thread accesses at once, and points that it computes at most.
-constexpr std::int64_t kAccessBytes = 16;
-constexpr std::int64_t kPointsPerThread = 16;
-/// Straight-line code of more nodes would not fit into registers, nor into the instruction cache.
-constexpr std::int64_t kLargestBody = 4000;
+using Role = plan::StageRole;
 
 ir::Expr floor_div(const ir::Expr& a, std::int64_t b) {
     return b == 1 ? a : ir::binary(BinaryOp::Div, a, constant(b));
@@ -67,21 +60,19 @@ public:
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
         arrange();
-        block_.assign(axes_.size(), 1);
+        block_.assign(extents_.size(), 1);
         if (lane_ && inner_points() == 1) {
-            std::vector<std::optional<std::int64_t>> extents;
-            for (const Axis& axis : axes_) extents.push_back(axis.extent);
-            block_ = fusion::loop_block(stage_, value, *lane_, extents).points;
+            block_ = fusion::loop_block(stage_, value, *lane_, extents_).points;
         }
         if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
         value_ = rewriter_.instance(value, {});
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
         // All points of the inner dimensions belong to one thread, whatever they are.
         std::vector<bool> splits;
-        for (const Axis& axis : axes_) splits.push_back(axis.role != Role::Inner);
+        for (const Role role : axes_.roles) splits.push_back(role != Role::Inner);
         interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
         own_rows_ = lane_ && rows_of_threads();
-        if (interior_.guard) block_.assign(axes_.size(), 1);
+        if (interior_.guard) block_.assign(extents_.size(), 1);
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.
@@ -97,16 +88,11 @@ public:
     [[nodiscard]] bool has_packs() const { return has_packs_; }
 
 private:
-    enum class Role : std::uint8_t { Lane, Row, Layer, Outer, Inner };
-    struct Axis {
-        Role role;
-        std::optional<std::int64_t> extent;  ///< where it is constant
-    };
     using Point = Rewriter::Bindings;
 
     void arrange();
     [[nodiscard]] std::int64_t best_width() const;
-    [[nodiscard]] std::int64_t inner_points() const;
+    [[nodiscard]] std::int64_t inner_points() const { return axes_.inner_points; }
     bool rows_of_threads();
     void shape_block(std::int64_t width);
     kernel::Kernel& kernel() { return build_.kernel; }
@@ -132,7 +118,7 @@ private:
     }
     /// Of a block.
     [[nodiscard]] std::int64_t threads(std::size_t dim) {
-        switch (axes_[dim].role) {
+        switch (axes_.roles[dim]) {
             case Role::Lane: return kernel().block[0];
             case Role::Row: return kernel().block[1];
             case Role::Layer: return kernel().block[2];
@@ -150,9 +136,10 @@ private:
     Rewriter rewriter_;
     ir::Expr value_, guard_;
     Interior interior_;
-    std::vector<int> order_;  ///< dimensions from outermost to innermost in memory
-    std::vector<Axis> axes_;
-    std::optional<std::size_t> lane_, row_, layer_;
+    std::vector<int> order_;                            ///< dimensions from outermost to innermost in memory
+    std::vector<std::optional<std::int64_t>> extents_;  ///< those that are constant, by dimension
+    plan::StageAxes axes_;
+    std::optional<std::size_t> lane_;
 
     // Of the kernel that is being built:
     KernelBuilder build_;
@@ -168,29 +155,11 @@ private:
 void StageKernel::arrange() {
     order_ = memory_order(program_.pipeline, self());
     for (const poly::Interval& interval : domain_.box) {
-        Axis axis{Role::Outer, std::nullopt};
         const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
-        if (lo && hi) axis.extent = std::max<std::int64_t>(0, *hi - *lo);
-        axes_.push_back(axis);
+        extents_.push_back(lo && hi ? std::optional(std::max<std::int64_t>(0, *hi - *lo)) : std::nullopt);
     }
-    std::int64_t points = 1;
-    for (auto d = order_.rbegin(); d != order_.rend(); ++d) {
-        const auto dim = static_cast<std::size_t>(*d);
-        Axis& axis = axes_[dim];
-        if (!lane_ && std::next(d) != order_.rend() && axis.extent && *axis.extent * points <= kInnerPoints) {
-            axis.role = Role::Inner;
-            points *= std::max<std::int64_t>(1, *axis.extent);
-        } else if (!lane_) {
-            axis.role = Role::Lane;
-            lane_ = dim;
-        } else if (!row_) {
-            axis.role = Role::Row;
-            row_ = dim;
-        } else if (!layer_) {
-            axis.role = Role::Layer;
-            layer_ = dim;
-        }
-    }
+    axes_ = plan::stage_axes(order_, extents_);
+    lane_ = axes_.lane;
 }
 
 /// Code of the interior may have to be followed by that of the edges (kernel::If::same_points).
@@ -224,7 +193,8 @@ bool StageKernel::rows_of_threads() {
         if (!sum) continue;
         for (const auto& [atom, factor] : sum->terms) {
             const auto* variable = ir::as<ir::Variable>(atom);
-            if (variable != nullptr && variable->id == var && std::abs(factor) * ir::bytes(e->type) >= kAccessBytes) {
+            if (variable != nullptr && variable->id == var &&
+                std::abs(factor) * ir::bytes(e->type) >= plan::kAccessBytes) {
                 return true;
             }
         }
@@ -232,26 +202,13 @@ bool StageKernel::rows_of_threads() {
     return false;
 }
 
-/// Points of a thread in one column.
-std::int64_t StageKernel::inner_points() const {
-    std::int64_t inner = 1;
-    for (const Axis& axis : axes_) {
-        if (axis.role == Role::Inner) inner *= std::max<std::int64_t>(1, *axis.extent);
-    }
-    return inner;
-}
-
 std::int64_t StageKernel::best_width() const {
     std::int64_t widest = ir::bytes(stage_.type);
     for (const ir::Expr& read : certain_reads({interior_.value})) {
         widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
     }
-    const std::int64_t inner = inner_points();
-    std::int64_t width = own_rows_ ? 1 : kAccessBytes / widest;
-    const std::int64_t nodes = node_count({interior_.value});
-    while (width > 1 && (width * inner > kPointsPerThread || nodes * width * inner > kLargestBody)) width /= 2;
-    const auto extent = axes_[*lane_].extent;
-    return extent && *extent < width ? 1 : width;
+    // Rows of their own are loaded by one access each already.
+    return own_rows_ ? 1 : plan::stage_columns(axes_, extents_, widest, node_count({interior_.value}));
 }
 
 std::optional<std::string> StageKernel::refusal() const {
@@ -260,31 +217,21 @@ std::optional<std::string> StageKernel::refusal() const {
     }
     if (!choices_.columns || !splits()) return std::nullopt;
     const std::int64_t nodes = node_count({interior_.value}) * *choices_.columns * inner_points();
-    if (*choices_.columns == 1 || nodes <= kLargestBody) return std::nullopt;
+    if (*choices_.columns == 1 || nodes <= plan::kMostStageNodes) return std::nullopt;
     return fmt::format("with {} columns the straight-line code of a thread of `{}` has {} operations, and at most {}",
-                       *choices_.columns, stage_.name, nodes, kLargestBody);
+                       *choices_.columns, stage_.name, nodes, plan::kMostStageNodes);
 }
 
-/// 32 x 8 threads, or narrower where the lane dimension is known to be short. Where both are, threads of the dimension
-/// around them make up the block.
+/// As plan/stage_tile.h divides them, or as a schedule asks.
 void StageKernel::shape_block(std::int64_t width) {
     if (!lane_) return;
-    const auto least = [&](std::int64_t threads, std::size_t dim, std::int64_t points) {
-        const auto extent = axes_[dim].extent;
-        return extent ? std::clamp<std::int64_t>((*extent + points - 1) / points, 1, threads) : threads;
-    };
-    std::int64_t x = least(row_ ? kWarp : kThreads, *lane_, width);
-    std::int64_t y = row_ ? least(kThreads / x, *row_, 1) : 1;
-    if (row_ && x == kWarp && x * y < kThreads && !axes_[*lane_].extent) x = kThreads / y;
+    auto [x, y, z] = plan::stage_block(axes_, extents_, width);
     if (const auto& asked = choices_.threads) {
         const auto [across, down] = *asked;
-        x = row_ ? across : across * down;
-        y = row_ ? down : 1;
+        x = axes_.row ? across : across * down;
+        y = axes_.row ? down : 1;
+        z = plan::stage_layers(axes_, extents_, width, x, y);
     }
-    std::int64_t z = 1;
-    const bool whole = layer_ && axes_[*lane_].extent && axes_[*row_].extent && x * width >= *axes_[*lane_].extent &&
-                       y >= *axes_[*row_].extent;
-    if (whole && x * y < kThreads) z = least(std::min(kMostLayers, kThreads / (x * y)), *layer_, 1);
     kernel().block = {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)};
 }
 
@@ -309,7 +256,7 @@ void StageKernel::place_thread(kernel::Body& body) {
     std::vector<Tiles> tiles;  // innermost first
     for (auto d = order_.rbegin(); d != order_.rend(); ++d) {
         const auto dim = static_cast<std::size_t>(*d);
-        if (axes_[dim].role == Role::Inner) continue;
+        if (axes_.roles[dim] == Role::Inner) continue;
         const bool is_lane = dim == *lane_;
         const poly::Interval& box = domain_.box[dim];
         const ir::Expr first = is_lane && width_ > 1 ? product(floor_div(box.lo, width_), constant(width_)) : box.lo;
@@ -334,7 +281,7 @@ void StageKernel::place_thread(kernel::Body& body) {
             tile = ir::binary(BinaryOp::Mod, rest, count);
             rest = ir::binary(BinaryOp::Div, rest, count);
         }
-        const Role role = axes_[t.dim].role;
+        const Role role = axes_.roles[t.dim];
         ir::Expr place = tile;
         const bool in_turn = distance(t.dim) > 1;  // the threads have neighbours, and each of them further points
         if (in_turn) place = product(place, constant(points(t.dim)));
@@ -356,7 +303,7 @@ ir::Expr StageKernel::inside(const std::vector<poly::Interval>& box, bool whole)
     ir::Expr result;
     for (const int d : order_) {
         const auto dim = static_cast<std::size_t>(d);
-        if (axes_[dim].role == Role::Inner) continue;
+        if (axes_.roles[dim] == Role::Inner) continue;
         const bool is_lane = dim == *lane_;
         const bool is_domain = &box == &domain_.box;
         const std::string prefix = name(dim) + (is_domain ? "_" : "_inner_");
@@ -389,9 +336,9 @@ std::vector<StageKernel::Point> StageKernel::points_of_thread() {
         const auto dim = static_cast<std::size_t>(d);
         const ir::VarId var = stage_.dims[dim].var;
         std::vector<ir::Expr> values;
-        if (axes_[dim].role == Role::Inner) {
+        if (axes_.roles[dim] == Role::Inner) {
             const std::int64_t lo = *ir::as_int(domain_.box[dim].lo);
-            for (std::int64_t i = 0; i < *axes_[dim].extent; ++i) values.push_back(constant(lo + i));
+            for (std::int64_t i = 0; i < *extents_[dim]; ++i) values.push_back(constant(lo + i));
         } else {
             for (std::int64_t i = 0; i < this->points(dim); ++i) {
                 values.push_back(i == 0 ? at_[dim] : sum(at_[dim], constant(i * distance(dim))));
@@ -420,7 +367,7 @@ kernel::Body StageKernel::interior_body() {
         for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
         targets.push_back({self(), std::move(indices)});
     }
-    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? kAccessBytes : 0);
+    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? plan::kAccessBytes : 0);
     packs.load(body, values);
     packs.store(body, targets, values);
     has_packs_ = has_packs_ || packs.widest() > 0;
@@ -461,21 +408,21 @@ kernel::Body StageKernel::point_body() {
     if (lane_) {
         const std::vector<ir::Expr> thread = at_;
         for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
-            if (axes_[dim].role == Role::Inner || points(dim) == 1) continue;
+            if (axes_.roles[dim] == Role::Inner || points(dim) == 1) continue;
             const ir::Expr i = loop("i", 0, points(dim));
             at_[dim] = build_.define(*inner, name(dim) + "_i", sum(at_[dim], product(i, constant(distance(dim)))));
         }
         guarded(inside(domain_.box, false));
         for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
-            if (axes_[dim].role != Role::Inner) set(dim, at_[dim]);
+            if (axes_.roles[dim] != Role::Inner) set(dim, at_[dim]);
         }
         at_ = thread;
     }
     for (const int d : order_) {
         const auto dim = static_cast<std::size_t>(d);
-        if (axes_[dim].role != Role::Inner) continue;
+        if (axes_.roles[dim] != Role::Inner) continue;
         const std::int64_t lo = *ir::as_int(domain_.box[dim].lo);
-        set(dim, loop(name(dim), lo, lo + *axes_[dim].extent));
+        set(dim, loop(name(dim), lo, lo + *extents_[dim]));
     }
     if (guard_) guarded(rewriter_.instance(guard_, point));
     inner->push_back({kernel::Store{self(), indices, {rewriter_.instance(value_, point)}, nullptr}});

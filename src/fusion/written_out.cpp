@@ -1,0 +1,54 @@
+#include "fusion/written_out.h"
+
+#include <algorithm>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+/// Nodes that written-out terms have in all, at most.
+constexpr std::int64_t kMostNodes = 4000;
+
+std::int64_t node_count(const ir::Expr& e) {
+    std::int64_t count = 0;
+    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
+    return count;
+}
+
+/// Nothing where there are more than `most`, or nobody knows how many.
+std::optional<std::int64_t> terms(const ir::Reduce& reduce, std::int64_t most, const KnownBound& bound) {
+    std::int64_t count = 1;
+    for (const ir::Range& range : reduce.ranges) {
+        const auto lo = bound(range.lo), hi = bound(range.hi);
+        if (!lo || !hi || *hi - *lo > most) return std::nullopt;
+        count *= std::max<std::int64_t>(0, *hi - *lo);
+        if (count > most) return std::nullopt;
+    }
+    return count;
+}
+
+}  // namespace
+
+bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& bound) {
+    const auto own = terms(reduce, most, bound);
+    if (!own) return false;
+    // A reduction without terms still has one of each in it.
+    std::int64_t all = std::max<std::int64_t>(1, *own);
+    for (const auto* inner = ir::as<ir::Reduce>(reduce.body); inner != nullptr;
+         inner = ir::as<ir::Reduce>(inner->body)) {
+        const auto more = terms(*inner, most, [](const ir::Expr& e) { return ir::as_int(e); });
+        if (!more) return false;
+        all *= std::max<std::int64_t>(1, *more);
+        if (all > most) return false;
+    }
+    return *own * node_count(reduce.body) <= kMostNodes;
+}
+
+bool written_out(const ir::Reduce& reduce, std::int64_t most) {
+    return written_out(reduce, most, [](const ir::Expr& e) { return ir::as_int(e); });
+}
+
+}  // namespace pipec::fusion

@@ -1,0 +1,78 @@
+#include "plan/stage_tile.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "plan/lane_patches.h"
+
+namespace pipec::plan {
+
+namespace {
+
+constexpr std::int64_t kThreads = 256;
+constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
+constexpr std::int64_t kLanes = 32;
+/// Constant innermost dimensions of no more points than this belong to one thread.
+constexpr std::int64_t kInnerPoints = 4;
+/// That a thread computes at most, where it accesses several elements at once.
+constexpr std::int64_t kPointsPerThread = 16;
+
+using Extents = std::vector<std::optional<std::int64_t>>;
+
+/// At most `threads`, and no more than there are points for.
+std::int64_t least(std::int64_t threads, const std::optional<std::int64_t>& extent, std::int64_t points) {
+    return extent ? std::clamp<std::int64_t>((*extent + points - 1) / points, 1, threads) : threads;
+}
+
+}  // namespace
+
+StageAxes stage_axes(const std::vector<int>& order, const Extents& extents) {
+    StageAxes axes;
+    axes.roles.assign(extents.size(), StageRole::Outer);
+    for (auto d = order.rbegin(); d != order.rend(); ++d) {
+        const auto dim = static_cast<std::size_t>(*d);
+        const auto& extent = extents[dim];
+        if (!axes.lane && std::next(d) != order.rend() && extent && *extent * axes.inner_points <= kInnerPoints) {
+            axes.roles[dim] = StageRole::Inner;
+            axes.inner_points *= std::max<std::int64_t>(1, *extent);
+        } else if (!axes.lane) {
+            axes.roles[dim] = StageRole::Lane;
+            axes.lane = dim;
+        } else if (!axes.row) {
+            axes.roles[dim] = StageRole::Row;
+            axes.row = dim;
+        } else if (!axes.layer) {
+            axes.roles[dim] = StageRole::Layer;
+            axes.layer = dim;
+        }
+    }
+    return axes;
+}
+
+std::int64_t stage_columns(const StageAxes& axes, const Extents& extents, std::int64_t widest, std::int64_t nodes) {
+    std::int64_t columns = std::max<std::int64_t>(1, kAccessBytes / widest);
+    while (columns > 1 &&
+           (columns * axes.inner_points > kPointsPerThread || nodes * columns * axes.inner_points > kMostStageNodes)) {
+        columns /= 2;
+    }
+    const auto extent = extents[*axes.lane];
+    return extent && *extent < columns ? 1 : columns;
+}
+
+std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::int64_t columns, std::int64_t across,
+                          std::int64_t down) {
+    if (!axes.layer || across * down >= kThreads) return 1;
+    const auto &lanes = extents[*axes.lane], &rows = extents[*axes.row];
+    const bool whole = lanes && rows && across * columns >= *lanes && down >= *rows;
+    return whole ? least(std::min(kMostLayers, kThreads / (across * down)), extents[*axes.layer], 1) : 1;
+}
+
+std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const Extents& extents, std::int64_t columns) {
+    const auto& lanes = extents[*axes.lane];
+    std::int64_t across = least(axes.row ? kLanes : kThreads, lanes, columns);
+    const std::int64_t down = axes.row ? least(kThreads / across, extents[*axes.row], 1) : 1;
+    if (axes.row && across == kLanes && across * down < kThreads && !lanes) across = kThreads / down;
+    return {across, down, stage_layers(axes, extents, columns, across, down)};
+}
+
+}  // namespace pipec::plan

@@ -1,0 +1,44 @@
+// How the threads of a stage by itself divide its points (codegen/strategies/stage): for its code, and for what it
+// costs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace pipec::plan {
+
+/// What a dimension is for threads: the lanes of a warp go along the innermost long one in memory; the next one has the
+/// rows of a block, the one after that its layers. Points of short constant dimensions inside of the lanes belong to
+/// one thread. All others are in the grid.
+enum class StageRole : std::uint8_t { Lane, Row, Layer, Outer, Inner };
+
+struct StageAxes {
+    std::vector<StageRole> roles;  ///< by dimension of the stage
+    std::optional<std::size_t> lane, row, layer;
+    std::int64_t inner_points = 1;  ///< of a thread in one column
+};
+
+/// `order` are the stage's dimensions from outermost to innermost in memory, `extents` those that are constant, by
+/// dimension.
+StageAxes stage_axes(const std::vector<int>& order, const std::vector<std::optional<std::int64_t>>& extents);
+
+/// Straight-line code of more nodes would not fit into registers, nor into the instruction cache.
+inline constexpr std::int64_t kMostStageNodes = 4000;
+
+/// Adjacent columns of a thread, so that it accesses 16 bytes at once: of the widest elements (bytes) that it reads or
+/// stores. A point has `nodes`.
+std::int64_t stage_columns(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
+                           std::int64_t widest, std::int64_t nodes);
+
+/// Threads of a block along lanes, rows and layers: 32 x 8, or fewer along what is known to be short.
+std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
+                                        std::int64_t columns);
+
+/// The layers of a block whose lanes and rows were asked for.
+std::int64_t stage_layers(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
+                          std::int64_t columns, std::int64_t across, std::int64_t down);
+
+}  // namespace pipec::plan

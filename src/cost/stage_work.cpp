@@ -188,6 +188,7 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
     work.as_written = work.as_written_at_edges = warps * as_written;
     work.half_rate = warps * (operations * stage.half_rate + narrow);
     work.wavefronts = warps * wavefronts;
+    work.loads = accesses;
     work.bytes = tile_bytes(group, cuts, Extents(group, cuts), computed, static_cast<double>(thread.columns), true);
     // What the points of a block share is loaded once.
     const double stored_bytes = std::min(work.bytes, computed.front() * stage.bytes);

@@ -29,7 +29,7 @@ namespace {
 struct Simplified {
     double instructions, wavefronts, place, edges;
 };
-constexpr Simplified kStage{0.8, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kHybrid{0.323, 0.728, 54.2, 1},
+constexpr Simplified kStage{1, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kHybrid{0.323, 0.728, 54.2, 1},
     kRegisters{0.741, 0.536, 118, 3.7};
 
 TileWork simplified(TileWork work, const Simplified& by) {

@@ -212,8 +212,10 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double few = work->serial > 1 ? 0 : std::max(0.0, rates.enough_warps - at_work);
     const double shape = (1 - rates.narrow_loss * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
                          std::pow(work->gaps, rates.gap_exponent);
-    // Threads of a stage with several columns ask for all of them at once, too.
-    const bool many_at_once = at_once || (schedule.strategy == Strategy::Stage && work->access_bytes >= 8);
+    // Threads of a stage with several columns ask for all that they read at once, too.
+    constexpr double kMany = 4;
+    const bool wide = schedule.strategy == Strategy::Stage && work->access_bytes >= 8;
+    const bool many_at_once = at_once || (wide && work->loads >= kMany);
     const double l2_loss = many_at_once ? rates.register_tile_few_warps_l2_loss : rates.few_warps_l2_loss;
     const double l2_part = (at_once ? rates.register_tile_l2_factor : 1) * (1 - l2_loss * few);
     const double dram_part =

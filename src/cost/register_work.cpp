@@ -25,9 +25,6 @@ constexpr double kOwnRegisters = 23, kLoadedRegisters = 0.32, kWindowRegisters =
 constexpr double kMostRegisters = 125;
 /// Points of a lane, at most (codegen/strategies/register/register_values.cpp).
 constexpr double kMostValues = 4096;
-/// Where code has two small integers in a register, one instruction is for both: of those that the unit for integers
-/// executes, what is left on average (FAST corners, a compass filter, an interlaced image; fitted).
-constexpr double kNarrow = 0.75;
 
 /// Columns of an array, in group coordinates, or of a producer.
 struct Columns {
@@ -108,7 +105,7 @@ private:
             if (share.as_written) work_.as_written += times * share.count;
         }
         work_.instructions += operations + points * 3 * gathers;
-        work_.half_rate += operations * stage.half_rate * (stage.bytes < 4 ? kNarrow : 1);
+        work_.half_rate += operations * stage.half_rate;
         if (facts_.live[m]) {
             const double bytes = points * stage.bytes;
             work_.instructions += 2 * std::ceil(bytes / 16) + (stage.bytes < 4 ? points : 0);

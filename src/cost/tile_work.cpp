@@ -28,9 +28,10 @@ namespace {
 /// kernels (docs/cost-model.md).
 struct Simplified {
     double instructions, wavefronts, place, edges;
+    double half_rate;  ///< of integers' instructions, of which code for narrow pixels has more
 };
-constexpr Simplified kStage{1, 0.813, 60, 1}, kShared{0.539, 0.728, 48, 4.3}, kHybrid{0.323, 0.728, 54.2, 1},
-    kRegisters{0.741, 0.536, 118, 3.7};
+constexpr Simplified kStage{1, 0.813, 60, 1, 1}, kShared{0.539, 0.728, 48, 4.3, 0.74},
+    kHybrid{0.323, 0.728, 54.2, 1, 0.74}, kRegisters{0.741, 0.536, 118, 3.7, 0.74};
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;
@@ -38,9 +39,8 @@ TileWork simplified(TileWork work, const Simplified& by) {
     const double inside = (work.instructions - work.as_written) * by.instructions + work.as_written + place;
     work.at_edges =
         (work.at_edges - work.as_written_at_edges) * by.instructions * by.edges + work.as_written_at_edges + place;
-    const double counted = work.instructions;
     work.instructions = inside * (1 - work.edges) + work.at_edges * work.edges;
-    if (counted > 0) work.half_rate *= (work.instructions - place) / counted;
+    work.half_rate *= by.half_rate;
     return work;
 }
 

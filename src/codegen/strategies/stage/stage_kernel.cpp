@@ -204,8 +204,15 @@ bool StageKernel::rows_of_threads() {
 
 std::int64_t StageKernel::best_width() const {
     std::int64_t widest = ir::bytes(stage_.type);
+    // What all lanes read alike, a threshold or a mean, is no access of several elements.
+    const ir::VarId lane = stage_.dims[*lane_].var;
     for (const ir::Expr& read : certain_reads({interior_.value})) {
-        widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
+        bool follows = false;
+        ir::for_each_node(read, [&](const ir::Expr& e) {
+            const auto* variable = ir::as<ir::Variable>(e);
+            follows = follows || (variable != nullptr && variable->id == lane);
+        });
+        if (follows) widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
     }
     // Rows of their own are loaded by one access each already.
     return own_rows_ ? 1 : plan::stage_columns(axes_, extents_, widest, node_count({interior_.value}));

@@ -85,8 +85,8 @@ double edge_tiles(const GroupCounts& group, const Cuts& cuts) {
 }
 
 void Touched::add(const Footprint& f) {
-    // Where one is at a fixed place and the other goes with the tile, the latter has it if it has all that there is: then
-    // elements count, since those of one channel of interleaved pixels lie in as many sectors as those of all.
+    // Where one is at a fixed place and the other goes with the tile, the latter has it if it has all that there is:
+    // then elements count, since those of one channel of interleaved pixels lie in as many sectors as those of all.
     const auto has = [](const Footprint& a, const Footprint& b) {
         if (((a.fixed ^ b.fixed) & ~a.whole) != 0) return false;
         return a.bytes >= b.bytes || (a.fixed != b.fixed && a.elements >= b.elements);

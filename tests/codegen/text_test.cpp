@@ -119,6 +119,14 @@ TEST(Text, PowersOfTwoAreShiftsAndMasks) {
     EXPECT_NE(source.find("x & 3"), std::string::npos);
 }
 
+// ptxas 13.0 makes wrong code of sums of conditions that are shifted.
+TEST(Text, BitsOfConditionsAreChoices) {
+    for (const std::string bit : {"int32(img(x) > 1) << 3", "int32(img(x) > 1) * 8"}) {
+        const std::string text = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = (" + bit + ") + img(x) }";
+        EXPECT_NE(generate_cuda("p", text).source.find("? 8 : 0"), std::string::npos) << bit;
+    }
+}
+
 TEST(Names, BecomeIdentifiers) {
     EXPECT_EQ(codegen::identifier("g[3]"), "g_3");
     EXPECT_EQ(codegen::identifier("sxx.f"), "sxx_f");

@@ -94,6 +94,7 @@ private:
     ir::VarId loop_variable(ir::VarId like, const ir::Expr& lo, const ir::Expr& hi, bool shared);
     bool unroll(const ir::Reduce& n, std::size_t range, Folded& folded);
     ir::Expr fold(const ir::Expr& e);
+    ir::Expr chosen_bit(const ir::Expr& e, const ir::Binary& n);
     ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
     ir::Expr addend_first(const ir::Expr& e, const ir::Binary& n);
     ir::Expr fold_extremum(const ir::Expr& e, const ir::Binary& n);

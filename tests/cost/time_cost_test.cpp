@@ -112,12 +112,13 @@ TEST(CostTime, IntegersAndMinimaAreExecutedAtHalfTheRate) {
         minima_of_integers = "max(min(" + minima_of_integers + ", b(y, x)), " + one + ")";
     }
     const double full = predict_stage("float32", floats).issue;
-    // Loads, stores and the place of a warp stay; one instruction joins several sums and bits.
+    // Loads, stores and the place of a warp stay. Sums and bits are about as fast as floats: one instruction joins
+    // several.
     EXPECT_NEAR(predict_stage("float32", minima).issue / full, 1.5, 0.1);
     EXPECT_NEAR(predict_stage("int32", minima_of_integers).issue / full, 1.5, 0.1);
     const double joined = predict_stage("int32", integers).issue / full;
-    EXPECT_GT(joined, 1);
-    EXPECT_LT(joined, 1.3);
+    EXPECT_GE(joined, 1);
+    EXPECT_LT(joined, 1.2);
 }
 
 TEST(CostTime, LinesThatAreSharedOutTakeLess) {

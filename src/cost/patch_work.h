@@ -14,6 +14,9 @@ using fusion::GroupFacts;
 
 using plan::PatchAxes;
 
+/// Of 32 lanes that each read global memory where data say, the lines that they touch.
+inline constexpr double kScattered = 4;
+
 /// What patches of member `m` read, estimated.
 plan::PatchReads patch_reads(const GroupFacts& facts, std::size_t m);
 

@@ -17,15 +17,13 @@ namespace {
 
 /// Extents beyond it are taken for sizes that code does not know.
 constexpr std::int64_t kLongestConstant = 1024;
-/// Of 32 lanes that each read where data say, the lines that they touch.
-constexpr double kScattered = 4;
 /// Registers for what a thread has loaded and not used yet, at most.
 constexpr double kMostLoaded = 16;
 
-/// The columns of a thread, and the array's dimensions that it has points in.
+/// What a thread computes: adjacent columns, and points along each dimension of the stage, columns among them.
 struct ThreadPoints {
     std::int64_t columns = 1;
-    std::vector<double> along;  ///< points, by dimension of the stage
+    std::vector<double> along;
     [[nodiscard]] double all() const { return std::accumulate(along.begin(), along.end(), 1.0, std::multiplies<>()); }
 };
 

@@ -28,7 +28,7 @@ namespace {
 /// kernels (docs/cost-model.md).
 struct Simplified {
     double instructions, wavefronts, place, edges;
-    double half_rate;  ///< of integers' instructions, of which code for narrow pixels has more
+    double half_rate;  ///< the same factor as `instructions`, for those of the unit for integers
 };
 constexpr Simplified kStage{1, 0.813, 60, 1, 1}, kShared{0.539, 0.728, 48, 4.3, 0.74},
     kHybrid{0.323, 0.728, 54.2, 1, 0.74}, kRegisters{0.741, 0.536, 118, 3.7, 0.74};

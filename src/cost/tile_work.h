@@ -30,7 +30,7 @@ struct TileWork {
     double bytes = 0;        ///< that the tile loads from global memory and stores there
     int access_bytes = 4;    ///< of the widest accesses to global memory
     double gaps = 1;         ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
-    double loads = 0;        ///< RegisterTile: accesses of a lane that load from global memory
+    double loads = 0;        ///< RegisterTile, Stage: accesses of a thread that load from global memory
     double waits = 1;        ///< times that a tile waits for what was asked for last: of global memory
     bool in_phases = false;  ///< barriers keep loads and arithmetic apart
     double barriers = 0;     ///< between the stages of a tile

@@ -18,6 +18,8 @@ using fusion::StageFacts;
 
 namespace {
 
+/// Accesses of a thread to global memory that keep it busy until they all have come.
+constexpr double kMany = 4;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -213,7 +215,6 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double shape = (1 - rates.narrow_loss * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
                          std::pow(work->gaps, rates.gap_exponent);
     // Threads of a stage with several columns ask for all that they read at once, too.
-    constexpr double kMany = 4;
     const bool wide = schedule.strategy == Strategy::Stage && work->access_bytes >= 8;
     const bool many_at_once = at_once || (wide && work->loads >= kMany);
     const double l2_loss = many_at_once ? rates.register_tile_few_warps_l2_loss : rates.few_warps_l2_loss;
@@ -221,10 +222,7 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double dram_part =
         1 - (many_at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
     p.l2 = p.l2_bytes * again / (sms * clock * rates.l2_bytes_per_clock * l2_part * shape);
-    // A block of a stage is over after one round of accesses: of memory's rate it gets less than blocks of tiles, which
-    // have several on their way. (Seven programs of bench/suite that memory bounds, 0.79 to 0.94.)
-    constexpr double kOneRound = 0.88;
-    const double rounds = schedule.strategy == Strategy::Stage && work->loads < kMany ? kOneRound : 1;
+    const double rounds = schedule.strategy == Strategy::Stage && work->loads < kMany ? rates.one_round_dram_part : 1;
     p.dram = p.dram_bytes / (gpu.dram_bandwidth * rates.dram_part * dram_part * shape * rounds);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.
     // In the first rounds of blocks others wait for the tiles at the edges.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/commands.h"
+
 namespace pipec::driver {
 
 /// Arguments as CLI11 gets them, and those behind `--`, which are files whatever they look like.
@@ -30,6 +32,16 @@ void add_fast_math_option(CLI::App& app, bool& fast_math, const std::string& gro
 
 /// The help of a command with the classic spellings.
 void use_classic_names(CLI::App& app);
+
+/// Hands the command line of a command to `visit`, with the options that `declare` declares.
+template <class CommandOptions>
+void describe(const char* title, const char* name, void (*declare)(CLI::App&, CommandOptions&),
+              const AppVisitor& visit) {
+    CommandOptions options;
+    CLI::App app(title, name);
+    declare(app, options);
+    visit(app);
+}
 
 /// CLI11's help with the classic spellings.
 class ClassicFormatter : public CLI::Formatter {

@@ -138,10 +138,7 @@ std::vector<CompletedCommand> completed_commands() {
 }
 
 void describe_completions(const AppVisitor& visit) {
-    CompletionOptions options;
-    CLI::App app(kTitle, "pipec completions");
-    declare(app, options);
-    visit(app);
+    describe<CompletionOptions>(kTitle, "pipec completions", declare, visit);
 }
 
 int completions_command(int argc, char** argv) {

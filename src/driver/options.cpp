@@ -60,7 +60,7 @@ T choose(const Choices<T>& choices, std::string_view option, const std::string& 
     }
     auto meant = elsewhere(value);
     if (std::ranges::find(names, meant) == names.end()) meant = closest_name(value, names).value_or("");
-    throw BadOption(fmt::format("`{}` is no value of `{}`; {}there are: {}", value, option,
+    throw BadOption(fmt::format("`{}` is not a value of `{}`; {}there are: {}", value, option,
                                 meant.empty() ? "" : fmt::format("did you mean `{}`? ", meant),
                                 fmt::join(names, ", ")));
 }
@@ -69,7 +69,7 @@ unsigned long positive_integer(std::string_view option, const std::string& value
     unsigned long number = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc() || end != value.data() + value.size() || number == 0) {
-        throw BadOption(fmt::format("`{}` is no value of `{}`: it must be a positive integer", value, option));
+        throw BadOption(fmt::format("`{}` is not a value of `{}`: it must be a positive integer", value, option));
     }
     return number;
 }
@@ -128,7 +128,7 @@ std::vector<std::string> architectures(const std::string& list) {
     };
     for (const std::string& name : result) {
         if (is_set(name) ? result.size() == 1 : is_architecture(name)) continue;
-        throw BadOption(fmt::format("`{}` is no value of `-arch`; it is {}, or a list like sm_80,sm_90", list,
+        throw BadOption(fmt::format("`{}` is not a value of `-arch`; it is {}, or a list like sm_80,sm_90", list,
                                     fmt::join(kArchitectureSets, ", ")));
     }
     return result;

@@ -15,6 +15,7 @@ const std::vector<RateMember>& rate_members() {
         {"few_warps_dram_loss", &GpuRates::few_warps_dram_loss, Loss},
         {"few_warps_l2_loss", &GpuRates::few_warps_l2_loss, Loss},
         {"narrow_loss", &GpuRates::narrow_loss, Loss},
+        {"one_round_dram_part", &GpuRates::one_round_dram_part, Part},
         {"gap_exponent", &GpuRates::gap_exponent, Power},
         {"register_tile_l2_factor", &GpuRates::register_tile_l2_factor, Factor},
         {"register_tile_few_warps_dram_loss", &GpuRates::register_tile_few_warps_dram_loss, Loss},

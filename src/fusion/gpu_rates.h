@@ -17,6 +17,9 @@ struct GpuRates {
     // have), by accesses of half of 16 bytes, by lanes whose accesses lie side by side.
     double enough_warps = 0, few_warps_dram_loss = 0, few_warps_l2_loss = 0;
     double narrow_loss = 0, gap_exponent = 0;
+    /// A stage by itself whose threads have few accesses: a block is over after one round of them, and of the rate of
+    /// global memory it gets this part.
+    double one_round_dram_part = 0;
     // A register tile asks for all that it reads at once: even with few warps much of it is on its way.
     double register_tile_l2_factor = 0, register_tile_few_warps_dram_loss = 0, register_tile_few_warps_l2_loss = 0;
     /// What the threads of a tile in shared memory load, as a multiple: the L1 cache has a little of what they load

@@ -101,7 +101,8 @@ int parse_integer(Field field, std::string_view text) {
 }
 
 [[noreturn]] void refuse(Field field, std::string_view word) {
-    throw ScheduleError(fmt::format("`{}` is no value of `{}`; there are: {}", word, name(field), legal_values(field)));
+    throw ScheduleError(
+        fmt::format("`{}` is not a value of `{}`; there are: {}", word, name(field), legal_values(field)));
 }
 
 /// A choice, which may be `auto`.

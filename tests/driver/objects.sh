@@ -103,6 +103,6 @@ host -c good.pipe -Xnvcc -x; exits 2; says "\`-Xnvcc\` is for the target cuda"
 run good.pipe -arch=sm_80; exits 2; says "needs \`-c\`"
 run good.pipe --keep; exits 2; says "need \`-c\`"
 for list in sm_ sm80 80 native,sm_80 sm_80, ,sm_80 sm_80x sm_99999 compute_ all,all; do
-    run -c good.pipe "-arch=$list"; exits 2; says "\`$list\` is no value of \`-arch\`"
+    run -c good.pipe "-arch=$list"; exits 2; says "\`$list\` is not a value of \`-arch\`"
 done
 finish

@@ -158,7 +158,7 @@ refused 2 "nan is not between 0 and 1" --strategy hybrid --frac-reg nan
 refused 2 "65 is not between 0 and 64" --strategy register_tile --prefetch 65
 refused 2 "the strategy \`otpw\` has no \`--prefetch\`" --strategy otpw --prefetch 2
 refused 2 "there are: default, ca, cg" --load-cache l2
-refused 2 "\`--block-order zz\`: \`zz\` is no value of \`block_order\`; there are: auto, xyz, xzy" --block-order zz
+refused 2 "\`--block-order zz\`: \`zz\` is not a value of \`block_order\`; there are: auto, xyz, xzy" --block-order zz
 refused 2 "there are: auto, first, in_order" --edge-tiles last
 refused 2 "there are: auto, forward, backward" --direction up
 refused 2 "33 is not between 0 and 32" --min-blocks 33

@@ -248,22 +248,22 @@ TEST_F(ScheduleJson, ChoicesHaveValues) {
     const auto tile = [&](const std::string& fields) { return error_in_fields("register_tile", fields); };
     const auto stage = [&](const std::string& fields) { return error_in_fields("stage", fields); };
     EXPECT_EQ(tile(R"("block_order": "xy")"), group +
-                                                  "block_order: `xy` is no value of `block_order`; there are: auto, "
+                                                  "block_order: `xy` is not a value of `block_order`; there are: auto, "
                                                   "xyz, xzy, yxz, yzx, zxy, zyx");
     EXPECT_EQ(tile(R"("edge_tiles": "last")"),
-              group + "edge_tiles: `last` is no value of `edge_tiles`; there are: auto, first, in_order");
+              group + "edge_tiles: `last` is not a value of `edge_tiles`; there are: auto, first, in_order");
     EXPECT_EQ(tile(R"("direction": "up")"),
-              group + "direction: `up` is no value of `direction`; there are: auto, forward, backward");
+              group + "direction: `up` is not a value of `direction`; there are: auto, forward, backward");
     EXPECT_EQ(tile(R"("direction": 1)"), group + "direction: this must be a string, but is an integer");
     EXPECT_EQ(tile(R"("min_blocks": 33)"), group + "min_blocks: 33 is not between 0 and 32");
     EXPECT_EQ(tile(R"("min_blocks": "3")"), group + "min_blocks: \"3\" is no value; there are: auto, 0 to 32");
     EXPECT_EQ(tile(R"("packed": 1)"), group + "packed: this must be true or false, but is an integer");
     EXPECT_EQ(tile(R"("packed": "true")"), group + "packed: \"true\" is no value; there are: auto, true, false");
     EXPECT_EQ(tile(R"("edges": "slice")"), group +
-                                               "edges: `slice` is no value of `edges`; there are: auto, whole, "
+                                               "edges: `slice` is not a value of `edges`; there are: auto, whole, "
                                                "sliced, whole_late, sliced_late");
     EXPECT_EQ(tile(R"("access_widths": "16")"),
-              group + "access_widths: `16` is no value of `access_widths`; there are: auto, all, few");
+              group + "access_widths: `16` is not a value of `access_widths`; there are: auto, all, few");
     EXPECT_EQ(tile(R"("threads": [32, 8])"), group + "threads: the strategy `register_tile` has no `threads`");
     EXPECT_EQ(stage(R"("threads": [32, 8, 1])"), group + "threads: this has 3 elements, and must have two: x, y");
     EXPECT_EQ(stage(R"("threads": [32, 0])"), group + "threads[1]: 0 is not between 1 and 1024");

@@ -18,7 +18,7 @@ T parse(const std::string& text, const std::string& what) {
     std::istringstream in(text);
     T value{};
     if (!(in >> value) || in.peek() != std::istringstream::traits_type::eof()) {
-        throw std::runtime_error("`" + text + "` is no value of `" + what + "`");
+        throw std::runtime_error("`" + text + "` is not a value of `" + what + "`");
     }
     return value;
 }

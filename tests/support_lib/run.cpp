@@ -44,6 +44,8 @@ struct Image {
     }
 };
 
+}  // namespace
+
 std::vector<std::int64_t> strides_of(const pipe_buffer_info& info, const std::vector<std::int64_t>& extents,
                                      Layout layout) {
     std::vector<int> order(info.order, info.order + info.rank);
@@ -61,6 +63,8 @@ std::vector<std::int64_t> strides_of(const pipe_buffer_info& info, const std::ve
     }
     return strides;
 }
+
+namespace {
 
 template <class T>
 T* field(std::vector<std::byte>& args, std::size_t offset) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "reference/interpreter.h"
 #include "runner/pipe_abi.h"
@@ -40,6 +41,10 @@ public:
     /// Brings the mirror of `placed` up to date.
     virtual void fetch(std::byte* mirror, const void* placed, std::size_t bytes) = 0;
 };
+
+/// Strides of an image of these extents that lies in memory so.
+std::vector<std::int64_t> strides_of(const runner::abi::pipe_buffer_info& info,
+                                     const std::vector<std::int64_t>& extents, Layout layout);
 
 /// Resolves, checks and launches. Besides the results this verifies, and throws std::runtime_error otherwise: all calls
 /// succeed, inputs are unchanged, nothing is written outside of the outputs' elements and the workspace.

@@ -123,22 +123,6 @@ struct Held {
     std::vector<std::byte> before{};
 };
 
-std::vector<std::int64_t> strides_in(const pipe_buffer_info& info, const std::vector<std::int64_t>& extents,
-                                     Layout layout) {
-    std::vector<int> order(info.order, info.order + info.rank);
-    if (layout == Layout::Reversed) std::reverse(order.begin(), order.end());
-    if (layout == Layout::Rotated && !order.empty()) std::rotate(order.begin(), order.end() - 1, order.end());
-    std::vector<std::int64_t> strides(extents.size());
-    std::int64_t next = layout == Layout::Sparse ? 3 : 1;
-    for (std::size_t i = order.size(); i-- > 0;) {
-        const auto d = static_cast<std::size_t>(order[i]);
-        strides[d] = next;
-        next *= extents[d];
-        if (layout == Layout::Pitched || layout == Layout::Rotated) next += 5;
-    }
-    return strides;
-}
-
 }  // namespace
 
 Array part_of(const Array& whole, const WindowBox& window) {
@@ -180,7 +164,7 @@ std::map<std::string, Array> launch_windows(const WindowedPipeline& pipeline, co
         const WindowBox* const box = find(buffer.is_output ? outputs : held, buffer.name);
         if (!buffer.is_output) set_window(call, pipeline, i, box);
         if (box == nullptr || is_empty(*box)) continue;  // the pointer is null
-        Held next{&buffer, extents_of(*box), strides_in(buffer, extents_of(*box), layout), nullptr};
+        Held next{&buffer, extents_of(*box), strides_of(buffer, extents_of(*box), layout), nullptr};
         std::int64_t last = 0;
         for (std::size_t d = 0; d < next.extents.size(); ++d) last += (next.extents[d] - 1) * next.strides[d];
         const auto bytes = static_cast<std::size_t>(ir::bytes(static_cast<ir::Type>(buffer.type)));

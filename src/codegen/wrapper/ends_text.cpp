@@ -33,7 +33,7 @@ Text not_of(const Text& condition) {
     return infix("-", Precedence::Sum, {"1"}, condition);
 }
 
-/// Ends of a condition of which nothing is known.
+/// A condition that may be false or true.
 const Text kOpen{"Ends(0, 1)"};
 
 }  // namespace

@@ -164,10 +164,7 @@ int explain_program(const ExplainOptions& options) {
 }  // namespace
 
 void describe_explain(const AppVisitor& visit) {
-    ExplainOptions options;
-    CLI::App app(kTitle, "pipec explain");
-    declare(app, options);
-    visit(app);
+    describe<ExplainOptions>(kTitle, "pipec explain", declare, visit);
 }
 
 int explain_command(int argc, char** argv) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/options.h"
 #include "driver/program.h"
@@ -66,10 +67,7 @@ void declare(CLI::App& app, FormatOptions& options) {
 }  // namespace
 
 void describe_format(const AppVisitor& visit) {
-    FormatOptions options;
-    CLI::App app(kTitle, "pipec fmt");
-    declare(app, options);
-    visit(app);
+    describe<FormatOptions>(kTitle, "pipec fmt", declare, visit);
 }
 
 int format_command(int argc, char** argv) {

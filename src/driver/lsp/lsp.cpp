@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/lsp/library_files.h"
 #include "driver/options.h"
@@ -199,10 +200,7 @@ void declare(CLI::App& app, lsp::ServerOptions& options) {
 }  // namespace
 
 void describe_lsp(const AppVisitor& visit) {
-    lsp::ServerOptions options;
-    CLI::App app(kTitle, "pipec lsp");
-    declare(app, options);
-    visit(app);
+    describe<lsp::ServerOptions>(kTitle, "pipec lsp", declare, visit);
 }
 
 int lsp_command(int argc, char** argv) {

@@ -13,6 +13,7 @@
 
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/emit/host/host.h"
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/measure/measured_run.h"
 #include "driver/measure/measuring_command.h"
@@ -237,10 +238,7 @@ void declare(CLI::App& app, ProfileOptions& options) {
 }  // namespace
 
 void describe_profile(const AppVisitor& visit) {
-    ProfileOptions options;
-    CLI::App app(kTitle, "pipec profile");
-    declare(app, options);
-    visit(app);
+    describe<ProfileOptions>(kTitle, "pipec profile", declare, visit);
 }
 
 int profile_command(int argc, char** argv) {

@@ -98,10 +98,7 @@ int make_library(const LibraryOptions& options) {
 }  // namespace
 
 void describe_library(const AppVisitor& visit) {
-    LibraryOptions options;
-    CLI::App app(kTitle, "pipec library");
-    declare(app, options);
-    visit(app);
+    describe<LibraryOptions>(kTitle, "pipec library", declare, visit);
 }
 
 int library_command(int argc, char** argv) {

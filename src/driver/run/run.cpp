@@ -98,10 +98,7 @@ int run_pipeline(const RunOptions& options) {
 }  // namespace
 
 void describe_run(const AppVisitor& visit) {
-    RunOptions options;
-    CLI::App app(kTitle, "pipec run");
-    declare(app, options);
-    visit(app);
+    describe<RunOptions>(kTitle, "pipec run", declare, visit);
 }
 
 int run_command(int argc, char** argv) {

@@ -14,6 +14,7 @@
 #include "codegen/lower.h"
 #include "compiler/automatic_schedule.h"
 #include "driver/automatic_options.h"
+#include "driver/command_line.h"
 #include "driver/files.h"
 #include "driver/gpu_option.h"
 #include "driver/measure/measured_run.h"
@@ -457,10 +458,7 @@ void declare(CLI::App& app, TuneOptions& options) {
 }  // namespace
 
 void describe_tune(const AppVisitor& visit) {
-    TuneOptions options;
-    CLI::App app(kTitle, "pipec tune");
-    declare(app, options);
-    visit(app);
+    describe<TuneOptions>(kTitle, "pipec tune", declare, visit);
 }
 
 int tune_command(int argc, char** argv) {

@@ -173,16 +173,7 @@ void launch(Writer& out, const CodeNames& names, const Regions& regions, const s
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {
         fits.push_back(fmt::format("{0}::{1}<true>::fits(plan.{2})", space, names.views[i], names.buffers[i]));
     }
-    out.line("const bool dense = {};", fmt::join(fits, " && "));
-    out.line("unsigned char* const region = static_cast<unsigned char*>(workspace);");
-    out.line("const int threads = {};", regions.scratch > 0
-                                            ? fmt::format("threads_of(bytes - plan.scratch, {})", regions.scratch)
-                                            : "max_threads()");
-    out.line("const auto run = dense ? {0}::run<true> : {0}::run<false>;", space);
-    out.line("run(*args, plan, region, threads);");
-    out.line("return PIPE_OK;");
-    out.close();
-    out.blank();
+    write_run(out, regions, fits, space + "::run");
 }
 
 constexpr std::string_view kHead = R"(//

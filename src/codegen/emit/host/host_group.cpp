@@ -148,4 +148,17 @@ void write_group(Writer& out, const Unit& unit, const CodeNames& names, const Ho
     out.close();
 }
 
+void write_run(Writer& out, const Regions& regions, const std::vector<std::string>& fits, const std::string& run) {
+    out.line("const bool dense = {};", fmt::join(fits, " && "));
+    out.line("unsigned char* const region = static_cast<unsigned char*>(workspace);");
+    out.line("const int threads = {};", regions.scratch > 0
+                                            ? fmt::format("threads_of(bytes - plan.scratch, {})", regions.scratch)
+                                            : "max_threads()");
+    out.line("const auto run = dense ? {0}<true> : {0}<false>;", run);
+    out.line("run(*args, plan, region, threads);");
+    out.line("return PIPE_OK;");
+    out.close();
+    out.blank();
+}
+
 }  // namespace pipec::codegen

@@ -50,4 +50,7 @@ struct HostRun {
 void write_group(Writer& out, const Unit& unit, const CodeNames& names, const HostProgram::Tiled& tiled,
                  std::int64_t scratch, const HostRun& run);
 
+/// The end of a launch's function: calls `run` for dense memory (where `fits` hold) or any other, with its threads.
+void write_run(Writer& out, const Regions& regions, const std::vector<std::string>& fits, const std::string& run);
+
 }  // namespace pipec::codegen

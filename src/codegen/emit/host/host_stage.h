@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "codegen/emit/c/code_names.h"
 #include "codegen/emit/c/helpers.h"
 #include "codegen/emit/c/text.h"
+#include "codegen/expr/uses.h"
 #include "support/source.h"
 
 namespace pipec::codegen {
@@ -18,6 +20,12 @@ namespace pipec::codegen {
 /// `pipeline`, which is the unit's. `versioned`: as host_versions.h says.
 void write_stage(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t stage,
                  const SourceManager& sources, Helpers& helpers, bool versioned);
+
+/// What the stage's code uses: its guard, and its value or its updates.
+Uses uses_of(const Unit& unit, std::size_t stage);
+
+/// The views that the stage's code works on, itself last: name and type.
+std::vector<std::pair<std::string, std::string>> views_of(const Unit& unit, const CodeNames& names, std::size_t stage);
 
 /// The stage reads or writes a buffer of the caller's.
 bool has_dense_form(const Unit& unit, std::size_t stage);

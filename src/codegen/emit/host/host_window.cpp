@@ -131,16 +131,7 @@ void write_window_api(Writer& out, const Unit& unit, const HostWindows& windows,
         fits.push_back(fmt::format("fits<{}::{}<true>>(plan.{})", space, names.views[unit.pipeline->inputs.size() + o],
                                    windows.kept[o]));
     }
-    out.line("const bool dense = {};", fmt::join(fits, " && "));
-    out.line("unsigned char* const region = static_cast<unsigned char*>(workspace);");
-    out.line("const int threads = {};", regions.scratch > 0
-                                            ? fmt::format("threads_of(bytes - plan.scratch, {})", regions.scratch)
-                                            : "max_threads()");
-    out.line("const auto run = dense ? {0}::run_window<true> : {0}::run_window<false>;", space);
-    out.line("run(*args, plan, region, threads);");
-    out.line("return PIPE_OK;");
-    out.close();
-    out.blank();
+    write_run(out, regions, fits, space + "::run_window");
 }
 
 }  // namespace pipec::codegen

@@ -46,7 +46,8 @@ namespace {
 /// The last passes, for a GPU or for the processor. Throws fusion::ScheduleError and FileError.
 NativeSource generate(const MachineOptions& options, const LoadedProgram& program, std::size_t pipeline,
                       const std::optional<fusion::Target>& gpu) {
-    const compiler::Settings settings = options.program.settings();
+    compiler::Settings settings = options.program.settings();
+    settings.windows = options.windows;
     const compiler::Checked one = compiler::only(program.checked, pipeline);
     std::optional<compiler::Lowered> lowered;
     if (gpu) {
@@ -58,8 +59,9 @@ NativeSource generate(const MachineOptions& options, const LoadedProgram& progra
         lowered = compiler::lower(one, scheduled, settings, program.sources);
     }
     return {gpu ? "pipeline.cu" : "pipeline.cpp",
-            compiler::code_text(program.name, "pipeline.h", one, lowered, program.sources), "pipeline.h",
-            compiler::header_text(program.name, "pipeline", one)};
+            compiler::code_text(program.name, "pipeline.h", one, lowered, program.sources, {}, std::nullopt,
+                                options.windows),
+            "pipeline.h", compiler::header_text(program.name, "pipeline", one, {}, options.windows)};
 }
 
 }  // namespace

@@ -23,6 +23,7 @@ struct MachineOptions {
     NativeOptions native;
     std::string nvcc;  ///< --nvcc; empty: found
     bool no_cache = false;
+    bool windows = false;  ///< functions for windows of images, besides those for whole ones
     ScheduleOptions schedule;
 };
 

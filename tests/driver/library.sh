@@ -39,6 +39,13 @@ PATH=$directory:$PATH run library in/two.pipe -o other.so --device cpu -O0 --pip
 rm c++
 run library in/two.pipe -o other.so --device cpu -O0 --pipeline ramp; exits 0; check "the same object" cmp two.so other.so
 
+# Functions for windows are an object of their own in the cache.
+run library in/two.pipe -o windows.so --device cpu -O0 --pipeline ramp --windows; exits 0
+check "the object exports the table of windows" bash -c "nm -D windows.so | grep -q 'T ramp_window_info'"
+check "the other one does not" bash -c "! nm -D two.so | grep -q ramp_window_info"
+check "both are kept" [ "$(ls cache/pipec/*.so | wc -l)" = 2 ]
+run library in/two.pipe --windows; exits 2; says "is for an object, and there is none"
+
 # What `pipec run` has compiled is found.
 good_program
 printf 'Pf\n1 3\n-1\n%012d' 0 >in.pfm

@@ -50,6 +50,7 @@ void declare(CLI::App& app, LibraryOptions& options) {
     add_machine_options(app, options.machine);
     app.add_option("-o,--output", options.output, "Compile one pipeline, and write the shared object to FILE")
         ->option_text("FILE");
+    app.add_flag("--windows", options.machine.windows, "With -o: the object has functions for parts of images, too");
     runner::add_device_option(app, options.device);
     app.allow_extras();
 }
@@ -63,6 +64,9 @@ Parsed parse_library_options(int argc, char** argv) {
         parse_arguments(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is compiled at a time");
         if (const auto wrong = inconsistency(options.machine.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
+        if (options.machine.windows && options.output.empty()) {
+            throw CLI::ParseError("`--windows` is for an object, and there is none without `-o`", kExitUsage);
+        }
         if (options.output == "-") throw CLI::ParseError("standard output is for the description", kExitUsage);
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});

@@ -240,13 +240,19 @@ std::string Elaborator::stated_range(const ir::Stage& stage) const {
     for (const ir::Dimension& dim : stage.dims) {
         names.push_back(p_.variables[static_cast<std::size_t>(dim.var)].name);
     }
-    // The shape of an input is the likeliest one.
-    const auto like =
-        std::ranges::find_if(p_.inputs, [&](const ir::Buffer& b) { return b.extents.size() == names.size(); });
+    // The shape of an input is the likeliest one; else that of an input without its channels.
+    std::vector<ir::Expr> likely;
+    for (const bool with_channels : {true, false}) {
+        for (const ir::Buffer& b : p_.inputs) {
+            if (likely.size() == names.size()) break;
+            likely = b.extents;
+            if (!with_channels) std::erase_if(likely, [](const ir::Expr& e) { return e && ir::as_int(e); });
+        }
+    }
     std::vector<std::string> dims = names;
     for (std::size_t i = 0; i < dims.size(); ++i) {
-        const bool known = like != p_.inputs.end() && like->extents[i];
-        dims[i] += " in 0.." + (known ? ir::to_string(p_, like->extents[i]) : std::string("N"));
+        const bool known = likely.size() == names.size() && likely[i];
+        dims[i] += " in 0.." + (known ? ir::to_string(p_, likely[i]) : std::string("N"));
     }
     // Whole-image definitions have no dimensions that could have a range, those of functions serve many images.
     const bool has_dimensions = !stage.generated && stage.made_by.empty() && text(stage.range).ends_with(')');

@@ -213,8 +213,12 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
 
 /// What there is for points outside of an input.
 static std::string border_advice(const ir::Buffer& input, std::size_t dim) {
-    const std::string function = input.rank() == 1 ? "clamp_to_edge_1d" : "clamp_to_edge";
-    if (dim + 2 < input.rank()) return "";
+    // A last dimension of constant extent is the channels of an interleaved image.
+    const bool interleaved = input.rank() >= 3 && ir::as<ir::IntConstant>(input.extents.back()) != nullptr;
+    if (dim + (interleaved ? 3 : 2) < input.rank() || (interleaved && dim + 1 == input.rank())) return "";
+    const std::string function = input.rank() == 1 ? "clamp_to_edge_1d"
+                                 : interleaved     ? "clamp_to_edge_yxc"
+                                                   : "clamp_to_edge";
     return fmt::format(
         "for points outside, give `{0}` a border and shift the indices into it, or read `{1}({0})` in its place "
         "(import \"boundary\")",

@@ -95,6 +95,37 @@ TEST_P(Boundary, OneDimensionOfThree) {
                 0);
 }
 
+TEST_P(Boundary, RowsAndColumnsOfAnInterleavedImage) {
+    const Grid f = random3(4, 5, 3);
+    const Grid out = evaluate(std::string("import \"boundary\" pipeline p(f: float32[R, C, 3]) -> out: ") +
+                                  "float32[R + 4, C + 4, 3] { g = " + GetParam().name + "_yxc(f" +
+                                  GetParam().arguments + ") out(y, x, c) = g(y - 2, x - 2, c) }",
+                              {{"f", f}});
+    expect_near(out,
+                make3(8, 9, 3,
+                      [&](auto y, auto x, auto c) {
+                          const auto i = GetParam().rule(y - 2, 4), j = GetParam().rule(x - 2, 5);
+                          return i < 0 || j < 0 ? kOutside : f({i, j, c});
+                      }),
+                0);
+}
+
+TEST_P(Boundary, ThreeDimensions) {
+    const Grid f = random3(3, 4, 5);
+    const Grid out = evaluate(std::string("import \"boundary\" pipeline p(f: float32[D, R, C]) -> out: ") +
+                                  "float32[D + 4, R + 4, C + 4] { g = " + GetParam().name + "_3d(f" +
+                                  GetParam().arguments + ") out(z, y, x) = g(z - 2, y - 2, x - 2) }",
+                              {{"f", f}});
+    expect_near(out,
+                make3(7, 8, 9,
+                      [&](auto z, auto y, auto x) {
+                          const auto k = GetParam().rule(z - 2, 3), i = GetParam().rule(y - 2, 4),
+                                     j = GetParam().rule(x - 2, 5);
+                          return k < 0 || i < 0 || j < 0 ? kOutside : f({k, i, j});
+                      }),
+                0);
+}
+
 TEST_P(Boundary, OnePixelAndIntegers) {
     const Grid f({1, 1}, 42);
     const Grid out = evaluate(std::string("import \"boundary\" pipeline p(f: uint8[R, C]) -> out: ") +

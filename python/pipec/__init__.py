@@ -12,9 +12,10 @@ from ._call import release_workspaces
 from ._errors import CompileError, CompileWarning, DeviceError, PipecError, ToolError
 from ._function import Function, compile, load, source
 from ._own import Array
+from ._window import Window
 
 __version__ = "0.1.0"
 __all__ = [
-    "Array", "CompileError", "CompileWarning", "DeviceError", "Function", "PipecError", "ToolError", "compile", "load",
-    "release_workspaces", "source",
+    "Array", "CompileError", "CompileWarning", "DeviceError", "Function", "PipecError", "ToolError", "Window",
+    "compile", "load", "release_workspaces", "source",
 ]

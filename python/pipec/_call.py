@@ -101,16 +101,17 @@ def scalar_reader(p: Scalar) -> Callable[[Any], Any]:
 class Frame:
     """Arguments for one kind of call. It belongs to one call at a time."""
 
-    __slots__ = ("arguments", "address", "buffers", "scalars", "makers", "workspace")
+    __slots__ = ("arguments", "address", "structs", "buffers", "scalars", "makers", "workspace")
 
     def __init__(self, kernel: "Kernel"):
         self.arguments = kernel.tables.arguments()
         self.address = ctypes.addressof(self.arguments)
+        self.structs: Tuple[int, ...] = (self.address,)  # what launch takes first
         self.buffers = [c_void_p.from_buffer(self.arguments, b.data_offset) for b in kernel.tables.buffers]
         self.scalars = [
             reader.field.from_buffer(self.arguments, offset) for reader, offset in kernel.scalar_fields
         ]
-        self.makers: List[Optional[Callable[[int], Any]]] = []  # by output; None where the caller gives it
+        self.makers: List[Optional[Callable[[int], Any]]] = []  # by output; None: given, or not wanted
         self.workspace = 0
 
 
@@ -185,7 +186,8 @@ class Kernel:
         results = []
         for i, maker in enumerate(frame.makers):
             if maker is None:
-                result, address = given[i], outs[i].address  # type: ignore[union-attr]
+                view = outs[i]  # None: not wanted
+                result, address = given[i], view.address if view is not None else None
             else:
                 result = maker(stream)
                 address = _arrays.read(result).address
@@ -198,10 +200,10 @@ class Kernel:
         results = self._make_outputs(frame, outs, given, stream)
         size = frame.workspace
         if size == 0:
-            status = self._launch(frame.address, None, 0, stream)
+            status = self._launch(*frame.structs, None, 0, stream)
         else:
             block = _take_block(size)
-            status = self._launch(frame.address, block.address, size, stream)
+            status = self._launch(*frame.structs, block.address, size, stream)
             _blocks.append(block)
         if status:
             self._fail(frame, status)
@@ -229,13 +231,13 @@ class Kernel:
             size = frame.workspace
             scratch = library.scratch(place, size, stream) if library is not None and size else None
             if size == 0:
-                status = self._launch(frame.address, None, 0, stream)
+                status = self._launch(*frame.structs, None, 0, stream)
             elif scratch is not None:
-                status = self._launch(frame.address, scratch[0], size, stream)
+                status = self._launch(*frame.structs, scratch[0], size, stream)
             else:
                 block = driver.allocate(place, size, stream)
                 try:
-                    status = self._launch(frame.address, block, size, stream)
+                    status = self._launch(*frame.structs, block, size, stream)
                 finally:
                     driver.free(place, block, stream)
         finally:
@@ -299,6 +301,12 @@ class Kernel:
         return (c_int64 * rank).from_buffer(frame.arguments, info.extent_offset)
 
     def _set_view(self, frame: Frame, buffer: Buffer, info: Any, view: View) -> None:
+        strides = self._checked_strides(buffer, view)
+        if buffer.rank:
+            self._extents(frame, info, buffer.rank)[:] = view.shape
+            (c_int64 * buffer.rank).from_buffer(frame.arguments, info.stride_offset)[:] = strides
+
+    def _checked_strides(self, buffer: Buffer, view: View) -> Tuple[int, ...]:
         element = _arrays.element_of(view)
         if element is not buffer.type:
             kind = element.name if element else view.library.kind_text(view.kind)
@@ -307,13 +315,11 @@ class Kernel:
         if len(view.shape) != buffer.rank:
             raise ValueError(f"`{buffer.name}` has {len(view.shape)} dimensions, but must have {buffer.rank}: {buffer}")
         if buffer.rank == 0:
-            return
+            return ()
         try:
-            strides = _arrays.strides_in_elements(view, element, buffer.order)
+            return _arrays.strides_in_elements(view, element, buffer.order)
         except ValueError as error:
             raise ValueError(f"`{buffer.name}`: {error}") from None
-        self._extents(frame, info, buffer.rank)[:] = view.shape
-        (c_int64 * buffer.rank).from_buffer(frame.arguments, info.stride_offset)[:] = strides
 
     # -- what is said where a call fails ------------------------------------------------------------------------------
 

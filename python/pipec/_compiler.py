@@ -3,17 +3,19 @@ the libraries that this process has loaded."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import threading
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from ._errors import CompileError, CompileWarning, PipecError, ToolError
 from ._tables import Tables
@@ -33,6 +35,8 @@ class Program:
     options: Tuple[str, ...] = ()
     cache: bool = True
     pipec: Optional[str] = None
+    # Of another machine: the program, which is `path` there, and what it imports, as absolute paths with texts.
+    files: Optional[Tuple[Tuple[str, str], ...]] = None
 
     @property
     def name(self) -> str:
@@ -74,25 +78,67 @@ def _refuse(code: int, message: str) -> None:
     raise PipecError(message or f"pipec ended with {code}")
 
 
+@contextlib.contextmanager
+def _in_place(program: Program) -> Iterator[Tuple[str, Sequence[str]]]:
+    """The program's path, or `-`, and its directories for imports. Files of another machine are written below a
+    directory, where they find each other as they did there."""
+    if program.files is None:
+        if program.path is not None and not os.path.isfile(program.path):
+            code = errno.EISDIR if os.path.isdir(program.path) else errno.ENOENT
+            raise OSError(code, os.strerror(code), program.path)  # FileNotFoundError, IsADirectoryError
+        yield program.path or "-", program.include
+        return
+    with tempfile.TemporaryDirectory(prefix="pipec-") as root:
+        for path, text in program.files:
+            os.makedirs(os.path.dirname(root + path), exist_ok=True)
+            with open(root + path, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        for directory in program.include:
+            os.makedirs(root + directory, exist_ok=True)
+        yield root + program.path if program.path else "-", [root + directory for directory in program.include]
+
+
 def call_pipec(program: Program, command: str, arguments: List[str]) -> Tuple[str, str]:
-    """What it prints, and what it says. Raises what it refuses."""
-    if program.path is not None and not os.path.isfile(program.path):
-        code = errno.EISDIR if os.path.isdir(program.path) else errno.ENOENT
-        raise OSError(code, os.strerror(code), program.path)  # FileNotFoundError, IsADirectoryError
-    words = [find_pipec(program.pipec), command, *arguments]
-    for directory in program.include:
-        words += ["-I", directory]
-    path = program.path or "-"
-    # A file whose name begins with `-` is no option.
-    words.append(os.path.join(".", path) if program.path and path[0] == "-" else path)
-    try:
-        done = subprocess.run(words, input=(program.text or "").encode(), capture_output=True)
-    except OSError as error:
-        raise ToolError(f"pipec cannot be run: {error}") from None
+    """What it prints, and what it says. Raises what it refuses. Without a command the program is compiled."""
+    with _in_place(program) as (path, include):
+        words = [find_pipec(program.pipec), *([command] if command else []), *arguments]
+        for directory in include:
+            words += ["-I", directory]
+        # A file whose name begins with `-` is no option.
+        words.append(os.path.join(".", path) if path[0] == "-" and path != "-" else path)
+        try:
+            done = subprocess.run(words, input=(program.text or "").encode(), capture_output=True)
+        except OSError as error:
+            raise ToolError(f"pipec cannot be run: {error}") from None
     said = done.stderr.decode(errors="replace")
     if done.returncode != 0:
         _refuse(done.returncode, said)
     return done.stdout.decode(errors="replace"), said
+
+
+def carried(program: Program) -> Program:
+    """The same with all texts in it, for processes that do not have its files."""
+    if program.files is not None:
+        return program
+    schedule = program.schedule
+    if isinstance(schedule, (str, os.PathLike)):
+        with open(schedule, encoding="utf-8") as file:
+            schedule = json.load(file)
+    with tempfile.TemporaryDirectory(prefix="pipec-") as directory:
+        rule_file = os.path.join(directory, "rule")
+        call_pipec(program, "", ["-fsyntax-only", "-w", "-MMD", "-MF", rule_file, "-MT", "program"])
+        with open(rule_file, encoding="utf-8") as file:
+            rule = file.read()
+    # A rule of make: names between white space, where a backslash or a dollar takes the next character as it is.
+    rule = rule[rule.index(":") + 1:].replace("\\\n", " ")
+    names = [re.sub(r"[\\$](.)", r"\1", name) for name in re.findall(r"(?:\\.|[^\s\\])+", rule)]
+    files = []
+    for name in names:
+        if name != "-":
+            with open(name, encoding="utf-8", newline="") as file:
+                files.append((os.path.abspath(name), file.read()))
+    return replace(program, path=program.path and os.path.abspath(program.path), files=tuple(files), schedule=schedule,
+                   include=tuple(os.path.abspath(directory) for directory in program.include))
 
 
 def _fast_math(program: Program) -> List[str]:
@@ -130,13 +176,16 @@ class _Loaded:
 _loaded = _Loaded()
 
 
-def build(program: Program, pipeline: str, row: Dict[str, Any], device: str) -> Tables:
-    """The pipeline for a device of this machine, "cpu" or the number of a GPU. `row` is what `describe` said of it."""
+def build(program: Program, pipeline: str, row: Dict[str, Any], device: str, windows: bool = False) -> Tables:
+    """The pipeline for a device of this machine, "cpu" or the number of a GPU. `row` is what `describe` said of it.
+    `windows`: with functions for windows, too."""
     with tempfile.TemporaryDirectory(prefix="pipec-") as directory:
         path = os.path.join(directory, "pipeline.so")
         arguments = ["-o", path, "--pipeline", pipeline, "--device", device, "-w", "--color", "never"]
         if device != "cpu":
             arguments += [*_fast_math(program), *_schedule(program, directory)]
+        if windows:
+            arguments.append("--windows")
         if not program.cache:
             arguments.append("--no-cache")
         printed, said = call_pipec(program, "library", [*arguments, *program.options])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import errno
+import functools
 import html
+import json
 import os
 import threading
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
@@ -17,6 +20,7 @@ from ._errors import PipecError
 from ._interface import (Interface, documentation, from_description, from_tables, keywords, result_names, signature)
 from ._own import HOST
 from ._tables import Tables
+from ._window import Window, WindowKernel
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -25,13 +29,15 @@ class Function:
     """A pipeline. Calling it runs it; `help()` of it says what it takes. Made by compile, source and load."""
 
     def __init__(self, interface: Interface, program: Optional[Program], target: Optional[str], device: Optional[int],
-                 origin: Tuple[Any, ...]):
+                 row: Optional[Dict[str, Any]] = None):
+        """`row` is the compiler's description of the program's pipeline."""
         self.interface = interface
         self.target = target
         self.device = device
-        self._program, self._origin = program, origin
-        self._row: Dict[str, Any] = {}  # the compiler's description
+        self._program, self._row = program, row or {}
         self._loaded: Optional[Tables] = None  # where there is no program
+        self._path = ""  # of that
+        self._carried: Optional[Tuple[Any, ...]] = None
         self._no_outs: Sequence[Any] = (None,) * len(interface.outputs)
         self._names = names = keywords(interface)
         self._input_count = len(interface.inputs)
@@ -45,6 +51,7 @@ class Function:
         self._result = collections.namedtuple(f"{interface.name.lstrip('_') or 'pipeline'}_result",
                                               result_names(interface))
         self._kernels: Dict[int, Kernel] = {}  # by place
+        self._windowed: Dict[int, WindowKernel] = {}
         self._lock = threading.Lock()
         self._page: Optional[str] = None
         self.__name__ = self.__qualname__ = interface.name
@@ -181,16 +188,23 @@ class Function:
             raise ValueError(f"the arrays are {_where(place)}, but `{name}` was compiled for GPU {self.device}")
         return place
 
-    def _kernel(self, place: int) -> Kernel:
+    def _kernel(self, place: int, windows: bool = False) -> Any:
+        """Compiled where that was not yet done; with `windows` a WindowKernel."""
+        kernels: Dict[int, Any] = self._windowed if windows else self._kernels
         with self._lock:
-            if place not in self._kernels:
+            if place not in kernels:
                 tables = self._loaded
                 if self._program is not None:
                     device = "cpu" if place == HOST else str(place)
-                    tables = _compiler.build(self._program, self.interface.name, self._row, device)
+                    tables = _compiler.build(self._program, self.interface.name, self._row, device, windows)
                 assert tables is not None
-                self._kernels[place] = Kernel(tables, self.interface, self._names)
-            return self._kernels[place]
+                kernels[place] = (WindowKernel if windows else Kernel)(tables, self.interface, self._names)
+            return kernels[place]
+
+    def _usual_place(self) -> int:
+        """Where there is code already, or where the target is: for questions that are not about a place."""
+        first = next(iter(self._windowed), next(iter(self._kernels), None))
+        return first if first is not None else (self.device or 0) if self.target == "cuda" else HOST
 
     # -- what it is -------------------------------------------------------------------------------------------------
 
@@ -205,12 +219,11 @@ class Function:
         if len(inputs) != self._input_count:
             raise TypeError(f"{self.interface.name} has {self._input_count} inputs, but {len(inputs)} shapes were "
                             "given")
-        for shape, buffer in zip(inputs, self.interface.inputs):
-            if len(shape) != buffer.rank:
-                raise ValueError(f"`{buffer.name}` has {len(shape)} extents, but must have {buffer.rank}: {buffer}")
+        self._check_ranks(inputs)
         if place is None:
-            place = next(iter(self._kernels), (self.device or 0) if self.target == "cuda" else HOST)
-        kernel = self._kernels.get(place) or self._kernel(place)
+            place = self._usual_place()
+        # Either kind knows it.
+        kernel = self._kernels.get(place) or self._windowed.get(place) or self._kernel(place)
         values = list(self._empty)
         for name, value in scalars.items():
             if name not in self._slots or not self._input_count <= self._slots[name] < len(values) - 3:
@@ -221,6 +234,39 @@ class Function:
             if value is MISSING:
                 raise TypeError(f"{self.interface.name} needs the size `{name}`")
         return kernel.shapes([tuple(map(int, s)) for s in inputs], values[n:end])
+
+    def _check_ranks(self, inputs: Sequence[Sequence[int]]) -> None:
+        for shape, buffer in zip(inputs, self.interface.inputs):
+            if len(shape) != buffer.rank:
+                raise ValueError(f"`{buffer.name}` has {len(shape)} extents, but must have {buffer.rank}: {buffer}")
+
+    # -- parts of images --------------------------------------------------------------------------------------------
+
+    def window(self, window: Any, *inputs: Any, **arguments: Any) -> Window:
+        """A part of the outputs, as slices: of the only one, or a dict of those that are wanted. The rest is as in a
+        call of the pipeline, but inputs may be shapes of whole images instead of arrays; nothing is computed yet.
+
+        The result says which parts of the inputs are needed, and computes the window from these:
+
+            corner = blur.window(numpy.s_[:100, :100], image.shape)
+            corner(image[corner.required["image"]])
+        """
+        values = self._bind(inputs, arguments)
+        out, shape, stream = values[-3:]
+        for name, value in zip(self._names.options, (out, None, stream)):
+            if value is not None:
+                raise TypeError(f"`{name}` is for the call of the window")
+        n = self._input_count
+        shapes = [tuple(int(e) for e in getattr(value, "shape", value)) for value in values[:n]]
+        self._check_ranks(shapes)
+        named = dict(zip(self._slots, values))
+        again = (self, shapes, {k: v for k, v in list(named.items())[n:] if v is not MISSING and v is not None})
+        return Window(self, window, shapes, values[n:n + self._scalar_count],
+                      {} if shape is None else self._shapes(shape), again)
+
+    def required(self, window: Any, *inputs: Any, **arguments: Any) -> Dict[str, Tuple[slice, ...]]:
+        """The parts of the inputs that a window of the outputs needs, as slices by input; arguments as in `window`."""
+        return self.window(window, *inputs, **arguments).required
 
     def torch_op(self, name: str) -> Any:
         """Registers the pipeline as an operator of torch, "namespace::name", which torch.compile keeps as one node."""
@@ -249,15 +295,36 @@ class Function:
         return f'{head}<iframe srcdoc="{html.escape(page)}" style="{style}"></iframe>'
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        return _again, self._origin
+        if self._carried is None:
+            if self._program is None:
+                self._carried = _again_loaded, (self._path, self.interface.name, self.device)
+            else:
+                program = json.dumps(dataclasses.asdict(_compiler.carried(self._program)))
+                self._carried = _again, (program, json.dumps(self._row), self.target, self.device)
+        return self._carried
+
+    def __dask_tokenize__(self) -> Tuple[Any, ...]:
+        """What results depend on besides the arguments."""
+        maker, arguments = self.__reduce__()
+        return maker.__name__, arguments
 
 
 def _where(place: int) -> str:
     return "in host memory" if place == HOST else f"on GPU {place}"
 
 
-def _again(maker: str, arguments: Tuple[Any, ...], options: Dict[str, Any]) -> Function:
-    return {"compile": compile, "source": source, "load": load}[maker](*arguments, **options)
+@functools.lru_cache(maxsize=64)
+def _again(program: str, row: str, target: Optional[str], device: Optional[int]) -> Function:
+    """The function that was pickled, one for all copies in this process: each would load its own library."""
+    fields = json.loads(program)
+    fields["files"] = tuple(map(tuple, fields["files"]))
+    described = json.loads(row)
+    return Function(from_description(described), Program(**fields), target, device, described)
+
+
+@functools.lru_cache(maxsize=64)
+def _again_loaded(path: str, pipeline: str, device: Optional[int]) -> Function:
+    return load(path, pipeline, device=device)
 
 
 def _options(include: Union[None, PathLike, Sequence[PathLike]], options: Sequence[str]) -> Dict[str, Any]:
@@ -270,8 +337,7 @@ def _options(include: Union[None, PathLike, Sequence[PathLike]], options: Sequen
     return {"include": tuple(os.fspath(d) for d in include), "options": tuple(options)}
 
 
-def _make(program: Program, pipeline: Optional[str], target: Optional[str], device: Optional[int],
-          origin: Tuple[Any, ...]) -> Function:
+def _make(program: Program, pipeline: Optional[str], target: Optional[str], device: Optional[int]) -> Function:
     if target not in (None, "host", "cuda"):
         raise ValueError(f"`target` is {target!r}, but must be \"host\", \"cuda\" or None, which goes by the arrays")
     if device is not None and (isinstance(device, bool) or not isinstance(device, int) or device < 0):
@@ -290,8 +356,7 @@ def _make(program: Program, pipeline: Optional[str], target: Optional[str], devi
     if pipeline is not None and pipeline not in names:
         raise ValueError(f"{program.name} has no pipeline `{pipeline}`; it has {', '.join(names)}")
     row = rows[0 if pipeline is None else names.index(pipeline)]
-    function = Function(from_description(row), program, target, device, origin)
-    function._row = row
+    function = Function(from_description(row), program, target, device, row)
     if target is not None:
         function._kernel(HOST if target == "host" else device or 0)
     return function
@@ -317,22 +382,18 @@ def compile(path: PathLike, pipeline: Optional[str] = None, *, target: Optional[
 
     Raises CompileError, ToolError, FileNotFoundError, ValueError.
     """
-    given = {"pipeline": pipeline, "target": target, "device": device, "schedule": schedule, "fast_math": fast_math,
-             "include": include, "options": tuple(options), "cache": cache, "pipec": pipec}
     program = Program(path=os.fspath(path), fast_math=fast_math, schedule=schedule, cache=cache, pipec=pipec,
                       **_options(include, options))
-    return _make(program, pipeline, target, device, ("compile", (os.path.abspath(os.fspath(path)),), given))
+    return _make(program, pipeline, target, device)
 
 
 def source(text: str, pipeline: Optional[str] = None, *, target: Optional[str] = None, device: Optional[int] = None,
            schedule: Any = None, fast_math: bool = False, include: Union[None, PathLike, Sequence[PathLike]] = None,
            options: Sequence[str] = (), cache: bool = True, pipec: Optional[str] = None) -> Function:
     """The same for a program that is a text. Messages call it <stdin>; imports are looked for in `include`."""
-    given = {"pipeline": pipeline, "target": target, "device": device, "schedule": schedule, "fast_math": fast_math,
-             "include": include, "options": tuple(options), "cache": cache, "pipec": pipec}
     program = Program(text=text, fast_math=fast_math, schedule=schedule, cache=cache, pipec=pipec,
                       **_options(include, options))
-    return _make(program, pipeline, target, device, ("source", (text,), given))
+    return _make(program, pipeline, target, device)
 
 
 def load(path: PathLike, pipeline: Optional[str] = None, *, device: Optional[int] = None) -> Function:
@@ -348,7 +409,6 @@ def load(path: PathLike, pipeline: Optional[str] = None, *, device: Optional[int
     on_gpu = tables.target == "cuda"
     if device is not None and not on_gpu:
         raise ValueError("`device` is for a GPU, but the pipeline was compiled for the host")
-    function = Function(from_tables(tables), None, tables.target, device,
-                        ("load", (os.path.abspath(name),), {"pipeline": pipeline, "device": device}))
-    function._loaded = tables
+    function = Function(from_tables(tables), None, tables.target, device)
+    function._loaded, function._path = tables, os.path.abspath(name)
     return function

@@ -6,6 +6,8 @@ import ctypes
 import os
 from ctypes import CFUNCTYPE, POINTER, c_char_p, c_int, c_int32, c_int64, c_size_t, c_void_p
 
+from typing import Any
+
 from ._errors import PipecError
 
 VERSION = 1  # of the tables that this file describes
@@ -51,6 +53,38 @@ class Info(ctypes.Structure):
     ]
 
 
+class WindowFields(ctypes.Structure):
+    _fields_ = [("lo_offset", c_size_t), ("hi_offset", c_size_t)]
+
+
+class WindowInfo(ctypes.Structure):
+    _fields_ = [
+        ("version", c_int),
+        ("window_size", c_size_t),
+        ("buffers", POINTER(WindowFields)),
+        ("required", CFUNCTYPE(c_int32, c_void_p, c_void_p)),
+        ("check_window", CFUNCTYPE(c_int32, c_void_p, c_void_p, c_char_p, c_size_t)),
+        ("window_workspace_size", CFUNCTYPE(c_size_t, c_void_p, c_void_p)),
+        ("launch_window", CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_size_t, c_void_p)),
+    ]
+
+
+def _table(library: ctypes.CDLL, pipeline: str, suffix: str, kind: type) -> Any:
+    """What the function NAME_suffix of a library returns; None where there is none."""
+    for name in (pipeline, "p_" + pipeline):  # names that begin with `pipe` have a prefix in C
+        function = getattr(library, name + suffix, None)
+        if function is not None:
+            break
+    else:
+        return None
+    function.restype = POINTER(kind)
+    table = function().contents
+    if table.version != VERSION:
+        raise PipecError(f"`{pipeline}` was generated for version {table.version} of the interface; this package knows "
+                         f"version {VERSION}: generate it again")
+    return table
+
+
 class Tables:
     """One pipeline of a loaded library. The library stays loaded: OpenMP's threads may wait inside of it."""
 
@@ -59,21 +93,11 @@ class Tables:
             self.library = ctypes.CDLL(os.path.abspath(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
         except OSError as error:
             raise PipecError(f"cannot load the compiled pipeline: {error}") from None
-        function = None
-        for name in (pipeline, "p_" + pipeline):  # names that begin with `pipe` have a prefix in C
-            function = getattr(self.library, name + "_info", None)
-            if function is not None:
-                break
-        if function is None:
+        info = _table(self.library, pipeline, "_info", Info)
+        if info is None:
             raise ValueError(f"{path} has no pipeline `{pipeline}`")
-        function.restype = POINTER(Info)
-        info = function().contents
-        if info.version != VERSION:
-            raise PipecError(
-                f"`{pipeline}` was generated for version {info.version} of the interface; this package knows version "
-                f"{VERSION}: generate it again"
-            )
         self.info = info
+        self.windows = _table(self.library, pipeline, "_window_info", WindowInfo)  # None: without --windows
         self.target = info.target.decode()
         self.buffers = [info.buffers[i] for i in range(info.buffer_count)]
         self.parameters = [info.parameters[i] for i in range(info.parameter_count)]

@@ -31,11 +31,11 @@ AS_KERNELS = r"""sed -e 's/"host"/"cuda"/' -e 's/if (stream != nullptr)/if (fake
     -e '1a extern "C" int fake_launch(void*);'"""
 
 
-def library(text, name):
+def library(text, name, options=""):
     path = f"{directory.name}/{name}"
     with open(path + ".pipe", "w") as file:
         file.write(text)
-    subprocess.run(f"cd {directory.name} && $PIPEC --target host -w {name}.pipe -o {name}.cpp && "
+    subprocess.run(f"cd {directory.name} && $PIPEC --target host -w {options} {name}.pipe -o {name}.cpp && "
                    f"{AS_KERNELS} -i {name}.cpp && c++ -std=c++17 -O1 -shared -fPIC {name}.cpp -o {name}.so",
                    shell=True, check=True)
     return path + ".so"
@@ -181,6 +181,26 @@ class Gpu(unittest.TestCase):
         out = OnGpu(np.zeros((18, 28), np.float32), stream=3)
         self.smooth(img, out=out)
         self.assertEqual(self.notes(), ["allocate in 3", "launch on 0 in 3", "free in 3"])
+
+    def test_windows(self):
+        img = np.random.default_rng(1).random((20, 30), dtype=np.float32)
+        smooth = pipec.load(library(SMOOTH, "smooth_windows", "--windows"), "smooth")
+        whole = values(smooth(OnGpu(img)))
+        self.notes()
+        window = smooth.window(np.s_[3:5, 10:20], img.shape)
+        part = OnGpu(img[window.required["img"]])
+        result = window(part, stream=5)
+        np.testing.assert_array_equal(values(result), whole[3:5, 10:20])
+        self.assertEqual(self.notes(), ["allocate in 5", "allocate in 5", "launch on 0 in 5", "free in 5"])
+        out = OnGpu(np.zeros((2, 10), np.float32), stream=6)
+        self.assertIs(window(part, out=out), out)
+        np.testing.assert_array_equal(values(out), whole[3:5, 10:20])
+        self.assertEqual(self.notes(), ["allocate in 6", "launch on 0 in 6", "free in 6"])
+        with self.assertRaisesRegex(ValueError, "`img` is on GPU 0 and `mean` in host memory"):
+            window(part, out=np.zeros((2, 10), np.float32))
+        with self.assertRaisesRegex(ValueError, "the arrays are in host memory, but `smooth` was compiled for CUDA"):
+            window(img[3:7, 10:22])
+        del result
 
     def test_a_gpu_without_pools(self):
         from pipec import _cuda

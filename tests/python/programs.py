@@ -28,6 +28,18 @@ pipeline many(a: uint8[3, R, C] order(1, 2, 0), b: int32[C], level: float32 = 0.
     total(i) = float64(level) * float64(n) + float64(h) + float64(i) * float64(b(0))
 }
 """
+# Two outputs of different extents, a table, and a statistic.
+LEVELS = """
+import "boundary"
+pipeline levels(img: float32[2 * R, 2 * C], table: float32[N], k: float32 = 1)
+    -> fine: float32[2 * R, 2 * C], half: float32[R, C], total: float32[] {
+    whole = clamp_to_edge(img)
+    fine(y, x) = k * (whole(y - 1, x) + whole(y, x - 1) + whole(y, x + 1) + whole(y + 1, x))
+    half(y, x) = (sum(i in 0..2, j in 0..2) fine(2 * y + i, 2 * x + j))
+        + table(clamp(int32(9 * fine(2 * y, 2 * x)), 0, N - 1))
+    total() = sum(y in 0..2 * R, x in 0..2 * C) img(y, x)
+}
+"""
 TYPES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
 COPIES = "\n".join(
     f"pipeline copy_{t}(a: {t}[N]) -> b: {t}[N] {{ b(i) = a(N - 1 - i) }}" for t in TYPES

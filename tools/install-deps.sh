@@ -11,6 +11,7 @@ packages=(
     libcli11-dev libfmt-dev nlohmann-json3-dev
     libtomlplusplus-dev              # descriptions of GPUs
     libopenimageio-dev libimath-dev  # image files in `pipec run`
+    zlib1g-dev                       # compressed Zarr arrays in `pipec run`
     libgtest-dev librapidcheck-dev   # tests
     libboost-context-dev             # tests of kernels: the emulator's fibers
     python3                          # tests of the editor support and of pages

@@ -25,12 +25,6 @@ std::vector<int> image_dims(std::size_t channel_dim) {
     return dims;
 }
 
-std::vector<int> inverse(const std::vector<int>& dims) {
-    std::vector<int> result(dims.size());
-    for (std::size_t i = 0; i < dims.size(); ++i) result[static_cast<std::size_t>(dims[i])] = static_cast<int>(i);
-    return result;
-}
-
 bool none_fixed(const Buffer& buffer) {
     for (const std::int64_t extent : buffer.fixed) {
         if (extent != 0) return false;
@@ -38,15 +32,15 @@ bool none_fixed(const Buffer& buffer) {
     return true;
 }
 
-std::optional<std::size_t> input_channel_dim(const Buffer& buffer, const Array& image) {
+std::optional<std::size_t> input_channel_dim(const Buffer& buffer, const Extents& image) {
     std::optional<std::size_t> found;
     for (const std::size_t dim : kPreference) {
-        if (buffer.fixed[dim] != image.extents[2]) continue;
+        if (buffer.fixed[dim] != image[2]) continue;
         if (!found) found = dim;
         bool others_fit = true;  // decides between several candidates when every extent is a constant
         const std::vector<int> dims = image_dims(dim);
         for (std::size_t i = 0; i < 3; ++i) {
-            const std::int64_t extent = image.extents[static_cast<std::size_t>(dims[i])];
+            const std::int64_t extent = image[static_cast<std::size_t>(dims[i])];
             others_fit = others_fit && (buffer.fixed[i] == 0 || buffer.fixed[i] == extent);
         }
         if (others_fit) return dim;
@@ -64,8 +58,8 @@ std::size_t output_channel_dim(const Buffer& buffer) {
     return 0;
 }
 
-Error wrong_channels(const Array& image, const Buffer& buffer, const std::string& path, std::int64_t needed) {
-    const std::int64_t have = image.extents[2];
+Error wrong_channels(const Extents& image, const Buffer& buffer, const std::string& path, std::int64_t needed) {
+    const std::int64_t have = image[2];
     const std::string& name = buffer.name;
     std::string message =
         fmt::format("{} is {}; `{}` needs {}: {}", path, image_text(image), name, count(needed), shape_text(buffer));
@@ -87,12 +81,12 @@ Error wrong_channels(const Array& image, const Buffer& buffer, const std::string
 
 }  // namespace
 
-Array image_to_buffer(const Array& image, const Buffer& buffer, const std::string& path) {
-    const std::int64_t channels = image.extents[2];
+std::vector<int> input_dims(const Extents& image, const Buffer& buffer, const std::string& path) {
+    const std::int64_t channels = image[2];
     if (buffer.rank() == 1 || buffer.rank() == 2) {
         if (channels != 1) throw wrong_channels(image, buffer, path, 1);
-        if (buffer.rank() == 2) return transpose(image, {0, 1});
-        if (image.extents[0] == 1) return transpose(image, {1});
+        if (buffer.rank() == 2) return {0, 1};
+        if (image[0] == 1) return {1};
         throw file_error(fmt::format("{} is {}; `{}` needs an image of one row: {}", path, image_text(image),
                                      buffer.name, shape_text(buffer)));
     }
@@ -102,19 +96,20 @@ Array image_to_buffer(const Array& image, const Buffer& buffer, const std::strin
     }
     const std::optional<std::size_t> dim = input_channel_dim(buffer, image);
     if (!dim) throw wrong_channels(image, buffer, path, buffer.fixed[output_channel_dim(buffer)]);
-    return transpose(image, image_dims(*dim));
+    return image_dims(*dim);
 }
 
-Array buffer_to_image(const Array& contents, const Buffer& buffer, const std::string& path) {
+std::array<int, 3> output_dims(const Buffer& buffer, const std::string& path) {
     switch (buffer.rank()) {
-        case 1:
-        case 2: {
-            Array image = transpose(contents, buffer.rank() == 1 ? std::vector<int>{0} : std::vector<int>{0, 1});
-            if (buffer.rank() == 1) image.extents.insert(image.extents.begin(), 1);
-            image.extents.push_back(1);
-            return image;
+        case 1: return {-1, 0, -1};
+        case 2: return {0, 1, -1};
+        case 3: {
+            const std::vector<int> dims = image_dims(output_channel_dim(buffer));
+            std::array<int, 3> result{};
+            for (std::size_t i = 0; i < dims.size(); ++i)
+                result[static_cast<std::size_t>(dims[i])] = static_cast<int>(i);
+            return result;
         }
-        case 3: return transpose(contents, inverse(image_dims(output_channel_dim(buffer))));
         default:
             throw usage_error(
                 fmt::format("{} would be an image; `{}` has {} dimensions: {}\n  note: a .npy file can hold it", path,
@@ -122,8 +117,8 @@ Array buffer_to_image(const Array& contents, const Buffer& buffer, const std::st
     }
 }
 
-std::string image_text(const Array& image) {
-    return fmt::format("{} x {} with {}", image.extents[0], image.extents[1], count(image.extents[2]));
+std::string image_text(const Extents& image) {
+    return fmt::format("{} x {} with {}", image[0], image[1], count(image[2]));
 }
 
 }  // namespace pipec::runner

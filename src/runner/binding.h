@@ -12,20 +12,23 @@
 // A .npy file has the dimensions of the buffer itself.
 #pragma once
 
+#include <array>
 #include <string>
+#include <vector>
 
 #include "runner/library.h"
 
 namespace pipec::runner {
 
-/// The contents of an input buffer, still of the file's type: a dense row-major array in the buffer's order of
-/// dimensions. Throws Error (naming `path`) where the image cannot be that buffer.
-Array image_to_buffer(const Array& image, const Buffer& buffer, const std::string& path);
+/// For each dimension of an input the one of the image (extents: rows, columns, channels) that it is. Throws Error,
+/// naming `path`, where the image cannot be that buffer.
+std::vector<int> input_dims(const Extents& image, const Buffer& buffer, const std::string& path);
 
-/// The image [rows, columns, channels] that an output's contents (dense, row-major) are. Throws Error.
-Array buffer_to_image(const Array& contents, const Buffer& buffer, const std::string& path);
+/// The dimensions of an output that are an image's rows, columns and channels; -1: the image has one of them. Throws
+/// Error where the output is no image.
+std::array<int, 3> output_dims(const Buffer& buffer, const std::string& path);
 
 /// "512 x 512 with 3 channels" for an image, rows first.
-std::string image_text(const Array& image);
+std::string image_text(const Extents& image);
 
 }  // namespace pipec::runner

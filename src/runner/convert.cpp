@@ -133,6 +133,20 @@ double integer_span(ir::Type type) {
     return result;
 }
 
+void ValueRange::add(const ValueRange& other) {
+    nans += other.nans;
+    clipped += other.clipped;
+    if (other.least.empty()) return;
+    if (least.empty() || other.least_value < least_value) {
+        least = other.least;
+        least_value = other.least_value;
+    }
+    if (greatest.empty() || other.greatest_value > greatest_value) {
+        greatest = other.greatest;
+        greatest_value = other.greatest_value;
+    }
+}
+
 ValueRange value_range(const Array& array, ir::Type stored, Scaling scaling) {
     ValueRange result;
     const bool raw = scaling == Scaling::Raw;
@@ -156,7 +170,8 @@ ValueRange value_range(const Array& array, ir::Type stored, Scaling scaling) {
                 if (!greatest_one || value > *greatest_one) greatest_one = value;
             }
             if (!least) return;
-            result.span = static_cast<double>(*greatest_one) - static_cast<double>(*least);
+            result.least_value = static_cast<long double>(*least);
+            result.greatest_value = static_cast<long double>(*greatest_one);
             if constexpr (kIsFloat<From>) {
                 result.least = fmt::format("{:.6g}", *least);
                 result.greatest = fmt::format("{:.6g}", *greatest_one);

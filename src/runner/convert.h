@@ -34,10 +34,13 @@ struct Converted {
 
 /// What a person is told of an array's values. NaN is neither the least nor the greatest.
 struct ValueRange {
-    std::string least, greatest;  ///< as text; empty where no value is a number
-    double span = 0;              ///< greatest - least
+    std::string least, greatest;                      ///< as text; empty where no value is a number
+    long double least_value = 0, greatest_value = 0;  ///< the same as numbers: wide enough for 64-bit integers
     std::size_t nans = 0;
     std::size_t clipped = 0;  ///< floats that become another integer by the limits of the type to be stored
+    [[nodiscard]] double span() const { return static_cast<double>(greatest_value - least_value); }
+    /// Takes the values of another part of the same array in.
+    void add(const ValueRange& other);
 };
 ValueRange value_range(const Array& array, ir::Type stored, Scaling scaling);
 

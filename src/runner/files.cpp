@@ -1,4 +1,4 @@
-// Which format a path means, what the formats can hold, and files that appear complete or not at all.
+// Which format a path means, and what the formats can hold.
 #include "runner/files.h"
 
 #include <fmt/format.h>
@@ -6,14 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "runner/error.h"
+#include "runner/parts.h"
 
 namespace fs = std::filesystem;
 
@@ -63,22 +62,46 @@ const char* portable_map(const std::string& path) {
     return ending == ".ppm" || ending == ".pnm" ? "ppm" : nullptr;
 }
 
+/// A directory may be given with a / at the end.
+fs::path without_slash(const fs::path& path) {
+    return path.has_filename() ? path : path.parent_path();
+}
+
 }  // namespace
 
 bool is_npy(const std::string& path) {
     return extension(path) == ".npy";
 }
 
-Array read_file(const std::string& path) {
+bool is_zarr(const std::string& path) {
+    const fs::path name = without_slash(path);
+    std::error_code error;
+    return extension(name.string()) == ".zarr" || fs::exists(name / ".zarray", error);
+}
+
+bool is_array(const std::string& path) {
+    return is_npy(path) || is_zarr(path);
+}
+
+void check_readable(const std::string& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     if (!fs::exists(status)) throw file_error(fmt::format("cannot read {}: {}", path, error.message()));
-    if (fs::is_directory(status)) throw file_error(fmt::format("cannot read {}: it is a directory", path));
+    if (fs::is_directory(status) && !is_zarr(path))
+        throw file_error(fmt::format("cannot read {}: it is a directory", path));
     if (access(path.c_str(), R_OK) != 0) {
         throw file_error(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
     }
+}
+
+Array read_file(const std::string& path) {
+    check_readable(path);
     try {
         if (is_npy(path)) return read_npy(path);
+        if (is_zarr(path)) {
+            const std::unique_ptr<PartReader> reader = open_zarr(path);
+            return reader->read(whole_box(reader->extents));
+        }
         if (portable_map(path) != nullptr) {
             if (auto image = read_pnm(path)) return std::move(*image);
         }
@@ -94,7 +117,7 @@ std::vector<ir::Type> storable_types(const std::string& path, std::int64_t chann
     if (writer.empty()) {
         throw usage_error(
             fmt::format("cannot write {}: {}\n  note: known are .png .tif .exr .pfm .hdr .jpg and others of "
-                        "OpenImageIO, and .npy for arrays of any shape",
+                        "OpenImageIO, and .npy and .zarr for arrays of any shape",
                         path,
                         extension(path).empty() ? "its name has no extension that says the format"
                                                 : "`" + extension(path) + "` is no known image format"));
@@ -135,15 +158,19 @@ ir::Type default_storage(ir::Type buffer, const std::vector<ir::Type>& storable)
 }
 
 void check_writable(const std::string& path) {
-    const fs::path target(path);
+    const fs::path target = without_slash(path);
     const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
     std::error_code error;
-    if (fs::is_directory(target, error)) throw file_error(fmt::format("cannot write {}: it is a directory", path));
+    if (is_zarr(path)) {
+        check_zarr_target(path);
+    } else if (fs::is_directory(target, error)) {
+        throw file_error(fmt::format("cannot write {}: it is a directory", path));
+    }
     if (!fs::is_directory(parent, error)) {
         throw file_error(fmt::format("cannot write {}: there is no directory {}", path, parent.string()));
     }
     const bool replaces = fs::exists(target, error);
-    if (replaces && !fs::is_regular_file(target, error)) {
+    if (replaces && !is_zarr(path) && !fs::is_regular_file(target, error)) {
         throw file_error(fmt::format("cannot write {}: it is not a regular file", path));
     }
     if (access(parent.c_str(), W_OK) != 0 || (replaces && access(target.c_str(), W_OK) != 0)) {
@@ -151,34 +178,13 @@ void check_writable(const std::string& path) {
     }
 }
 
-PendingFile::PendingFile(const std::string& target) {
-    static std::atomic<int> count = 0;
-    std::error_code error;
-    const fs::path link = fs::canonical(target, error);  // a link is followed, its target replaced
-    const fs::path resolved = error ? fs::path(target) : link;
-    target_ = resolved.string();
-    // The extension stays: it says the format.
-    const std::string name =
-        fmt::format(".{}.{}-{}{}", resolved.stem().string(), getpid(), count++, resolved.extension().string());
-    temporary_ = (resolved.parent_path() / name).string();
-}
-
-PendingFile::PendingFile(PendingFile&& other) noexcept
-    : target_(std::move(other.target_)), temporary_(std::exchange(other.temporary_, {})) {}
-
-PendingFile::~PendingFile() {
-    if (!temporary_.empty()) unlink(temporary_.c_str());
-}
-
-void PendingFile::commit() {
-    if (std::rename(temporary_.c_str(), target_.c_str()) != 0) {
-        throw file_error(fmt::format("cannot write {}: {}", target_, std::strerror(errno)));
-    }
-    temporary_.clear();
-}
-
 void write_file(const std::string& file, const std::string& shown, const Array& array) {
     if (is_npy(file)) return write_npy(file, array);
+    if (is_zarr(file)) {
+        const std::unique_ptr<PartWriter> writer = create_zarr(file, shown, array.type, array.extents);
+        writer->write(array, Extents(array.extents.size(), 0));
+        return writer->finish();
+    }
     if (portable_map(file) != nullptr) return write_pnm(file, array);
     write_image(file, shown, array);
 }

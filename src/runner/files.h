@@ -12,8 +12,15 @@
 
 namespace pipec::runner {
 
-/// True for a path that holds a plain array rather than an image: it ends in .npy.
+/// True for a path that ends in .npy, or is or will be a directory with a Zarr array: it ends in .zarr, or has such an
+/// array in it.
 bool is_npy(const std::string& path);
+bool is_zarr(const std::string& path);
+/// True for a path that holds a plain array rather than an image: one of these two.
+bool is_array(const std::string& path);
+
+/// Throws Error where `path` is nothing that can be read.
+void check_readable(const std::string& path);
 
 /// Reads a file. Throws Error (Io) that names it and says what is wrong with it.
 Array read_file(const std::string& path);
@@ -30,22 +37,6 @@ ir::Type default_storage(ir::Type buffer, const std::vector<ir::Type>& storable)
 
 /// Throws Error where `path` cannot become a file: a directory, or in none, or in one that is not writable.
 void check_writable(const std::string& path);
-
-/// A complete file under a temporary name beside its target. Unless it is committed, it is removed.
-class PendingFile {
-public:
-    explicit PendingFile(const std::string& target);
-    PendingFile(PendingFile&& other) noexcept;
-    PendingFile& operator=(PendingFile&&) = delete;
-    ~PendingFile();
-    [[nodiscard]] const std::string& path() const { return temporary_; }
-    /// Renames it to its target. Throws Error.
-    void commit();
-
-private:
-    std::string target_;
-    std::string temporary_;
-};
 
 /// Writes an array to `file`, whose name says how; an image's type must be storable. `shown` is the name for errors.
 void write_file(const std::string& file, const std::string& shown, const Array& array);

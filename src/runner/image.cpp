@@ -1,12 +1,11 @@
 // Image files through OpenImageIO. Values go through as they are stored: no premultiplication, no colour transform.
-#include <OpenImageIO/imageio.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "runner/error.h"
 #include "runner/files.h"
+#include "runner/oiio.h"
 
 namespace pipec::runner {
 
@@ -27,6 +26,17 @@ std::optional<ir::Type> element_type(OIIO::TypeDesc type) {
     }
 }
 
+/// OpenImageIO's messages end in newlines and may have several lines.
+std::string one_line(std::string text) {
+    while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text.empty() ? "the file is damaged or of an unknown format" : text;
+}
+
+}  // namespace
+
+namespace oiio {
+
 OIIO::TypeDesc file_type(ir::Type type) {
     switch (type) {
         case ir::Type::UInt8: return OIIO::TypeDesc::UINT8;
@@ -42,23 +52,18 @@ OIIO::TypeDesc file_type(ir::Type type) {
     }
 }
 
-/// OpenImageIO's messages end in newlines and may have several lines.
-std::string one_line(std::string text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == '.')) text.pop_back();
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text.empty() ? "the file is damaged or of an unknown format" : text;
-}
-
 Error unreadable(const std::string& path, const std::string& reason) {
     return file_error(fmt::format("cannot read {}: {}", path, one_line(reason)));
 }
 
-}  // namespace
+Error unwritable(const std::string& shown, const std::string& reason) {
+    return file_error(fmt::format("cannot write {}: {}", shown, one_line(reason)));
+}
 
-Array read_image(const std::string& path) {
+Opened open_input(const std::string& path) {
     OIIO::ImageSpec config;
     config.attribute("oiio:UnassociatedAlpha", 1);
-    const std::unique_ptr<OIIO::ImageInput> input = OIIO::ImageInput::open(path, &config);
+    std::unique_ptr<OIIO::ImageInput> input = OIIO::ImageInput::open(path, &config);
     if (!input) throw unreadable(path, OIIO::geterror());
     const OIIO::ImageSpec& spec = input->spec();
     if (spec.deep) throw unreadable(path, "deep images are not supported");
@@ -76,31 +81,44 @@ Array read_image(const std::string& path) {
             throw unreadable(path, "its channels have integer and float types at once");
         }
     }
-    Array image(*type, {spec.height, spec.width, spec.nchannels});
+    return {std::move(input), *type};
+}
+
+std::unique_ptr<OIIO::ImageOutput> open_output(const std::string& path, const std::string& shown, ir::Type type,
+                                               OIIO::ImageSpec spec) {
+    spec.attribute("oiio:UnassociatedAlpha", 1);
+    // Some formats would store the time, and the same run would write other bytes.
+    spec.attribute("DateTime", "1970:01:01 00:00:00");
+    std::unique_ptr<OIIO::ImageOutput> output = OIIO::ImageOutput::create(path);
+    if (!output) throw unwritable(shown, OIIO::geterror());
+    if (!output->open(path, spec)) throw unwritable(shown, output->geterror());
+    if (output->spec().format != spec.format) {
+        throw unwritable(shown, fmt::format("the format cannot hold pixels of type {}", ir::name(type)));
+    }
+    return output;
+}
+
+OIIO::ImageSpec spec_of(ir::Type type, const Extents& image) {
+    return {static_cast<int>(image[1]), static_cast<int>(image[0]), static_cast<int>(image[2]), file_type(type)};
+}
+
+}  // namespace oiio
+
+Array read_image(const std::string& path) {
+    const auto [input, type] = oiio::open_input(path);
+    const OIIO::ImageSpec& spec = input->spec();
+    Array image(type, {spec.height, spec.width, spec.nchannels});
     if (!input->read_image(0, 0, 0, spec.nchannels, spec.format, image.data.data())) {
-        throw unreadable(path, input->geterror());
+        throw oiio::unreadable(path, input->geterror());
     }
     return image;
 }
 
 void write_image(const std::string& path, const std::string& shown, const Array& image) {
-    const auto failed = [&](const std::string& reason) {
-        return file_error(fmt::format("cannot write {}: {}", shown, one_line(reason)));
-    };
-    const OIIO::TypeDesc type = file_type(image.type);
-    OIIO::ImageSpec spec(static_cast<int>(image.extents[1]), static_cast<int>(image.extents[0]),
-                         static_cast<int>(image.extents[2]), type);
-    spec.attribute("oiio:UnassociatedAlpha", 1);
-    // Some formats would store the time, and the same run would write other bytes.
-    spec.attribute("DateTime", "1970:01:01 00:00:00");
-    const std::unique_ptr<OIIO::ImageOutput> output = OIIO::ImageOutput::create(path);
-    if (!output) throw failed(OIIO::geterror());
-    if (!output->open(path, spec)) throw failed(output->geterror());
-    if (output->spec().format != type) {
-        throw failed(fmt::format("the format cannot hold pixels of type {}", ir::name(image.type)));
+    const auto output = oiio::open_output(path, shown, image.type, oiio::spec_of(image.type, image.extents));
+    if (!output->write_image(oiio::file_type(image.type), image.data.data()) || !output->close()) {
+        throw oiio::unwritable(shown, output->geterror());
     }
-    if (!output->write_image(type, image.data.data())) throw failed(output->geterror());
-    if (!output->close()) throw failed(output->geterror());
 }
 
 std::string image_writer(const std::string& path) {

@@ -14,28 +14,32 @@ constexpr double kFlat = 1.0 / 16;
 
 }  // namespace
 
-void judge(const Array& values, const Array& stored, Scaling scaling, BufferReport& report,
-           std::vector<std::string>& warnings) {
-    const ValueRange range = value_range(values, stored.type, scaling);
-    report.least = range.least;
-    report.greatest = range.greatest;
-    if (!ir::is_float(values.type) || ir::is_float(stored.type)) return;
-    const std::size_t count = values.size();
+void Judgement::add(const Array& values, const Array& stored) {
+    values_.add(value_range(values, stored_type_, scaling_));
+    count_ += values.size();
+    if (ir::is_float(values.type) && !ir::is_float(stored_type_)) {
+        stored_.add(value_range(stored, stored_type_, Scaling::Raw));
+    }
+}
+
+void Judgement::tell(BufferReport& report, std::vector<std::string>& warnings) const {
+    report.least = values_.least;
+    report.greatest = values_.greatest;
+    if (!ir::is_float(report.type) || ir::is_float(stored_type_)) return;
     const auto warn = [&](const std::string& what) {
         const std::string values_are =
-            range.least.empty() ? "" : fmt::format("; `{}` is {} to {}", report.name, range.least, range.greatest);
+            report.least.empty() ? "" : fmt::format("; `{}` is {} to {}", report.name, report.least, report.greatest);
         warnings.push_back(
             fmt::format("{}: {}{}\n  note: .tif and .npy files hold floats", report.file, what, values_are));
     };
-    if (range.nans > 0) warn(fmt::format("{} of {} values are NaN, and 0 in the file", range.nans, count));
-    if (static_cast<double>(range.clipped) > kManyClipped * static_cast<double>(count)) {
-        warn(fmt::format("{} of {} values are clipped: {} holds {}", range.clipped, count, ir::name(stored.type),
-                         scaling == Scaling::Raw                     ? "no such numbers"
-                         : ir::name(stored.type).starts_with("uint") ? "0 to 1"
-                                                                     : "-1 to 1"));
+    if (values_.nans > 0) warn(fmt::format("{} of {} values are NaN, and 0 in the file", values_.nans, count_));
+    if (static_cast<double>(values_.clipped) > kManyClipped * static_cast<double>(count_)) {
+        warn(fmt::format("{} of {} values are clipped: {} holds {}", values_.clipped, count_, ir::name(stored_type_),
+                         scaling_ == Scaling::Raw                     ? "no such numbers"
+                         : ir::name(stored_type_).starts_with("uint") ? "0 to 1"
+                                                                      : "-1 to 1"));
     }
-    const double written = value_range(stored, stored.type, Scaling::Raw).span;
-    if (range.span > 0 && written < kFlat * integer_span(stored.type)) {
+    if (values_.span() > 0 && stored_.span() < kFlat * integer_span(stored_type_)) {
         warn("the image is flat: its values lie in less than 1/16 of what the file can hold");
     }
 }

@@ -9,6 +9,7 @@
 #include "runner/error.h"
 #include "runner/execute.h"
 #include "runner/library.h"
+#include "runner/pending.h"
 #include "runner/report.h"
 #include "support/unicode.h"
 
@@ -51,6 +52,7 @@ int main(int argc, char** argv) {
     app.add_option("--pipeline", pipeline, "The pipeline's name")->required()->option_text("NAME");
     pipec::runner::add_options(app, options);
     pipec::runner::add_measuring_options(app, options);
+    pipec::runner::remove_pending_files_on_signals();
     try {
         pipec::runner::parse(app, {argv + 1, argv + argc});
         const pipec::runner::Library library(object, pipeline);

@@ -15,6 +15,7 @@
 
 #include "runner/error.h"
 #include "runner/files.h"
+#include "runner/raw_parts.h"
 
 namespace pipec::runner {
 
@@ -86,11 +87,10 @@ std::optional<Header> parse_header(std::string_view dictionary) {
     const auto shape = value_of(dictionary, "shape");
     if (!descr || descr->size() < 6 || !order || !shape) return std::nullopt;
     Header header;
-    header.big_endian = (*descr)[1] == '>';
-    const std::string_view code = descr->substr(2, 2);
-    const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& t) { return t.code == code; });
-    if (type == kTypes.end() || descr->front() != (*descr)[4]) return std::nullopt;
+    const auto type = parse_element_type(descr->substr(1, 3));
+    if (!type || descr->front() != (*descr)[4]) return std::nullopt;
     header.type = type->type;
+    header.big_endian = type->big_endian;
     header.fortran_order = order->starts_with("True");
     const auto extents = parse_shape(*shape);
     if (!extents) return std::nullopt;
@@ -98,62 +98,86 @@ std::optional<Header> parse_header(std::string_view dictionary) {
     return header;
 }
 
-}  // namespace
+Error bad(const std::string& path, const char* reason) {
+    return file_error(fmt::format("cannot read {}: {}", path, reason));
+}
 
-Array read_npy(const std::string& path) {
-    const auto bad = [&](const char* reason) { return file_error(fmt::format("cannot read {}: {}", path, reason)); };
-    std::ifstream file(path, std::ios::binary);
+/// Leaves the stream at the first element. Throws Error.
+Header read_header(std::istream& file, const std::string& path) {
     std::array<char, 8> start{};
     if (!file.read(start.data(), start.size()) || std::string_view(start.data(), kMagic.size()) != kMagic) {
-        throw bad("it is not a .npy file");
+        throw bad(path, "it is not a .npy file");
     }
     std::array<unsigned char, 4> length{};
     file.read(reinterpret_cast<char*>(length.data()), start[6] == 1 ? 2 : 4);
     const std::size_t size = length[0] | static_cast<std::size_t>(length[1]) << 8U |
                              static_cast<std::size_t>(length[2]) << 16U | static_cast<std::size_t>(length[3]) << 24U;
-    if (!file || size > kMaxHeader) throw bad("its header is damaged");
+    if (!file || size > kMaxHeader) throw bad(path, "its header is damaged");
     std::string text(size, '\0');
-    if (!file.read(text.data(), static_cast<std::streamsize>(size))) throw bad("its header is damaged");
-    const std::optional<Header> header = parse_header(text);
-    if (!header) throw bad("its header is damaged, or its elements are not numbers of 8 to 64 bits");
+    if (!file.read(text.data(), static_cast<std::streamsize>(size))) throw bad(path, "its header is damaged");
+    std::optional<Header> header = parse_header(text);
+    if (!header) throw bad(path, "its header is damaged, or its elements are not numbers of 8 to 64 bits");
+    return *std::move(header);
+}
 
-    Extents stored = header->extents;  // as it lies in the file
-    if (header->fortran_order) std::reverse(stored.begin(), stored.end());
-    Array array(header->type, stored);
+/// All that comes before the elements.
+std::string header_text(ir::Type element, const Extents& extents) {
+    std::string dictionary =
+        fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", element_type_name(element),
+                    fmt::join(extents, ", "), extents.size() == 1 ? "," : "");
+    constexpr std::size_t kPrefix = 10, kAlign = 64;  // the elements start at a multiple of 64
+    dictionary.append(kAlign - (kPrefix + dictionary.size() + 1) % kAlign, ' ');
+    dictionary += '\n';
+    return std::string(kMagic) + '\x01' + '\0' + static_cast<char>(dictionary.size() & 0xFFU) +
+           static_cast<char>(dictionary.size() >> 8U) + dictionary;
+}
+
+}  // namespace
+
+std::optional<ElementType> parse_element_type(std::string_view name) {
+    const auto type =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& t) { return name.substr(1) == t.code; });
+    if (name.size() != 3 || type == kTypes.end()) return std::nullopt;
+    return ElementType{type->type, name[0] == '>'};
+}
+
+std::string element_type_name(ir::Type type) {
+    const auto found = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& t) { return t.type == type; });
+    return fmt::format("{}{}", ir::bytes(type) == 1 ? '|' : '<', found->code);
+}
+
+Array read_npy(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const Header header = read_header(file, path);
+    Extents stored = header.extents;  // as it lies in the file
+    if (header.fortran_order) std::reverse(stored.begin(), stored.end());
+    Array array(header.type, stored);
     file.read(reinterpret_cast<char*>(array.data.data()), static_cast<std::streamsize>(array.data.size()));
-    if (!file) throw bad("it ends before its last element");
-    if (header->big_endian) {
-        const auto width = static_cast<std::size_t>(ir::bytes(array.type));
-        for (std::byte* at = array.data.data(); at != array.data.data() + array.data.size(); at += width) {
-            std::reverse(at, at + width);
-        }
-    }
-    if (array.type == ir::Type::Bool) {  // any byte but 0 and 1 would be undefined behaviour later
-        std::transform(array.data.data(), array.data.data() + array.data.size(), array.data.data(),
-                       [](std::byte b) { return b == std::byte{0} ? b : std::byte{1}; });
-    }
-    if (!header->fortran_order) return array;
+    if (!file) throw bad(path, "it ends before its last element");
+    tidy_elements(array, header.big_endian);
+    if (!header.fortran_order) return array;
     std::vector<int> dims(stored.size());
     std::iota(dims.rbegin(), dims.rend(), 0);
     return transpose(array, dims);
 }
 
 void write_npy(const std::string& path, const Array& array) {
-    const auto type =
-        std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& t) { return t.type == array.type; });
-    const char byte_order = ir::bytes(array.type) == 1 ? '|' : '<';
-    std::string dictionary =
-        fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", byte_order, type->code,
-                    fmt::join(array.extents, ", "), array.extents.size() == 1 ? "," : "");
-    constexpr std::size_t kPrefix = 10, kAlign = 64;  // the elements start at a multiple of 64
-    dictionary.append(kAlign - (kPrefix + dictionary.size() + 1) % kAlign, ' ');
-    dictionary += '\n';
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << kMagic << '\x01' << '\0' << static_cast<char>(dictionary.size() & 0xFFU)
-         << static_cast<char>(dictionary.size() >> 8U) << dictionary;
+    file << header_text(array.type, array.extents);
     file.write(reinterpret_cast<const char*>(array.data.data()), static_cast<std::streamsize>(array.data.size()));
     file.close();
     if (!file) throw file_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+std::unique_ptr<PartReader> open_npy(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const Header header = read_header(file, path);
+    return open_raw(path, {header.type, header.extents, file.tellg(), header.fortran_order, false, header.big_endian});
+}
+
+std::unique_ptr<PartWriter> create_npy(const std::string& path, const std::string& shown, ir::Type type,
+                                       const Extents& extents) {
+    return create_raw(path, shown, header_text(type, extents), type, extents);
 }
 
 }  // namespace pipec::runner

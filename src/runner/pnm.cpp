@@ -14,6 +14,7 @@
 
 #include "runner/error.h"
 #include "runner/files.h"
+#include "runner/raw_parts.h"
 
 namespace pipec::runner {
 
@@ -99,6 +100,18 @@ std::optional<Array> read_pnm(const std::string& path) {
         if (header->swap) swap_bytes(row, row_bytes, width);
     });
     return image;
+}
+
+std::unique_ptr<PartReader> open_pnm(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::optional<Header> header = read_header(file);
+    if (!header) return nullptr;
+    return open_raw(path, {header->type,
+                           {header->rows, header->columns, header->channels},
+                           file.tellg(),
+                           false,
+                           header->bottom_up,
+                           header->swap});
 }
 
 void write_pnm(const std::string& path, const Array& image) {

@@ -63,6 +63,8 @@ TEST_F(Errors, Channels) {
                  "--channels in: there is no channel 3 in color.ppm, which is 2 x 2 with 3 channels");
     expect_error(2, "planar", "--in in=color.ppm --channels in=a",
                  "--channels in=a: expected channel numbers such as 0,1,2");
+    expect_error(2, "planar", "--in in=color.ppm --channels out=0,3 --out out=a.png",
+                 "--channels out: there is no channel 3 in the output, which is 2 x 2 with 3 channels");
     expect_error(3, "row", "--in in=gray.pgm",
                  "gray.pgm is 2 x 2 with 1 channel; `in` needs an image of one row: uint8[P]");
     expect_error(3, "four", "--in in=gray.pgm",
@@ -125,7 +127,7 @@ TEST_F(Errors, FilesThatCannotBeWritten) {
     expect_error(
         2, "uint8_gray", "--in in=gray.pgm --out out=a",
         "cannot write a: its name has no extension that says the format\n  note: known are .png .tif .exr .pfm "
-        ".hdr .jpg and others of OpenImageIO, and .npy for arrays of any shape");
+        ".hdr .jpg and others of OpenImageIO, and .npy and .zarr for arrays of any shape");
     expect_error(2, "uint8_gray", "--in in=gray.pgm --out out=a.png --depth out=float",
                  "--depth out: a.png cannot hold float32; it can hold uint8, uint16");
     expect_error(2, "uint8_gray", "--in in=gray.pgm --out out=a.png --depth out=12",

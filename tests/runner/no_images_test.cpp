@@ -20,7 +20,7 @@ protected:
         EXPECT_EQ(result.exit_code, 2);
         EXPECT_EQ(result.err, "pipec-run: error: cannot " + what +
                                   ": this pipec-run was built without image files\n"
-                                  "  note: it knows .npy, .pfm, and binary .pgm and .ppm with 8 or 16 bits\n");
+                                  "  note: it knows .npy, .zarr, .pfm, and binary .pgm and .ppm with 8 or 16 bits\n");
         EXPECT_EQ(files(), before) << "something was left behind";
     }
 };

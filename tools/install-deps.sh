@@ -16,6 +16,7 @@ packages=(
     libboost-context-dev             # tests of kernels: the emulator's fibers
     python3                          # tests of the editor support and of pages
     python3-numpy                    # tests of the Python package
+    python3-dask python3-distributed python3-zarr
 )
 
 if [ "${1-}" = --list ]; then

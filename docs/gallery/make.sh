@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The pictures of README.md and docs/gallery.md, from the photographs of the examples: make.sh PIPEC DIRECTORY [NAME...]
 # No GPU is used, so that the same pictures come out everywhere. NAME: only the pictures of these examples, or of the
-# `tutorial`.
+# pages `tutorial` and `dask`.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 pipec=$(realpath "$1")
@@ -72,13 +72,13 @@ detail() {
     crop "$out/detail-before.jpg" part.png 0 0 300 400
     example detail --in img=part.png --set boost=4 --out out="$out/detail.jpg"
 }
+program() { # PAGE NAME: the file of this name in the page
+    awk -v marker="<!-- file: $2 -->" '$0 == marker { on = 1; next } on == 2 && /^```/ { exit } on == 2
+                                       on == 1 && /^```/ { on = 2 }' "$here/../$1" >"$2"
+}
 # The programs of docs/tutorial.md, on the page's pictures.
 tutorial() {
-    program() { # NAME: the file of this name in the page
-        awk -v marker="<!-- file: $1 -->" '$0 == marker { on = 1; next } on == 2 && /^```/ { exit } on == 2
-                                           on == 1 && /^```/ { on = 2 }' "$here/../tutorial.md" >"$1"
-    }
-    for name in soft edges warm levels contrast; do program "$name.pipe"; done
+    for name in soft edges warm levels contrast; do program tutorial.md "$name.pipe"; done
     gray "$out/tutorial-camera.jpg" "$images/camera.png" 40 90 360 380
     run soft.pipe --in img="$images/camera.png" --out out=soft.png
     gray "$out/tutorial-soft.jpg" soft.png 38 88 360 380
@@ -93,6 +93,13 @@ tutorial() {
     run contrast.pipe --in img="$images/camera.png" --out out=contrast.png
     gray "$out/tutorial-contrast.jpg" contrast.png 40 90 360 380
 }
+# That of docs/dask.md.
+dask() {
+    program dask.md sharpen.pipe
+    gray "$out/dask-before.jpg" "$images/camera.png" 40 90 360 380
+    run sharpen.pipe --in img="$images/camera.png" --set amount=2 --out out=sharp.png
+    gray "$out/dask-after.jpg" sharp.png 40 90 360 380
+}
 
-names=(blur unsharp harris bilateral_grid multiscale_interpolate camera_pipe pyramid_blend sketch detail tutorial)
+names=(blur unsharp harris bilateral_grid multiscale_interpolate camera_pipe pyramid_blend sketch detail tutorial dask)
 for name in "${@:-${names[@]}}"; do "$name"; done

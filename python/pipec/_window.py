@@ -234,12 +234,12 @@ class Window:
         self._function, self._again = function, again
         self._inputs, self._scalars, self._output_shapes = inputs, scalars, outputs
         self._wholes: Dict[int, Whole] = {}  # by place
-        whole = self._whole(function._usual_place())
+        self.whole = whole = self._whole(function._usual_place())
         self._wanted = self._read(whole, window)
-        self._boxes = whole.required(self._wanted)
+        self.boxes = whole.required(self._wanted)
         interface = function.interface
         self.outputs = {interface.outputs[i].name: slices_of(box) for i, box in self._wanted.items()}
-        self.required = {b.name: slices_of(box) for b, box in zip(interface.inputs, self._boxes)}
+        self.required = {b.name: slices_of(box) for b, box in zip(interface.inputs, self.boxes)}
         names = set(function._names.inputs)
         self._options = [next(o + "_" * n for n in range(99) if o + "_" * n not in names) for o in OPTIONS]
 
@@ -310,17 +310,17 @@ class Window:
             if name in values:
                 raise TypeError(f"{text} got `{name}` twice, by position and by name")
             values[name] = value
-        for name, box in zip(names, self._boxes):
+        for name, box in zip(names, self.boxes):
             if name not in values and not is_empty(box):
                 raise TypeError(f"{text} needs `{name}`")
         return [values.get(name) for name in names]
 
     def _at(self, at: Optional[Mapping[str, Any]]) -> List[Box]:
         if not at:
-            return self._boxes
+            return self.boxes
         inputs = self._function.interface.inputs
         numbers = {b.name: i for i, b in enumerate(inputs)}
-        boxes = list(self._boxes)
+        boxes = list(self.boxes)
         for name, part in at.items():
             if name not in numbers:
                 raise ValueError(f"`{self._options[0]}` has `{name}`, which is no input: there is {', '.join(numbers)}")

@@ -8,7 +8,7 @@ In an empty directory, from the page's first line to its last:
                           lines, or for the rest of a line; times in milliseconds and runs of blanks may be others
 
 `pipec` is on PATH, the Python package is there, and so is examples/ with its pictures. A command may print to standard
-error, too. Where no Python has NumPy, pages that need it are skipped (exit code 77).
+error, too. Where no Python has NumPy, or another library that a page imports, the page is skipped (exit code 77).
 """
 import os
 import re
@@ -67,20 +67,23 @@ def agrees(shown, printed):
     return re.fullmatch(expression, printed if printed.endswith("\n") or not printed else printed + "\n") is not None
 
 
-def python_with_numpy():
+def python_for(text):
+    """A Python with NumPy and what the page imports; and what is missing, where there is none."""
+    modules = ["numpy"] + [m for m in ("dask", "distributed", "zarr") if re.search(rf"^(import|from) {m}\b", text, re.M)]
     for python in ("python3", "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False).returncode == 0:
-            return python
-    return None
+        if subprocess.run([python, "-c", "import " + ", ".join(modules)], capture_output=True,
+                          check=False).returncode == 0:
+            return python, ""
+    return None, ", ".join("python3-" + m for m in modules)
 
 
 def main():
     pipec, source, cache, page = [os.path.abspath(path) for path in sys.argv[1:]]
     with open(page, encoding="utf-8") as file:
         text = file.read()
-    python = python_with_numpy()
+    python, missing = python_for(text)
     if "import numpy" in text and python is None:
-        print("SKIPPED: there is no NumPy; on Debian it is the package python3-numpy")
+        print(f"SKIPPED: no Python has all that the page imports; on Debian: {missing}")
         return 77
     failures = count = 0
     with tempfile.TemporaryDirectory() as directory:

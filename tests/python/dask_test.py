@@ -1,0 +1,250 @@
+"""pipec.dask: chunks against calls with whole arrays, which tasks there are, and what is refused."""
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import dask
+import dask.array as da
+import numpy as np
+import pipec
+import pipec.dask
+from programs import EXAMPLES, LEVELS, MANY, RAMP, SCALE, SMOOTH, source
+
+# Up by two: chunks of an output are larger than those of the input.
+ENLARGE = """
+import "boundary"
+pipeline enlarge(img: float32[R, C]) -> large: float32[2 * R, 2 * C] {
+    whole = clamp_to_edge(img)
+    large(y, x) = (whole(y / 2, x / 2) + whole((y + 1) / 2, (x + 1) / 2)) / 2
+}
+"""
+# What is subtracted is a statistic of the whole image.
+CENTRE = """
+pipeline centre(img: float32[R, C]) -> out: float32[R, C] {
+    mean() = (sum(y in 0..R, x in 0..C) img(y, x)) / (R * C)
+    out(y, x) = img(y, x) - mean()
+}
+"""
+LESS = "pipeline less(img: float32[R, C], level: float32[]) -> out: float32[R, C] { out(y, x) = img(y, x) - level() }"
+
+
+def tasks(array, *name):
+    """How many there are, of those whose key begins with the name."""
+    graph = dict(array.dask.cull({(array.name, *index) for index in np.ndindex(*array.numblocks)}))
+    return sum(1 for key in graph if str(key[0] if isinstance(key, tuple) else key).startswith(name))
+
+
+class Chunks(unittest.TestCase):
+    def setUp(self):
+        dask.config.set(scheduler="sync")
+        self.img = np.random.default_rng(1).random((100, 150), dtype=np.float32)
+        self.lazy = da.from_array(self.img, chunks=((30, 0, 41, 29), 50))
+
+    def same(self, lazy, whole):
+        self.assertEqual((lazy.shape, lazy.dtype), (whole.shape, whole.dtype))
+        result = lazy.compute()
+        self.assertEqual((result.shape, result.dtype), (whole.shape, whole.dtype))
+        np.testing.assert_array_equal(result, whole)
+
+    def test_one_output(self):
+        smooth = source(SMOOTH)
+        lazy = pipec.dask.apply(smooth, self.lazy)
+        self.assertIs(type(lazy), da.Array)
+        self.assertEqual(lazy.chunks, ((29, 41, 28), (49, 50, 49)))  # in proportion
+        self.same(lazy, smooth(self.img))
+        for chunks in (20, -1, (1000, 7), {0: 10}, "auto", ((97, 1), (148,)), (10, "auto")):
+            self.same(pipec.dask.apply(smooth, img=self.lazy, chunks=chunks), smooth(self.img))
+        # An array like others.
+        self.same((lazy * 2)[10:20:3, ::-1].sum(axis=0), (smooth(self.img) * 2)[10:20:3, ::-1].sum(axis=0))
+
+    def test_several_outputs_rates_and_tables(self):
+        levels, table = source(LEVELS), np.arange(40, dtype=np.float32)
+        whole = levels(self.img, table, k=0.5)
+        lazy = pipec.dask.apply(levels, self.lazy, table, k=0.5)
+        self.assertEqual(lazy.fine.chunks, ((30, 41, 29), (50, 50, 50)))
+        self.assertEqual(lazy.half.chunks, ((15, 21, 14), (25, 25, 25)))
+        for name in whole._fields:
+            self.same(getattr(lazy, name), getattr(whole, name))
+        lazy = pipec.dask.apply(levels, self.lazy, da.from_array(table, chunks=7), chunks={"half": (7, 13)})
+        self.same(lazy.half, levels(self.img, table).half)
+        enlarge = source(ENLARGE)
+        lazy = pipec.dask.apply(enlarge, self.lazy)
+        self.assertEqual(lazy.chunks, ((60, 82, 58), (100, 100, 100)))
+        self.same(lazy, enlarge(self.img))
+
+    def test_chunks_as_pipelines_cannot_take_them(self):
+        scale = source(SCALE)
+        self.same(pipec.dask.apply(scale, self.lazy[::-1, ::-1]), scale(self.img[::-1, ::-1].copy()))
+        self.same(pipec.dask.apply(scale, da.ones((50, 60), chunks=20, dtype=np.float32)),
+                  np.full((50, 60), 2, np.float32))
+        shifted = np.zeros(4 * 12 + 1, np.uint8)[1:].view(np.float32).reshape(3, 4)
+        self.same(pipec.dask.apply(scale, da.from_array(shifted, chunks=-1)), 0 * shifted)
+
+    def test_examples(self):
+        colours = np.random.default_rng(1).random((3, 64, 96), dtype=np.float32)
+        for name, given in (("harris", self.img), ("unsharp", colours)):
+            f = pipec.compile(os.path.join(EXAMPLES, name + ".pipe"), options=["-O1", "-w"])
+            chunks = (30, 40) if given.ndim == 2 else (1, 30, 40)
+            self.same(pipec.dask.apply(f, da.from_array(given, chunks=chunks)), f(given))
+
+    def test_planes_orders_and_types(self):
+        many = source(MANY)
+        a = np.random.default_rng(1).integers(0, 255, (20, 30, 3), np.uint8).transpose(2, 0, 1)
+        b = np.arange(30, dtype=np.int32)
+        lazy = pipec.dask.apply(many, da.from_array(a, chunks=(3, 7, 11)), b, n=3, on=False, level=0.25)
+        whole = many(a, b, n=3, on=False, level=0.25)
+        self.assertEqual((lazy.picture.chunks[0], lazy.total.chunks), ((3,), ((2,),)))
+        self.same(lazy.picture, whole.picture)
+        self.same(lazy.total, whole.total)
+        # A chunk has the layout of the program.
+        self.assertEqual(lazy.picture.blocks[0, 0, 0].compute().strides[0], 1)
+
+    def test_without_inputs(self):
+        ramp = source(RAMP)
+        self.same(pipec.dask.apply(ramp, 5, shape=100, chunks=30), ramp(5, shape=100))
+
+    def test_other_arrays(self):
+        smooth = source(SMOOTH)
+        self.same(pipec.dask.apply(smooth, self.img, chunks=20), smooth(self.img))
+        big = np.random.default_rng(1).random((800, 700), dtype=np.float32)
+        with dask.config.set({"array.chunk-size": "1MiB"}):
+            lazy = pipec.dask.apply(smooth, big)
+        self.assertGreater(lazy.npartitions, 1)
+        self.same(lazy, smooth(big))
+        with tempfile.TemporaryDirectory() as directory:
+            np.save(directory + "/img.npy", self.img)
+            self.same(pipec.dask.apply(smooth, np.load(directory + "/img.npy", mmap_mode="r"), chunks=33),
+                      smooth(self.img))
+
+    def test_statistics(self):
+        centre = source(CENTRE)
+        with self.assertRaisesRegex(ValueError, "each chunk of `out` needs all of `img`.*`chunks=-1`"):
+            pipec.dask.apply(centre, self.lazy)
+        lazy = pipec.dask.apply(centre, self.lazy, chunks=-1)
+        self.assertEqual(lazy.npartitions, 1)
+        self.same(lazy, centre(self.img))
+        remap = source("""pipeline remap(img: float32[R, C], at: int32[N]) -> out: float32[N] {
+                             out(i) = img(clamp(at(i), 0, R - 1), clamp(at(i), 0, C - 1)) }""")
+        at = np.arange(90, dtype=np.int32)
+        self.same(pipec.dask.apply(remap, self.lazy, at, chunks=20), remap(self.img, at))
+        with self.assertRaisesRegex(ValueError, "each chunk of `out` needs all of `img`"):
+            pipec.dask.apply(remap, da.zeros((9000, 9000), dtype=np.float32, chunks=900), at, chunks=20)
+        # Computed before, by whomever, it is an input like others.
+        mean = self.lazy.mean().astype(np.float32)
+        self.same(pipec.dask.apply(source(LESS), self.lazy, mean), self.img - mean.compute())
+
+    def test_exactly_what_is_needed(self):
+        """Each chunk takes its neighbours' borders, by themselves, and nothing else."""
+        seen = []
+
+        def look(block, part):
+            seen.append((block.shape, part))
+            return cut(block, part)
+
+        from pipec import _chunks
+        cut = _chunks.cut
+        img = da.from_array(self.img[:90, :90], chunks=30)
+        pipec.dask.cut = look
+        try:
+            whole = pipec.dask.apply(source(SMOOTH), img, chunks=((30, 30, 28), (30, 30, 28)))
+            self.same(whole.blocks[1, 1], source(SMOOTH)(self.img)[30:60, 30:60])
+        finally:
+            pipec.dask.cut = cut
+        self.assertEqual(sorted(part for _, part in seen),
+                         [((0, 2), (0, 2)), ((0, 2), (0, 30)), ((0, 30), (0, 2))])
+        # Tasks: the plan, and for each chunk itself and its right and lower neighbours' parts.
+        self.assertEqual(tasks(whole, "smooth"), 9)
+        self.assertEqual(tasks(whole, "cut-"), 4 * 3 + 2 + 2)
+        self.assertEqual(tasks(whole, "plan-"), 1)
+        self.assertEqual(tasks(pipec.dask.apply(source(SCALE), img), "cut-"), 0)
+
+    def test_graphs_are_made_when_they_are_needed(self):
+        img = da.zeros((1_000_000, 1_000_000), chunks=1000, dtype=np.float32)
+        lazy = pipec.dask.apply(source(SMOOTH), img)
+        self.assertEqual(lazy.npartitions, 1_000_000)
+        self.assertFalse(lazy.dask.layers[lazy.name].is_materialized())
+        corner = lazy.blocks[:1, :1]
+        self.assertLess(len(dict(lazy.dask.layers[lazy.name].cull({(lazy.name, 3, 4)}, set())[0])), 10)
+        del corner
+        # The same arguments are the same array.
+        again = pipec.dask.apply(source(SMOOTH), img)
+        self.assertEqual(again.name, lazy.name)
+        self.assertNotEqual(pipec.dask.apply(source(SMOOTH), img, chunks=500).name, lazy.name)
+        self.assertNotEqual(pipec.dask.apply(source(SCALE), img, k=2).name, pipec.dask.apply(source(SCALE), img, k=3).name)
+
+    def test_schedulers(self):
+        lazy, whole = pipec.dask.apply(source(SMOOTH), self.lazy), source(SMOOTH)(self.img)
+        for options in ({"scheduler": "threads", "num_workers": 4}, {"scheduler": "processes", "num_workers": 2}):
+            np.testing.assert_array_equal(lazy.compute(**options), whole)
+        # Without optimisation, and through a pickle.
+        np.testing.assert_array_equal(lazy.compute(optimize_graph=False), whole)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(lazy)).compute(), whole)
+        from dask.graph_manipulation import clone
+        np.testing.assert_array_equal(clone(lazy).compute(), whole)
+
+    def test_threads(self):
+        from pipec import _chunks
+        smooth = source(SMOOTH)
+        pipec.dask.apply(smooth, self.lazy)
+        library = smooth._windowed[-1].tables.library
+        before = library.omp_get_max_threads()
+        for threads, inside in ((1, 1), (3, 3), (None, before)):
+            with _chunks._limited(smooth, threads):
+                self.assertEqual(library.omp_get_max_threads(), inside)
+            self.assertEqual(library.omp_get_max_threads(), before)
+
+    def test_refused(self):
+        def wrong(kind, pattern, *args, **kwargs):
+            with self.assertRaisesRegex(kind, pattern):
+                pipec.dask.apply(*args, **kwargs)
+
+        scale, img = source(SCALE), self.lazy
+        wrong(TypeError, "`img` is float64, but must be float32: .*astype", scale, img.astype(float))
+        wrong(ValueError, "`img` has 1 dimensions, but must have 2", scale, img[0])
+        wrong(TypeError, r"scale\(\) needs `img`", scale)
+        wrong(TypeError, r"scale\(\) has no argument `q`", scale, img, q=1)
+        wrong(ValueError, r"`k` is 1e\+300", scale, img, k=1e300)
+        wrong(TypeError, "`k` is not computed yet", scale, img, k=img.mean())
+        wrong(TypeError, "`out` is for a call", scale, img, out=self.img)
+        wrong(ValueError, "`threads` is 0", scale, img, threads=0)
+        wrong(ValueError, "`img` has chunks of unknown extents", scale, img[img[:, 0] > 0.5])
+        wrong(ValueError, r"chunks of `result`, which has the extents \(100, 150\): ", scale, img, chunks=((1, 2), -1))
+        wrong(TypeError, "`chunks` must be a dict by output: there are 3", source(LEVELS), img, self.img[0], chunks=9)
+        wrong(ValueError, "`chunks` has `x`, which is no output", scale, img, chunks={"x": 9})
+        wrong(ValueError, "would be R = -1", source(SMOOTH), img[:1])
+
+    def test_without_dask(self):
+        program = "import sys; sys.modules['dask'] = None; import pipec; import pipec.dask"
+        done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, check=False)
+        self.assertIn("ImportError: pipec.dask needs dask with its arrays (Debian's package python3-dask", done.stderr)
+
+
+try:
+    import zarr
+except ImportError:
+    zarr = None
+
+
+@unittest.skipIf(zarr is None, "there is no Zarr; on Debian it is the package python3-zarr")
+class Zarr(unittest.TestCase):
+    def test_in_and_out(self):
+        smooth, img = source(SMOOTH), np.random.default_rng(1).random((100, 150), dtype=np.float32)
+        with tempfile.TemporaryDirectory() as directory:
+            stored = zarr.open(directory + "/in.zarr", mode="w", shape=img.shape, chunks=(32, 64), dtype=img.dtype)
+            stored[:] = img
+            lazy = pipec.dask.apply(smooth, da.from_zarr(directory + "/in.zarr"))
+            lazy.rechunk(32).to_zarr(directory + "/out.zarr")
+            result = zarr.open(directory + "/out.zarr", mode="r")
+            self.assertEqual(result.chunks, (32, 32))
+            np.testing.assert_array_equal(result[:], smooth(img))
+            # Chunks that are asked for are those that are stored.
+            pipec.dask.apply(smooth, stored, chunks=(32, 64)).to_zarr(directory + "/two.zarr")
+            np.testing.assert_array_equal(zarr.open(directory + "/two.zarr", mode="r")[:], smooth(img))
+
+
+if __name__ == "__main__":
+    unittest.main()

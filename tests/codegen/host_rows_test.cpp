@@ -38,7 +38,7 @@ TEST_P(HostRows, HaveTheBitsOfTheDefinition) {
     for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
     const ir::Pipeline& definition = compiled.definitions.front();
     const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
-    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const HostLibrary host(units, sources, kNothingUndefined);
     const HostLibrary tiles(units, sources, "-O1 -ffp-contract=off -w", HostTiling::Small);
     const std::string source = codegen::host_source("case.pipe", "case.h", units, sources);
     for (const char* text : GetParam().contains) EXPECT_NE(source.find(text), std::string::npos) << text;

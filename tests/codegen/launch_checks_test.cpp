@@ -121,7 +121,7 @@ TEST(LaunchChecks, ComputeExactIntegers) {
         }
         for (const Subject& s : subjects) units.push_back({&s.pipeline, &s.model});
         const SourceManager sources;
-        const HostLibrary library(units, sources, "-O0 -fsanitize=undefined -fno-sanitize-recover=all");
+        const HostLibrary library(units, sources, kNothingUndefined);
         for (const Subject& s : subjects) {
             const runner::abi::pipe_info& info = library.info(s.pipeline.name);
             RandomExpr values(7, {});

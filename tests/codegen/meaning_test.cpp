@@ -57,7 +57,7 @@ protected:
 };
 
 TEST_P(Meaning, IsThatOfTheInterpreter) {
-    const HostLibrary library(units_, sources_, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const HostLibrary library(units_, sources_, kNothingUndefined);
     expect_reference([&](const std::string& pipeline, const reference::Arguments& arguments, Layout layout) {
         return run_host(library.info(pipeline), arguments, layout);
     });

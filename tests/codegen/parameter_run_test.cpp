@@ -54,7 +54,7 @@ TEST_P(Parameters, BoundRanges) {
     for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
     const ir::Pipeline& definition = compiled.definitions.front();
     const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
-    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const HostLibrary host(units, sources, kNothingUndefined);
     for (const codegen::CudaOptions& options : ways(units.front(), sources)) {
         const DeviceLibrary device(units, sources, options);
         std::mt19937_64 rng(7);

@@ -40,7 +40,7 @@ TEST_P(Reductions, HaveTheBitsOfTheDefinition) {
     const ir::Pipeline& shared = compiled.pipelines.front();
     EXPECT_GE(shared.stages.size(), definition.stages.size() + GetParam().stages);
     const std::vector<codegen::Unit> units{{&shared, &compiled.models.front()}};
-    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const HostLibrary host(units, sources, kNothingUndefined);
     const DeviceLibrary device(units, sources, {});
     std::mt19937_64 rng(5);
     std::uint64_t order = 0;

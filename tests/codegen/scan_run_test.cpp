@@ -16,10 +16,12 @@ const std::vector<Sizes> kImages{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 200}}
                                  {{"R", 33}, {"C", 65}},  {{"R", 64}, {"C", 32}}, {{"R", 5}, {"C", 130}},
                                  {{"R", 129}, {"C", 70}}, {{"R", 2}, {"C", 2}}};
 
-/// Lines shorter and longer than what a block shares out at once: 2048 points along memory, 256 across.
-const std::vector<Sizes> kLong{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 2047}}, {{"R", 2}, {"C", 2048}},
-                               {{"R", 1}, {"C", 2049}}, {{"R", 2}, {"C", 4501}}, {{"R", 255}, {"C", 3}},
-                               {{"R", 256}, {"C", 1}},  {{"R", 257}, {"C", 35}}, {{"R", 1003}, {"C", 2}}};
+/// Lines shorter and longer than what a block shares out at once, 2048 points along memory and 256 across, and few of
+/// them: each takes a block.
+const std::vector<Sizes> kAlong{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 2047}}, {{"R", 2}, {"C", 2048}},
+                                {{"R", 1}, {"C", 2049}}, {{"R", 2}, {"C", 4501}}, {{"R", 65}, {"C", 3}}};
+const std::vector<Sizes> kAcross{{{"R", 1}, {"C", 1}},    {{"R", 255}, {"C", 3}},  {{"R", 256}, {"C", 1}},
+                                 {{"R", 257}, {"C", 35}}, {{"R", 1003}, {"C", 2}}, {{"R", 3}, {"C", 65}}};
 
 struct Case {
     const char* name;
@@ -40,7 +42,7 @@ TEST_P(Scans, HaveTheBitsOfTheDefinition) {
     const ir::Pipeline& definition = compiled.definitions.front();
     const ir::Pipeline& shared = compiled.pipelines.front();
     const std::vector<codegen::Unit> units{{&shared, &compiled.models.front()}};
-    const HostLibrary host(units, sources, "-O1 -ffp-contract=off -fsanitize=undefined -fno-sanitize-recover=all");
+    const HostLibrary host(units, sources, kNothingUndefined);
     const DeviceLibrary device(units, sources, {});
     std::mt19937_64 rng(7);
     std::uint64_t order = 0;
@@ -151,7 +153,7 @@ const Case kCases[] = {
             less(y, x) = if x == 0 then 5 else less(y, x - 1) - img(y, x)
             flips(y, x) = if x == 0 then b(y, x) else flips(y, x - 1) ^ b(y, x)
         })",
-     kLong},
+     kAlong},
     {"sums_across_memory",
      R"(
         pipeline p(img: int32[R, C], b: uint8[R, C]) -> wraps: int32[R, C], back: uint64[R, C], product: int32[R, C] {
@@ -159,26 +161,36 @@ const Case kCases[] = {
             back(y, x) = if y == R - 1 then b(y, x) else back(y + 1, x) + b(y, x)
             product(y, x) = if y == 0 then 1 else product(y - 1, x) * (2 * b(y, x) + 1)
         })",
-     kLong},
+     kAcross},
     {"extremes_of_floats",
      R"(
         pipeline p(img: float32[R, C], d: float64[R, C]) -> least: float32[R, C], most: float32[R, C],
-                                                            back: float64[R, C], down: float32[R, C] {
+                                                            back: float64[R, C] {
             least(y, x) = if x == 0 then img(y, x) else min(least(y, x - 1), img(y, x))
             most(y, x) = if x == 0 then img(y, x) else max(img(y, x), most(y, x - 1))
             back(y, x) = if x == C - 1 then d(y, x) else min(d(y, x), back(y, x + 1))
+        })",
+     kAlong},
+    {"extremes_of_floats_across_memory",
+     R"(
+        pipeline p(img: float32[R, C]) -> down: float32[R, C] {
             down(y, x) = if y == 0 then img(y, x) else max(down(y - 1, x), min(img(y, x), 1000))
         })",
-     kLong},
+     kAcross},
     {"lines_that_begin_again",
      R"(
-        pipeline p(img: uint8[R, C]) -> run: int32[R, C], seen: int32[R, C], blocks: int32[R, C], column: int32[R, C] {
+        pipeline p(img: uint8[R, C]) -> run: int32[R, C], seen: int32[R, C], blocks: int32[R, C] {
             run(y, x) = if img(y, x) < 5 then 0 else (if x > 0 then run(y, x - 1) else 0) + 1
             seen(y, x) = if img(y, x) > 250 then x else if x > 0 then seen(y, x - 1) else -1
             blocks(y, x) = if x % 100 == 0 then img(y, x) else blocks(y, x - 1) + img(y, x)
+        })",
+     kAlong},
+    {"columns_that_begin_again",
+     R"(
+        pipeline p(img: uint8[R, C]) -> column: int32[R, C] {
             column(y, x) = if y == R - 1 or img(y, x) == 255 then y else min(column(y + 1, x), img(y, x))
         })",
-     kLong},
+     kAcross},
     {"constant_extents",
      R"(
         pipeline p(a: uint8[R, 130], b: uint8[R, 300, 3], c: int32[127, R]) -> out: uint32[R, 130],

@@ -13,6 +13,10 @@
 
 namespace pipec::testing {
 
+/// Flags with which undefined behaviour ends the test. Its checks would keep the compiler from making vectors anyway,
+/// so that optimising took three times as long and tested nothing more.
+inline constexpr const char* kNothingUndefined = "-O0 -fsanitize=undefined -fno-sanitize-recover=all";
+
 /// How pipelines run: stage by stage, as the compiler schedules them, or so with tiles of a few points.
 enum class HostTiling { None, Usual, Small };
 

@@ -28,6 +28,9 @@ public:
     void set_extents(const Buffer& buffer, const Extents& extents) const {
         std::memcpy(at(buffer.info->extent_offset), extents.data(), extents.size() * sizeof(std::int64_t));
     }
+    void set_strides(const Buffer& buffer, const Extents& strides) const {
+        std::memcpy(at(buffer.info->stride_offset), strides.data(), strides.size() * sizeof(std::int64_t));
+    }
     [[nodiscard]] Extents extents(const Buffer& buffer) const { return integers(buffer.info->extent_offset, buffer); }
     [[nodiscard]] Extents strides(const Buffer& buffer) const { return integers(buffer.info->stride_offset, buffer); }
 

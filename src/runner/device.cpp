@@ -37,7 +37,7 @@ std::unique_ptr<Device> open_cpu() {
     return std::make_unique<Cpu>();
 }
 
-std::unique_ptr<Device> open_device(const std::string& wish, const abi::pipe_info& info) {
+std::optional<int> choose_device(const std::string& wish, const abi::pipe_info& info) {
     const std::string_view target = info.target;
     if (target != "host" && target != "cuda") {
         throw run_error(fmt::format("`{}` is compiled for `{}`, which this program does not know", info.name, target));
@@ -47,8 +47,13 @@ std::unique_ptr<Device> open_device(const std::string& wish, const abi::pipe_inf
         throw usage_error(fmt::format("--device {}: `{}` is compiled for {}", wish, info.name,
                                       on_gpu ? "a GPU (target `cuda`)" : "the CPU (target `host`)"));
     }
-    if (!on_gpu) return open_cpu();
-    return open_gpu(wish == "auto" || wish == "gpu" ? 0 : std::stoi(wish));
+    if (!on_gpu) return std::nullopt;
+    return wish == "auto" || wish == "gpu" ? 0 : std::stoi(wish);
+}
+
+std::unique_ptr<Device> open_device(const std::string& wish, const abi::pipe_info& info) {
+    const std::optional<int> gpu = choose_device(wish, info);
+    return gpu ? open_gpu(*gpu) : open_cpu();
 }
 
 }  // namespace pipec::runner

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,11 @@ std::unique_ptr<Device> open_cpu();
 /// A GPU by its number among those that CUDA sees. Throws Error that says what is missing.
 std::unique_ptr<Device> open_gpu(int ordinal);
 
-/// The device for a pipeline that is compiled for `target`, as --device asks for it: "auto", "cpu", "gpu" or a number.
-/// Throws Error where the two do not fit, or where the device is not there.
+/// Which device a pipeline runs on that is compiled for its target, as --device asks for it ("auto", "cpu", "gpu" or a
+/// number): the number of a GPU, or none for the CPU. Throws Error where the two do not fit.
+std::optional<int> choose_device(const std::string& wish, const abi::pipe_info& info);
+
+/// That device. Throws Error where it is not there.
 std::unique_ptr<Device> open_device(const std::string& wish, const abi::pipe_info& info);
 
 /// One line for each GPU: its number, its architecture as nvcc names it, its name ("0 sm_90 NVIDIA H200"). Throws

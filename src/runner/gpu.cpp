@@ -1,13 +1,10 @@
 // A GPU as a device, through CUDA's driver API.
-//
-// The compiled pipeline has the CUDA runtime inside, which works in whatever context is current, so the device's
-// primary context is all that the two share.
 #include <fmt/format.h>
 
 #include <array>
 
-#include "runner/cuda_driver.h"
 #include "runner/device.h"
+#include "runner/gpu_context.h"
 
 namespace pipec::runner {
 
@@ -15,15 +12,8 @@ namespace {
 
 class Gpu : public Device {
 public:
-    explicit Gpu(int ordinal)
-        : driver_(cuda::load_driver()),
-          device_(cuda::find_gpu(driver_, ordinal)),
-          name_(fmt::format("{} (GPU {})", cuda::gpu_name(driver_, device_), ordinal)) {
+    explicit Gpu(int ordinal) : context_(ordinal), driver_(context_.driver()) {
         try {
-            cuda::Context context = nullptr;
-            check(driver_.retain_context(&context, device_), "cuDevicePrimaryCtxRetain");
-            retained_ = true;
-            check(driver_.set_context(context), "cuCtxSetCurrent");
             check(driver_.create_stream(&stream_, 0), "cuStreamCreate");
             for (cuda::Event& event : events_) check(driver_.create_event(&event, 0), "cuEventCreate");
         } catch (...) {
@@ -35,7 +25,7 @@ public:
     Gpu& operator=(const Gpu&) = delete;
     ~Gpu() override { release(); }
 
-    [[nodiscard]] std::string name() const override { return name_; }
+    [[nodiscard]] std::string name() const override { return context_.name(); }
 
     void* copy_in(const Memory& host) override {
         void* const copy = scratch(host.size());
@@ -62,7 +52,7 @@ public:
         abi::pipe_status status = abi::PIPE_OK;
         for (int i = 0; i < times; ++i) {
             status = info.launch(args, workspace, bytes, stream_);
-            if ((status & 0xFF) == abi::PIPE_ERROR_DEVICE) throw refused(info);
+            if ((status & 0xFF) == abi::PIPE_ERROR_DEVICE) throw context_.refused(info.name);
             if (status != abi::PIPE_OK) return {status, 0};
         }
         check(driver_.record_event(events_[1], stream_), "cuEventRecord");
@@ -75,23 +65,7 @@ public:
 private:
     static cuda::Address address(const void* pointer) { return reinterpret_cast<cuda::Address>(pointer); }
 
-    void check(cuda::Result result, const std::string& call) const {
-        driver_.check(result, fmt::format("{}: {}", name_, call));
-    }
-
-    /// The launch itself was refused. The runtime inside of the pipeline has the reason; the driver knows it only where
-    /// an earlier kernel broke the context.
-    [[nodiscard]] Error refused(const abi::pipe_info& info) const {
-        const cuda::Result result = driver_.synchronize_context();
-        std::string message = fmt::format("{}: `{}` could not be launched", name_, info.name);
-        if (result != 0) return run_error(fmt::format("{}: cuCtxSynchronize: {}", message, driver_.text(result)));
-        int version = 0;
-        driver_.check(driver_.driver_version(&version), "cuDriverGetVersion");
-        return run_error(fmt::format(
-            "{}: CUDA refused a kernel\n  note: it must be compiled for this GPU's architecture, by an nvcc no "
-            "newer than the driver, which is for CUDA {}.{}",
-            message, version / 1000, version % 1000 / 10));
-    }
+    void check(cuda::Result result, const std::string& call) const { context_.check(result, call); }
 
     /// After a failed kernel these calls fail, too; that was reported.
     void release() {
@@ -100,13 +74,10 @@ private:
             if (event != nullptr) driver_.destroy_event(event);
         }
         if (stream_ != nullptr) driver_.destroy_stream(stream_);
-        if (retained_) driver_.release_context(device_);
     }
 
-    cuda::Driver driver_;
-    cuda::DeviceNumber device_;
-    std::string name_;
-    bool retained_ = false;
+    GpuContext context_;
+    const cuda::Driver& driver_;
     cuda::Stream stream_ = nullptr;
     std::array<cuda::Event, 2> events_{};  ///< before and after a launch
     std::vector<cuda::Address> blocks_;

@@ -40,6 +40,7 @@ public:
             const auto bytes = static_cast<std::int64_t>(byte_size(type, {grain[0], extents[1], extents[2]}));
             if (bytes > kMostStripBytes) whole = fmt::format("it is stored in strips of {} rows", grain[0]);
         }
+        if (!whole.empty()) grain = {1, 1, 1};
     }
 
     Array read(const Box& part) override {
@@ -87,7 +88,7 @@ private:
 class TiffWriter : public BlockWriter {
 public:
     TiffWriter(const std::string& path, std::string shown, ir::Type type, const Extents& image)
-        : BlockWriter(type, image, {kTile, kTile, image[2]}), shown_(std::move(shown)) {
+        : BlockWriter(type, image, image_blocks(image)), shown_(std::move(shown)) {
         OIIO::ImageSpec spec = oiio::spec_of(type, image);
         spec.tile_width = spec.tile_height = static_cast<int>(kTile);
         spec.tile_depth = 1;
@@ -101,7 +102,7 @@ public:
     }
 
 protected:
-    void write_block(const Box& place, const std::byte* elements) override {
+    void write_blocks(const Box& place, const std::byte* elements) override {
         const auto at = [](std::int64_t n) { return static_cast<int>(n); };
         if (!output_->write_tiles(at(place.lo[1]), at(place.hi[1]), at(place.lo[0]), at(place.hi[0]), 0, 1,
                                   oiio::file_type(type()), elements)) {
@@ -118,6 +119,10 @@ private:
 
 std::unique_ptr<PartReader> open_image(const std::string& path) {
     return std::make_unique<ImageReader>(path);
+}
+
+Extents image_blocks(const Extents& extents) {
+    return {kTile, kTile, extents[2]};
 }
 
 std::unique_ptr<PartWriter> create_image(const std::string& path, const std::string& shown, ir::Type type,

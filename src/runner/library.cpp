@@ -53,6 +53,9 @@ Library::Library(const std::string& path, const std::string& pipeline) {
                         "generate it again",
                         pipeline, info_->version, abi::kVersion));
     }
+    const auto windows =
+        reinterpret_cast<abi::WindowInfoFunction>(dlsym(handle_.get(), (pipeline + "_window_info").c_str()));
+    if (windows != nullptr && windows()->version == abi::kVersion) window_info_ = windows();
     for (const abi::pipe_buffer_info& info : std::span(info_->buffers, static_cast<std::size_t>(info_->buffer_count))) {
         buffers_.push_back(buffer(info));
     }

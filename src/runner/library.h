@@ -36,6 +36,8 @@ public:
     Library(const std::string& path, const std::string& pipeline);
 
     [[nodiscard]] const abi::pipe_info& info() const { return *info_; }
+    /// Null where it was compiled without functions for windows.
+    [[nodiscard]] const abi::pipe_window_info* window_info() const { return window_info_; }
     [[nodiscard]] const std::vector<Buffer>& buffers() const { return buffers_; }
     [[nodiscard]] const std::vector<Scalar>& parameters() const { return parameters_; }
     [[nodiscard]] const std::vector<Scalar>& sizes() const { return sizes_; }
@@ -46,6 +48,7 @@ private:
     };
     std::unique_ptr<void, Close> handle_;
     const abi::pipe_info* info_ = nullptr;
+    const abi::pipe_window_info* window_info_ = nullptr;
     std::vector<Buffer> buffers_;  ///< inputs, then outputs
     std::vector<Scalar> parameters_;
     std::vector<Scalar> sizes_;

@@ -11,6 +11,7 @@
 #include "runner/library.h"
 #include "runner/pending.h"
 #include "runner/report.h"
+#include "runner/tiles.h"
 #include "support/unicode.h"
 
 namespace {
@@ -55,8 +56,10 @@ int main(int argc, char** argv) {
     pipec::runner::remove_pending_files_on_signals();
     try {
         pipec::runner::parse(app, {argv + 1, argv + argc});
+        if (const auto wrong = pipec::runner::inconsistency(options)) return fail(ExitCode::Usage, wrong->c_str());
         const pipec::runner::Library library(object, pipeline);
-        const pipec::runner::Report report = pipec::runner::execute(library, options);
+        const pipec::runner::Report report = options.tiled() ? pipec::runner::execute_in_tiles(library, options)
+                                                             : pipec::runner::execute(library, options);
         const std::string text = options.json    ? pipec::runner::json(report)
                                  : options.quiet ? std::string()
                                                  : pipec::runner::text(report);

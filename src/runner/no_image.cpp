@@ -31,6 +31,10 @@ std::unique_ptr<PartReader> open_image(const std::string& path) {
     throw not_built_in("read", path);
 }
 
+Extents image_blocks(const Extents& extents) {
+    return extents;
+}
+
 std::unique_ptr<PartWriter> create_image(const std::string& /*path*/, const std::string& shown, ir::Type /*type*/,
                                          const Extents& /*extents*/) {
     throw not_built_in("write", shown);

@@ -5,6 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "runner/memory_size.h"
+#include "runner/tile_shape.h"
+
 namespace pipec::runner {
 
 namespace {
@@ -87,6 +90,17 @@ void add_options(CLI::App& app, Options& options) {
     app.add_option("--repeat", options.repeat, "Run the pipeline N times and report the least and the median time")
         ->option_text("N")
         ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--tiles", options.tiles, "Run tile by tile, for images larger than memory (docs/run.md)")
+        ->option_text("auto|ROWSxCOLS")
+        ->check([](const std::string& text) {
+            const bool known = text == "auto" || parse_tile_shape(text);
+            return known ? std::string() : "`" + text + "` is neither auto nor ROWSxCOLS, such as 1024x1024";
+        });
+    app.add_option("--memory", options.memory, "Run in tiles with so much memory; default half of the machine's")
+        ->option_text("SIZE")
+        ->check([](const std::string& text) {
+            return parse_memory(text) ? std::string() : "`" + text + "` is not an amount of memory, such as 512M or 2G";
+        });
     app.add_flag("-q,--quiet", options.quiet, "Print no report, and not which device it was");
     app.add_flag("--json", options.json, "Print the report as JSON");
 }
@@ -105,6 +119,18 @@ void add_measuring_options(CLI::App& app, Options& options) {
         ->group(group);
     app.add_flag("--measure", options.measure, "Launch in batches, and report the mean time of a launch in each")
         ->group(group);
+}
+
+std::optional<std::string> inconsistency(const Options& options) {
+    if (!options.tiled()) return std::nullopt;
+    const char* const whole = options.repeat != 1         ? "--repeat"
+                              : options.measure           ? "--measure"
+                              : !options.random.empty()   ? "--random"
+                              : !options.expected.empty() ? "--expect"
+                                                          : nullptr;
+    if (whole == nullptr) return std::nullopt;
+    return std::string("`") + whole + "` is for runs in one piece, but `" +
+           (options.tiles.empty() ? "--memory" : "--tiles") + "` is given";
 }
 
 std::vector<std::string> to_arguments(const Options& options) {
@@ -137,6 +163,8 @@ std::vector<std::string> to_arguments(const Options& options) {
     result.insert(result.end(), {"--device", options.device});
     result.emplace_back("--repeat");
     result.push_back(std::to_string(options.repeat));
+    if (!options.tiles.empty()) result.insert(result.end(), {"--tiles", options.tiles});
+    if (!options.memory.empty()) result.insert(result.end(), {"--memory", options.memory});
     if (options.quiet) result.emplace_back("--quiet");
     if (options.json) result.emplace_back("--json");
     return result;

@@ -1,6 +1,7 @@
 // The command line of a run, as `pipec run` and `pipec-run` share it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct Options {
     std::vector<std::string> raw;      ///< --raw NAME
     std::string device = "auto";       ///< --device auto|cpu|gpu|N
     int repeat = 1;
+    std::string tiles;   ///< --tiles auto|ROWSxCOLS; empty: not given
+    std::string memory;  ///< --memory SIZE; empty: not given
     // What `pipec tune` and `pipec profile` ask of pipec-run.
     std::vector<NamedValue> random;    ///< --random NAME=N,N,...
     std::vector<NamedValue> expected;  ///< --expect NAME=FILE
@@ -40,6 +43,8 @@ struct Options {
     bool measure = false;              ///< --measure
     bool quiet = false;
     bool json = false;
+    /// Whether it is a run in tiles.
+    [[nodiscard]] bool tiled() const { return !tiles.empty() || !memory.empty(); }
     friend bool operator==(const Options&, const Options&) = default;
 };
 
@@ -54,6 +59,9 @@ void add_device_option(CLI::App& app, std::string& device);
 
 /// Others, with which runs are measured and compared.
 void add_measuring_options(CLI::App& app, Options& options);
+
+/// What is wrong with options that are fine by themselves.
+std::optional<std::string> inconsistency(const Options& options);
 
 /// The arguments that parse to `options` again.
 std::vector<std::string> to_arguments(const Options& options);

@@ -52,6 +52,27 @@ Box intersection(const Box& a, const Box& b) {
     return result;
 }
 
+void for_each_block(const Box& part, const Extents& block, const std::function<void(const Box&)>& each) {
+    if (part.empty()) return;
+    Box one{part.lo, part.lo};
+    const auto place = [&](std::size_t dim, std::int64_t first) {
+        one.lo[dim] = first;
+        one.hi[dim] = first + block[dim];
+    };
+    for (std::size_t dim = 0; dim < block.size(); ++dim) place(dim, part.lo[dim] / block[dim] * block[dim]);
+    for (;;) {
+        each(one);
+        std::size_t dim = block.size();
+        for (;;) {
+            if (dim == 0) return;
+            --dim;
+            if (one.hi[dim] < part.hi[dim]) break;
+            place(dim, part.lo[dim] / block[dim] * block[dim]);
+        }
+        place(dim, one.hi[dim]);
+    }
+}
+
 void copy_common(ir::Type type, const std::byte* from, const Box& from_part, std::byte* to, const Box& to_part) {
     const Box common = intersection(from_part, to_part);
     if (common.empty()) return;
@@ -74,6 +95,11 @@ void check_parts_writable(const std::string& path) {
         fmt::format("cannot write {} tile by tile\n  note: .tif, .npy and .zarr can be written so", path));
 }
 
+Extents part_blocks(const std::string& path, const Extents& extents) {
+    if (is_npy(path)) return Extents(extents.size(), 1);
+    return is_zarr(path) ? zarr_chunks(extents) : image_blocks(extents);
+}
+
 std::unique_ptr<PartWriter> create_parts(const std::string& path, const std::string& shown, ir::Type type,
                                          const Extents& extents) {
     if (is_npy(path)) return create_npy(path, shown, type, extents);
@@ -87,46 +113,45 @@ struct BlockWriter::Block {
     std::int64_t missing = 0;
 };
 
-BlockWriter::BlockWriter(ir::Type type, Extents extents, Extents block) : type_(type), extents_(std::move(extents)) {
-    grain = std::move(block);
-}
+BlockWriter::BlockWriter(ir::Type type, Extents extents, Extents block)
+    : type_(type), extents_(std::move(extents)), block_(std::move(block)) {}
 
 BlockWriter::~BlockWriter() = default;
 
 void BlockWriter::write(const Array& part, const Extents& lo) {
-    Box from{lo, lo}, blocks{lo, lo};  // the part, and the numbers of the blocks that it touches
-    for (std::size_t dim = 0; dim < lo.size(); ++dim) {
-        from.hi[dim] += part.extents[dim];
-        blocks.lo[dim] = from.lo[dim] / grain[dim];
-        blocks.hi[dim] = (from.hi[dim] + grain[dim] - 1) / grain[dim];
+    Box from{lo, lo};
+    for (std::size_t dim = 0; dim < lo.size(); ++dim) from.hi[dim] += part.extents[dim];
+    const Box inside = whole_blocks(from);
+    if (inside == from) {
+        write_blocks(inside, part.data.data());
+    } else if (!inside.empty()) {
+        const Array blocks(type_, inside.extents());
+        copy_common(type_, part.data.data(), from, blocks.data.data(), inside);
+        write_blocks(inside, blocks.data.data());
     }
-    if (from.empty()) return;
-    Extents number = blocks.lo;
-    for (;;) {
-        Box place{number, number};
-        for (std::size_t dim = 0; dim < number.size(); ++dim) {
-            place.lo[dim] *= grain[dim];
-            place.hi[dim] = std::min(place.lo[dim] + grain[dim], extents_[dim]);
+    for_each_block(from, block_, [&](const Box& block) {
+        const Box place = intersection(block, whole_box(extents_));
+        if (intersection(place, inside) == place) return;
+        std::unique_ptr<Block>& waiting = waiting_[place.lo];
+        if (!waiting) {
+            waiting = std::make_unique<Block>(byte_size(type_, place.extents()));
+            waiting->missing = count(place.extents());
         }
-        std::unique_ptr<Block>& block = waiting_[number];
-        if (!block) {
-            block = std::make_unique<Block>(byte_size(type_, place.extents()));
-            block->missing = count(place.extents());
-        }
-        copy_common(type_, part.data.data(), from, block->elements.data(), place);
-        block->missing -= count(intersection(from, place).extents());
-        if (block->missing == 0) {
-            write_block(place, block->elements.data());
-            waiting_.erase(number);
-        }
-        std::size_t dim = number.size();
-        for (;;) {
-            if (dim == 0) return;
-            --dim;
-            if (++number[dim] < blocks.hi[dim]) break;
-            number[dim] = blocks.lo[dim];
-        }
+        copy_common(type_, part.data.data(), from, waiting->elements.data(), place);
+        waiting->missing -= count(intersection(from, place).extents());
+        if (waiting->missing > 0) return;
+        write_blocks(place, waiting->elements.data());
+        waiting_.erase(place.lo);
+    });
+}
+
+Box BlockWriter::whole_blocks(Box part) const {
+    for (std::size_t dim = 0; dim < block_.size(); ++dim) {
+        part.lo[dim] = (part.lo[dim] + block_[dim] - 1) / block_[dim] * block_[dim];
+        if (part.hi[dim] != extents_[dim]) part.hi[dim] = part.hi[dim] / block_[dim] * block_[dim];
+        part.hi[dim] = std::max(part.lo[dim], part.hi[dim]);
     }
+    return part;
 }
 
 }  // namespace pipec::runner

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,6 +24,9 @@ struct Box {
 Box whole_box(const Extents& extents);
 /// What both hold; empty where that is nothing.
 Box intersection(const Box& a, const Box& b);
+
+/// Calls `each` with all blocks that a part touches; they begin at multiples of `block`, in each dimension.
+void for_each_block(const Box& part, const Extents& block, const std::function<void(const Box&)>& each);
 
 /// Copies what two dense arrays both hold, each of a part of the same whole, from one to the other.
 void copy_common(ir::Type type, const std::byte* from, const Box& from_part, std::byte* to, const Box& to_part);
@@ -60,20 +64,20 @@ public:
     virtual void write(const Array& part, const Extents& lo) = 0;
     /// After the last part. Throws Error.
     virtual void finish() = 0;
-
-    /// What is written at once, in each dimension; parts that cut it wait in memory for the rest.
-    Extents grain;
 };
 
 /// Throws Error, which names the formats, where files like this one cannot be written by parts.
 void check_parts_writable(const std::string& path);
 
+/// The blocks that such a file is written in, which begin at their multiples: parts that cut one wait in memory for the
+/// rest of it.
+Extents part_blocks(const std::string& path, const Extents& extents);
+
 /// Makes the file `path`, whose name says how; `shown` is its name in errors. Throws Error.
 std::unique_ptr<PartWriter> create_parts(const std::string& path, const std::string& shown, ir::Type type,
                                          const Extents& extents);
 
-/// Puts parts together to the blocks that a file is written in. Blocks begin at multiples of `grain`, and end where the
-/// array does.
+/// Puts parts together to the blocks that a file is written in. At the edges blocks end where the array does.
 class BlockWriter : public PartWriter {
 public:
     BlockWriter(ir::Type type, Extents extents, Extents block);
@@ -81,16 +85,18 @@ public:
     void write(const Array& part, const Extents& lo) final;
 
 protected:
-    /// A dense block, complete.
-    virtual void write_block(const Box& place, const std::byte* elements) = 0;
+    /// A dense part that is made of whole blocks.
+    virtual void write_blocks(const Box& place, const std::byte* elements) = 0;
     [[nodiscard]] ir::Type type() const { return type_; }
-    [[nodiscard]] const Extents& extents() const { return extents_; }
+    [[nodiscard]] const Extents& block() const { return block_; }
 
 private:
     struct Block;
+    /// Those of them that a part has as a whole.
+    [[nodiscard]] Box whole_blocks(Box part) const;
     ir::Type type_;
-    Extents extents_;
-    std::map<Extents, std::unique_ptr<Block>> waiting_;  ///< incomplete ones, by their numbers
+    Extents extents_, block_;
+    std::map<Extents, std::unique_ptr<Block>> waiting_;  ///< incomplete ones, by where they begin
 };
 
 // The formats, used by the functions above.
@@ -100,9 +106,11 @@ std::unique_ptr<PartWriter> create_npy(const std::string& path, const std::strin
 /// Null where it is no portable map that pnm.cpp knows.
 std::unique_ptr<PartReader> open_pnm(const std::string& path);
 std::unique_ptr<PartReader> open_image(const std::string& path);
+Extents image_blocks(const Extents& extents);
 std::unique_ptr<PartWriter> create_image(const std::string& path, const std::string& shown, ir::Type type,
                                          const Extents& extents);
 std::unique_ptr<PartReader> open_zarr(const std::string& path);
+Extents zarr_chunks(const Extents& extents);
 std::unique_ptr<PartWriter> create_zarr(const std::string& path, const std::string& shown, ir::Type type,
                                         const Extents& extents);
 /// Throws Error where something else stands at an output's path.

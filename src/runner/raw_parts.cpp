@@ -142,7 +142,6 @@ public:
           width_(ir::bytes(type)),
           extents_(std::move(extents)),
           file_(create(path)) {
-        grain.assign(extents_.size(), 1);
         if (file_.get() < 0) throw failed(errno);
         write_at(reinterpret_cast<const std::byte*>(header.data()), header.size(), 0);
         // A disk that is too small is better known now than after an hour. Some file systems cannot tell.

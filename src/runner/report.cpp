@@ -68,7 +68,12 @@ std::string text(const Report& report) {
     result += fmt::format("{:<5}{:<{}}  {:9.2f} ms  on {}", "run", report.pipeline, name_width + 2 + type_width,
                           least(runs), report.device);
     if (runs.size() > 1) result += fmt::format("; least of {}, median {:.2f} ms", runs.size(), median(runs));
-    if (runs.size() == 1) result += "; a first run, `--repeat 20` times it";
+    if (report.tiles) {
+        result += fmt::format("; {} tile{} of {} x {}", report.tiles->count, report.tiles->count == 1 ? "" : "s",
+                              report.tiles->rows, report.tiles->columns);
+    } else if (runs.size() == 1) {
+        result += "; a first run, `--repeat 20` times it";
+    }
     result += '\n';
     rows(true);
     return result;
@@ -84,6 +89,10 @@ std::string json(const Report& report) {
                              {"min_ms", least(report.run_milliseconds)},
                              {"median_ms", median(report.run_milliseconds)},
                              {"workspace_bytes", report.workspace_bytes}};
+    if (report.tiles) {
+        result["tiles"] = {
+            {"count", report.tiles->count}, {"rows", report.tiles->rows}, {"columns", report.tiles->columns}};
+    }
     for (const BufferReport& buffer : report.buffers) {
         result[buffer.is_output ? "outputs" : "inputs"].push_back(buffer_json(buffer));
     }

@@ -11,7 +11,7 @@ namespace pipec::runner {
 std::string text(const Report& report);
 
 /// {"pipeline", "target", "device", "inputs": [...], "outputs": [...], "run_ms": [...], "min_ms", "median_ms",
-/// "workspace_bytes"}.
+/// "workspace_bytes"}, and "tiles": {"count", "rows", "columns"} of a run in tiles.
 std::string json(const Report& report);
 
 }  // namespace pipec::runner

@@ -24,6 +24,12 @@ Extents place_of(const Extents& extents, std::size_t index, const Extents& lo) {
     return at;
 }
 
+/// The longest dimension but the last one, which is the innermost of a file.
+std::size_t longest(const Extents& extents) {
+    if (extents.size() < 2) return 0;
+    return static_cast<std::size_t>(std::max_element(extents.begin(), extents.end() - 1) - extents.begin());
+}
+
 }  // namespace
 
 std::string position_text(const Extents& at) {
@@ -85,6 +91,16 @@ Box InputView::in_file(const Box& part) const {
     return result;
 }
 
+std::size_t InputView::band_dim(const Extents& window) const {
+    const auto rows = std::find(dims_.begin(), dims_.end(), 0);
+    if (is_array_) return longest(window);
+    return rows == dims_.end() ? 0 : static_cast<std::size_t>(rows - dims_.begin());
+}
+
+std::size_t InputView::file_dim(std::size_t dim) const {
+    return is_array_ ? dim : static_cast<std::size_t>(dims_[dim]);
+}
+
 Array InputView::to_buffer(Array from_file, const Extents& lo) const {
     if (!is_array_) {
         if (binding_.gray) from_file = to_gray(from_file);
@@ -130,6 +146,16 @@ Box OutputView::in_file(const Box& part) const {
         result.hi[i] = part.hi[static_cast<std::size_t>(dims_[i])];
     }
     return result;
+}
+
+std::size_t OutputView::band_dim(const Extents& window) const {
+    if (is_array_) return longest(window);
+    return static_cast<std::size_t>(std::max(dims_[0], 0));
+}
+
+std::size_t OutputView::file_dim(std::size_t dim) const {
+    if (is_array_) return dim;
+    return static_cast<std::size_t>(std::find(dims_.begin(), dims_.end(), static_cast<int>(dim)) - dims_.begin());
 }
 
 Array OutputView::to_file(const Array& contents, const Extents& lo) const {

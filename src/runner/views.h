@@ -26,6 +26,10 @@ public:
     [[nodiscard]] Box of_whole_pixels(Box part) const;
     /// What of the file makes such a part of the buffer.
     [[nodiscard]] Box in_file(const Box& part) const;
+    /// The dimension of the buffer in which windows are read band by band: an image's rows, otherwise the longest one
+    /// but the last; and what a dimension is in the file.
+    [[nodiscard]] std::size_t band_dim(const Extents& window) const;
+    [[nodiscard]] std::size_t file_dim(std::size_t dim) const;
     /// The part that begins at `lo` of the buffer, dense and row-major, from that part of the file. Throws Error where
     /// a value does not fit the buffer's type.
     [[nodiscard]] Array to_buffer(Array from_file, const Extents& lo) const;
@@ -49,6 +53,9 @@ public:
     [[nodiscard]] bool is_array() const { return is_array_; }
     /// What a part of the buffer, which has all channels, is of the file.
     [[nodiscard]] Box in_file(const Box& part) const;
+    /// As for inputs.
+    [[nodiscard]] std::size_t band_dim(const Extents& window) const;
+    [[nodiscard]] std::size_t file_dim(std::size_t dim) const;
     /// That part, from the contents of the buffer's (dense, row-major), which begins at `lo`. Throws Error where a
     /// value does not fit the file.
     [[nodiscard]] Array to_file(const Array& contents, const Extents& lo) const;

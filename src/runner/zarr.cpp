@@ -38,7 +38,10 @@ Error unwritable(const std::string& path, int reason) {
     return file_error(fmt::format("cannot write {}: {}", path, std::strerror(reason)));
 }
 
-std::string chunk_name(const Extents& number, const std::string& separator) {
+/// The name of the chunk that begins at `lo`.
+std::string chunk_name(const Extents& lo, const Extents& chunk, const std::string& separator) {
+    Extents number = lo;
+    for (std::size_t dim = 0; dim < lo.size(); ++dim) number[dim] /= chunk[dim];
     return number.empty() ? "0" : fmt::format("{}", fmt::join(number, separator));
 }
 
@@ -83,29 +86,10 @@ public:
 
     Array read(const Box& part) override {
         Array result(type, part.extents());
-        if (part.empty()) return result;
-        Box chunks = part;  // their numbers
-        for (std::size_t dim = 0; dim < grain.size(); ++dim) {
-            chunks.lo[dim] = part.lo[dim] / grain[dim];
-            chunks.hi[dim] = (part.hi[dim] + grain[dim] - 1) / grain[dim];
-        }
-        Extents number = chunks.lo;
-        for (;;) {
-            Box place{number, number};
-            for (std::size_t dim = 0; dim < number.size(); ++dim) {
-                place.lo[dim] *= grain[dim];
-                place.hi[dim] = place.lo[dim] + grain[dim];
-            }
-            const Array chunk = read_chunk(number);
-            copy_common(type, chunk.data.data(), place, result.data.data(), part);
-            std::size_t dim = number.size();
-            for (;;) {
-                if (dim == 0) return result;
-                --dim;
-                if (++number[dim] < chunks.hi[dim]) break;
-                number[dim] = chunks.lo[dim];
-            }
-        }
+        for_each_block(part, grain, [&](const Box& chunk) {
+            copy_common(type, read_chunk(chunk.lo).data.data(), chunk, result.data.data(), part);
+        });
+        return result;
     }
 
 private:
@@ -144,11 +128,12 @@ private:
         fill_ = fill_element(type, about.value("fill_value", json()));
     }
 
-    [[nodiscard]] Array read_chunk(const Extents& number) const {
+    /// The one that begins at `lo`.
+    [[nodiscard]] Array read_chunk(const Extents& lo) const {
         Extents stored = grain;
         if (first_inmost_) std::reverse(stored.begin(), stored.end());
         Array chunk(type, stored);
-        const std::string file = (fs::path(path_) / chunk_name(number, separator_)).string();
+        const std::string file = (fs::path(path_) / chunk_name(lo, grain, separator_)).string();
         std::ifstream stream(file, std::ios::binary | std::ios::ate);
         if (!stream) {
             if (fs::exists(file)) throw unreadable(file, std::strerror(errno));
@@ -184,24 +169,12 @@ private:
     Array fill_;
 };
 
-/// Whole dimensions where they are short, such as channels; squares of the last two others.
-Extents chunk_of(const Extents& extents) {
-    Extents chunk = extents;
-    int squared = 0;
-    for (std::size_t dim = extents.size(); dim-- > 0;) {
-        chunk[dim] = std::max<std::int64_t>(extents[dim], 1);
-        if (extents[dim] <= kChunkOfOthers) continue;
-        chunk[dim] = std::min(extents[dim], squared++ < 2 ? kChunk : kChunkOfOthers);
-    }
-    return chunk;
-}
-
 class ZarrWriter : public BlockWriter {
 public:
     ZarrWriter(std::string path, std::string shown, ir::Type type, const Extents& extents)
-        : BlockWriter(type, extents, chunk_of(extents)), path_(std::move(path)), shown_(std::move(shown)) {
+        : BlockWriter(type, extents, zarr_chunks(extents)), path_(std::move(path)), shown_(std::move(shown)) {
         const json about = {{"zarr_format", 2},      {"shape", extents},
-                            {"chunks", grain},       {"dtype", element_type_name(type)},
+                            {"chunks", block()},     {"dtype", element_type_name(type)},
                             {"compressor", nullptr}, {"fill_value", type == ir::Type::Bool ? json(false) : json(0)},
                             {"order", "C"},          {"filters", nullptr}};
         const std::string text = about.dump(4) + "\n";
@@ -217,17 +190,13 @@ public:
     void finish() override {}
 
 protected:
-    void write_block(const Box& place, const std::byte* elements) override {
-        Extents number = place.lo;
-        for (std::size_t dim = 0; dim < number.size(); ++dim) number[dim] /= grain[dim];
-        Box chunk{place.lo, place.lo};  // chunks at the edges are as large as others
-        for (std::size_t dim = 0; dim < number.size(); ++dim) chunk.hi[dim] += grain[dim];
-        const std::string name = chunk_name(number, ".");
-        if (chunk == place) return write_file(name, elements, byte_size(type(), grain));
-        const Array padded(type(), grain);
-        std::memset(padded.data.data(), 0, padded.data.size());
-        copy_common(type(), elements, place, padded.data.data(), chunk);
-        write_file(name, padded.data.data(), padded.data.size());
+    void write_blocks(const Box& place, const std::byte* elements) override {
+        for_each_block(place, block(), [&](const Box& whole) {  // chunks at the edges are as large as others
+            const Array chunk(type(), block());
+            if (intersection(whole, place) != whole) std::memset(chunk.data.data(), 0, chunk.data.size());
+            copy_common(type(), elements, place, chunk.data.data(), whole);
+            write_file(chunk_name(whole.lo, block(), "."), chunk.data.data(), chunk.data.size());
+        });
     }
 
 private:
@@ -246,6 +215,18 @@ private:
 
 std::unique_ptr<PartReader> open_zarr(const std::string& path) {
     return std::make_unique<ZarrReader>(path);
+}
+
+Extents zarr_chunks(const Extents& extents) {
+    // Whole dimensions where they are short, such as channels; squares of the last two others.
+    Extents chunk = extents;
+    int squared = 0;
+    for (std::size_t dim = extents.size(); dim-- > 0;) {
+        chunk[dim] = std::max<std::int64_t>(extents[dim], 1);
+        if (extents[dim] <= kChunkOfOthers) continue;
+        chunk[dim] = std::min(extents[dim], squared++ < 2 ? kChunk : kChunkOfOthers);
+    }
+    return chunk;
 }
 
 std::unique_ptr<PartWriter> create_zarr(const std::string& path, const std::string& shown, ir::Type type,

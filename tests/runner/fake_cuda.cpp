@@ -4,6 +4,7 @@
 //
 // FAKE_CUDA_DEVICES=N    so many GPUs; default 1
 // FAKE_CUDA_NAME=NAME    what each is called; default "Fake A", "Fake B", ...
+// FAKE_CUDA_MEMORY=N     bytes of memory that are free; default 1000000000
 // FAKE_CUDA_MEMORY_CLOCK=0   the driver does not know it
 // FAKE_CUDA_FAIL=F=E     the function F answers the error E; F=E@2 from its second call on
 // FAKE_CUDA_LOG=FILE     where the end of the process leaves what was not given back
@@ -175,6 +176,31 @@ int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t bytes) {
 int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t bytes) {
     CONTEXT("cuMemcpyDtoH_v2");
     return result(cudaMemcpy(to, pointer(from), bytes, cudaMemcpyDeviceToHost));
+}
+int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, cudaStream_t stream) {
+    CONTEXT("cuMemcpyHtoDAsync_v2");
+    return result(cudaMemcpyAsync(pointer(to), from, bytes, cudaMemcpyHostToDevice, stream));
+}
+int cuMemcpyDtoHAsync_v2(void* to, std::uint64_t from, std::size_t bytes, cudaStream_t stream) {
+    CONTEXT("cuMemcpyDtoHAsync_v2");
+    return result(cudaMemcpyAsync(to, pointer(from), bytes, cudaMemcpyDeviceToHost, stream));
+}
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+    CONTEXT("cuMemGetInfo_v2");
+    *free = *total = std::stoul(environment("FAKE_CUDA_MEMORY", "1000000000"));
+    return kSuccess;
+}
+int cuMemAllocHost_v2(void** block, std::size_t bytes) {
+    CONTEXT("cuMemAllocHost_v2");
+    *block = std::malloc(bytes);
+    ++state.blocks;
+    return *block == nullptr ? kOutOfMemory : kSuccess;
+}
+int cuMemFreeHost(void* block) {
+    CONTEXT("cuMemFreeHost");
+    std::free(block);
+    --state.blocks;
+    return kSuccess;
 }
 int cuStreamCreate(cudaStream_t* stream, unsigned) {
     CONTEXT("cuStreamCreate");

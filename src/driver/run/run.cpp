@@ -41,7 +41,8 @@ Examples:
   pipec run blur.pipe --in img=photo.png --out out=blurred.png
   pipec run harris.pipe --in img=photo.png --gray img --set k=0.05 --out response=corners.tif
   pipec run harris.pipe --in img=photo.png --gray img --repeat 20
-  pipec run harris.pipe --in img=photo.png --gray img --device cpu)";
+  pipec run harris.pipe --in img=photo.png --gray img --device cpu
+  pipec run blur.pipe --in img=slide.tif --out out=blurred.tif --memory 2G)";
 
 struct Parsed {
     RunOptions options;
@@ -66,6 +67,8 @@ Parsed parse_run_options(int argc, char** argv) {
         parse_arguments(app, {argv + 1, argv + argc});
         refuse_extras(app, "one file is run at a time");
         if (const auto wrong = inconsistency(options.machine.schedule)) throw CLI::ParseError(*wrong, kExitUsage);
+        if (const auto wrong = runner::inconsistency(options.run)) throw CLI::ParseError(*wrong, kExitUsage);
+        options.machine.windows = options.run.tiled();
     } catch (const CLI::CallForHelp&) {
         write_files({{"-", app.help()}});
         parsed.finished = kExitSuccess;

@@ -13,7 +13,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 # A C++ compiler makes the code run; all else is for those who have it.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "g++")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-numpy, nvidia-cuda-toolkit, cmake")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-numpy, python3-dask, nvidia-cuda-toolkit, cmake")
 find_program(DPKG_SHLIBDEPS dpkg-shlibdeps)
 if(DPKG_SHLIBDEPS)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import bisect
 import contextlib
+import functools
 import itertools
 import math
 import re
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+import threading
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ._own import HOST
 from ._window import Box, Shape, Whole, is_empty, shape_of, slices_of
@@ -20,7 +22,14 @@ if TYPE_CHECKING:
 
 Chunks = Tuple[Tuple[int, ...], ...]  # by dimension the extents of the chunks
 Index = Tuple[int, ...]  # of a chunk
-MOST_OF_TABLES = 2**26  # bytes of an input that all chunks may read as a whole, if it has no size of the output's
+# Bytes of an input that all chunks may read as a whole, if it has no size of the output's.
+MOST_OF_TABLES = 2**26
+
+
+# What a chunk needs of several pieces is not copied together where it has as many bytes as this, and most points need one
+# piece alone: all except this share. The rest, at the edges, is computed by itself.
+WORTH_SPLITTING = 2**22
+MOST_AT_EDGES = 1 / 32
 
 
 class Piece(NamedTuple):
@@ -29,8 +38,18 @@ class Piece(NamedTuple):
     input: int
     chunk: Index
     part: Box  # of the chunk, in indices of its own
-    target: Box  # where it belongs in the window
     cut: bool  # a task beside the chunk takes the part out, and only the part travels
+
+
+class Block(NamedTuple):
+    """A part of an input that is there."""
+
+    box: Box
+    array: Any
+
+
+def shape_in(chunks: Chunks) -> Shape:
+    return tuple(sum(sizes) for sizes in chunks)
 
 
 class Grid:
@@ -46,20 +65,19 @@ class Grid:
     def pieces(self, number: int, window: Box) -> Iterator[Piece]:
         """Of the input `number`, by chunk. The window is not empty."""
         for entries in itertools.product(*(self._row(d, lo, hi) for d, (lo, hi) in enumerate(window))):
-            index, part, target, shares = zip(*entries) if entries else ((), (), (), ())
+            index, part, shares = zip(*entries) if entries else ((), (), ())
             # Half of a chunk, and more, travels with the rest of it: a copy and a task would cost more than they save.
-            yield Piece(number, index, part, target, math.prod(shares) < 0.5)
+            yield Piece(number, index, part, math.prod(shares) < 0.5)
 
-    def _row(self, d: int, lo: int, hi: int) -> List[Tuple[int, Tuple[int, int], Tuple[int, int], float]]:
-        """Of the chunks in one dimension that meet lo..hi: the number; what that is of the chunk, and of lo..hi; which
-        share of the chunk it is."""
+    def _row(self, d: int, lo: int, hi: int) -> List[Tuple[int, Tuple[int, int], float]]:
+        """Of the chunks in one dimension that meet lo..hi: the number, what that is of the chunk, and which share."""
         row = self._rows.get((d, lo, hi))
         if row is None:
             row, starts = [], self.starts[d]
             for i in range(bisect.bisect_right(starts, lo) - 1, bisect.bisect_left(starts, hi)):
                 first, last = max(lo, starts[i]), min(hi, starts[i + 1])
                 if first < last:
-                    row.append((i, (first - starts[i], last - starts[i]), (first - lo, last - lo),
+                    row.append((i, (first - starts[i], last - starts[i]),
                                 (last - first) / (starts[i + 1] - starts[i])))
             self._rows[d, lo, hi] = row
         return row
@@ -74,10 +92,13 @@ class Plan:
         of the output, and `chunks` its own; `threads` those of a task on the host, None: as OpenMP has it."""
         self.function, self.inputs, self.named = function, tuple(inputs), named
         self.number, self.chunks, self.threads = number, chunks, threads
-        self.shapes = [tuple(map(sum, chunks)) for chunks in inputs]
+        self.shapes = [shape_in(chunks) for chunks in inputs]
         self.grids = [Grid(chunks) for chunks in inputs]
         self.grid = Grid(chunks)
+        # Dimensions of constant extent are computed as a whole.
+        self.fixed = [extent.isdigit() for extent in function.interface.outputs[number].extents]
         self._whole: Optional[Whole] = None
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Plan, (self.function, self.inputs, self.named, self.number, self.chunks, self.threads)
@@ -87,38 +108,89 @@ class Plan:
         return self.function.interface.outputs[self.number].name
 
     def required(self, box: Box) -> List[Box]:
-        """The windows of the inputs for one of the output. Not for several threads at a time."""
-        if self._whole is None:
-            window = self.function.window({}, *self.shapes, **self.named)
-            self._whole = window.whole
-        return self._whole.required({self.number: box})
+        """The windows of the inputs for one of the output."""
+        with self._lock:
+            if self._whole is None:
+                self._whole = self.function.window({}, *self.shapes, **self.named).whole
+            return self._whole.required({self.number: box})
 
     def pieces(self, windows: Sequence[Box]) -> List[Piece]:
         """What these windows of the inputs are made of, in the order in which `compute` takes it."""
         return [piece for i, window in enumerate(windows) if not is_empty(window)
                 for piece in self.grids[i].pieces(i, window)]
 
-    def compute(self, index: Index, blocks: Sequence[Any]) -> Any:
+    def compute(self, index: Index, arrays: Sequence[Any]) -> Any:
         """The chunk of the output, from what `pieces` names: cut parts, and whole chunks."""
-        function = self.function
-        window = function.window({self.name: slices_of(self.grid.box(index))}, *self.shapes, **self.named)
-        boxes = window.boxes
-        given: List[List[Tuple[Piece, Any]]] = [[] for _ in boxes]
-        for piece, block in zip(self.pieces(boxes), blocks):
-            given[piece.input].append((piece, _array(block if piece.cut else block[slices_of(piece.part)])))
-        parts = [_assemble(box, pieces) for box, pieces in zip(boxes, given)]
-        with _limited(function, self.threads):
-            results = window(*parts)
-        return results if len(function.interface.outputs) == 1 else results[self.number]
+        box = self.grid.box(index)
+        windows = self.required(box)
+        blocks: List[List[Block]] = [[] for _ in windows]
+        for piece, array in zip(self.pieces(windows), arrays):
+            whole = self.grids[piece.input].box(piece.chunk)
+            at = tuple((w + lo, w + hi) for (w, _), (lo, hi) in zip(whole, piece.part)) if piece.cut else whole
+            blocks[piece.input].append(Block(at, _array(array)))
+        inner = self._inner(box, windows, blocks)
+        with _limited(self.function, self.threads):
+            if inner is None:
+                return self._run(box, blocks, None)
+            out = self._new(shape_of(box), next(b.array for given in blocks for b in given))
+            for part in (inner, *edges(box, inner)):
+                self._run(part, blocks, out[slices_of(relative(part, box))])
+            return out
+
+    def _run(self, box: Box, blocks: Sequence[Sequence[Block]], out: Any) -> Any:
+        window = self.function.window({self.name: slices_of(box)}, *self.shapes, **self.named)
+        parts = [None if is_empty(w) else gather(w, given) for w, given in zip(window.boxes, blocks)]
+        results = window(*parts, **{window.options[1]: None if out is None else {self.name: out}})
+        return results if len(self.function.interface.outputs) == 1 else results[self.number]
+
+    def _new(self, shape: Shape, like: Any) -> Any:
+        """An array for the output, in the order of its dimensions, from the library of another array."""
+        import numpy
+
+        buffer = self.function.interface.outputs[self.number]
+        memory = tuple(shape[d] for d in buffer.order)
+        flat = numpy.empty_like(like, shape=memory, dtype=buffer.type.typestr, order="C")
+        return flat.transpose([buffer.order.index(d) for d in range(len(shape))])
+
+    def _inner(self, box: Box, windows: Sequence[Box], blocks: Sequence[Sequence[Block]]) -> Optional[Box]:
+        """The points of a chunk for which one block of each input is enough, where splitting saves much copying: the
+        largest such box. None: there is none, or it is the whole chunk."""
+        several = [i for i, given in enumerate(blocks) if len(given) > 1]
+        inputs = self.function.interface.inputs
+        if sum(math.prod(shape_of(windows[i])) * inputs[i].type.size for i in several) < WORTH_SPLITTING:
+            return None
+        most = {i: max((b.box for b in blocks[i]), key=functools.partial(_common, windows[i])) for i in several}
+
+        def outside(part: Box) -> List[int]:
+            """By side of each input's block: how far what is needed reaches beyond it."""
+            needed = self.required(part)
+            return [max(0, excess) for i, block in most.items() for (lo, hi), (first, last) in zip(needed[i], block)
+                    for excess in (first - lo, hi - last)]
+
+        inner = list(box)
+        for d, (lo, hi) in enumerate(box):
+            middle = (lo + hi) // 2
+
+            def reach(ends: Tuple[int, int]) -> List[int]:
+                return outside((*inner[:d], ends, *inner[d + 1:]))
+
+            # As much of each half as reaches no further than its innermost points do.
+            if hi - lo > 1 and not self.fixed[d]:
+                least = reach((middle, hi))
+                first = _first(lo, middle, lambda i: reach((i, hi)) == least)
+                least = reach((first, middle + 1))
+                inner[d] = (first, hi - _first(0, hi - middle - 1, lambda n: reach((first, hi - n)) == least))
+        found = tuple(inner)
+        enough = math.prod(shape_of(found)) >= (1 - MOST_AT_EDGES) * math.prod(shape_of(box))
+        return found if enough and found != box and not any(outside(found)) else None
 
     def needs_everything(self) -> Optional[str]:
         """An input of several chunks of which the first and the last point of the output need all of them, and which is
         no table."""
-        interface, shape = self.function.interface, tuple(map(sum, self.chunks))
+        interface, shape = self.function.interface, shape_in(self.chunks)
         output = interface.outputs[self.number]
-        fixed = [extent.isdigit() for extent in output.extents]
-        first = tuple((0, e if f else min(e, 1)) for e, f in zip(shape, fixed))
-        last = tuple((0 if f else max(e - 1, 0), e) for e, f in zip(shape, fixed))
+        first = tuple((0, e if f else min(e, 1)) for e, f in zip(shape, self.fixed))
+        last = tuple((0 if f else max(e - 1, 0), e) for e, f in zip(shape, self.fixed))
         for i, boxes in enumerate(zip(self.required(first), self.required(last))):
             divided = [d for d, sizes in enumerate(self.inputs[i]) if len(sizes) > 1]
             buffer = interface.inputs[i]
@@ -142,18 +214,47 @@ def _array(block: Any) -> Any:
     return numpy.asarray(block) if isinstance(block, numpy.generic) else block
 
 
-def _assemble(window: Box, pieces: Sequence[Tuple[Piece, Any]]) -> Any:
-    """One array for a window; None for an empty one."""
+def relative(box: Box, to: Box) -> Box:
+    return tuple((lo - first, hi - first) for (lo, hi), (first, _) in zip(box, to))
+
+
+def edges(box: Box, inner: Box) -> Iterator[Box]:
+    """Boxes that have the points of `box` outside of `inner`."""
+    for d, ((lo, hi), (first, last)) in enumerate(zip(box, inner)):
+        for side in ((lo, first), (last, hi)):
+            if side[0] < side[1]:
+                yield (*inner[:d], side, *box[d + 1:])
+
+
+def _first(lo: int, hi: int, is_so: Callable[[int], bool]) -> int:
+    """The first number from lo on for which something is so, which is so for hi and from then on."""
+    while lo < hi:
+        middle = (lo + hi) // 2
+        lo, hi = (lo, middle) if is_so(middle) else (middle + 1, hi)
+    return lo
+
+
+def _meet(a: Box, b: Box) -> Box:
+    return tuple((max(p, r), min(q, s)) for (p, q), (r, s) in zip(a, b))
+
+
+def _common(a: Box, b: Box) -> int:
+    return math.prod(max(0, hi - lo) for lo, hi in _meet(a, b))
+
+
+def gather(window: Box, blocks: Sequence[Block]) -> Any:
+    """One array for a window that is not empty, without a copy where one block has all of it."""
     import numpy
 
-    if not pieces:
-        return None
-    if len(pieces) == 1:
-        return _callable_with(pieces[0][1])
-    # Of the library, and in the order of dimensions, of the first piece.
-    whole = numpy.empty_like(pieces[0][1], shape=shape_of(window))
-    for piece, block in pieces:
-        whole[slices_of(piece.target)] = block
+    for block in blocks:
+        if _meet(window, block.box) == window:
+            return _callable_with(block.array[slices_of(relative(window, block.box))])
+    # Of the library, and in the order of dimensions, of the first block.
+    whole = numpy.empty_like(blocks[0].array, shape=shape_of(window))
+    for block in blocks:
+        if _common(window, block.box) > 0:
+            part = _meet(window, block.box)
+            whole[slices_of(relative(part, window))] = block.array[slices_of(relative(part, block.box))]
     return whole
 
 
@@ -169,7 +270,7 @@ def _callable_with(block: Any) -> Any:
 def _limited(function: "Function", threads: Optional[int]) -> Iterator[None]:
     """A number of OpenMP's threads for what this thread calls."""
     kernel = function._windowed.get(HOST)
-    library = kernel and kernel.tables.library
+    library = None if kernel is None else kernel.tables.library
     if threads is None or library is None or not hasattr(library, "omp_set_num_threads"):
         yield
         return

@@ -164,7 +164,7 @@ class Function:
 
     # -- where ------------------------------------------------------------------------------------------------------
 
-    def _place(self, views: Sequence[View], outs: Sequence[Optional[View]]) -> int:
+    def _place(self, views: Sequence[Optional[View]], outs: Sequence[Optional[View]]) -> int:
         place: Optional[int] = None
         for i, view in enumerate((*views, *outs)):
             if view is None:
@@ -190,7 +190,7 @@ class Function:
 
     def _kernel(self, place: int, windows: bool = False) -> Any:
         """Compiled where that was not yet done; with `windows` a WindowKernel."""
-        kernels: Dict[int, Any] = self._windowed if windows else self._kernels
+        kernels: Any = self._windowed if windows else self._kernels
         with self._lock:
             if place not in kernels:
                 tables = self._loaded

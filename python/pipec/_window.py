@@ -241,7 +241,7 @@ class Window:
         self.outputs = {interface.outputs[i].name: slices_of(box) for i, box in self._wanted.items()}
         self.required = {b.name: slices_of(box) for b, box in zip(interface.inputs, self.boxes)}
         names = set(function._names.inputs)
-        self._options = [next(o + "_" * n for n in range(99) if o + "_" * n not in names) for o in OPTIONS]
+        self.options = [next(o + "_" * n for n in range(99) if o + "_" * n not in names) for o in OPTIONS]
 
     def _whole(self, place: int) -> Whole:
         whole = self._wholes.get(place)
@@ -278,7 +278,7 @@ class Window:
         stream: a CUDA stream, for arrays of no library that has a current one
         """
         function, interface = self._function, self._function.interface
-        at, out, stream = (named.pop(option, None) for option in self._options)
+        at, out, stream = (named.pop(option, None) for option in self.options)
         values = self._bind(parts, named)
         given: Sequence[Any] = function._no_outs if out is None else function._outputs(out)
         outs = [None if o is None else function._read_output(i, o) for i, o in enumerate(given)]
@@ -323,7 +323,7 @@ class Window:
         boxes = list(self.boxes)
         for name, part in at.items():
             if name not in numbers:
-                raise ValueError(f"`{self._options[0]}` has `{name}`, which is no input: there is {', '.join(numbers)}")
+                raise ValueError(f"`{self.options[0]}` has `{name}`, which is no input: there is {', '.join(numbers)}")
             i = numbers[name]
             boxes[i] = read_box(inputs[i], self._inputs[i], part)
         return boxes

@@ -58,8 +58,8 @@ def apply(function: Function, /, *arguments: Any, chunks: Any = None, threads: O
     scalars = {k: v for k, v in zip(names.parameters + names.sizes, values[n:-3]) if v is not MISSING}
     for name, value in scalars.items():
         if dask.is_dask_collection(value):
-            raise TypeError(f"`{name}` is not computed yet, but decides which tasks there are: compute it first, or let "
-                            "the program have it as an input without dimensions, as in `level: float32[]`")
+            raise TypeError(f"`{name}` is not computed yet, but decides which tasks there are: compute it first, or "
+                            "let the program have it as an input without dimensions, as in `level: float32[]`")
     if shape is not None:
         scalars[names.options[1]] = shape
     outputs = function.interface.outputs
@@ -128,8 +128,8 @@ def _array(plan: Plan, name: str, inputs: Sequence[da.Array]) -> da.Array:
         if needed is not None:
             raise ValueError(
                 f"each chunk of `{plan.name}` needs all of `{needed}`: for a statistic of the whole image, for places "
-                "that data choose, or for a halo as wide as the image. `chunks=-1` computes it in one task; a statistic "
-                "that is computed before can be an input without dimensions")
+                "that data choose, or for a halo as wide as the image. `chunks=-1` computes it in one task; a "
+                "statistic that is computed before can be an input without dimensions")
     layer = _Layer(plan, name, [x.name for x in inputs])
     graph = HighLevelGraph.from_collections(name, layer, dependencies=inputs)
     dtype = np.dtype(plan.function.interface.outputs[plan.number].type.typestr)

@@ -11,11 +11,13 @@ nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
 
 directory=$(mktemp -d)
 trap 'rm -rf "$directory"' EXIT
-flags=(-std=c++17 -O3 -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_90,code=sm_90 -Xptxas=-v)
+flags=(-std=c++17 -O3 -Xptxas=-v)
 case " $* " in *" -ffast-math "*) flags+=(--use_fast_math) ;; *) flags+=(--fmad=false) ;; esac
 for name in blur unsharp harris; do
     "$pipec" "$@" "$here/../../examples/$name.pipe" -o "$directory/$name.cu"
-    "$nvcc" "${flags[@]}" -c "$directory/$name.cu" -o "$directory/$name.o" >"$directory/$name" 2>&1 ||
-        { cat "$directory/$name"; exit 1; }
+    for arch in sm_80 sm_90; do
+        "$nvcc" "${flags[@]}" -arch=$arch -cubin "$directory/$name.cu" -o "$directory/$name.o" \
+            >"$directory/$name.$arch" 2>&1 || { cat "$directory/$name.$arch"; exit 1; }
+    done
 done
-python3 "$here/ptxas.py" --dense "$directory"/{blur,unsharp,harris}
+python3 "$here/ptxas.py" --dense "$directory"/*.sm_*

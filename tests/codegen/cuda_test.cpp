@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <sstream>
 
 #include "codegen/generated.h"
 #include "codegen/lower.h"
@@ -126,6 +127,31 @@ TEST(CudaText, Golden) {
     if (std::getenv("PIPEC_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << part;
     EXPECT_EQ(part, read_file(path));
     EXPECT_EQ(source, generate_cuda("blur", text).source);
+}
+
+// In a template the front end of nvcc evaluates initializers of const variables again at each use: sixteen steps of
+// this recurrence took it minutes.
+TEST(CudaText, ValuesOfKernelsAreNotConst) {
+    const std::string source = generate_cuda("p", R"(
+        pipeline p(img: float32[R, C], limit: float32) -> s: float32[R, C], out: float32[R, C], best: int32[C] {
+            s(y, x in 0..C) =
+                if x == 0 then img(y, x)
+                else let e = img(y, x) - s(y, x - 1) in if abs(e) > limit then img(y, x) else s(y, x - 1) + 0.2 * e
+            out(y, x) = let v = img(y, x) * img(y, C - 1 - x) in v * (1 - v) + sum(i in 0..R) img(i, x)
+            best(x) = argmin(y in 0..R) img(y, x)
+        })")
+                                   .source;
+    std::size_t kernels = 0;
+    bool inside = false;
+    std::istringstream lines(source);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.rfind("__global__", 0) == 0) inside = true, ++kernels;
+        if (line.rfind('}', 0) == 0) inside = false;
+        const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+        const bool is_value = line.find("* const ") == std::string::npos && line.find("= [](") == std::string::npos;
+        EXPECT_FALSE(inside && is_value && line.compare(begin, 6, "const ") == 0) << line;
+    }
+    EXPECT_GE(kernels, 3u);
 }
 
 // Of scalar and wide reads; what a kernel writes it reads through no cache that may be stale.

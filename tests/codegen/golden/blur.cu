@@ -92,20 +92,20 @@ using blury_view = View<float, Offset<dense>, 0, 0, 1>;
 __global__ void __launch_bounds__(256) blury_wide(img_view<true> img, blury_view<true> blury, int32_t x_tiles,
     int32_t y_tiles, int32_t y_inner_end, int32_t x_inner_end) {
     wait_for_previous_kernel();
-    const int32_t block_x = int32_t(blockIdx.x);
+    int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
-    const int32_t thread_x = int32_t(threadIdx.x);
+    int32_t thread_x = int32_t(threadIdx.x);
     __builtin_assume(thread_x >= 0);
-    const int32_t thread_y = int32_t(threadIdx.y);
+    int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t x = (block_x % x_tiles * 32 + thread_x) * 4;
-    const int32_t tile = block_x / x_tiles;
-    const int32_t y = tile % y_tiles * 8 + thread_y + 1;
-    const int32_t c = tile / y_tiles;
+    int32_t x = (block_x % x_tiles * 32 + thread_x) * 4;
+    int32_t tile = block_x / x_tiles;
+    int32_t y = tile % y_tiles * 8 + thread_y + 1;
+    int32_t c = tile / y_tiles;
     if (y < y_inner_end && x + 3 < x_inner_end) {
-        const auto img_2 = load<4>(img.at(c, y - 1, x));
-        const auto img_3 = load<4>(img.at(c, y, x));
-        const auto img_4 = load<4>(img.at(c, y + 1, x));
+        auto img_2 = load<4>(img.at(c, y - 1, x));
+        auto img_3 = load<4>(img.at(c, y, x));
+        auto img_4 = load<4>(img.at(c, y + 1, x));
         store<4>(blury.at(c, y, x), {
             divide_by(img_2[0] + img_3[0] + img_4[0], 3.0f, 0.33333334f),
             divide_by(img_2[1] + img_3[1] + img_4[1], 3.0f, 0.33333334f),
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(256) blury_wide(img_view<true> img, blury_view
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
-            const int32_t x_i = x + i;
+            int32_t x_i = x + i;
             if (y < y_inner_end && x_i < x_inner_end) {
                 blury(c, y, x_i) = divide_by(img(c, y - 1, x_i) + img(c, y, x_i) + img(c, y + 1, x_i), 3.0f,
                     0.33333334f);
@@ -129,16 +129,16 @@ template <bool dense>
 __global__ void __launch_bounds__(256) blury_kernel(img_view<dense> img, blury_view<dense> blury, int32_t x_tiles,
     int32_t y_tiles, int32_t y_end, int32_t x_end) {
     wait_for_previous_kernel();
-    const int32_t block_x = int32_t(blockIdx.x);
+    int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
-    const int32_t thread_x = int32_t(threadIdx.x);
+    int32_t thread_x = int32_t(threadIdx.x);
     __builtin_assume(thread_x >= 0);
-    const int32_t thread_y = int32_t(threadIdx.y);
+    int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t x = block_x % x_tiles * 32 + thread_x;
-    const int32_t tile = block_x / x_tiles;
-    const int32_t y = tile % y_tiles * 8 + thread_y + 1;
-    const int32_t c = tile / y_tiles;
+    int32_t x = block_x % x_tiles * 32 + thread_x;
+    int32_t tile = block_x / x_tiles;
+    int32_t y = tile % y_tiles * 8 + thread_y + 1;
+    int32_t c = tile / y_tiles;
     if (y < y_end && x < x_end) {
         blury(c, y, x) = divide_by(img(c, y - 1, x) + img(c, y, x) + img(c, y + 1, x), 3.0f, 0.33333334f);
     }
@@ -170,19 +170,19 @@ pipe_status launch_blury([[maybe_unused]] const Plan& plan, CUstream_st* stream,
 __global__ void __launch_bounds__(256) out_wide(ReadOnly<blury_view<true>> blury, out_view<true> out, int32_t R,
     int32_t C, int32_t x_tiles, int32_t y_tiles) {
     wait_for_previous_kernel();
-    const int32_t block_x = int32_t(blockIdx.x);
+    int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
-    const int32_t thread_x = int32_t(threadIdx.x);
+    int32_t thread_x = int32_t(threadIdx.x);
     __builtin_assume(thread_x >= 0);
-    const int32_t thread_y = int32_t(threadIdx.y);
+    int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t x = (block_x % x_tiles * 32 + thread_x) * 4;
-    const int32_t tile = block_x / x_tiles;
-    const int32_t y = tile % y_tiles * 8 + thread_y;
-    const int32_t c = tile / y_tiles;
+    int32_t x = (block_x % x_tiles * 32 + thread_x) * 4;
+    int32_t tile = block_x / x_tiles;
+    int32_t y = tile % y_tiles * 8 + thread_y;
+    int32_t c = tile / y_tiles;
     if (y < R && x + 3 < C) {
-        const auto blury_2 = load<4>(blury.at(c, y + 1, x));
-        const auto blury_3 = load<2>(blury.at(c, y + 1, x + 4));
+        auto blury_2 = load<4>(blury.at(c, y + 1, x));
+        auto blury_3 = load<2>(blury.at(c, y + 1, x + 4));
         store<4>(out.at(c, y, x), {
             divide_by(blury_2[0] + blury_2[1] + blury_2[2], 3.0f, 0.33333334f),
             divide_by(blury_2[1] + blury_2[2] + blury_2[3], 3.0f, 0.33333334f),
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(256) out_wide(ReadOnly<blury_view<true>> blury
     } else {
         #pragma unroll 1
         for (int32_t i = 0; i < 4; ++i) {
-            const int32_t x_i = x + i;
+            int32_t x_i = x + i;
             if (y < R && x_i < C) {
                 out(c, y, x_i) = divide_by(blury(c, y + 1, x_i) + blury(c, y + 1, x_i + 1) + blury(c, y + 1, x_i + 2),
                     3.0f, 0.33333334f);
@@ -207,16 +207,16 @@ template <bool dense>
 __global__ void __launch_bounds__(256) out_kernel(ReadOnly<blury_view<dense>> blury, out_view<dense> out, int32_t R,
     int32_t C, int32_t x_tiles, int32_t y_tiles) {
     wait_for_previous_kernel();
-    const int32_t block_x = int32_t(blockIdx.x);
+    int32_t block_x = int32_t(blockIdx.x);
     __builtin_assume(block_x >= 0);
-    const int32_t thread_x = int32_t(threadIdx.x);
+    int32_t thread_x = int32_t(threadIdx.x);
     __builtin_assume(thread_x >= 0);
-    const int32_t thread_y = int32_t(threadIdx.y);
+    int32_t thread_y = int32_t(threadIdx.y);
     __builtin_assume(thread_y >= 0);
-    const int32_t x = block_x % x_tiles * 32 + thread_x;
-    const int32_t tile = block_x / x_tiles;
-    const int32_t y = tile % y_tiles * 8 + thread_y;
-    const int32_t c = tile / y_tiles;
+    int32_t x = block_x % x_tiles * 32 + thread_x;
+    int32_t tile = block_x / x_tiles;
+    int32_t y = tile % y_tiles * 8 + thread_y;
+    int32_t c = tile / y_tiles;
     if (y < R && x < C) {
         out(c, y, x) = divide_by(blury(c, y + 1, x) + blury(c, y + 1, x + 1) + blury(c, y + 1, x + 2), 3.0f,
             0.33333334f);

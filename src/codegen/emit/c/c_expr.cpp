@@ -198,9 +198,13 @@ std::vector<Text> ExpressionWriter::values(const std::vector<ir::Expr>& together
     return texts;
 }
 
+std::string ExpressionWriter::local_type(Type type) const {
+    return fmt::format("{}{}", helpers_.platform() == fusion::Platform::Cuda ? "" : "const ", value_type(type));
+}
+
 std::string ExpressionWriter::declare(Type type, const Text& text, std::string_view wanted) {
     std::string name = names_.add(wanted);
-    out_->add(fmt::format("const {} {} = {};", value_type(type), name, text.text));
+    out_->add(fmt::format("{} {} = {};", local_type(type), name, text.text));
     return name;
 }
 

@@ -99,6 +99,11 @@ public:
     /// `accumulated op next`, as reductions and updates fold.
     Text fold(ir::ReduceOp op, ir::Type type, const Text& accumulated, const Text& next);
 
+    /// Of a local variable that keeps its value. On a device it is not `const`: in a template, the front end of nvcc
+    /// evaluates the initializer of a const variable, and those of all variables in it, again at each of their uses,
+    /// so that a chain of values that are used twice takes twice as long with each of them.
+    [[nodiscard]] std::string local_type(ir::Type type) const;
+
 private:
     /// What a branch of an `if` needs and what it gives.
     struct Branch {

@@ -195,7 +195,7 @@ void ExpressionWriter::add_terms(const std::vector<Total>& totals) {
         next = primary(total.type(), next, "term");
         const std::string better = names_.add("better");
         const bool least = ir::fold_op(op) == BinaryOp::Min;
-        out_->line("const bool {} = {} {} {};", better, next.text, least ? "<" : ">", total.name);
+        out_->line("{} {} = {} {} {};", local_type(Type::Bool), better, next.text, least ? "<" : ">", total.name);
         for (const Total::Place& place : total.places) {
             const ir::Range& range = place.reduction->ranges[static_cast<std::size_t>(place.reduction->place)];
             out_->line("{0} = {1} ? {2} : {0};", place.name, better, variables_.at(range.var));
@@ -224,7 +224,8 @@ void ExpressionWriter::begin_blocks(const ir::Range& range, std::string_view pra
     begin_block(
         fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", block, first.text, end.text, ir::kBlockTerms));
     each_block();
-    out_->line("const int32_t {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, end.text, block, ir::kBlockTerms);
+    out_->line("{4} {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, end.text, block, ir::kBlockTerms,
+               local_type(Type::Int32));
     if (!pragma.empty()) out_->add(std::string(pragma));
     begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", index, block, stop));
     const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);

@@ -214,7 +214,7 @@ void KernelWriter::declare_specials() {
         if (!uses_.variable(special.var)) continue;
         const auto id = static_cast<std::size_t>(special.id);
         const std::string name = local(special.var);
-        out_.line("const int32_t {} = int32_t({});", name, kNames[id]);
+        out_.line("{} {} = int32_t({});", expressions_.local_type(Type::Int32), name, kNames[id]);
         // Which nvcc does not conclude from where it comes: then a division by 8 is a shift.
         out_.line("__builtin_assume({} >= 0);", name);
         const std::int64_t blocks = id % 3 == 0 ? kernel::kVariableLimit - 1 : 65535;
@@ -354,7 +354,7 @@ void KernelWriter::stmt(const kernel::Load& n) {
     const bool as_it_is = type != Type::Bool && type != Type::Float16;
     const auto declare = [&](ir::VarId var, const std::string& element) {
         const std::string name = local(var);
-        out_.line("const {} {} = {};", value_type(type), name, loaded(type, element).text);
+        out_.line("{} {} = {};", expressions_.local_type(type), name, loaded(type, element).text);
         expressions_.bind(var, name);
     };
     const bool ahead = n.ahead && n.array.kind != Source::Kind::Local && !has_cache(n.array);
@@ -364,7 +364,7 @@ void KernelWriter::stmt(const kernel::Load& n) {
     const std::string kind = ahead                ? "_ahead"
                              : has_cache(n.array) ? fmt::format("_{}", fusion::name(kernel_.load_cache))
                                                   : "";
-    out_.line("const auto {} = load{}<{}>({});", pack, kind, n.vars.size(), address(n.array, indices));
+    out_.line("auto {} = load{}<{}>({});", pack, kind, n.vars.size(), address(n.array, indices));
     for (std::size_t i = 0; i < n.vars.size(); ++i) {
         const std::string element = fmt::format("{}[{}]", pack, i);
         if (as_it_is)
@@ -422,7 +422,7 @@ void KernelWriter::stmt(const kernel::Atomic& n) {
         return;
     }
     const std::string operand = locals_.add("operand"), old = locals_.add("old");
-    out_.line("const {} {} = {};", value_type(type), operand, value.text);
+    out_.line("{} {} = {};", expressions_.local_type(type), operand, value.text);
     const Text updated = expressions_.fold(n.op, type, loaded(type, old), {operand});
     out_.line("{}({}, [&]({} {}) {{ return {}; }});", helpers_.use("atomic_update"), cell, storage_type(type), old,
               stored(type, updated));
@@ -442,7 +442,7 @@ void KernelWriter::stmt(const kernel::Shuffle& n) {
     if (type == Type::Bool) result = infix("!=", Precedence::Equality, result, {"0"});
     if (ir::is_int(type) && ir::bits(type) < 32) result = call_text(value_type(type), {result});
     const std::string name = local(n.var);
-    out_.line("const {} {} = {};", value_type(type), name, result.text);
+    out_.line("{} {} = {};", expressions_.local_type(type), name, result.text);
     expressions_.bind(n.var, name);
 }
 

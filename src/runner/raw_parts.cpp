@@ -70,9 +70,10 @@ public:
         : path_(std::move(path)), layout_(std::move(layout)), file_(open(path_.c_str(), O_RDONLY | O_CLOEXEC)) {
         if (file_.get() < 0) throw bad(std::strerror(errno));
         struct stat status {};
-        const auto size = static_cast<std::int64_t>(byte_size(layout_.type, layout_.extents));
+        const std::size_t size = byte_size(layout_.type, layout_.extents);
         if (fstat(file_.get(), &status) != 0) throw bad(std::strerror(errno));
-        if (status.st_size < layout_.offset + size) throw bad("it ends before its last element");
+        const auto there = static_cast<std::size_t>(std::max<std::int64_t>(status.st_size - layout_.offset, 0));
+        if (there < size) throw bad("it ends before its last element");
         type = layout_.type;
         extents = layout_.extents;
         grain.assign(extents.size(), 1);

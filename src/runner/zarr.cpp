@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -29,6 +30,7 @@ static_assert(std::endian::native == std::endian::little);
 
 namespace {
 
+constexpr double kMostChunkBytes = 0x1p31;
 constexpr std::int64_t kChunk = 512, kChunkOfOthers = 16;
 
 Error unreadable(const std::string& path, const std::string& reason) {
@@ -110,6 +112,9 @@ private:
             std::any_of(extents.begin(), extents.end(), negative)) {
             throw unreadable(path_, "its .zarray is damaged");
         }
+        const double chunk_bytes =
+            std::accumulate(grain.begin(), grain.end(), double(ir::bytes(type)), std::multiplies<>());
+        if (chunk_bytes > kMostChunkBytes) throw unreadable(path_, "its chunks have more than 2 GiB");
         const json compressor = about.value("compressor", json()), filters = about.value("filters", json());
         if (!compressor.is_null()) {
             const std::string name = compressor.at("id").get<std::string>();

@@ -114,6 +114,8 @@ TEST_F(Zarr, WhatCannotBeRead) {
                  "cannot read a.zarr: its elements, \"<M8[ns]\", are not numbers of 8 to 64 bits");
     describe("a.zarr", "|u1", R"(, "shape": [3])");
     expect_error(3, "a.zarr", "o.npy", "cannot read a.zarr: its .zarray is damaged");
+    describe("a.zarr", "|u1", R"(, "chunks": [2000000000, 3])");
+    expect_error(3, "a.zarr", "o.npy", "cannot read a.zarr: its chunks have more than 2 GiB");
     write_bytes("a.zarr/.zarray", "{");
     expect_error(3, "a.zarr", "o.npy", "cannot read a.zarr: its .zarray is damaged");
     describe("a.zarr", "|u1", "");

@@ -57,7 +57,7 @@ private:
     /// Opens a block where a range is not empty.
     void open_if_some(const std::vector<std::string>& ranges) {
         std::vector<std::string> conditions;
-        for (const std::string& range : ranges) conditions.push_back(range + ".some()");
+        for (const std::string& range : ranges) conditions.push_back(fmt::format("has_values({})", range));
         out_.open(fmt::format("if ({})", fmt::join(conditions, " && ")));
     }
 

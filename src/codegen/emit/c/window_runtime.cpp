@@ -14,7 +14,6 @@ struct Ends {
     Ends() : lo(0), hi(-1) {}
     Ends(int64_t value) : lo(value), hi(value) {}
     Ends(int64_t least, int64_t greatest) : lo(least), hi(greatest) {}
-    bool some() const { return lo <= hi; }
 };
 [[maybe_unused]] Ends operator+(Ends a, Ends b) { return {a.lo + b.lo, a.hi + b.hi}; }
 [[maybe_unused]] Ends operator-(Ends a) { return {-a.hi, -a.lo}; }
@@ -23,6 +22,8 @@ struct Ends {
     const auto ends = std::minmax({a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi});
     return {ends.first, ends.second};
 }
+)text"},
+        {"has_values", R"text([[maybe_unused]] bool has_values(Ends a) { return a.lo <= a.hi; }
 )text"},
         {"wrapped", R"text(// In a type whose numbers wrap: any of them where one wraps.
 template <class T>
@@ -103,7 +104,7 @@ struct Part {
     for (const Ends& index : indices) {
         const Ends& all = part.all[rank];
         at[rank] = {std::max(index.lo, all.lo), std::min(index.hi, all.hi)};
-        if (!at[rank].some()) return;
+        if (!has_values(at[rank])) return;
         ++rank;
     }
     for (int d = 0; d < rank; ++d) {
@@ -319,6 +320,7 @@ const std::vector<std::string_view>& window_runtime_names() {
                                                          "give_window",
                                                          "greatest_of",
                                                          "has_points",
+                                                         "has_values",
                                                          "hold",
                                                          "hulls",
                                                          "least_of",

@@ -86,6 +86,11 @@ class Numpy(Library):
     def read(self, a: Any) -> View:
         return View(a.ctypes.data, a.dtype, a.shape, a.strides, HOST, self, not a.flags.writeable)
 
+    def read_number(self, a: Any) -> View:
+        """A number of a NumPy type, which has no memory of its own: the view keeps a copy."""
+        copy = self.np.asarray(a)
+        return View(copy.ctypes.data, copy.dtype, (), (), HOST, self, True, keep=copy)
+
 
 class Torch(Library):
     name = "torch"
@@ -223,6 +228,8 @@ def _reader(a: Any) -> Callable[[Any], View]:
         if isinstance(a, numpy.ma.MaskedArray):
             raise TypeError("the array is masked: give its data and its mask as two inputs")
         return _library(Numpy).read
+    if numpy is not None and isinstance(a, numpy.generic):
+        return _library(Numpy).read_number
     if torch is not None and isinstance(a, torch.Tensor):
         return _library(Torch).read
     if cupy is not None and isinstance(a, cupy.ndarray):

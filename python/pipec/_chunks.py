@@ -248,7 +248,8 @@ def gather(window: Box, blocks: Sequence[Block]) -> Any:
 
     for block in blocks:
         if _meet(window, block.box) == window:
-            return _callable_with(block.array[slices_of(relative(window, block.box))])
+            # `...` because an index without dimensions makes a number of an array without dimensions.
+            return _callable_with(block.array[(*slices_of(relative(window, block.box)), ...)])
     # Of the library, and in the order of dimensions, of the first block.
     whole = numpy.empty_like(blocks[0].array, shape=shape_of(window))
     for block in blocks:

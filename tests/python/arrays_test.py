@@ -10,7 +10,7 @@ import unittest
 
 import numpy as np
 import pipec
-from pipec import _dlpack
+from pipec import _arrays, _dlpack
 from pipec._types import BY_NAME
 from programs import COPIES, SCALE, TYPES, source
 
@@ -125,6 +125,18 @@ class Arrays(unittest.TestCase):
                 assert False
         """)
         subprocess.run([sys.executable, "-c", program, SCALE], check=True)
+
+
+class Numbers(unittest.TestCase):
+    def test_numbers_of_numpy_are_arrays_without_dimensions(self):
+        """They have an interface, to memory that is gone when somebody reads it."""
+        add = source("pipeline add(a: float32[N], b: float32[]) -> c: float32[N] { c(x) = a(x) + b() }")
+        for number in range(50):
+            b = np.float32(number)
+            view = _arrays.read(b)
+            self.assertIsInstance(view.keep, np.ndarray)
+            self.assertTrue(view.read_only)
+            np.testing.assert_array_equal(add(np.zeros(3, np.float32), b), [number] * 3)
 
 
 if __name__ == "__main__":

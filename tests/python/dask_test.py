@@ -174,6 +174,9 @@ class Chunks(unittest.TestCase):
         # Computed before, by whomever, it is an input like others.
         mean = self.lazy.mean().astype(np.float32)
         self.same(pipec.dask.apply(source(LESS), self.lazy, mean), self.img - mean.compute())
+        from pipec import _chunks
+        block = _chunks.Block((), np.array(3, np.float32))
+        self.assertIsInstance(_chunks.gather((), [block]), np.ndarray)
 
     def test_exactly_what_is_needed(self):
         """Each chunk takes its neighbours' borders, by themselves, and nothing else."""

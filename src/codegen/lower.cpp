@@ -67,15 +67,19 @@ void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule&
     const auto definition = program.pipeline.stages[static_cast<std::size_t>(stage)].definition;
     if (const auto* pure = std::get_if<ir::Pure>(&definition)) {
         const bool scan = program.pipeline.stages[static_cast<std::size_t>(stage)].scan.has_value();
-        auto made = scan ? scan_step(program, stage, sources, schedule.choices)
-                         : stage_step(program, stage, pure->value, sources, schedule.choices);
-        if (auto* step = std::get_if<kernel::Step>(&made)) {
-            if (auto reason = limit_registers(program, schedule, *step))
-                made = std::move(*reason);
-            else
-                program.steps.push_back(std::move(*step));
+        std::variant<std::vector<kernel::Step>, std::string> made;
+        if (scan) {
+            made = scan_steps(program, stage, sources, schedule.choices);
+        } else {
+            auto one = stage_step(program, stage, pure->value, sources, schedule.choices);
+            if (auto* reason = std::get_if<std::string>(&one)) throw impossible(schedule, *reason);
+            made.emplace<0>().push_back(std::move(std::get<kernel::Step>(one)));
         }
         if (const auto* reason = std::get_if<std::string>(&made)) throw impossible(schedule, *reason);
+        for (kernel::Step& step : std::get<0>(made)) {
+            if (auto reason = limit_registers(program, schedule, step)) throw impossible(schedule, *reason);
+            program.steps.push_back(std::move(step));
+        }
         return;
     }
     for (kernel::Step& step : accumulate_steps(program, stage, sources, options,

@@ -30,8 +30,9 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int
                                                    const SourceManager& sources, const fusion::Choices& choices);
 
 /// The step of a stage that reads itself, or why what a schedule asks for is impossible.
-std::variant<kernel::Step, std::string> scan_step(kernel::Program& program, int stage, const SourceManager& sources,
-                                                  const fusion::Choices& choices);
+std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program& program, int stage,
+                                                                const SourceManager& sources,
+                                                                const fusion::Choices& choices);
 
 /// The step that computes a group of stages in one kernel, as `schedule` says (its stages are not looked at), or why
 /// that is impossible. Adds variables to the program's pipeline. `begun`: what group_code has made of it, for a program

@@ -123,6 +123,15 @@ ScanMarch serial_march(const StageFacts& stage, const Gpu& gpu) {
             std::max(kMemorySeconds, chain / gpu.clock_hz) + gpu.rates.barrier};
 }
 
+/// The same without anything shared: a thread has a line.
+ScanMarch direct_march(const StageFacts& stage, const Gpu& gpu) {
+    const auto points = static_cast<double>(plan::kDirectPoints);
+    const double chain = points * (stage.scan->operations * kDependentClocks + kPointClocks);
+    return {static_cast<double>(plan::kDirectThreads), static_cast<int>(plan::kDirectThreads / kWarp), 0,
+            std::ceil(static_cast<double>(stage.scan->length) / points) + 1,
+            std::max(kMemorySeconds, chain / gpu.clock_hz)};
+}
+
 /// Each batch waits for memory, then for the points of a thread, those of its warp, and the ends of all warps.
 ScanMarch shared_march(const StageFacts& stage, const plan::SharedScanTile& tile, const Gpu& gpu) {
     const double operation = stage.scan->operations * kDependentClocks;
@@ -138,7 +147,11 @@ void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto [order, extents] = shape_of_scan(stage);
     std::optional<plan::SharedScanTile> shared;
     if (stage.scan->shared) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true);
-    const ScanMarch march = shared ? shared_march(stage, *shared, gpu) : serial_march(stage, gpu);
+    const bool direct = !shared && !plan::runs_along_memory(order, stage.scan->dim, extents) &&
+                        stage.scan->lines >= static_cast<double>(plan::direct_scan_lines(gpu));
+    const ScanMarch march = shared   ? shared_march(stage, *shared, gpu)
+                            : direct ? direct_march(stage, gpu)
+                                     : serial_march(stage, gpu);
     p.blocks = std::ceil(stage.scan->lines / march.lines);
     p.blocks_per_sm = std::max(1, std::min({gpu.blocks_per_sm, gpu.warps_per_sm / march.warps,
                                             static_cast<int>(gpu.shared_per_sm / (march.shared_bytes + 1024))}));

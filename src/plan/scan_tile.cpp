@@ -21,7 +21,8 @@ constexpr std::int64_t kInnerPoints = 4;
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
 constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
 
-/// Lines run along the innermost dimension, or one with a short one inside.
+}  // namespace
+
 bool runs_along_memory(const std::vector<int>& order, int scan,
                        const std::vector<std::optional<std::int64_t>>& extents) {
     std::int64_t inner = 1;
@@ -36,7 +37,9 @@ bool runs_along_memory(const std::vector<int>& order, int scan,
     return inner <= kInnerPoints;
 }
 
-}  // namespace
+std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {
+    return std::int64_t{gpu.sms} * gpu.threads_per_sm / 2;
+}
 
 ScanTile make_scan_tile(const std::vector<int>& order, int scan,
                         const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "fusion/gpu.h"
+
 namespace pipec::plan {
 
 struct ScanTile {
@@ -22,6 +24,17 @@ inline constexpr std::int64_t kScanWarps = 8;
 ScanTile make_scan_tile(const std::vector<int>& order, int scan,
                         const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
                         std::int64_t arrays, std::int64_t room);
+
+/// Lines run along the innermost dimension, or one with a short one inside.
+bool runs_along_memory(const std::vector<int>& order, int scan,
+                       const std::vector<std::optional<std::int64_t>>& extents);
+
+/// Where lines do not run along memory, and are so many, each has a thread of its own: blocks of so many threads, which
+/// take so many points at once.
+inline constexpr std::int64_t kDirectThreads = 256, kDirectPoints = 8;
+
+/// With half of the threads that a GPU can have, memory has as much to do at once as with the blocks of a ScanTile.
+std::int64_t direct_scan_lines(const fusion::Gpu& gpu);
 
 /// The same for a scan whose points are shared out along its lines, too.
 struct SharedScanTile {

@@ -2,6 +2,7 @@
 // dimension, in both directions, for lines that are shorter and longer than what a block takes at once.
 #include <gtest/gtest.h>
 
+#include "plan/scan_tile.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
 #include "support_lib/device.h"
@@ -14,7 +15,8 @@ using Sizes = std::map<std::string, std::int64_t>;
 
 const std::vector<Sizes> kImages{{{"R", 1}, {"C", 1}},    {{"R", 1}, {"C", 200}}, {{"R", 300}, {"C", 1}},
                                  {{"R", 33}, {"C", 65}},  {{"R", 64}, {"C", 32}}, {{"R", 5}, {"C", 130}},
-                                 {{"R", 129}, {"C", 70}}, {{"R", 2}, {"C", 2}}};
+                                 {{"R", 129}, {"C", 70}}, {{"R", 2}, {"C", 2}},   {{"R", 41}, {"C", 131}},
+                                 {{"R", 24}, {"C", 100}}, {{"R", 9}, {"C", 300}}};
 
 /// Lines shorter and longer than what a block shares out at once, 2048 points along memory and 256 across, and few of
 /// them: each takes a block.
@@ -43,7 +45,12 @@ TEST_P(Scans, HaveTheBitsOfTheDefinition) {
     const ir::Pipeline& shared = compiled.pipelines.front();
     const std::vector<codegen::Unit> units{{&shared, &compiled.models.front()}};
     const HostLibrary host(units, sources, kNothingUndefined);
-    const DeviceLibrary device(units, sources, {});
+    // Of so few threads that some of the images have a line for each.
+    fusion::Gpu gpu = fusion::default_target().gpu();
+    gpu.sms = 1;
+    gpu.threads_per_sm = 200;
+    ASSERT_EQ(plan::direct_scan_lines(gpu), 100);
+    const DeviceLibrary device(units, sources, {.target = fusion::Target(gpu)});
     std::mt19937_64 rng(7);
     std::uint64_t order = 0;
     for (const Sizes& sizes : GetParam().sizes.empty() ? kImages : GetParam().sizes) {
@@ -118,6 +125,18 @@ const Case kCases[] = {
             s(y, x in 0..C): float32 = if x == 0 then blur(y, x) else s(y, x - 1) + blur(y, x)
             out(y, x) = (s(y, min(x + 2, C - 1)) - (if x > 2 then s(y, x - 3) else 0)) / 5
             total(x) = sum(y in 0..R) s(y, x)
+        })"},
+    {"choices_that_use_a_value_often", R"(
+        pipeline p(img: uint8[R, C], limit: float32 = 20) -> s: float32[R, C], up: int32[R, C], back: uint8[R, C] {
+            s(y in 0..R, x) =
+                if y == 0 then img(y, x)
+                else let e = img(y, x) - s(y - 1, x) in if abs(e) > limit then img(y, x) else s(y - 1, x) + 0.2 * e
+            up(y, x) =
+                if y >= R - 3 then img(y, x)
+                else let p = 2 * up(y + 1, x) - up(y + 3, x) in if abs(p) > 99 then img(y, x) else (p + img(y, x)) / 2
+            back(y in 0..R, x) =
+                if y < 2 then img(y, x) else if img(y, x) > back(y - 2, x) then saturate<uint8>(back(y - 2, x) + 1)
+                else back(y - 1, x)
         })"},
     {"only_some_lines_are_wanted", R"(
         pipeline p(img: float32[R, C]) -> out: float32[R, C] {

@@ -125,9 +125,11 @@ TEST(CostTime, LinesThatAreSharedOutTakeLess) {
     const Gpu gpu = known_gpu("h200").value();
     const auto time = [&](const char* stage, const std::vector<std::int64_t>& sizes) {
         const Grouped scans(R"(
-pipeline scans(v: int32[R, C], f: float32[R, C]) -> sums: int64[R, C], smooth: float32[R, C] {
+pipeline scans(v: int32[R, C], f: float32[R, C]) -> sums: int64[R, C], smooth: float32[R, C], down: float32[R, C]
+{
     sums(y, x) = if x == 0 then v(y, x) else sums(y, x - 1) + v(y, x)
     smooth(y, x) = if x == 0 then f(y, x) else 0.5 * smooth(y, x - 1) + f(y, x)
+    down(y, x) = if y == 0 then f(y, x) else 0.5 * down(y - 1, x) + f(y, x)
 })",
                             {stage}, sizes);
         return predict_time(*scans.facts, gpu, GroupSchedule{}).value();
@@ -141,6 +143,10 @@ pipeline scans(v: int32[R, C], f: float32[R, C]) -> sums: int64[R, C], smooth: f
     // An image has lines enough for memory to set the time.
     EXPECT_EQ(time("sums", {4096, 4096}).blocks, 4096);
     EXPECT_EQ(bound_by(time("sums", {4096, 4096})), "dram");
+    // Of few lines across memory a block has 32, of many one for each of its threads.
+    EXPECT_EQ(time("down", {64, 4096}).blocks, 4096 / 32);
+    EXPECT_EQ(time("down", {30, 1 << 21}).blocks, (1 << 21) / 256);
+    EXPECT_EQ(time("down", {30, 1 << 21}).shared_per_block, 0);
 }
 
 TEST(CostTime, WhatAGpuLacksIsImpossible) {

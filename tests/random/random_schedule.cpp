@@ -143,10 +143,11 @@ private:
             note(group);
             codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
             const bool scan = program_.pipeline.stages[static_cast<std::size_t>(s)].scan.has_value();
-            const auto step = scan ? codegen::scan_step(made, s, sources_, group.choices)
-                                   : codegen::stage_step(made, s, pure->value, sources_, group.choices);
+            const bool is_possible =
+                scan ? codegen::scan_steps(made, s, sources_, group.choices).index() == 0
+                     : codegen::stage_step(made, s, pure->value, sources_, group.choices).index() == 0;
             Tried::Counts& counts = tried_.counts[Strategy::Stage];
-            if (std::holds_alternative<codegen::kernel::Step>(step)) {
+            if (is_possible) {
                 schedule_.groups.push_back(group);
                 ++counts.groups;
                 ++counts.stages;

@@ -135,6 +135,21 @@ ir::Expr ScanCode::coordinate(kernel::Body& body, const ir::Expr& position) {
     return build_.define(body, name(scan_), forward ? sum(first_, position) : difference(first_, position));
 }
 
+void ScanCode::find_recurrence_interior() {
+    std::vector<bool> splits(stage_.dims.size(), false);
+    splits[scan_] = true;
+    interior_ = find_interior(rewriter_, stage_, domain_, terms_.value, nullptr, splits);
+}
+
+ir::Expr ScanCode::inside(const ir::Expr& from, const ir::Expr& last) {
+    if (!interior_.simpler) return nullptr;
+    const poly::Interval& inner = interior_.box[scan_];
+    const bool forward = stage_.scan->step > 0;
+    return both(
+        ir::binary(BinaryOp::Ge, forward ? from : last, build_.argument(name(scan_) + "_inner_begin", inner.lo)),
+        ir::binary(BinaryOp::Lt, forward ? last : from, build_.argument(name(scan_) + "_inner_end", inner.hi)));
+}
+
 ir::Expr ScanCode::term_value(const ScanTerm& term, const Rewriter::Bindings& at, const ir::Expr& exists) {
     const ir::Expr value = rewriter_.instance(term.value, at);
     const ir::Expr needed = term.needed ? both(exists, rewriter_.instance(term.needed, at)) : exists;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/expr/interior.h"
 #include "codegen/expr/rewrite.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/kernel/kernel_ir.h"
@@ -35,6 +36,11 @@ protected:
     ir::Expr coordinate(kernel::Body& body, const ir::Expr& position);
     /// A term at a point, where it is needed and the point `exists` (null: certain).
     ir::Expr term_value(const ScanTerm& term, const Rewriter::Bindings& at, const ir::Expr& exists);
+    /// Finds where the recurrence needs no conditions of the first points.
+    void find_recurrence_interior();
+    /// The points from coordinate `from` to `last` (in the scan's direction) have none of these conditions. Null: no
+    /// point has one.
+    ir::Expr inside(const ir::Expr& from, const ir::Expr& last);
     /// `e` is `x == first` of the stage's range in the scan's dimension, as a comparison with all other points on one
     /// side.
     [[nodiscard]] bool is_first(const ir::Expr& e);
@@ -47,6 +53,7 @@ protected:
     Rewriter rewriter_;
     KernelBuilder build_;
     ScanTerms terms_;
+    Interior interior_;  ///< of the recurrence, in the scan's dimension
     ir::Expr guard_;
 
     std::vector<int> order_;                            ///< dimensions from outermost to innermost in memory

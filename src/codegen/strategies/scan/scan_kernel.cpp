@@ -12,10 +12,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "codegen/expr/interior.h"
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
+#include "codegen/strategies/scan/direct_scan.h"
 #include "codegen/strategies/scan/parallel_scan.h"
 #include "codegen/strategies/scan/scan_code.h"
 #include "ir/build.h"
@@ -40,9 +40,7 @@ constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
 class ScanKernel : public ScanCode {
 public:
     ScanKernel(kernel::Program& program, int index) : ScanCode(program, index) {
-        std::vector<bool> splits(stage_.dims.size(), false);
-        splits[scan_] = true;
-        interior_ = find_interior(rewriter_, stage_, domain_, terms_.value, nullptr, splits);
+        find_recurrence_interior();
         arrange();
     }
 
@@ -67,7 +65,6 @@ private:
     void points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count,
                 const ir::Expr& value);
 
-    Interior interior_;          ///< of the recurrence, in the scan's dimension
     bool along_memory_ = false;  ///< lines run along the innermost dimension
     std::int64_t block_lines_ = 0, chunk_ = 0;
     ir::Expr lane_, warp_, first_line_;
@@ -225,15 +222,9 @@ void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
     const ir::Expr count = build_.define(
         body, "count", ir::binary(BinaryOp::Min, difference(length_, begin), constant(chunk_)), 0, 1, chunk_ + 1);
     if (!interior_.simpler) return chunk_points(body, chunk, count, terms_.value);
-    const poly::Interval& inner = interior_.box[scan_];
-    const ir::Expr inner_begin = build_.argument(name(scan_) + "_inner_begin", inner.lo);
-    const ir::Expr inner_end = build_.argument(name(scan_) + "_inner_end", inner.hi);
-    const bool forward = stage_.scan->step > 0;
     const ir::Expr from = coordinate(body, begin);
     const ir::Expr last = coordinate(body, difference(sum(begin, count), constant(1)));
-    const ir::Expr inside = both(ir::binary(BinaryOp::Ge, forward ? from : last, inner_begin),
-                                 ir::binary(BinaryOp::Lt, forward ? last : from, inner_end));
-    auto& choice = add(body, kernel::If{inside, {}, {}, kernel::If::Uniform::Lane});
+    auto& choice = add(body, kernel::If{inside(from, last), {}, {}, kernel::If::Uniform::Lane});
     chunk_points(choice.then, chunk, count, interior_.value);
     chunk_points(choice.otherwise, chunk, count, terms_.value);
 }
@@ -304,18 +295,28 @@ kernel::Kernel ScanKernel::build() {
 
 }  // namespace
 
-std::variant<kernel::Step, std::string> scan_step(kernel::Program& program, int stage, const SourceManager& sources,
-                                                  const fusion::Choices& choices) {
+std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program& program, int stage,
+                                                                const SourceManager& sources,
+                                                                const fusion::Choices& choices) {
     const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
     if (choices.threads || choices.columns) {
         return fmt::format("`{}` reads itself, and the compiler decides which threads its blocks have", scan.name);
     }
-    kernel::Step step;
     const std::vector<std::string> comments = stage_comments(scan, sources);
-    auto parallel = parallel_scan_kernel(program, stage);
-    step.variants.push_back(parallel ? std::move(*parallel) : ScanKernel(program, stage).build());
-    step.variants.back().comments = comments;
-    return step;
+    std::vector<kernel::Kernel> kernels;
+    if (auto parallel = parallel_scan_kernel(program, stage)) {
+        kernels.push_back(std::move(*parallel));
+    } else {
+        kernel::Kernel some = ScanKernel(program, stage).build();
+        if (auto direct = direct_scan_kernel(program, stage, some)) kernels.push_back(std::move(*direct));
+        kernels.push_back(std::move(some));
+    }
+    std::vector<kernel::Step> steps;
+    for (kernel::Kernel& kernel : kernels) {
+        kernel.comments = comments;
+        steps.emplace_back().variants.push_back(std::move(kernel));
+    }
+    return steps;
 }
 
 }  // namespace pipec::codegen

@@ -1,0 +1,15 @@
+// The kernel of a scan of many lines that lie beside each other in memory.
+#pragma once
+
+#include <optional>
+
+#include "codegen/kernel/kernel_ir.h"
+
+namespace pipec::codegen {
+
+/// `some` is the kernel that takes few lines. Where lines may be enough for a thread each (plan::direct_scan_lines),
+/// returns the kernel for that, and lets the size of the grids choose: one of the two is empty in every launch. None
+/// where lines run along memory, or are known to be few.
+std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, int stage, kernel::Kernel& some);
+
+}  // namespace pipec::codegen

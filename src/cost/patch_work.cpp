@@ -134,7 +134,9 @@ PatchWork patch_work(const GroupFacts& facts, std::size_t m, const PatchAxes& ax
         work.elements += reads.elements;
         const double wide = std::max(1.0, reads.access_bytes / 4);
         const bool found = inner && load.by_data();
-        work.wavefronts += reads.accesses * (found ? kConflicts * std::sqrt(wide) : reads.regular ? wide : kScattered);
+        const double lines = inner ? 0 : lines_apart(load, axes.columns, static_cast<double>(columns));
+        const double each = found ? kConflicts * std::sqrt(wide) : reads.regular ? wide : kScattered;
+        (lines > wide ? work.apart : work.wavefronts) += reads.accesses * std::max(lines, each);
         if (load.bytes < 4) work.narrow += reads.elements;
     }
     return work;

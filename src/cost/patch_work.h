@@ -29,6 +29,7 @@ struct PatchWork {
     double inner = 0, outer = 0;  ///< accesses that load from members of the group, and from global memory
     double narrow = 0;            ///< elements of less than 4 bytes that are loaded, each to be made a number
     double wavefronts = 0;        ///< of these accesses, for a warp
+    double apart = 0;             ///< the same, of those whose lanes are far from each other
     double elements = 0;          ///< that are read and computed
 };
 

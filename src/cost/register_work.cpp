@@ -119,18 +119,31 @@ private:
     double add_load(std::size_t m, const MemberLoad& one, double points) {
         const Load& load = *one.load;
         bool regular = true, has_lane = false;
+        int lane = -1;
         for (const auto& r : load.indices) {
             regular = regular && r;
             if (!r || !is_lane(m, r->dim)) continue;
             has_lane = true;
+            lane = r->dim;
             extend(read_across_[one.array], static_cast<double>(r->lo) / static_cast<double>(r->den),
                    static_cast<double>(r->hi) / static_cast<double>(r->den));
         }
         if (one.member >= 0) return 0;
         if (!regular || !has_lane) {
+            for (std::size_t d = 0; d < dims(m) && lane < 0; ++d) {
+                if (is_lane(m, static_cast<int>(d))) lane = static_cast<int>(d);
+            }
+            const double lines = regular ? 0 : lines_apart(load, lane, columns_);
             work_.loads += points * load.reads;
-            work_.wavefronts += points * load.reads * (regular ? 1 : 6);
+            (lines > 0 ? work_.apart : work_.wavefronts) += points * load.reads * (lines > 0 ? lines : regular ? 1 : 6);
             return load.reads;
+        }
+        if (const double lines = lines_apart(load, lane, columns_); lines > 0) {
+            const double elements = footprint(load, [&](std::size_t d) { return along(m, d); }).elements;
+            work_.loads += elements;
+            work_.instructions += 2 * elements;
+            work_.apart += elements * lines;
+            return 0;
         }
         Loaded& loaded = loaded_[one.array];
         loaded.touched.add(footprint(load, [&](std::size_t d) { return along(m, d); }));

@@ -172,7 +172,15 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
         const ThreadReads reads = reads_of(load, thread);
         accesses += reads.accesses * stage.block_reads;
         as_written += 2 * reads.accesses * stage.block_reads * load.in_loops;
-        wavefronts += reads.wavefronts * stage.block_reads;
+        // A block shares most of what its points read at the same place, such as weights: not known of each load.
+        const double lines = in_block || !axes.lane
+                                 ? 0
+                                 : lines_apart(load, static_cast<int>(*axes.lane), static_cast<double>(thread.columns));
+        if (reads.accesses * lines > reads.wavefronts) {
+            work.apart += static_cast<double>(work.warps_per_tile) * reads.accesses * lines;
+        } else {
+            wavefronts += reads.wavefronts * stage.block_reads;
+        }
         loaded += reads.elements * load.bytes / 4.0;
         if (load.bytes < 4 && thread.columns > 1) narrow += reads.elements;
     }

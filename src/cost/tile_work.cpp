@@ -35,7 +35,7 @@ constexpr Simplified kStage{1, 0.813, 60, 1, 1}, kShared{0.539, 0.728, 48, 4.3, 
 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;
-    work.wavefronts *= by.wavefronts;
+    work.wavefronts = work.wavefronts * by.wavefronts + work.apart;
     const double inside = (work.instructions - work.as_written) * by.instructions + work.as_written + place;
     work.at_edges =
         (work.at_edges - work.as_written_at_edges) * by.instructions * by.edges + work.as_written_at_edges + place;
@@ -199,6 +199,7 @@ private:
         const auto cells = static_cast<double>(columns * rows);
         work_.wavefronts += turns * (patch.wavefronts + stored(m) * cells * std::max(1.0, stage.bytes / 4.0) +
                                      (facts_.live[m] ? cells * stage.bytes / 4.0 : 0));
+        work_.apart += turns * patch.apart;
         if (facts_.kept[m]) add_scratch(m, points.all);
         deepest_ = std::max(deepest_, static_cast<double>(stage.registers) + stage.bytes / 4.0 * s_.vector);
         if (patch.outer > 0) {

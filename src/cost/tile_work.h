@@ -27,6 +27,7 @@ struct TileWork {
     double as_written = 0, as_written_at_edges = 0;
     double edges = 0;        ///< part of the tiles that have such points
     double wavefronts = 0;   ///< of the load/store units
+    double apart = 0;        ///< the same, of accesses whose lanes are far from each other (lines_apart)
     double bytes = 0;        ///< that the tile loads from global memory and stores there
     int access_bytes = 4;    ///< of the widest accesses to global memory
     double gaps = 1;         ///< accesses of a lane that lie side by side, so that each fills its sectors in part only

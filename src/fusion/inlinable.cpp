@@ -3,9 +3,11 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
+#include "fusion/index_factors.h"
 #include "fusion/inline.h"
 #include "fusion/point_nodes.h"
 #include "ir/build.h"
@@ -13,6 +15,7 @@
 #include "ir/reduction.h"
 #include "ir/unique_nodes.h"
 #include "ir/visit.h"
+#include "support/integers.h"
 
 namespace pipec::fusion {
 
@@ -47,9 +50,10 @@ struct Facts {
     int inputs_read = 0;  ///< reads of anything
 };
 
-Facts facts_of(const ir::Expr& value) {
+/// Equal expressions count once.
+Facts facts_of(const ir::Expr& value, ir::UniqueExpressions& nodes) {
     Facts facts;
-    ir::for_each_node(value, [&](const ir::Expr& e) {
+    ir::for_each_node(nodes.get(value), [&](const ir::Expr& e) {
         facts.cost += operations(e);
         facts.loops = facts.loops || ir::as<ir::Reduce>(e) != nullptr;
         facts.inputs_read += ir::as<ir::Read>(e) != nullptr ? 1 : 0;
@@ -57,18 +61,19 @@ Facts facts_of(const ir::Expr& value) {
     return facts;
 }
 
-/// A read inside of a reduction's loops.
-struct LoopRead {
+/// A read in the expression of a stage, and the loops of the reductions around it.
+struct PointRead {
     const ir::Read* read;
     std::vector<ir::Range> loops;
+    int reader;
 };
 
 /// How the stages that come later read one stage.
 struct Readers {
     std::set<int> stages;
-    std::vector<const ir::Read*> points;  ///< distinct index tuples of all readers
-    std::set<PointNodes> known;           ///< the same
-    std::vector<LoopRead> in_loops;       ///< those inside of reductions
+    std::vector<PointRead> points;  ///< with distinct index tuples and loops, of each reader
+    std::set<PointNodes> known;     ///< the same
+    bool in_loops = false;          ///< some are inside of reductions
     bool in_update = false;
 };
 
@@ -108,8 +113,8 @@ private:
             }
             const bool known = !of.known.insert(std::move(point)).second;
             of.in_update = of.in_update || update_;
-            if (!loops.empty()) of.in_loops.push_back({read, loops});
-            if (first || !known) of.points.push_back(read);
+            of.in_loops = of.in_loops || !loops.empty();
+            if (first || !known) of.points.push_back({read, loops, reader_});
         }
         ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, loops); });
     }
@@ -123,59 +128,52 @@ private:
     std::unordered_set<const ir::Node*> seen_;
 };
 
-/// What the variables of an index are multiplied with; false where it is no sum of them.
-bool add_factors(const ir::Expr& e, std::int64_t times, std::map<ir::VarId, std::int64_t>& factors) {
-    if (ir::is_uniform(e)) return true;
-    if (const auto* variable = ir::as<ir::Variable>(e)) {
-        factors[variable->id] += times;
-        return true;
-    }
-    const auto* n = ir::as<ir::Binary>(e);
-    if (n == nullptr) return false;
-    if (n->op == ir::BinaryOp::Add || n->op == ir::BinaryOp::Sub) {
-        return add_factors(n->a, times, factors) &&
-               add_factors(n->b, n->op == ir::BinaryOp::Add ? times : -times, factors);
-    }
-    const auto by = n->op == ir::BinaryOp::Mul ? ir::as_int(n->b) : std::nullopt;
-    return by && std::abs(*by) <= ir::kBlockTerms && add_factors(n->a, times * *by, factors);
-}
-
-/// Values that a loop's variable takes at most, where its range says so.
-std::optional<std::int64_t> most_values(const ir::Range& range) {
-    if (ir::as_int(range.lo) != 0) return std::nullopt;
-    if (const auto end = ir::as_int(range.hi)) return *end;
-    const auto* n = ir::as<ir::Binary>(range.hi);
-    if (n == nullptr || n->op != ir::BinaryOp::Min) return std::nullopt;
+/// Values between two bounds at most, where these say so.
+std::optional<std::int64_t> most_values(const ir::Expr& lo, const ir::Expr& hi) {
+    const auto begin = lo ? ir::as_int(lo) : std::nullopt;
+    if (!begin || !hi) return std::nullopt;
+    if (const auto end = ir::as_int(hi)) return std::max<std::int64_t>(0, *end - *begin);
+    const auto* n = ir::as<ir::Binary>(hi);
+    if (*begin != 0 || n == nullptr || n->op != ir::BinaryOp::Min) return std::nullopt;
     return ir::as_int(n->a) ? ir::as_int(n->a) : ir::as_int(n->b);
 }
 
-/// Every iteration of the loops at every point of the reader asks for another point: each variable is part of one
-/// index, and of two in one index, one steps over all values of the other (64 * block + term).
-bool is_one_to_one(const LoopRead& of, const ir::Stage& reader) {
+/// How often the iterations of the loops at all points of the reader ask for the same point, at most; nothing where
+/// that is not known. Different values of the variables in the indices ask for different points: each variable is part
+/// of one index, and of two in one index, one steps over all values of the other (64 * block + term). What no index
+/// mentions (the channels of a picture whose weights have none) asks for the same point again.
+std::optional<std::int64_t> times_asked(const PointRead& of, const ir::Stage& reader) {
     std::map<ir::VarId, std::optional<std::int64_t>> values;  // of the variables that are still to be found
-    for (const ir::Dimension& dim : reader.dims) values[dim.var] = std::nullopt;
-    for (const ir::Range& range : of.loops) values[range.var] = most_values(range);
+    for (const ir::Dimension& dim : reader.dims) values[dim.var] = most_values(dim.lo, dim.hi);
+    for (const ir::Range& range : of.loops) values[range.var] = most_values(range.lo, range.hi);
     for (const ir::Expr& index : of.read->indices) {
-        std::map<ir::VarId, std::int64_t> factors;
-        if (!add_factors(index, 1, factors)) return false;
+        const auto factors = index_factors(index);
+        if (!factors) return std::nullopt;
         std::vector<std::pair<std::int64_t, ir::VarId>> by_step;
-        for (const auto& [var, factor] : factors) {
-            if (factor != 0) by_step.emplace_back(std::abs(factor), var);
-        }
+        for (const auto& [var, factor] : *factors) by_step.emplace_back(std::abs(factor), var);
         std::ranges::sort(by_step);
         std::int64_t covered = 0;
         for (std::size_t i = 0; i < by_step.size(); ++i) {
             const auto [step, var] = by_step[i];
             const auto found = values.find(var);
-            if (found == values.end() || step <= covered) return false;
+            if (found == values.end() || step <= covered) return std::nullopt;
             if (i + 1 < by_step.size()) {
-                if (!found->second) return false;
+                if (!found->second) return std::nullopt;
                 covered += step * (*found->second - 1);
             }
             values.erase(found);
         }
     }
-    return values.empty();
+    std::int64_t times = 1;
+    for (const auto& [var, count] : values) {
+        if (!count || *count > kRepeatedWork) return std::nullopt;
+        times = std::min(kRepeatedWork + 1, times * std::max<std::int64_t>(1, *count));
+    }
+    return times;
+}
+
+bool is_one_to_one(const PointRead& of, const ir::Stage& reader) {
+    return times_asked(of, reader) == 1;
 }
 
 /// Each index is a distinct dimension of the reader, plus a constant, or a constant: each point of the reader asks for
@@ -206,31 +204,111 @@ std::vector<ir::VarId> translation(const ir::Read& read, const ir::Stage& reader
 bool reads_once(const Readers& by, const ir::Pipeline& pipeline) {
     if (by.stages.size() != 1) return false;
     const ir::Stage& reader = pipeline.stages[static_cast<std::size_t>(*by.stages.begin())];
-    if (!by.in_loops.empty()) return by.points.size() == 1 && is_one_to_one(by.in_loops.front(), reader);
-    const std::vector<ir::VarId> first = translation(*by.points.front(), reader);
+    const ir::Read& one = *by.points.front().read;
+    if (by.in_loops) return by.points.size() == 1 && is_one_to_one(by.points.front(), reader);
+    const std::vector<ir::VarId> first = translation(one, reader);
     if (first.empty()) return false;
-    return std::all_of(by.points.begin(), by.points.end(), [&](const ir::Read* read) {
-        if (translation(*read, reader) != first) return false;
+    return std::all_of(by.points.begin(), by.points.end(), [&](const PointRead& point) {
+        if (translation(*point.read, reader) != first) return false;
         for (std::size_t d = 0; d < first.size(); ++d) {
-            const bool same = ir::structurally_equal(read->indices[d], by.points.front()->indices[d]);
+            const bool same = ir::structurally_equal(point.read->indices[d], one.indices[d]);
             if (first[d] >= 0 && !same) return false;
         }
         return true;
     });
 }
 
-}  // namespace
+/// An index `factor * var + offset`; of a constant the factor is 0.
+struct Step {
+    ir::VarId var = -1;
+    std::int64_t factor = 0, offset = 0;
+};
 
-namespace {
+std::optional<Step> step_of(const ir::Expr& index) {
+    ir::Expr e = index;
+    Step step;
+    if (const auto* sum = ir::as<ir::Binary>(e); sum != nullptr && ir::as_int(sum->b)) {
+        const bool less = sum->op == ir::BinaryOp::Sub;
+        if (less || sum->op == ir::BinaryOp::Add) {
+            step.offset = less ? -*ir::as_int(sum->b) : *ir::as_int(sum->b);
+            e = sum->a;
+        }
+    }
+    if (const auto constant = ir::as_int(index)) return Step{-1, 0, *constant};
+    const auto factors = index_factors(e);
+    if (!factors || factors->size() != 1) return std::nullopt;
+    std::tie(step.var, step.factor) = *factors->begin();
+    return step;
+}
+
+/// Reads of `2 * x` and of `2 * x + 1` ask for different points: what tells such reads of one reader apart. `alike`
+/// has the reader and the variables with their factors.
+struct Residues {
+    std::vector<std::int64_t> alike, apart;
+};
+
+Residues residues(const PointRead& point) {
+    Residues result{{point.reader}, {}};
+    for (const ir::Expr& index : point.read->indices) {
+        const auto step = step_of(index);
+        result.alike.push_back(step ? step->var : -1);
+        result.alike.push_back(step ? step->factor : 0);
+        const std::int64_t factor = step ? std::abs(step->factor) : 1, offset = step ? step->offset : 0;
+        result.apart.push_back(factor == 0 ? offset : offset - factor * floor_quotient(offset, factor));
+    }
+    return result;
+}
+
+/// How often a point of the stage is computed by all of its readers; nothing where loops ask for points again and
+/// again.
+std::optional<std::int64_t> times_computed(const Readers& by, const ir::Pipeline& pipeline) {
+    std::int64_t times = 0;
+    std::map<std::vector<std::int64_t>, std::map<std::vector<std::int64_t>, std::int64_t>> outside;  // of loops
+    for (const PointRead& point : by.points) {
+        if (point.loops.empty()) {
+            const Residues of = residues(point);
+            ++outside[of.alike][of.apart];
+            continue;
+        }
+        const auto asked = times_asked(point, pipeline.stages[static_cast<std::size_t>(point.reader)]);
+        if (!asked) return std::nullopt;
+        times += *asked;
+    }
+    for (const auto& [alike, apart] : outside) {
+        std::int64_t most = 0;
+        for (const auto& [offsets, count] : apart) most = std::max(most, count);
+        times += most;
+    }
+    return times;
+}
+
+/// A reader has a dimension of unknown extent along which it reads the same points again, outside of loops.
+bool has_more_points(const Readers& by, const ir::Pipeline& pipeline) {
+    return std::ranges::any_of(by.points, [&](const PointRead& point) {
+        const ir::Stage& reader = pipeline.stages[static_cast<std::size_t>(point.reader)];
+        return std::ranges::any_of(reader.dims, [&](const ir::Dimension& dim) {
+            return !most_values(dim.lo, dim.hi) &&
+                   std::ranges::none_of(point.read->indices, [&](const ir::Expr& index) {
+                       bool found = false;
+                       ir::for_each_node(index, [&](const ir::Expr& e) {
+                           const auto* variable = ir::as<ir::Variable>(e);
+                           found = found || (variable != nullptr && variable->id == dim.var);
+                       });
+                       return found;
+                   });
+        });
+    });
+}
 
 /// `most_reads`: of a stage that is computed several times.
 std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) {
     const auto count = pipeline.stages.size();
     const Reads reads(pipeline);
     std::vector<Facts> facts(count);
+    ir::UniqueExpressions nodes;
     for (std::size_t i = 0; i < count; ++i) {
         const auto* pure = std::get_if<ir::Pure>(&pipeline.stages[i].definition);
-        if (pure != nullptr) facts[i] = facts_of(pure->value);
+        if (pure != nullptr) facts[i] = facts_of(pure->value, nodes);
     }
     std::vector<int> chosen;
     for (std::size_t i = 0; i < count; ++i) {
@@ -240,10 +318,13 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan) continue;
         const auto times = static_cast<std::int64_t>(by.points.size());
         const bool once = reads_once(by, pipeline);
-        if (!by.in_loops.empty() && !once) continue;
+        const auto computed = once ? 1 : times_computed(by, pipeline);
+        if (!computed) continue;
         // Reading the stage's own sources at every point must not take more loads than reading the stage.
-        const bool cheap = facts[i].cost * (once ? 0 : std::max<std::int64_t>(1, times - 1)) <= kRepeatedWork &&
-                           facts[i].inputs_read <= most_reads;
+        const std::int64_t repeated = once ? 0 : std::max<std::int64_t>(1, *computed - 1);
+        const bool cheap =
+            facts[i].cost * repeated <= (has_more_points(by, pipeline) ? kRepeatedWork / 2 : kRepeatedWork) &&
+            facts[i].inputs_read <= most_reads;
         const auto grows_too_large = [&](int reader) {
             return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times > kLargestStage;
         };
@@ -295,7 +376,7 @@ private:
                 terms = std::min(most, terms * (lo && hi ? std::clamp<std::int64_t>(*hi - *lo, 0, most) : most));
             }
             const bool is_volume =
-                read->source.kind == ir::Source::Kind::Stage && is_one_to_one({read, loops}, reader_);
+                read->source.kind == ir::Source::Kind::Stage && is_one_to_one({read, loops, -1}, reader_);
             if (is_volume || terms > ir::kBlockTerms) reads_[bounds].insert(nodes_.get(e).get());
         }
         ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, loops); });
@@ -322,15 +403,15 @@ std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
         const ir::Stage& stage = pipeline.stages[i];
         const Readers& by = reads.of(i);
         const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        if (pure == nullptr || stage.output >= 0 || stage.scan || by.in_update || !by.in_loops.empty()) continue;
+        if (pure == nullptr || stage.output >= 0 || stage.scan || by.in_update || by.in_loops) continue;
         if (by.points.size() != 1 || !reads_once(by, pipeline)) continue;
-        const Facts facts = facts_of(pure->value);
+        const Facts facts = facts_of(pure->value, nodes);
         if (!facts.loops) continue;
         const int reader = *by.stages.begin();
         if (pipeline.stages[static_cast<std::size_t>(reader)].scan) continue;
         std::map<ir::VarId, ir::Expr> point;
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-            point[stage.dims[d].var] = by.points.front()->indices[d];
+            point[stage.dims[d].var] = by.points.front().read->indices[d];
         }
         const ir::Expr value = nodes.get(canonical.get(ir::substitute(pure->value, point)));
         parts[reader].push_back(
@@ -339,7 +420,8 @@ std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
     std::vector<int> result;
     for (const auto& [reader, all] : parts) {
         std::int64_t cost =
-            facts_of(std::get<ir::Pure>(pipeline.stages[static_cast<std::size_t>(reader)].definition).value).cost;
+            facts_of(std::get<ir::Pure>(pipeline.stages[static_cast<std::size_t>(reader)].definition).value, nodes)
+                .cost;
         for (const Part& part : all) {
             const bool shares = std::ranges::any_of(
                 all, [&](const Part& other) { return other.stage != part.stage && part.loops.share(other.loops); });

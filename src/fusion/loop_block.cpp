@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "fusion/index_factors.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -87,9 +88,14 @@ private:
                     if (along.insert(variable->id).second) result.times *= known->second;
                 }
             });
+            // Neighbours of a block sum share terms where they are less than all terms apart: of f(16 * x + j), j in
+            // 0..16, they share none.
+            const auto factors = index_factors(index).value_or(std::map<ir::VarId, std::int64_t>{});
             for (const std::size_t d : dims) {
+                const auto factor = factors.find(stage_.dims[d].var);
+                const double step = factor != factors.end() ? static_cast<double>(std::abs(factor->second)) : 1;
                 result.depends[d] = true;
-                result.overlaps[d] = std::max(result.overlaps[d], terms);
+                result.overlaps[d] = std::max(result.overlaps[d], terms / step);
             }
         }
         reads.push_back(std::move(result));

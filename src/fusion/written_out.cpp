@@ -11,6 +11,9 @@ namespace {
 
 /// Nodes that written-out terms have in all, at most.
 constexpr std::int64_t kMostNodes = 4000;
+/// Where the order of the terms cannot be told, twice as many may be written out if they are small: no order keeps the
+/// code from sharing what neighbouring points read, and no term waits for the one before.
+constexpr std::int64_t kMostSmallNodes = 1500;
 
 std::int64_t node_count(const ir::Expr& e) {
     std::int64_t count = 0;
@@ -33,8 +36,11 @@ std::optional<std::int64_t> terms(const ir::Reduce& reduce, std::int64_t most, c
 }  // namespace
 
 bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& bound) {
-    const auto own = terms(reduce, most, bound);
+    const bool free = !ir::depends_on_order(reduce.op, reduce.body->type);
+    const auto own = terms(reduce, free ? 2 * most : most, bound);
     if (!own) return false;
+    if (*own > most && *own * node_count(reduce.body) > kMostSmallNodes) return false;
+    most = std::max(most, *own);
     // A reduction without terms still has one of each in it.
     std::int64_t all = std::max<std::int64_t>(1, *own);
     for (const auto* inner = ir::as<ir::Reduce>(reduce.body); inner != nullptr;

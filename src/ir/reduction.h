@@ -26,7 +26,8 @@ inline constexpr std::int64_t kBlockTerms = 64;
 
 /// A reduction over several variables as the language means it: where the order can be told and no bound uses another
 /// variable, one over the first variable inside of one over the next, and so on; where a bound does, the last variable
-/// is the innermost. Then each Reduce has one range. Not for places, which are found over all variables at once.
+/// is the innermost. Then each Reduce has one range. Where the order cannot be told, a constant window of more than
+/// 2 * kBlockTerms points is a reduction of its rows. Not for places, which are found over all variables at once.
 [[nodiscard]] Expr reduce_nest(ReduceOp op, std::vector<Range> ranges, const Expr& body, SourceRange range = {});
 
 }  // namespace pipec::ir

@@ -154,8 +154,8 @@ TEST_F(Rewriting, QuotientsOfWhatWrapsMayBeNegative) {
 // Only domains end below 2^30: k + 1000000000 wraps.
 TEST_F(Rewriting, LoopsMayReachAnyNumber) {
     compile(R"(pipeline p(img: int32[C]) -> out: int32[C] {
-        out(x) = img(x) + max(k in 2000000000..2000000100) ((k + 1000000000) / 10) * x +
-                 max(k in 0..100) ((k + 1000000000) / 10) * x
+        out(x) = img(x) + max(k in 2000000000..2000000300) ((k + 1000000000) / 10) * x +
+                 max(k in 0..300) ((k + 1000000000) / 10) * x
     })");
     const std::string e = text(column(1, 0));
     EXPECT_NE(e.find("(k + 1000000000) / 10"), std::string::npos) << e;
@@ -234,6 +234,21 @@ TEST_F(Rewriting, LetsAndShortReductionsAreWrittenOut) {
     EXPECT_EQ(text(e).find("sum"), std::string::npos);
     const auto* square = ir::as<ir::Binary>(e);
     EXPECT_EQ(square->a, square->b);
+}
+
+TEST_F(Rewriting, BothSidesOfDataAreComputedAndPlacesDecideFirst) {
+    compile(R"(pipeline p(img: float32[C], t: float32) -> out: uint8[C] {
+        out(x) = if (x > 0 and img(x) > t) or img(x) < 0 or any(i in 0..2) (img(x) == i) then 1 else 0
+    })");
+    EXPECT_EQ(
+        text(rewriter_->instance(value(stage("out")), {})),
+        "if x > 0 and img(x) > t or img(x) < 0.0 or (img(x) == 0.0 or img(x) == 1.0) then uint8(1) else uint8(0)");
+    Rewriter both(p_);
+    both.compute_both_sides();
+    both.index(stage("out").dims.front().var, 1, 0);
+    EXPECT_EQ(text(both.instance(value(stage("out")), {})),
+              "if x > 0 and img(x) > t or img(x) < 0.0 or int32(img(x) == 0.0) | int32(img(x) == 1.0) != 0 "
+              "then uint8(1) else uint8(0)");
 }
 
 TEST_F(Rewriting, LoopsOverOneRangeHaveOneVariableUnlessOneIsInTheOther) {
@@ -351,12 +366,38 @@ TEST(Inlining, WhatATermAloneReadsIsAPartOfIt) {
 
 TEST(Inlining, WhatTermsReadAgainStays) {
     EXPECT_EQ(stages_left(R"(pipeline p(img: float32[C, N]) -> out: float32[C], far: float32[C] {
-        a(x, k) = sqrt(img(x, k))
+        a(x, k) = exp(sin(img(x, k)) + cos(img(x, k))) + sqrt(img(x, k)) * log(img(x, k))
         b(x) = sqrt(img(x, 0))
         out(x) = sum(k in 1..N) a(x, k) * a(x, k - 1)
         far(x) = sum(k in 0..N) img(x, k) * b(x)
     })"),
               (std::vector<std::string>{"a", "b", "out.sum", "out", "far.sum", "far"}));
+}
+
+TEST(Inlining, TermsOfSeveralReadersMayEachComputeWhatTheyRead) {
+    // A volume of weights, each of which two sums read, one of them for three channels.
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[3, C + 4], d: float32[C]) -> out: float32[3, C], n: float32[C] {
+        near(x, i) = i * i <= d(x) * d(x)
+        n(x) = sum(i in 0..5) (if near(x, i) then 1.0 else 0.0)
+        out(c, x) = sum(i in 0..5) (if near(x, i) then img(c, x + i) else 0)
+    })"),
+              (std::vector<std::string>{"n", "out"}));
+    // The same in loops.
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[3, C + 99], d: float32[C]) -> out: float32[3, C], n: float32[C] {
+        near(x, i) = i * i <= d(x) * d(x)
+        n(x) = sum(i in 0..99) (if near(x, i) then 1.0 else 0.0)
+        out(c, x) = sum(i in 0..99) (if near(x, i) then img(c, x + i) else 0)
+    })"),
+              (std::vector<std::string>{"n", "out"}));
+}
+
+TEST(Inlining, PointsThatAreFarApartAreReadOnce) {
+    const std::string program = R"(pipeline p(img: float32[{0} * C + 4]) -> out: float32[C] {{
+        a(x) = sqrt(img(x)) + exp(img(x))
+        out(x) = a({0} * x) + a({0} * x + 1) + a({0} * x + 2) + a({0} * x + 3)
+    }})";
+    EXPECT_EQ(stages_left(fmt::format(fmt::runtime(program), 4)), (std::vector<std::string>{"out"}));
+    EXPECT_EQ(stages_left(fmt::format(fmt::runtime(program), 1)), (std::vector<std::string>{"a", "out"}));
 }
 
 TEST(Inlining, AReaderOfMorePointsKeepsWhatIsExpensive) {

@@ -102,6 +102,22 @@ TEST(CostTime, ThreadsHaveAsManyColumnsAsAnAccessHasElements) {
     EXPECT_EQ(predict_time(*rgba.facts, known_gpu("h200").value(), stage())->blocks, 4096.0 * 4096 / (256 * 4));
 }
 
+TEST(CostTime, LanesFarFromEachOtherTakeALineEach) {
+    const auto with = [](const std::string& index) {
+        return Grouped("pipeline p(img: float32[N, N]) -> out: float32[N, N] { out(y, x) = img(" + index + ") }",
+                       {"out"}, {4096, 4096});
+    };
+    const Gpu gpu = known_gpu("h200").value();
+    GroupSchedule stage;
+    stage.strategy = Strategy::Stage;
+    for (const GroupSchedule& schedule : {stage, register_tile(1, 4)}) {
+        const auto straight = predict_time(*with("y, x").facts, gpu, schedule),
+                   transposed = predict_time(*with("x, y").facts, gpu, schedule);
+        EXPECT_EQ(bound_by(*transposed), "lsu");
+        EXPECT_GT(transposed->lsu, 10 * straight->lsu);
+    }
+}
+
 TEST(CostTime, IntegersAndMinimaAreExecutedAtHalfTheRate) {
     std::string floats = "a(y, x)", integers = "a(y, x)", minima = "a(y, x)", minima_of_integers = "a(y, x)";
     for (int i = 1; i <= 60; ++i) {

@@ -519,6 +519,10 @@ ir::Expr Rewriter::rewrite_node(const ir::Expr& e) {
     if (const auto* n = ir::as<ir::Reduce>(e)) return reduce(e, *n);
     // A condition without alternative is known to hold and not evaluated.
     if (const auto* n = ir::as<ir::Select>(e); n != nullptr && !n->otherwise) return rewrite(n->then);
+    if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && takes_both(*n)) {
+        const ir::Expr a = rewrite(n->a);
+        return both_of(n->op, a, rewrite(n->b));
+    }
     const ir::Expr same = ir::map_children(e, [&](const ir::Expr& operand) { return rewrite(operand); });
     const ir::Expr one = unique(same);
     const ir::Expr folded = fold(one);

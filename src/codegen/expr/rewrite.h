@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -52,6 +53,9 @@ public:
     /// Reductions of more iterations than this stay loops.
     void write_out_at_most(std::int64_t iterations) { most_written_ = iterations; }
 
+    /// `and` and `or` of data compute both sides (rewrite_logic.cpp).
+    void compute_both_sides() { both_sides_ = true; }
+
     /// The hook is asked about a node in the bound of a loop.
     [[nodiscard]] bool in_bound() const { return in_bound_; }
 
@@ -93,6 +97,11 @@ private:
     };
     ir::VarId loop_variable(ir::VarId like, const ir::Expr& lo, const ir::Expr& hi, bool shared);
     bool unroll(const ir::Reduce& n, std::size_t range, Folded& folded);
+    bool says_data(const ir::Expr& e);
+    static bool is_short(const ir::Expr& e);
+    bool takes_both(const ir::Binary& n);
+    ir::Expr number_of(const ir::Expr& condition);
+    ir::Expr both_of(ir::BinaryOp op, const ir::Expr& a, const ir::Expr& b);
     ir::Expr fold(const ir::Expr& e);
     ir::Expr chosen_bit(const ir::Expr& e, const ir::Binary& n);
     ir::Expr fold_binary(const ir::Expr& e, const ir::Binary& n);
@@ -123,8 +132,11 @@ private:
     Bindings bindings_;
     /// Variables of loops, by their bounds, which are kept in nodes_; those of loops that are being rewritten.
     std::map<std::pair<const ir::Node*, const ir::Node*>, std::vector<ir::VarId>> loops_;
-    std::int64_t most_written_ = 64;  ///< iterations of reductions that are written out
-    std::set<ir::VarId> kept_loops_;  ///< over constant ranges
+    bool both_sides_ = false;
+    std::unordered_map<ir::Expr, bool> says_data_;
+    std::unordered_set<const ir::Node*> numbers_;  ///< 0 or 1: conditions that are computed both, as bits
+    std::int64_t most_written_ = 64;               ///< iterations of reductions that are written out
+    std::set<ir::VarId> kept_loops_;               ///< over constant ranges
     std::vector<ir::VarId> open_loops_;
     std::vector<Memo> memo_;
     const Hook* hook_ = nullptr;

@@ -63,7 +63,10 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, Folded& folded) {
             const ir::Expr& here = bindings_.at(n.ranges[static_cast<std::size_t>(n.place)].var);
             folded.place = unique(fold(unique(ir::select(better, here, folded.place))));
         }
-        folded.total = unique(fold(unique(ir::binary(op, folded.total, next))));
+        // Terms are in bounds whatever the terms before are.
+        folded.total = both_sides_ && ir::is_logical(op) && is_short(n.body)
+                           ? both_of(op, folded.total, next)
+                           : unique(fold(unique(ir::binary(op, folded.total, next))));
         return true;
     }
     memo_.emplace_back();

@@ -32,6 +32,7 @@ TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::
       build(of.pipeline, rewriter),
       ends_first(tiles.ends_first),
       order_(tiles.order) {
+    rewriter.compute_both_sides();
     for (std::size_t g = 0; g < tiles.cuts.size(); ++g) {
         Dim& dim = dims.emplace_back();
         static_cast<plan::Cut&>(dim) = tiles.cuts[g];

@@ -56,6 +56,7 @@ public:
           domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_) {
+        rewriter_.compute_both_sides();
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }

@@ -1,0 +1,40 @@
+#include "fusion/index_factors.h"
+
+#include <cstdlib>
+
+#include "ir/build.h"
+#include "ir/reduction.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+bool add_factors(const ir::Expr& e, std::int64_t times, std::map<ir::VarId, std::int64_t>& factors) {
+    if (ir::is_uniform(e)) return true;
+    if (const auto* variable = ir::as<ir::Variable>(e)) {
+        factors[variable->id] += times;
+        return true;
+    }
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return false;
+    if (n->op == ir::BinaryOp::Add || n->op == ir::BinaryOp::Sub) {
+        return add_factors(n->a, times, factors) &&
+               add_factors(n->b, n->op == ir::BinaryOp::Add ? times : -times, factors);
+    }
+    if (n->op != ir::BinaryOp::Mul) return false;
+    const bool left = ir::as_int(n->a).has_value();
+    const auto by = ir::as_int(left ? n->a : n->b);
+    return by && std::abs(*by) <= ir::kBlockTerms && add_factors(left ? n->b : n->a, times * *by, factors);
+}
+
+}  // namespace
+
+std::optional<std::map<ir::VarId, std::int64_t>> index_factors(const ir::Expr& index) {
+    std::map<ir::VarId, std::int64_t> factors;
+    if (!add_factors(index, 1, factors)) return std::nullopt;
+    std::erase_if(factors, [](const auto& factor) { return factor.second == 0; });
+    return factors;
+}
+
+}  // namespace pipec::fusion

@@ -37,4 +37,24 @@ std::optional<std::map<ir::VarId, std::int64_t>> index_factors(const ir::Expr& i
     return factors;
 }
 
+std::optional<std::int64_t> index_factor(const ir::Expr& index, ir::VarId var) {
+    if (const auto* n = ir::as<ir::Binary>(index); n != nullptr) {
+        if (n->op == ir::BinaryOp::Add || n->op == ir::BinaryOp::Sub) {
+            const auto a = index_factor(n->a, var), b = index_factor(n->b, var);
+            if (!a || !b) return std::nullopt;
+            return n->op == ir::BinaryOp::Add ? *a + *b : *a - *b;
+        }
+    }
+    bool has = false;
+    ir::for_each_node(index, [&](const ir::Expr& e) {
+        const auto* variable = ir::as<ir::Variable>(e);
+        has = has || (variable != nullptr && variable->id == var);
+    });
+    if (!has) return 0;
+    const auto factors = index_factors(index);
+    if (!factors) return std::nullopt;
+    const auto found = factors->find(var);
+    return found != factors->end() ? found->second : 0;
+}
+
 }  // namespace pipec::fusion

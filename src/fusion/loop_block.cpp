@@ -90,10 +90,9 @@ private:
             });
             // Neighbours of a block sum share terms where they are less than all terms apart: of f(16 * x + j), j in
             // 0..16, they share none.
-            const auto factors = index_factors(index).value_or(std::map<ir::VarId, std::int64_t>{});
             for (const std::size_t d : dims) {
-                const auto factor = factors.find(stage_.dims[d].var);
-                const double step = factor != factors.end() ? static_cast<double>(std::abs(factor->second)) : 1;
+                const auto factor = index_factor(index, stage_.dims[d].var);
+                const double step = std::max(1.0, std::abs(static_cast<double>(factor.value_or(1))));
                 result.depends[d] = true;
                 result.overlaps[d] = std::max(result.overlaps[d], terms / step);
             }

@@ -29,6 +29,7 @@ TEST(LoopBlock, RowsShareWhatTheirWindowsHaveInCommon) {
 
 TEST(LoopBlock, WindowsBesideEachOtherShareNothing) {
     EXPECT_EQ(block_of("sum(i in 0..16, j in 0..90) w(j) * img(16 * y + i, x + j)").count(), 1);
+    EXPECT_EQ(block_of("w(0) + sum(i in 0..90, j in 0..16) img(16 * y + i, 16 * x + j + 2 * (y % 3))").count(), 1);
 }
 
 }  // namespace

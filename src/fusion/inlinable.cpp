@@ -23,6 +23,8 @@ namespace {
 
 /// Operations that may be done again: about what a GPU does in the time that writing and reading a float takes.
 constexpr std::int64_t kRepeatedWork = 64;
+/// Distinct reads that a stage which is worth repeating may have.
+constexpr int kRepeatedReads = 3;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
 
@@ -47,16 +49,19 @@ namespace {
 struct Facts {
     std::int64_t cost = 0;
     bool loops = false;
-    int inputs_read = 0;  ///< reads of anything
+    int inputs_read = 0;  ///< distinct reads of anything
+    int reads = 0;        ///< as they are written
 };
 
-/// Equal expressions count once.
+/// Equal expressions count once, apart from the reads as they are written.
 Facts facts_of(const ir::Expr& value, ir::UniqueExpressions& nodes) {
     Facts facts;
+    const auto is_read = [](const ir::Expr& e) { return ir::as<ir::Read>(e) != nullptr ? 1 : 0; };
+    ir::for_each_node(value, [&](const ir::Expr& e) { facts.reads += is_read(e); });
     ir::for_each_node(nodes.get(value), [&](const ir::Expr& e) {
         facts.cost += operations(e);
         facts.loops = facts.loops || ir::as<ir::Reduce>(e) != nullptr;
-        facts.inputs_read += ir::as<ir::Read>(e) != nullptr ? 1 : 0;
+        facts.inputs_read += is_read(e);
     });
     return facts;
 }
@@ -320,11 +325,14 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         const bool once = reads_once(by, pipeline);
         const auto computed = once ? 1 : times_computed(by, pipeline);
         if (!computed) continue;
-        // Reading the stage's own sources at every point must not take more loads than reading the stage.
+        // Reading the stage's own sources at every point must not take more loads than reading the stage. A square that
+        // a window asks for again and again counts as two: it is repeated where a model finds that worth it only.
         const std::int64_t repeated = once ? 0 : std::max<std::int64_t>(1, *computed - 1);
+        const bool in_window = repeated > 1 && !by.in_loops;
+        const std::int64_t most = has_more_points(by, pipeline) ? kRepeatedWork / 2 : kRepeatedWork;
         const bool cheap =
-            facts[i].cost * repeated <= (has_more_points(by, pipeline) ? kRepeatedWork / 2 : kRepeatedWork) &&
-            facts[i].inputs_read <= most_reads;
+            facts[i].cost * repeated <= most &&
+            (in_window && most_reads < kRepeatedReads ? facts[i].reads : facts[i].inputs_read) <= most_reads;
         const auto grows_too_large = [&](int reader) {
             return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times > kLargestStage;
         };
@@ -334,6 +342,7 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
             Facts& grown = facts[static_cast<std::size_t>(reader)];
             grown.cost += facts[i].cost * times;
             grown.inputs_read += static_cast<int>(times) * (facts[i].inputs_read - 1);
+            grown.reads += static_cast<int>(times) * (facts[i].reads - 1);
         }
         chosen.push_back(static_cast<int>(i));
     }
@@ -450,9 +459,6 @@ std::vector<int> with_merged(const ir::Pipeline& pipeline, int most_reads) {
     }
     return result;
 }
-
-/// Distinct reads that a stage which is worth repeating may have.
-constexpr int kRepeatedReads = 3;
 
 }  // namespace
 

@@ -285,7 +285,7 @@ class Window:
         boxes = self._at(at)
         views: List[Optional[View]] = []
         for i, (value, box) in enumerate(zip(values, boxes)):
-            # An input of which nothing is needed may be anything.
+            # Where nothing of an input is needed, its array is not looked at.
             views.append(None if is_empty(box) else function._read(i, value))
         place = function._place(views, outs)
         whole = self._whole(place)

@@ -29,8 +29,8 @@ void commit(std::vector<PendingFile>& files);
 /// To be called before there is a second thread.
 void remove_pending_files_on_signals();
 
-/// While one lives, no signal removes anything: around what makes new files in a pending directory, lest one of them
-/// stays behind.
+/// Holds back the removal of pending files while it lives. Take one around code that adds files to a pending directory:
+/// a file that appeared during the removal would stay behind.
 class PendingLock {
 public:
     PendingLock();

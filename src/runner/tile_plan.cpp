@@ -14,6 +14,7 @@ namespace {
 /// Tiles are multiples of this in both dimensions, if they may be so large: of what TIFF files and Zarr arrays that
 /// this program writes have, too.
 constexpr std::int64_t kUnit = 512;
+/// Tiles that are chosen here are no shorter than this in either dimension, unless the output is.
 constexpr std::int64_t kSmallest = 16;
 constexpr std::int64_t kMostTiles = 1'000'000;
 /// Libraries, threads and the heap need some memory that nobody counts.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "codegen/grouped.h"
@@ -27,11 +29,25 @@ std::string members_text(const ir::Pipeline& pipeline, const std::vector<int>& s
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+/// How a scan goes along its lines, and which members do not go to memory.
+std::string scan_text(const ir::Pipeline& pipeline, const poly::Group& group) {
+    const ir::Stage& scan = pipeline.stages.at(static_cast<std::size_t>(group.stages.front()));
+    const ir::VarId along = scan.dims.at(static_cast<std::size_t>(scan.scan->dim)).var;
+    std::vector<int> unstored;
+    std::set_difference(group.stages.begin(), group.stages.end(), group.live_outs.begin(), group.live_outs.end(),
+                        std::back_inserter(unstored));
+    std::string text = fmt::format("  along {}, each point as soon as `{}` is known there\n",
+                                   pipeline.variables.at(static_cast<std::size_t>(along)).name, scan.name);
+    if (!unstored.empty()) text += fmt::format("  not stored: {}\n", members_text(pipeline, unstored));
+    return text;
+}
+
 std::string group_text(Grouped& grouped, const Grouped::Group& group) {
     const ir::Pipeline& pipeline = grouped.program.pipeline;
     std::string text =
         fmt::format("group {}: {}\n", members_text(pipeline, group.stages), fusion::name(group.schedule.strategy));
     if (group.schedule.strategy == Strategy::Stage) return text + "  through global memory, without tiles\n";
+    if (group.schedule.strategy == Strategy::Scan) return text + scan_text(pipeline, aligned(grouped, group));
     const auto plans = group_plans(grouped.program, aligned(grouped, group), group.schedule);
     if (const auto* reason = std::get_if<plan::Refusal>(&plans)) throw impossible(group.schedule, *reason);
     bool first = true;

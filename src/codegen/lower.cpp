@@ -69,7 +69,7 @@ void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule&
         const bool scan = program.pipeline.stages[static_cast<std::size_t>(stage)].scan.has_value();
         std::variant<std::vector<kernel::Step>, std::string> made;
         if (scan) {
-            made = scan_steps(program, stage, sources, schedule.choices);
+            made = scan_steps(program, {stage}, {stage}, sources, schedule.choices);
         } else {
             auto one = stage_step(program, stage, pure->value, sources, schedule.choices);
             if (auto* reason = std::get_if<std::string>(&one)) throw impossible(schedule, *reason);
@@ -88,21 +88,27 @@ void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule&
     }
 }
 
-void add_group(Grouped& grouped, const Grouped::Group& of, const SourceManager& sources) {
-    const poly::Group group = aligned(grouped, of);
-    const GroupCode* begun = grouped.made == nullptr ? nullptr : grouped.made->find(group.stages, of.schedule);
-    auto step = group_step(grouped.program, group, of.schedule, sources, begun);
-    if (const auto* reason = std::get_if<std::string>(&step)) throw impossible(of.schedule, *reason);
-    grouped.program.steps.push_back(std::move(std::get<kernel::Step>(step)));
+/// The steps of a scan and its readers, or why they are impossible.
+std::variant<std::vector<kernel::Step>, std::string> scan_group(kernel::Program& program, const poly::Group& group,
+                                                                const fusion::GroupSchedule& schedule,
+                                                                const SourceManager& sources) {
+    auto made = scan_steps(program, group.stages, group.live_outs, sources, schedule.choices);
+    if (auto* steps = std::get_if<std::vector<kernel::Step>>(&made)) {
+        for (kernel::Step& step : *steps) {
+            if (auto reason = limit_registers(program, schedule, step)) return std::move(*reason);
+        }
+    }
+    return made;
 }
 
 /// No tile waits for another one, as the lines of a scan do; some strategies have no place for an accumulate's cells.
 std::optional<std::string> refused_member(const kernel::Program& program, const poly::Group& group,
                                           const fusion::GroupSchedule& schedule) {
-    for (const int stage : group.stages) {
-        const ir::Stage& member = program.pipeline.stages.at(static_cast<std::size_t>(stage));
-        if (member.scan) return fmt::format("`{}` reads itself, which only `stage` computes", member.name);
-    }
+    const ir::Stage& first = program.pipeline.stages.at(static_cast<std::size_t>(group.stages.front()));
+    const bool lines = schedule.strategy == fusion::Strategy::Scan;
+    if (lines && !first.scan) return fmt::format("`{}` does not read itself", first.name);
+    if (!lines && first.scan)
+        return fmt::format("`{}` reads itself, which only `stage` and `scan` compute", first.name);
     const std::string_view missing = fusion::info(schedule.strategy).missing_for_cells;
     if (missing.empty()) return std::nullopt;
     for (const int stage : group.stages) {
@@ -111,6 +117,21 @@ std::optional<std::string> refused_member(const kernel::Program& program, const 
         return fmt::format("`{}` accumulates, which takes {}", member.name, missing);
     }
     return std::nullopt;
+}
+
+void add_group(Grouped& grouped, const Grouped::Group& of, const SourceManager& sources) {
+    const poly::Group group = aligned(grouped, of);
+    if (of.schedule.strategy == fusion::Strategy::Scan) {
+        if (auto reason = refused_member(grouped.program, group, of.schedule)) throw impossible(of.schedule, *reason);
+        auto made = scan_group(grouped.program, group, of.schedule, sources);
+        if (const auto* reason = std::get_if<std::string>(&made)) throw impossible(of.schedule, *reason);
+        for (kernel::Step& step : std::get<0>(made)) grouped.program.steps.push_back(std::move(step));
+        return;
+    }
+    const GroupCode* begun = grouped.made == nullptr ? nullptr : grouped.made->find(group.stages, of.schedule);
+    auto step = group_step(grouped.program, group, of.schedule, sources, begun);
+    if (const auto* reason = std::get_if<std::string>(&step)) throw impossible(of.schedule, *reason);
+    grouped.program.steps.push_back(std::move(std::get<kernel::Step>(step)));
 }
 
 /// What strategies promise to every later pass; a broken promise is a defect of the compiler.
@@ -144,6 +165,7 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
         case fusion::Strategy::RegisterTile: result = register_tile_step(program, group, schedule, begun); break;
         case fusion::Strategy::Stream: result = stream_step(program, group, schedule); break;
         case fusion::Strategy::Stage: return "it computes one stage by itself, not a group";
+        case fusion::Strategy::Scan: return "it may take two kernels, of which a launch chooses one";
     }
     auto* step = std::get_if<kernel::Step>(&result);
     if (step == nullptr) return result;
@@ -168,14 +190,22 @@ std::variant<GroupCode, std::string> group_code(kernel::Program& program, const 
             if (auto reason = plan_refusal(program, group, schedule)) return std::move(*reason);
             return GroupCode{};
         case fusion::Strategy::Hybrid:
+        case fusion::Strategy::Scan:
         case fusion::Strategy::Stage: break;
     }
-    // What the registers of a hybrid tile hold is known with its code.
+    // What the registers of a hybrid tile hold is known with its code; which points a scan's readers have, too.
     auto& variables = program.pipeline.variables;
     const auto before = static_cast<std::ptrdiff_t>(variables.size());
-    auto step = group_step(program, group, schedule, sources);
+    std::optional<std::string> refusal;
+    if (schedule.strategy == fusion::Strategy::Scan) {
+        auto steps = scan_group(program, group, schedule, sources);
+        if (auto* reason = std::get_if<std::string>(&steps)) refusal = std::move(*reason);
+    } else {
+        auto step = group_step(program, group, schedule, sources);
+        if (auto* reason = std::get_if<std::string>(&step)) refusal = std::move(*reason);
+    }
     variables.erase(variables.begin() + before, variables.end());
-    if (auto* reason = std::get_if<std::string>(&step)) return std::move(*reason);
+    if (refusal) return std::move(*refusal);
     return GroupCode{};  // it is made faster than it is worth keeping
 }
 

@@ -29,8 +29,12 @@ kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& val
 std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int stage, const ir::Expr& value,
                                                    const SourceManager& sources, const fusion::Choices& choices);
 
-/// The step of a stage that reads itself, or why what a schedule asks for is impossible.
-std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program& program, int stage,
+/// The steps of a stage that reads itself, the first of `members`, together with the others, which read its values at
+/// their own points: a launch chooses one of the steps. The members `stored` go to memory. Or why that, or what a
+/// schedule asks for, is impossible.
+std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program& program,
+                                                                const std::vector<int>& members,
+                                                                const std::vector<int>& stored,
                                                                 const SourceManager& sources,
                                                                 const fusion::Choices& choices);
 

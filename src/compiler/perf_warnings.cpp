@@ -174,7 +174,7 @@ void PerformanceCheck::warn_of_fusion() {
 int PerformanceCheck::lane_dimension(int index) const {
     const Group& kernel = groups_[static_cast<std::size_t>(group_of(index))];
     const fusion::StageFacts& facts = facts_.at(static_cast<std::size_t>(index));
-    if (kernel.strategy == Strategy::Stage) {
+    if (kernel.strategy == Strategy::Stage || kernel.strategy == Strategy::Scan) {
         const std::vector<int> order = codegen::memory_order(program_.pipeline, {ir::Source::Kind::Stage, index});
         std::int64_t inner = 1;
         for (auto d = order.rbegin(); d != order.rend(); ++d) {

@@ -32,13 +32,25 @@ bool is_alone(const GroupFacts& facts) {
 bool shares_what_is_alone(const GroupFacts& facts) {
     return facts.stages.size() > 1 && is_alone(facts);
 }
+bool is_scan(const GroupFacts& facts) {
+    return facts.stages.front().scan.has_value();
+}
+
+/// Those of the strategies that are `allowed` which a group may have.
+std::vector<Strategy> strategies_of(const GroupFacts& facts, const std::vector<Strategy>& allowed) {
+    if (is_alone(facts)) return {Strategy::Stage};
+    if (!is_scan(facts)) return allowed;
+    if (facts.stages.size() == 1) return {Strategy::Stage};
+    const bool possible = std::find(allowed.begin(), allowed.end(), Strategy::Scan) != allowed.end();
+    return possible ? std::vector{Strategy::Scan} : std::vector<Strategy>{};
+}
 
 }  // namespace
 
 CostModel paper_cost_model(const Gpu& gpu) {
     return [gpu](const ir::Pipeline& pipeline, const GroupFacts& facts,
                  const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
-        if (shares_what_is_alone(facts)) return {};
+        if (shares_what_is_alone(facts) || (facts.stages.size() > 1 && is_scan(facts))) return {};
         const auto may = [&](Strategy strategy) {
             return std::find(allowed.begin(), allowed.end(), strategy) != allowed.end();
         };
@@ -91,7 +103,7 @@ CostModel time_cost_model(const Gpu& gpu, Effort effort) {
     return [choices](const ir::Pipeline& pipeline, const GroupFacts& facts,
                      const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
         if (shares_what_is_alone(facts)) return {};
-        std::vector<GroupChoice> result = choices->of(facts, is_alone(facts) ? std::vector{Strategy::Stage} : allowed);
+        std::vector<GroupChoice> result = choices->of(facts, strategies_of(facts, allowed));
         for (GroupChoice& choice : result) {
             for (const int s : facts.group.stages)
                 choice.schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
@@ -108,7 +120,8 @@ CostModel time_cost_model(const Gpu& gpu) {
 
 FusionOptions time_fusion_options(const Gpu& gpu) {
     FusionOptions options;
-    options.strategies = {Strategy::RegisterTile, Strategy::Stage, Strategy::Otptb, Strategy::Otpw, Strategy::Hybrid};
+    options.strategies = {Strategy::RegisterTile, Strategy::Stage,  Strategy::Otptb,
+                          Strategy::Otpw,         Strategy::Hybrid, Strategy::Scan};
     options.chooses_storage = true;
     options.steps = SearchBudget::kSteps;
     options.search.most_groups = 1500;

@@ -167,7 +167,7 @@ fusion::CostModel host_cost_model(const Cpu& cpu) {
                 {compute(cpu, stage, calls.front(), points) + traffic(cpu, facts) + cpu.stage_time, schedule});
             return result;
         }
-        if (facts.stages.size() < 2 || !is_allowed(Strategy::Otptb)) return result;
+        if (facts.stages.size() < 2 || facts.stages.front().scan || !is_allowed(Strategy::Otptb)) return result;
         // Planes of which each reads others (channels, and their weight) belong in one tile.
         std::vector<int> planes{1};
         if (facts.group.rank > 2) {

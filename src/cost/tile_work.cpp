@@ -59,6 +59,35 @@ std::optional<GroupSchedule> gathering(const GroupFacts& facts) {
     return schedule;
 }
 
+/// A scan and the members that read it as the one stage that their kernel computes: a point loads, computes and stores
+/// what all of them do.
+GroupFacts as_one_stage(const GroupFacts& facts) {
+    StageFacts one = facts.stages.front();
+    one.bytes = 0;
+    double half_rate = 0;
+    one.operations = one.reads = 0;
+    one.shares.clear(), one.loads.clear();
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        const StageFacts& member = facts.stages[m];
+        if (facts.live[m]) one.bytes += member.bytes;
+        half_rate += member.operations * member.half_rate;
+        one.operations += member.operations;
+        one.shares.insert(one.shares.end(), member.shares.begin(), member.shares.end());
+        one.registers = std::max(one.registers, member.registers);
+        for (const Load* load : global_loads(facts, m)) {
+            one.loads.push_back(*load);
+            one.reads += load->reads;
+        }
+    }
+    one.half_rate = one.operations > 0 ? half_rate / one.operations : 0;
+    one.block_operations = one.operations;
+    const int index = facts.group.stages.front();
+    poly::Group group{{index}, facts.group.rank, {facts.group.alignment.front()}, {}, {facts.group.reach.front()},
+                      {index}};
+    std::vector<StageFacts> stages(static_cast<std::size_t>(index) + 1, one);
+    return fusion::group_facts(std::move(group), stages);
+}
+
 // -------------------------------------------------------------------------------------------- tiles in shared memory
 
 /// More shared memory than any GPU has for a block: what such a tile asks for need not be counted.
@@ -266,6 +295,9 @@ std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& sched
     const bool pure_only = !fusion::info(schedule.strategy).missing_for_cells.empty();
     const auto is_pure = [](const StageFacts& stage) { return stage.pure; };
     if (pure_only && !std::all_of(facts.stages.begin(), facts.stages.end(), is_pure)) return std::nullopt;
+    const bool lines = facts.stages.front().scan.has_value();
+    const bool of_lines = schedule.strategy == Strategy::Scan || schedule.strategy == Strategy::Stage;
+    if (lines ? !of_lines : schedule.strategy == Strategy::Scan) return std::nullopt;
     std::optional<TileWork> work;
     Simplified by = kShared;
     switch (schedule.strategy) {
@@ -281,6 +313,11 @@ std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& sched
         case Strategy::Hybrid: work = scratch_work(group, schedule), by = kHybrid; break;
         case Strategy::RegisterTile: work = register_work(group, schedule), by = kRegisters; break;
         case Strategy::Stream: work = scratch_work(group, schedule); break;
+        case Strategy::Scan: {
+            const GroupFacts one = as_one_stage(facts);
+            work = stage_work(GroupCounts(one)), by = kStage;
+            break;
+        }
     }
     return work ? std::optional(simplified(*work, by)) : std::nullopt;
 }

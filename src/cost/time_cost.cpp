@@ -143,7 +143,8 @@ ScanMarch shared_march(const StageFacts& stage, const plan::SharedScanTile& tile
             kMemorySeconds + (points + across + ends) / gpu.clock_hz + gpu.rates.barrier};
 }
 
-void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
+/// `readers`: of its values, which its blocks compute, however few they are.
+void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePrediction& p) {
     const auto [order, extents] = shape_of_scan(stage);
     std::optional<plan::SharedScanTile> shared;
     if (stage.scan->shared) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true);
@@ -169,6 +170,7 @@ void add_scan(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
     p.dram *= few;
     p.l2 *= few;
+    if (readers) p.issue *= few, p.lsu *= few;
     p.ends = 0;
     p.start = p.blocks / gpu.sms * gpu.rates.block_start;
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
@@ -180,7 +182,7 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
         return predict_histogram(facts.stages.front(), gpu,
                                  schedule.choices.histogram.value_or(fusion::HistogramShape{}));
     std::optional<TileWork> work = tile_work(group, schedule);
-    if (work && schedule.strategy == Strategy::Stage) spill(*work, gpu);
+    if (work && (schedule.strategy == Strategy::Stage || schedule.strategy == Strategy::Scan)) spill(*work, gpu);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }
@@ -256,7 +258,7 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
                      work->in_phases ? rates.overlap_with_barriers : rates.overlap) +
                 p.ends + p.launch;
     const auto& scan = facts.stages.front();
-    if (scan.scan) add_scan(scan, gpu, p);
+    if (scan.scan) add_scan(scan, facts.stages.size() > 1, gpu, p);
     return p;
 }
 
@@ -273,7 +275,8 @@ std::vector<Grid> grids(Strategy strategy, Effort effort) {
     using Blocks = std::vector<std::array<int, 3>>;
     using Sizes = std::vector<int>;
     switch (strategy) {
-        case Strategy::Stage: return {{strategy, {{32, 8, 1}}, {1}, {1}}};
+        case Strategy::Stage:
+        case Strategy::Scan: return {{strategy, {{32, 8, 1}}, {1}, {1}}};
         case Strategy::RegisterTile:
             return {{strategy, all ? Blocks{{32, 4, 1}, {32, 8, 1}} : Blocks{{32, 4, 1}},
                      all ? Sizes{1, 2, 4, 8, 16} : Sizes{2, 4, 8}, all ? Sizes{1, 2, 4, 6, 8} : Sizes{2, 4, 8}}};
@@ -314,7 +317,7 @@ std::vector<GroupSchedule> candidates(const GroupCounts& group, Strategy strateg
     const bool line = facts.group.rank < 2;
     // A short third dimension (channels) in a tile as a whole: what its points share is computed once.
     std::vector<int> planes{1};
-    if (facts.group.rank > 2 && strategy != Strategy::Stage) {
+    if (facts.group.rank > 2 && strategy != Strategy::Stage && strategy != Strategy::Scan) {
         const std::int64_t n = facts.extents[static_cast<std::size_t>(facts.group.rank) - 3];
         if (n > 1 && n <= kMostPlanes) planes.push_back(static_cast<int>(n));
     }
@@ -370,6 +373,7 @@ std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, co
     GroupCounts group(facts);
     for (const Strategy strategy : allowed) {
         if (strategy == Strategy::Stage && facts.stages.size() > 1) continue;
+        if (strategy == Strategy::Scan && facts.stages.size() < 2) continue;
         for (const GroupSchedule& schedule : candidates(group, strategy, effort)) {
             if (const auto time = predict(group, gpu, schedule)) result.push_back({schedule, *time});
         }

@@ -22,7 +22,8 @@ enum class Strategy : std::uint8_t {
     Otpw,          ///< overlapped tiles in shared memory, one for each warp
     Hybrid,        ///< as Otpw, a part of each tile in registers (paper, section "Hybrid Tiling")
     RegisterTile,  ///< one overlapped tile for each warp, in registers only
-    Stream         ///< a strip for each block, which marches along it; windows of rows in shared memory
+    Stream,        ///< a strip for each block, which marches along it; windows of rows in shared memory
+    Scan           ///< a stage that reads itself, and stages that read its values at their own points only
 };
 /// RegisterTile: a dimension of the group that lies inside of the columns and has no more points is in every lane as a
 /// whole (channels).

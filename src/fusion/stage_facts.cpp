@@ -429,7 +429,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             const auto last = std::find(order.begin(), order.end(), static_cast<int>(stage.dims.size()) - 1);
             if (last != order.end()) facts.inside.assign(last + 1, order.end());
         }
-        facts.alone = stage.alone || stage.scan.has_value();
+        facts.alone = stage.alone;
         if (stage.scan) {
             const auto dim = static_cast<std::size_t>(stage.scan->dim);
             facts.scan = scan_facts(stage, static_cast<int>(s), facts.points, facts.hi[dim] - facts.lo[dim]);

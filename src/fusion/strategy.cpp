@@ -75,6 +75,17 @@ const std::array<StrategyInfo, kStrategies>& strategies() {
          .paper_model = false,
          .line = {{128, 1, 1}, {2, 1, 1}},
          .plane = {{128, 4, 1}, {2, 16, 1}}},
+        {.strategy = Strategy::Scan,
+         .name = "scan",
+         .meaning = "lines, point after point, each with what is made of the scan's value there",
+         .owner = TileOwner::None,
+         .unit = TileUnit::None,
+         .fields = {Field::LoadCache, Field::MinBlocks},
+         .missing_for_cells = "a kernel of its own",
+         .time_model = true,
+         .paper_model = false,
+         .line = {{32, 8, 1}, {1, 1, 1}},
+         .plane = {{32, 8, 1}, {1, 1, 1}}},
     }};
     return all;
 }

@@ -80,7 +80,7 @@ struct StrategyInfo {
     Trial line, plane;
 };
 
-inline constexpr std::size_t kStrategies = 6;
+inline constexpr std::size_t kStrategies = 7;
 /// By Strategy.
 const std::array<StrategyInfo, kStrategies>& strategies();
 const StrategyInfo& info(Strategy strategy);

@@ -68,6 +68,7 @@ std::variant<Plan, Refusal> plan_tiles(const fusion::GroupShape& shape, const Gr
     plan.strategy = schedule.strategy;
     switch (schedule.strategy) {
         case Strategy::Stage: return "it computes one stage by itself, not a group";
+        case Strategy::Scan: return "it goes along lines and has no tiles";
         case Strategy::RegisterTile: return make_register_tile(shape, schedule);
         case Strategy::Otptb:
         case Strategy::Otpw:
@@ -87,6 +88,7 @@ void plan_memory(const fusion::GroupShape& shape, const GroupSchedule& schedule,
     complete(shape, plan.tiles);
     switch (schedule.strategy) {
         case Strategy::Stage:
+        case Strategy::Scan:
         case Strategy::RegisterTile: break;
         case Strategy::Otptb:
         case Strategy::Otpw: plan.shared = tile_arrays(shape, plan.tiles); break;

@@ -92,9 +92,10 @@ public:
 
     std::variant<Group, Illegal> run() {
         for (const int s : group_.stages) {
-            if (stage(s).scan && group_.stages.size() > 1) {
-                return Illegal{fmt::format("`{}` reads itself, and has a kernel of its own", stage(s).name),
-                               stage(s).range};
+            if (stage(s).scan && s != group_.stages.front()) {
+                return Illegal{
+                    fmt::format("`{}` reads itself, and is not in one kernel with stages before it", stage(s).name),
+                    stage(s).range};
             }
             for (std::size_t dim = 0; dim < stage(s).dims.size() && group_.stages.size() > 1; ++dim) {
                 if (constant_extent(s, dim) != 0) continue;  // a tile would have no points to deal out
@@ -114,6 +115,7 @@ public:
         }
         make_scales_integers();
         measure_distances();
+        if (auto reason = check_scan()) return *reason;
         group_.reach.assign(group_.stages.size(), std::vector<Distance>(static_cast<std::size_t>(group_.rank)));
         for (int g = 0; g < group_.rank; ++g) find_reach(group_, g, 1, {});
         return std::move(group_);
@@ -369,6 +371,26 @@ private:
             }
             group_.edges.push_back(std::move(edge));
         }
+    }
+
+    /// Of a scan there is only the value at a point while its line is computed: members read that, and each other, at
+    /// their own points.
+    [[nodiscard]] std::optional<Illegal> check_scan() const {
+        if (!stage(group_.stages.front()).scan) return std::nullopt;
+        for (const GroupEdge& edge : group_.edges) {
+            const std::vector<Alignment>& reader = group_.alignment[edge.reader_place];
+            const bool at_own_point =
+                reader == group_.alignment[edge.producer_place] &&
+                std::all_of(reader.begin(), reader.end(), [](const Alignment& a) { return a.dim >= 0; }) &&
+                std::all_of(edge.distance.begin(), edge.distance.end(),
+                            [](const Distance& d) { return d == Distance{}; });
+            if (at_own_point) continue;
+            return Illegal{
+                fmt::format("`{}` reads itself, and `{}` needs `{}` at other points than its own",
+                            stage(group_.stages.front()).name, stage(edge.reader).name, stage(edge.producer).name),
+                edge.range};
+        }
+        return std::nullopt;
     }
 
     const ir::Pipeline& pipeline_;

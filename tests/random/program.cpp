@@ -515,7 +515,8 @@ std::string Generator::output() {
     return fmt::format("{}: {}[{}]", name, ir::name(type), fmt::join(extents, ", "));
 }
 
-/// A stage that reads itself one or two points before, in either dimension and direction.
+/// A stage that reads itself one or two points before, in either dimension and direction; then, perhaps, one that reads
+/// it at its own points.
 void Generator::scan() {
     scale_ = 1;
     const Type type = pick(kStageTypes);
@@ -548,7 +549,16 @@ void Generator::scan() {
     }
     body_ += fmt::format("    {}(y in 0..{}, x in 0..{}): {} = if {} then {} else {}\n", name, extents[0], extents[1],
                          type_name, first, expr(type, 2), next);
-    sources_.push_back({name, type, 2, {"(" + extents[0] + ")", "(" + extents[1] + ")"}, scale_});
+    const std::vector<std::string> named{"(" + extents[0] + ")", "(" + extents[1] + ")"};
+    if (choose(2) == 1) {  // what is made of its values, point by point
+        const std::string made = fresh("p");
+        const std::string value = type == Type::Bool ? fmt::format("({}(y, x) != {})", name, condition(2))
+                                                     : fmt::format("{}({}(y, x) - {})", type_name, name, expr(type, 2));
+        body_ +=
+            fmt::format("    {}(y in 0..{}, x in 0..{}): {} = {}\n", made, extents[0], extents[1], type_name, value);
+        sources_.push_back({made, type, 2, named, scale_});
+    }
+    sources_.push_back({name, type, 2, named, scale_});
     indices_.clear();
 }
 

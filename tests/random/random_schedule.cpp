@@ -47,6 +47,8 @@ public:
             // Smaller groups where the strategy refuses a larger one.
             std::vector<std::set<int>> sizes = grow();
             for (; !sizes.empty(); sizes.pop_back()) {
+                const ir::Stage& first = program_.pipeline.stages[static_cast<std::size_t>(*sizes.back().begin())];
+                if (first.scan && group.strategy != Strategy::Scan) group = lines();
                 if (possible(sizes.back(), group)) {
                     Tried::Counts& counts = tried_.counts[group.strategy];
                     ++counts.groups;
@@ -86,6 +88,13 @@ private:
             default: group.vector = 1 << choices_.choose(3); group.tile[0] *= group.vector;
         }
         if (choices_.rarely(4)) group.load_cache = fusion::LoadCache::Cg;
+        choose_values(group);
+        return group;
+    }
+
+    /// Only one strategy has stages that read themselves.
+    GroupSchedule lines() {
+        GroupSchedule group = fusion::default_group(Strategy::Scan, 2);
         choose_values(group);
         return group;
     }
@@ -144,7 +153,7 @@ private:
             codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
             const bool scan = program_.pipeline.stages[static_cast<std::size_t>(s)].scan.has_value();
             const bool is_possible =
-                scan ? codegen::scan_steps(made, s, sources_, group.choices).index() == 0
+                scan ? codegen::scan_steps(made, {s}, {s}, sources_, group.choices).index() == 0
                      : codegen::stage_step(made, s, pure->value, sources_, group.choices).index() == 0;
             Tried::Counts& counts = tried_.counts[Strategy::Stage];
             if (is_possible) {
@@ -215,9 +224,16 @@ private:
         group.split = std::min(group.split, last_axis);
         note(group);
         codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
-        const auto step = codegen::group_step(made, aligned, group, sources_);
-        if (std::holds_alternative<codegen::kernel::Step>(step)) return true;
-        std::string reason = std::get<std::string>(step);
+        std::string reason;
+        if (group.strategy == Strategy::Scan) {
+            const auto code = codegen::group_code(made, aligned, group, sources_);
+            if (code.index() == 0) return true;
+            reason = std::get<std::string>(code);
+        } else {
+            const auto step = codegen::group_step(made, aligned, group, sources_);
+            if (std::holds_alternative<codegen::kernel::Step>(step)) return true;
+            reason = std::get<std::string>(step);
+        }
         for (std::size_t i = 0; i < reason.size(); ++i) {
             if (std::isdigit(static_cast<unsigned char>(reason[i])) != 0) reason[i] = '#';
         }

@@ -31,6 +31,10 @@ constexpr std::size_t kTrials = 3;
 /// Another tile of the same strategy is worth a line where it saves this part of the time.
 constexpr double kWorthwhile = 0.03;
 
+bool has_no_tiles(const GroupSchedule& schedule) {
+    return schedule.strategy == Strategy::Stage || schedule.strategy == Strategy::Scan;
+}
+
 class Explainer {
 public:
     explicit Explainer(const Question& question)
@@ -187,17 +191,18 @@ std::variant<fusion::GroupFacts, poly::Illegal> Explainer::facts_of(const std::v
 
 // ---------------------------------------------------------------------------------------------------------- one group
 
-/// A scan is a stage by itself, too, but its points are not computed each by itself.
+/// The points of a scan are not computed each by itself, also where it is alone.
 std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<int>& stages) const {
     const auto& scan = stage(stages.front()).scan;
-    if (schedule.strategy != Strategy::Stage || !scan) return std::string(fusion::info(schedule.strategy).meaning);
+    if (!scan) return std::string(fusion::info(schedule.strategy).meaning);
     const ir::VarId along = stage(stages.front()).dims.at(static_cast<std::size_t>(scan->dim)).var;
     const std::string& name = pipeline_.variables.at(static_cast<std::size_t>(along)).name;
     const auto& facts = facts_.at(static_cast<std::size_t>(stages.front())).scan;
+    const std::string readers = stages.size() > 1 ? ", with what is made of its value at a point" : "";
     if (facts && facts->length >= plan::kShortestSharedLine && facts->shared) {
-        return fmt::format("a scan along {}, which the threads of a block share out", name);
+        return fmt::format("a scan along {}, which the threads of a block share out{}", name, readers);
     }
-    return fmt::format("a scan along {}, a lane for each line, point after point", name);
+    return fmt::format("a scan along {}, a lane for each line, point after point{}", name, readers);
 }
 
 std::string Explainer::why_unknown(const std::vector<int>& stages) const {
@@ -227,8 +232,7 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
     report.traffic = cost::traffic(*predicted.facts);
     describe_tiles(*predicted.facts, report);
     if (!predicted.time) report.unknown = why_unknown(stages);
-    if (predicted.time && predicted.schedule.strategy == Strategy::Stage)
-        report.shared_bytes = predicted.time->shared_per_block;
+    if (predicted.time && has_no_tiles(predicted.schedule)) report.shared_bytes = predicted.time->shared_per_block;
     report.alternatives = alternatives(predicted);
     if (stages.size() > 1) report.apart = apart(stages);
     return report;
@@ -237,7 +241,7 @@ GroupReport Explainer::describe(const cost::PredictedGroup& predicted) const {
 /// What a kernel keeps in shared memory is what its code says.
 void Explainer::describe_stages(const cost::PredictedGroup& predicted, GroupReport& report) const {
     std::map<std::string, std::int64_t> shared;
-    const bool tiled = predicted.facts && predicted.schedule.strategy != Strategy::Stage;
+    const bool tiled = predicted.facts && !has_no_tiles(predicted.schedule);
     if (tiled) {
         const auto step = generate(predicted.facts->group, predicted.schedule);
         if (const auto* made = std::get_if<codegen::kernel::Step>(&step)) {
@@ -318,7 +322,7 @@ void sort_alternatives(std::vector<Alternative>& alternatives) {
 
 std::vector<Alternative> Explainer::alternatives(const cost::PredictedGroup& predicted) const {
     std::vector<Alternative> result;
-    if (impure(members(predicted.schedule))) return result;
+    if (impure(members(predicted.schedule)) || predicted.facts->stages.front().scan) return result;
     std::vector<Strategy> strategies(kTilings.begin(), kTilings.end());
     if (predicted.schedule.stages.size() == 1) strategies.insert(strategies.begin(), Strategy::Stage);
     for (const Strategy strategy : strategies) {
@@ -384,7 +388,10 @@ Alternative Explainer::merged(std::size_t producer, std::size_t reader) const {
         result.refusal = fmt::format("`{}` accumulates, and the model does not judge tiles of that", *accumulate);
         return result;
     }
-    return best(std::get<fusion::GroupFacts>(made), kTilings);  // the last one needs least: its reason is the best
+    constexpr std::array kLines{Strategy::Scan};
+    const auto& facts = std::get<fusion::GroupFacts>(made);
+    if (facts.stages.front().scan) return best(facts, kLines);
+    return best(facts, kTilings);  // the last one needs least: its reason is the best
 }
 
 std::vector<MergeReport> Explainer::merges() const {

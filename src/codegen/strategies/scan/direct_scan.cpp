@@ -17,10 +17,9 @@ namespace {
 
 class DirectScan : public ScanCode {
 public:
-    DirectScan(kernel::Program& program, int index) : ScanCode(program, index) {
+    DirectScan(kernel::Program& program, const ScanMembers& members) : ScanCode(program, members) {
         find_recurrence_interior();
-        std::int64_t nodes = node_count(terms_.value) + node_count(interior_.value);
-        for (const ScanTerm& term : terms_.terms) nodes += node_count(term.value);
+        const std::int64_t nodes = node_count(terms_.value) + node_count(interior_.value) + term_nodes(true);
         if (nodes * plan::kDirectPoints <= kLargestScanBody) points_ = plan::kDirectPoints;
     }
 
@@ -70,7 +69,7 @@ void DirectScan::point(kernel::Body& body, const ir::Expr& position, const Terms
     }
     const ir::VarId var = build_.variable(stage_.name, stage_.type);
     add(body, kernel::Define{var, rewriter_.instance(value, place)});
-    add(body, kernel::Store{{ir::Source::Kind::Stage, index_}, at, {ir::variable(var, stage_.type)}, nullptr});
+    store_point(body, at, place, ir::variable(var, stage_.type), nullptr);
     for (std::size_t k = terms_.before.size(); k-- > 0;) {
         const ir::VarId from = k == 0 ? var : terms_.before[k - 1];
         add(body, kernel::Assign{terms_.before[k], ir::variable(from, stage_.type)});
@@ -141,8 +140,9 @@ ir::Expr at_least(const ir::Expr& a, const ir::Expr& b) {
 
 }  // namespace
 
-std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, int stage, kernel::Kernel& some) {
-    DirectScan scan(program, stage);
+std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, const ScanMembers& members,
+                                                 kernel::Kernel& some) {
+    DirectScan scan(program, members);
     if (scan.is_along_memory()) return std::nullopt;
     const std::int64_t enough = plan::direct_scan_lines(program.target.gpu());
     kernel::Kernel direct = scan.build();

@@ -4,12 +4,14 @@
 #include <optional>
 
 #include "codegen/kernel/kernel_ir.h"
+#include "codegen/strategies/scan/scan_code.h"
 
 namespace pipec::codegen {
 
 /// `some` is the kernel that takes few lines. Where lines may be enough for a thread each (plan::direct_scan_lines),
 /// returns the kernel for that, and lets the size of the grids choose: one of the two is empty in every launch. None
 /// where lines run along memory, or are known to be few.
-std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, int stage, kernel::Kernel& some);
+std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, const ScanMembers& members,
+                                                 kernel::Kernel& some);
 
 }  // namespace pipec::codegen

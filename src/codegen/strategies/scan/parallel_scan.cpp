@@ -31,7 +31,7 @@ constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
 
 class ParallelScan : public ScanCode {
 public:
-    ParallelScan(kernel::Program& program, int index) : ScanCode(program, index) {
+    ParallelScan(kernel::Program& program, const ScanMembers& members) : ScanCode(program, members) {
         const ir::VarId before = terms_.before.front();
         const auto is_before = [before](const ir::Expr& e) {
             const auto* variable = ir::as<ir::Variable>(e);
@@ -40,8 +40,7 @@ public:
         scan_parts_ = ir::associative_scan(terms_.value, is_before, program.fast_math);
         if (!scan_parts_) return;
         flagged_ = !scan_parts_->op || !is_first(scan_parts_->restart);
-        std::int64_t nodes = node_count(scan_parts_->term) + node_count(scan_parts_->restart);
-        for (const ScanTerm& term : terms_.terms) nodes += node_count(term.value);
+        const std::int64_t nodes = node_count(scan_parts_->term) + node_count(scan_parts_->restart) + term_nodes(true);
         tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kLanes / 2 <= kLargestScanBody);
     }
 
@@ -56,9 +55,11 @@ private:
     struct Point {
         std::vector<ir::Expr> at;
         ir::Expr exists;
+        Rewriter::Bindings place;
         Part part;
     };
 
+    ir::Expr define_value(kernel::Body& body, const std::string& name, const ir::Expr& e);
     Part defined(kernel::Body& body, const std::string& name, const Part& part);
     [[nodiscard]] Part combine(const Part& earlier, const Part& later) const;
     [[nodiscard]] static Part select(const ir::Expr& cond, const Part& then, const Part& otherwise);
@@ -79,14 +80,15 @@ private:
     ir::VarId carry_ = -1, carry_restarts_ = -1;  ///< what the chunks before come to
 };
 
+ir::Expr ParallelScan::define_value(kernel::Body& body, const std::string& name, const ir::Expr& e) {
+    const ir::VarId var = build_.variable(name, e->type);
+    add(body, kernel::Define{var, e});
+    return ir::variable(var, e->type);
+}
+
 ParallelScan::Part ParallelScan::defined(kernel::Body& body, const std::string& name, const Part& part) {
-    const auto value_of = [&](const std::string& called, const ir::Expr& e) {
-        const ir::VarId var = build_.variable(called, e->type);
-        add(body, kernel::Define{var, e});
-        return ir::variable(var, e->type);
-    };
-    Part result{value_of(name, part.value), nullptr};
-    if (flagged_) result.restarts = value_of(name + "_restarts", part.restarts);
+    Part result{define_value(body, name, part.value), nullptr};
+    if (flagged_) result.restarts = define_value(body, name + "_restarts", part.restarts);
     return result;
 }
 
@@ -139,7 +141,6 @@ void ParallelScan::add_points(kernel::Body& body, const ir::Expr& begin, std::ve
     const std::int64_t step = tile_->along_memory ? kLanes : 1;
     const ir::Expr own = sum(product(warp_, constant(step * tile_->points)), tile_->along_memory ? lane_ : constant(0));
     const ir::Expr first = build_.define(body, "first", sum(begin, own), 0);
-    std::vector<Rewriter::Bindings> places;
     for (std::int64_t i = 0; i < tile_->points; ++i) {
         Point& point = points.emplace_back();
         const ir::Expr position = i == 0 ? first : build_.define(body, "position", sum(first, constant(i * step)), 0);
@@ -148,17 +149,17 @@ void ParallelScan::add_points(kernel::Body& body, const ir::Expr& begin, std::ve
             build_.define(body, "position", ir::binary(BinaryOp::Min, position, difference(length_, constant(1))), 0);
         point.at = line_at_;
         point.at[scan_] = coordinate(body, within);
-        places.push_back(bindings(point.at));
+        point.place = bindings(point.at);
         for (const ScanTerm& term : terms_.terms) {
             const ir::VarId var = build_.variable("term", term.value->type);
-            add(body, kernel::Define{var, term_value(term, places.back(), guard_ ? line_exists_ : nullptr)});
-            places.back()[term.var] = ir::variable(var, term.value->type);
+            add(body, kernel::Define{var, term_value(term, point.place, guard_ ? line_exists_ : nullptr)});
+            point.place[term.var] = ir::variable(var, term.value->type);
         }
     }
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        Part part{rewriter_.instance(scan_parts_->term, places[i]), nullptr};
-        if (flagged_) part.restarts = rewriter_.instance(scan_parts_->restart, places[i]);
-        points[i].part = defined(body, "part", part);
+    for (Point& point : points) {
+        Part part{rewriter_.instance(scan_parts_->term, point.place), nullptr};
+        if (flagged_) part.restarts = rewriter_.instance(scan_parts_->restart, point.place);
+        point.part = defined(body, "part", part);
     }
 }
 
@@ -212,15 +213,14 @@ void ParallelScan::chunk(kernel::Body& body, const ir::Expr& begin, const ir::Ex
     if (flagged_) add(each, kernel::Assign{carry_restarts_, all.restarts});
 
     for (const Point& point : points) {
-        add(body, kernel::Store{{ir::Source::Kind::Stage, index_},
-                                point.at,
-                                {combine(mine, point.part).value},
-                                both(line_exists_, point.exists)});
+        ir::Expr own = combine(mine, point.part).value;
+        if (!terms_.readers.empty()) own = define_value(body, stage_.name, own);
+        store_point(body, point.at, point.place, own, both(line_exists_, point.exists));
     }
 }
 
 std::optional<kernel::Kernel> ParallelScan::build() {
-    if (!scan_parts_ || !tile_) return std::nullopt;
+    if (!scan_parts_ || !tile_ || !refusal().empty()) return std::nullopt;
     kernel::Kernel& kernel = build_.kernel;
     kernel.name = stage_.name;
     kernel.layout = kernel::Layout::Dense;
@@ -266,10 +266,10 @@ std::optional<kernel::Kernel> ParallelScan::build() {
 
 }  // namespace
 
-std::optional<kernel::Kernel> parallel_scan_kernel(kernel::Program& program, int stage) {
-    const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
-    if (!ir::is_associative_scan(scan, stage, program.fast_math)) return std::nullopt;
-    return ParallelScan(program, stage).build();
+std::optional<kernel::Kernel> parallel_scan_kernel(kernel::Program& program, const ScanMembers& members) {
+    const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(members.scan));
+    if (!ir::is_associative_scan(scan, members.scan, program.fast_math)) return std::nullopt;
+    return ParallelScan(program, members).build();
 }
 
 }  // namespace pipec::codegen

@@ -1,5 +1,9 @@
 #include "codegen/strategies/scan/scan_code.h"
 
+#include <fmt/format.h>
+
+#include <set>
+
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/shared_memory.h"
 #include "ir/build.h"
@@ -20,23 +24,127 @@ ir::Expr nothing(Type type) {
     return type == Type::Bool ? ir::bool_constant(false) : ir::constant(type, 0);
 }
 
-ScanCode::ScanCode(kernel::Program& program, int index)
+namespace {
+
+bool has_reads(const ir::Expr& e) {
+    bool found = false;
+    ir::for_each_node(e, [&](const ir::Expr& node) { found = found || ir::as<ir::Read>(node) != nullptr; });
+    return found;
+}
+
+}  // namespace
+
+ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members)
     : program_(program),
-      index_(index),
-      stage_(program.pipeline.stages.at(static_cast<std::size_t>(index))),
-      domain_(program.model.domains.at(static_cast<std::size_t>(index))),
+      members_(members),
+      index_(members.scan),
+      stage_(program.pipeline.stages.at(static_cast<std::size_t>(index_))),
+      domain_(program.model.domains.at(static_cast<std::size_t>(index_))),
       scan_(static_cast<std::size_t>(stage_.scan->dim)),
       rewriter_(program.pipeline, program.fast_math),
       build_(program.pipeline, rewriter_) {
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) rewriter_.index(stage_.dims[d].var, domain_.box[d]);
     const ir::Expr value = ordered(rewriter_.instance(std::get<ir::Pure>(stage_.definition).value, {}));
-    terms_ = scan_terms(program.pipeline, stage_, index, value);
     if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-    order_ = memory_order(program.pipeline, {ir::Source::Kind::Stage, index_});
+    terms_ = scan_terms(program.pipeline, stage_, index_, value, find_readers());
+    order_ = memory_order(program.pipeline,
+                          {ir::Source::Kind::Stage, members_.stores(index_) ? index_ : members_.stored.front()});
     for (const int d : order_) {
         if (static_cast<std::size_t>(d) != scan_) line_dims_.push_back(static_cast<std::size_t>(d));
     }
     for (const poly::Interval& box : domain_.box) extents_.push_back(constant_extent(box.lo, box.hi));
+}
+
+/// The members that read the scan, over its dimensions' variables.
+std::vector<ScanReader> ScanCode::find_readers() {
+    std::vector<ScanReader> result;
+    for (const int index : members_.readers) {
+        const ir::Stage reader = program_.pipeline.stages.at(static_cast<std::size_t>(index));
+        Rewriter::Bindings dims;
+        for (std::size_t d = 0; d < reader.dims.size(); ++d)
+            dims[reader.dims[d].var] = ir::variable(stage_.dims[d].var, Type::Int32);
+        const ir::Expr exists = part_of_domain(reader, index, dims);
+        if (!refusal_.empty()) return {};
+        const ir::VarId own = ir::new_variable(program_.pipeline, reader.name, reader.type);
+        const ir::Expr value = rewriter_.instance(std::get<ir::Pure>(reader.definition).value, dims);
+        result.push_back({index, own, value, exists});
+    }
+    return result;
+}
+
+/// Which of the scan's points a reader has; null where it has all. Refuses where it may have others.
+ir::Expr ScanCode::part_of_domain(const ir::Stage& reader, int index, const Rewriter::Bindings& dims) {
+    const poly::Domain domain = program_.model.domains.at(static_cast<std::size_t>(index));
+    const ir::Expr guard = domain.guard ? rewriter_.instance(domain.guard, dims) : nullptr;
+    ir::Expr exists = guard;
+    const auto refuse = [&] {
+        refusal_ = fmt::format("`{}` has points that `{}` may not have", reader.name, stage_.name);
+        return nullptr;
+    };
+    if (guard_) {
+        if (!guard || !ir::structurally_equal(guard, guard_)) return refuse();
+        exists = nullptr;
+    }
+    for (std::size_t d = 0; d < reader.dims.size(); ++d) {
+        const ir::Expr x = ir::variable(stage_.dims[d].var, Type::Int32);
+        const auto [lo, hi] = domain.box[d];
+        const auto before = distance(domain_.box[d].lo, lo), behind = distance(hi, domain_.box[d].hi);
+        if (!before || !behind || *before < 0 || *behind < 0) return refuse();
+        if (*before > 0) exists = both(exists, ir::binary(BinaryOp::Ge, x, rewriter_.instance(lo, {})));
+        if (*behind > 0) exists = both(exists, ir::binary(BinaryOp::Lt, x, rewriter_.instance(hi, {})));
+    }
+    return exists;
+}
+
+/// `to` - `from`, where that is a constant.
+std::optional<std::int64_t> ScanCode::distance(const ir::Expr& from, const ir::Expr& to) {
+    const ir::Expr begin = rewriter_.instance(from, {}), end = rewriter_.instance(to, {});
+    if (ir::structurally_equal(begin, end)) return 0;
+    auto sum = rewriter_.linear(end);
+    const auto less = rewriter_.linear(begin);
+    if (!sum || !less) return std::nullopt;
+    sum->add(*less, -1);
+    return sum->terms.empty() ? std::optional(sum->constant) : std::nullopt;
+}
+
+std::int64_t ScanCode::term_nodes(bool with_readers) const {
+    std::int64_t nodes = 0;
+    for (std::size_t t = 0; t < (with_readers ? terms_.terms.size() : terms_.of_scan); ++t)
+        nodes += node_count(terms_.terms[t].value);
+    for (const ScanReader& reader : terms_.readers) nodes += with_readers ? node_count(reader.value) : 0;
+    return nodes;
+}
+
+std::vector<std::size_t> ScanCode::reader_terms() const {
+    std::set<ir::VarId> used;
+    for (const ScanReader& reader : terms_.readers) {
+        ir::for_each_node(reader.value, [&](const ir::Expr& e) {
+            if (const auto* variable = ir::as<ir::Variable>(e)) used.insert(variable->id);
+        });
+    }
+    std::vector<std::size_t> result;
+    for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
+        if (used.count(terms_.terms[t].var) > 0) result.push_back(t);
+    }
+    return result;
+}
+
+void ScanCode::store_point(kernel::Body& body, const std::vector<ir::Expr>& at, Rewriter::Bindings place,
+                           const ir::Expr& own, const ir::Expr& exists) {
+    if (members_.stores(index_)) add(body, kernel::Store{{ir::Source::Kind::Stage, index_}, at, {own}, exists});
+    place[terms_.own] = own;
+    for (const ScanReader& reader : terms_.readers) {
+        const ir::Expr here = reader.exists ? both(exists, rewriter_.instance(reader.exists, place)) : exists;
+        const ir::Expr value = rewriter_.instance(reader.value, place);
+        const ir::VarId var =
+            build_.variable(program_.pipeline.stages.at(static_cast<std::size_t>(reader.index)).name, value->type);
+        // What a reader loads under conditions on the scan's value is no term: it may be out of bounds elsewhere.
+        add(body,
+            kernel::Define{var, here && has_reads(value) ? ir::select(here, value, nothing(value->type)) : value});
+        place[reader.own] = ir::variable(var, value->type);
+        if (members_.stores(reader.index))
+            add(body, kernel::Store{{ir::Source::Kind::Stage, reader.index}, at, {place[reader.own]}, here});
+    }
 }
 
 ir::Expr ScanCode::add_arguments() {

@@ -2,6 +2,7 @@
 // places on them.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +18,22 @@ namespace pipec::codegen {
 /// Nodes that are written out behind each other at most.
 inline constexpr std::int64_t kLargestScanBody = 2000;
 
+/// A scan, and the stages that read it at their own points.
+struct ScanMembers {
+    int scan = -1;
+    std::vector<int> readers;  ///< in an order in which they can be computed
+    std::vector<int> stored;   ///< those of all of these that go to memory
+    [[nodiscard]] bool stores(int stage) const {
+        return std::find(stored.begin(), stored.end(), stage) != stored.end();
+    }
+};
+
 class ScanCode {
 public:
-    ScanCode(kernel::Program& program, int index);
+    ScanCode(kernel::Program& program, const ScanMembers& members);
+
+    /// Why the readers cannot be computed with the scan; empty where they can.
+    [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
 protected:
     [[nodiscard]] std::string name(std::size_t dim) const {
@@ -45,7 +59,17 @@ protected:
     /// side.
     [[nodiscard]] bool is_first(const ir::Expr& e);
 
+    /// Nodes of the recurrence's terms, or of all terms and of what readers make of them.
+    [[nodiscard]] std::int64_t term_nodes(bool with_readers) const;
+    /// The numbers of the terms that readers use.
+    [[nodiscard]] std::vector<std::size_t> reader_terms() const;
+    /// Stores what goes to memory of a point that `exists` (null: certain), whose scan has the value `own` there.
+    /// `place`: its coordinates `at`, and the terms of readers.
+    void store_point(kernel::Body& body, const std::vector<ir::Expr>& at, Rewriter::Bindings place, const ir::Expr& own,
+                     const ir::Expr& exists);
+
     kernel::Program& program_;
+    const ScanMembers members_;
     const int index_;
     const ir::Stage stage_;  // copies: adding variables must not move them
     const poly::Domain domain_;
@@ -62,6 +86,12 @@ protected:
     ir::Expr lines_, length_, first_;
 
 private:
+    std::vector<ScanReader> find_readers();
+    ir::Expr part_of_domain(const ir::Stage& reader, int index, const Rewriter::Bindings& dims);
+    std::optional<std::int64_t> distance(const ir::Expr& from, const ir::Expr& to);
+
+    std::string refusal_;
+
     ir::Expr ordered(const ir::Expr& e);
     bool is_offset(const ir::Expr& e, const ir::Expr& from, std::int64_t by);
 };

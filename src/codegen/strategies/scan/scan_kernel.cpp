@@ -39,7 +39,7 @@ constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
 
 class ScanKernel : public ScanCode {
 public:
-    ScanKernel(kernel::Program& program, int index) : ScanCode(program, index) {
+    ScanKernel(kernel::Program& program, const ScanMembers& members) : ScanCode(program, members) {
         find_recurrence_interior();
         arrange();
     }
@@ -76,10 +76,10 @@ private:
 /// Which dimensions are lines, in which direction they lie, and how much of them a chunk has.
 void ScanKernel::arrange() {
     std::int64_t bytes = ir::bytes(stage_.type);
-    for (const ScanTerm& term : terms_.terms) bytes += ir::bytes(term.value->type);
-    const plan::ScanTile tile = plan::make_scan_tile(order_, stage_.scan->dim, extents_, bytes,
-                                                     static_cast<std::int64_t>(terms_.terms.size()) + 1,
-                                                     program_.target.gpu().shared_per_block);
+    for (std::size_t t = 0; t < terms_.of_scan; ++t) bytes += ir::bytes(terms_.terms[t].value->type);
+    const plan::ScanTile tile =
+        plan::make_scan_tile(order_, stage_.scan->dim, extents_, bytes, static_cast<std::int64_t>(terms_.of_scan) + 1,
+                             program_.target.gpu().shared_per_block);
     along_memory_ = tile.along_memory;
     block_lines_ = tile.lines;
     chunk_ = tile.points;
@@ -105,8 +105,7 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes,
     const ir::Expr line_exists = line_place(outer, line, at);
     const std::int64_t each = along_memory_ ? kLanes : kWarps;
     const std::int64_t steps = std::max<std::int64_t>(1, chunk_ / each);
-    std::int64_t nodes = 0;
-    for (const ScanTerm& term : terms_.terms) nodes += node_count(term.value);
+    const std::int64_t nodes = term_nodes(writes && !terms_.readers.empty());
     const std::int64_t at_once = nodes * kPoints > kLargestScanBody ? 1 : std::min(kPoints, steps);
     ir::Expr turn = constant(0);
     kernel::Body* body = &outer;
@@ -137,13 +136,13 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes,
 }
 
 void ScanKernel::compute_terms(kernel::Body& outer, const ir::Expr& chunk) {
-    if (terms_.terms.empty()) return;
+    if (terms_.of_scan == 0) return;
     const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
     others(outer, chunk, false, [&](kernel::Body& body, const std::vector<Place>& places) {
         std::vector<kernel::Store> stores;
         for (const Place& place : places) {
             const Rewriter::Bindings at = bindings(place.at);
-            for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
+            for (std::size_t t = 0; t < terms_.of_scan; ++t) {
                 const ScanTerm& term = terms_.terms[t];
                 const Type type = term.value->type;
                 const ir::Expr value = term_value(term, at, guard_ ? place.exists : nullptr);
@@ -162,9 +161,27 @@ void ScanKernel::compute_terms(kernel::Body& outer, const ir::Expr& chunk) {
 void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk) {
     const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
     others(outer, chunk, true, [&](kernel::Body& body, const std::vector<Place>& places) {
+        // What readers need besides is loaded for all points before one of them is stored.
+        std::vector<Rewriter::Bindings> given;
         for (const Place& place : places) {
-            const ir::Expr value = element(terms_.terms.size(), stage_.type, buffer, place);
-            add(body, kernel::Store{{ir::Source::Kind::Stage, index_}, place.at, {value}, place.exists});
+            Rewriter::Bindings& at = given.emplace_back(bindings(place.at));
+            for (const std::size_t t : reader_terms()) {
+                const ScanTerm& term = terms_.terms[t];
+                const ir::VarId var = build_.variable("term", term.value->type);
+                add(body, kernel::Define{var, term_value(term, at, place.exists)});
+                at[term.var] = ir::variable(var, term.value->type);
+            }
+        }
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            const Place& place = places[i];
+            ir::Expr value = element(terms_.of_scan, stage_.type, buffer, place);
+            if (!terms_.readers.empty()) {
+                const ir::VarId var = build_.variable(stage_.name, stage_.type);
+                // Of points behind the end there is no value.
+                add(body, kernel::Define{var, ir::select(place.exists, value, nothing(stage_.type))});
+                value = ir::variable(var, stage_.type);
+            }
+            store_point(body, place.at, given[i], value, place.exists);
         }
     });
 }
@@ -187,7 +204,7 @@ void ScanKernel::points(kernel::Body& body, const ir::Expr& chunk, const ir::Exp
         place.at = own_at_;
         place.at[scan_] = coordinate(body, sum(product(chunk, constant(chunk_)), place.position));
         Rewriter::Bindings& at = given.emplace_back(bindings(place.at));
-        for (std::size_t t = 0; t < terms_.terms.size(); ++t) {
+        for (std::size_t t = 0; t < terms_.of_scan; ++t) {
             const Type type = terms_.terms[t].value->type;
             const ir::VarId var = build_.variable("term", type);
             add(body, kernel::Define{var, element(t, type, buffer, place)});
@@ -203,7 +220,7 @@ void ScanKernel::points(kernel::Body& body, const ir::Expr& chunk, const ir::Exp
         add(body, kernel::Define{var, rewriter_.instance(value, at)});
         values.push_back(ir::variable(var, stage_.type));
         const Place& place = places[static_cast<std::size_t>(i)];
-        add(body, kernel::Store{{ir::Source::Kind::Local, static_cast<int>(terms_.terms.size())},
+        add(body, kernel::Store{{ir::Source::Kind::Local, static_cast<int>(terms_.of_scan)},
                                 {buffer, place.line, place.position},
                                 {values.back()},
                                 nullptr});
@@ -270,7 +287,7 @@ kernel::Kernel ScanKernel::build() {
     }
     // Two chunks of the block's lines. A row has one element more, so that neither rows nor columns meet in a bank.
     const std::vector<std::int64_t> extents{2, block_lines_, chunk_ + 1};
-    for (const ScanTerm& term : terms_.terms) add_shared("term", term.value->type, extents);
+    for (std::size_t t = 0; t < terms_.of_scan; ++t) add_shared("term", terms_.terms[t].value->type, extents);
     add_shared("values", stage_.type, extents);
     for (const ir::VarId var : terms_.before) add(body, kernel::Variable{var, nothing(stage_.type)});
     const ir::Expr chunks = build_.define(body, "chunks", ceil_div(length_, chunk_), 0);
@@ -295,20 +312,32 @@ kernel::Kernel ScanKernel::build() {
 
 }  // namespace
 
-std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program& program, int stage,
+std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program& program,
+                                                                const std::vector<int>& members,
+                                                                const std::vector<int>& stored,
                                                                 const SourceManager& sources,
                                                                 const fusion::Choices& choices) {
-    const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+    const auto member = [&](int index) -> const ir::Stage& {
+        return program.pipeline.stages.at(static_cast<std::size_t>(index));
+    };
     if (choices.threads || choices.columns) {
-        return fmt::format("`{}` reads itself, and the compiler decides which threads its blocks have", scan.name);
+        return fmt::format("`{}` reads itself, and the compiler decides which threads its blocks have",
+                           member(members.front()).name);
     }
-    const std::vector<std::string> comments = stage_comments(scan, sources);
+    std::vector<std::string> comments;
+    for (const int index : members) {
+        const auto lines = stage_comments(member(index), sources);
+        comments.insert(comments.end(), lines.begin(), lines.end());
+    }
+    const ScanMembers all{members.front(), {members.begin() + 1, members.end()}, stored};
     std::vector<kernel::Kernel> kernels;
-    if (auto parallel = parallel_scan_kernel(program, stage)) {
+    if (auto parallel = parallel_scan_kernel(program, all)) {
         kernels.push_back(std::move(*parallel));
     } else {
-        kernel::Kernel some = ScanKernel(program, stage).build();
-        if (auto direct = direct_scan_kernel(program, stage, some)) kernels.push_back(std::move(*direct));
+        ScanKernel serial(program, all);
+        if (!serial.refusal().empty()) return serial.refusal();
+        kernel::Kernel some = serial.build();
+        if (auto direct = direct_scan_kernel(program, all, some)) kernels.push_back(std::move(*direct));
         kernels.push_back(std::move(some));
     }
     std::vector<kernel::Step> steps;

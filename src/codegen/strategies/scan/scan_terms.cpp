@@ -1,6 +1,7 @@
 #include "codegen/strategies/scan/scan_terms.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "ir/build.h"
@@ -26,20 +27,24 @@ public:
     Splitter(ir::Pipeline& pipeline, const ir::Stage& stage, int index)
         : pipeline_(pipeline), stage_(stage), self_{ir::Source::Kind::Stage, index} {}
 
-    ScanTerms split(const ir::Expr& value) {
+    ScanTerms split(const ir::Expr& value, std::vector<ScanReader> readers) {
         ScanTerms result;
+        for (const ScanReader& reader : readers) members_[{ir::Source::Kind::Stage, reader.index}] = reader.own;
         for (int k = 1; k <= stage_.scan->distance; ++k) {
             result.before.push_back(ir::new_variable(pipeline_, "before_" + std::to_string(k), stage_.type));
         }
         before_ = result.before;
         std::vector<Found> found = collect(value);
+        for (Found& term : found) term.of_scan = true;
+        for (const ScanReader& reader : readers) add(found, under(collect(reader.value), reader.exists));
         for (std::size_t i = 0; i < found.size(); ++i) {
             Found& term = found[i];
             const ir::VarId var = ir::new_variable(pipeline_, "term", term.value->type);
             replaced_[term.value.get()] = ir::variable(var, term.value->type);
             // Of two terms that are never needed both, one variable is either.
             for (std::size_t j = i + 1; j < found.size(); ++j) {
-                if (found[j].value->type != term.value->type || !excludes(term.needed, found[j].needed)) continue;
+                if (found[j].of_scan != term.of_scan || found[j].value->type != term.value->type) continue;
+                if (!excludes(term.needed, found[j].needed)) continue;
                 replaced_[found[j].value.get()] = replaced_[term.value.get()];
                 term.value = ir::select(term.needed, term.value, found[j].value);
                 term.needed = nullptr;
@@ -47,8 +52,13 @@ public:
                 break;
             }
             result.terms.push_back({var, term.value, term.needed});
+            if (term.of_scan) result.of_scan = result.terms.size();
         }
         result.value = replaced(value);
+        if (!readers.empty()) result.own = ir::new_variable(pipeline_, stage_.name, stage_.type);
+        members_[self_] = result.own;
+        for (ScanReader& reader : readers) reader.value = replaced(reader.value);
+        result.readers = std::move(readers);
         return result;
     }
 
@@ -56,12 +66,15 @@ private:
     struct Found {
         ir::Expr value;
         ir::Expr needed;
+        bool of_scan = false;
     };
+
+    bool is_member(ir::Source source) const { return source == self_ || members_.count(source) > 0; }
 
     bool is_recursive(const ir::Expr& e) {
         if (const auto known = recursive_.find(e.get()); known != recursive_.end()) return known->second;
         const auto* read = ir::as<ir::Read>(e);
-        bool result = read != nullptr && read->source == self_;
+        bool result = read != nullptr && is_member(read->source);
         ir::for_each_child(*e, [&](const ir::Expr& child) { result = is_recursive(child) || result; });
         return recursive_[e.get()] = result;
     }
@@ -154,7 +167,9 @@ private:
         if (!is_recursive(e)) return e;
         const auto* read = ir::as<ir::Read>(e);
         ir::Expr result;
-        if (read != nullptr && read->source == self_) {
+        if (const auto own = read == nullptr ? members_.end() : members_.find(read->source); own != members_.end()) {
+            result = ir::variable(own->second, e->type);
+        } else if (read != nullptr && read->source == self_) {
             const auto k = static_cast<std::size_t>(ir::scan_distance(stage_, *read) - 1);
             result = ir::variable(before_.at(k), stage_.type);
         } else {
@@ -167,6 +182,8 @@ private:
     const ir::Stage& stage_;
     const ir::Source self_;
     std::vector<ir::VarId> before_;
+    /// What stands for reads at the point itself: of the scan, where readers are replaced.
+    std::map<ir::Source, ir::VarId> members_;
     // By node of the value, which outlives this.
     std::unordered_map<const ir::Node*, bool> recursive_;
     std::unordered_map<const ir::Node*, std::vector<Found>> found_;
@@ -175,8 +192,9 @@ private:
 
 }  // namespace
 
-ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value) {
-    return Splitter(pipeline, stage, index).split(value);
+ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value,
+                     std::vector<ScanReader> readers) {
+    return Splitter(pipeline, stage, index).split(value, std::move(readers));
 }
 
 }  // namespace pipec::codegen

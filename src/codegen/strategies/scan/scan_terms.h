@@ -16,16 +16,29 @@ struct ScanTerm {
     ir::Expr needed;  ///< where it has to be evaluated; elsewhere it may be out of bounds. Null: everywhere
 };
 
+/// A stage that reads the scan, and other such stages, at its own point, computed with it.
+struct ScanReader {
+    int index = -1;
+    ir::VarId own = -1;  ///< stands for its value
+    ir::Expr value;      ///< over what ScanTerms::value is over, ScanTerms::own, and `own` of the readers before
+    ir::Expr exists;     ///< which of the scan's points it has. Null: all
+};
+
 struct ScanTerms {
     std::vector<ScanTerm> terms;
+    std::size_t of_scan = 0;  ///< those of the scan itself; the ones behind them are only of readers
     /// Of the points 1, 2, ... before the point.
     std::vector<ir::VarId> before;
     /// The definition, over the dimensions' variables, those of the terms, and `before`.
     ir::Expr value;
+    ir::VarId own = -1;  ///< of the point itself
+    std::vector<ScanReader> readers;
 };
 
 /// `value` is an instance (no lets) over the dimensions' own variables, in which `stage`, which has number `index`,
-/// reads itself. Adds variables to `pipeline`.
-ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value);
+/// reads itself. So are the values of `readers`, over the same variables, with reads of the scan and of readers before.
+/// Adds variables to `pipeline`.
+ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value,
+                     std::vector<ScanReader> readers);
 
 }  // namespace pipec::codegen

@@ -151,6 +151,16 @@ const Case kCases[] = {
      {{"s", "part"}},
      {},
      {{{"R", 5}, {"C", 5}}, {{"R", 70}, {"C", 9}}, {{"R", 6}, {"C", 2300}}}},
+    {"the_value_says_what_is_in_bounds",
+     R"(
+        pipeline p(v: int32[N], w: int32[N]) -> out: int32[N], also: int32[N] {
+            s(i in 0..N): int32 = if i == 0 then v(i) else s(i - 1) / 2 + (if i % 2 == 0 and i > 8 then w(i - 5) else v(i) % 7)
+            out(i) = if s(i) >= 5 and s(i) < i then w(i - 5) else -1
+            also(i) = if s(i) >= 6 and s(i) < i and w(i - 6) > 0 then 1 else 0
+        })",
+     {{"s", "out", "also"}},
+     {"s"},
+     {{{"N", 1}}, {{"N", 300}}}},
     {"interleaved_colour",
      R"(
         pipeline p(img: uint8[3, R, C] order (1, 2, 0)) -> out: uint8[3, R, C] order (1, 2, 0) {

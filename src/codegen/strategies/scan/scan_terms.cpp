@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <unordered_map>
 
 #include "ir/build.h"
@@ -36,7 +37,9 @@ public:
         before_ = result.before;
         std::vector<Found> found = collect(value);
         for (Found& term : found) term.of_scan = true;
+        in_readers_ = true;
         for (const ScanReader& reader : readers) add(found, under(collect(reader.value), reader.exists));
+        std::erase_if(found, [&](const Found& term) { return term.needed && unknown_.count(term.value.get()) > 0; });
         for (std::size_t i = 0; i < found.size(); ++i) {
             Found& term = found[i];
             const ir::VarId var = ir::new_variable(pipeline_, "term", term.value->type);
@@ -130,6 +133,11 @@ private:
         return list;
     }
 
+    /// Terms that stand behind a condition on the scan's own value, without which they may be out of bounds.
+    void leave(const std::vector<Found>& terms) {
+        for (const Found& term : terms) unknown_.insert(term.value.get());
+    }
+
     /// The terms of an expression, each once.
     const std::vector<Found>& collect(const ir::Expr& e) {
         if (const auto known = found_.find(e.get()); known != found_.end()) return known->second;
@@ -151,11 +159,19 @@ private:
             const auto is_added = [](const Found& term) { return term.value == nullptr; };
             std::erase_if(then, is_added);
             std::erase_if(otherwise, is_added);
-            add(result, under(then, implied(select->cond, true)));
-            add(result, under(otherwise, implied(select->cond, false)));
+            if (in_readers_ && is_recursive(select->cond)) {
+                leave(then), leave(otherwise);
+            } else {
+                add(result, under(then, implied(select->cond, true)));
+                add(result, under(otherwise, implied(select->cond, false)));
+            }
         } else if (binary != nullptr && ir::is_logical(binary->op)) {
             add(result, collect(binary->a));
-            add(result, under(collect(binary->b), implied(binary->a, binary->op == BinaryOp::And)));
+            if (in_readers_ && is_recursive(binary->a)) {
+                leave(collect(binary->b));
+            } else {
+                add(result, under(collect(binary->b), implied(binary->a, binary->op == BinaryOp::And)));
+            }
         } else if (ir::as<ir::Reduce>(e) == nullptr) {  // what is in its loop depends on the loop
             for (const ir::Expr& child : ir::children(e)) add(result, collect(child));
         }
@@ -184,6 +200,8 @@ private:
     std::vector<ir::VarId> before_;
     /// What stands for reads at the point itself: of the scan, where readers are replaced.
     std::map<ir::Source, ir::VarId> members_;
+    bool in_readers_ = false;
+    std::set<const ir::Node*> unknown_;  ///< terms that `leave` was told of
     // By node of the value, which outlives this.
     std::unordered_map<const ir::Node*, bool> recursive_;
     std::unordered_map<const ir::Node*, std::vector<Found>> found_;

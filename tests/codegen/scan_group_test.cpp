@@ -161,6 +161,21 @@ const Case kCases[] = {
      {{"s", "out", "also"}},
      {"s"},
      {{{"N", 1}}, {{"N", 300}}}},
+    {"the_value_before_says_what_is_in_bounds",
+     R"(
+        pipeline p(v: int32[N], f: float32[N]) -> s: int32[N], t: float32[N], u: int32[N], w: int32[N] {
+            s(i in 0..N): int32 = if i == 0 then 7
+                else if s(i - 1) >= 5 and s(i - 1) < i then v(i - 5) % 40 else (s(i - 1) % 50) * 2 + 1
+            t(i in 0..N): float32 = if i == 0 then f(0)
+                else if t(i - 1) > 0.5 or i > 8 then (if t(i - 1) > 0.5 then 0.25 else f(i - 9))
+                else t(i - 1) + 0.125
+            u(i in 0..N): int32 = if i == 0 then v(0) else if u(i - 1) < v(i) then v(i) else u(i - 1) - v(i - 1) / 2
+            w(i in 0..N): int32 = if i == 0 then 7 else if w(i - 1) > 5 and w(i - 1) < 3 then v(i - 5)
+                else w(i - 1) / 2 + v(i)
+        })",
+     {{"s"}, {"t"}, {"u"}, {"w"}},
+     {},
+     {{{"N", 1}}, {{"N", 40}}, {{"N", 300}}}},
     {"interleaved_colour",
      R"(
         pipeline p(img: uint8[3, R, C] order (1, 2, 0)) -> out: uint8[3, R, C] order (1, 2, 0) {

@@ -46,7 +46,8 @@ ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members)
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) rewriter_.index(stage_.dims[d].var, domain_.box[d]);
     const ir::Expr value = ordered(rewriter_.instance(std::get<ir::Pure>(stage_.definition).value, {}));
     if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-    terms_ = scan_terms(program.pipeline, stage_, index_, value, find_readers());
+    terms_ = scan_terms(program.pipeline, stage_, index_, value, find_readers(),
+                        [this](const ir::Expr& term) { return is_certain(term); });
     order_ = memory_order(program.pipeline,
                           {ir::Source::Kind::Stage, members_.stores(index_) ? index_ : members_.stored.front()});
     for (const int d : order_) {
@@ -105,6 +106,52 @@ std::optional<std::int64_t> ScanCode::distance(const ir::Expr& from, const ir::E
     if (!sum || !less) return std::nullopt;
     sum->add(*less, -1);
     return sum->terms.empty() ? std::optional(sum->constant) : std::nullopt;
+}
+
+/// Each index is a dimension's variable plus a constant, and between the array's bounds at all points of the scan.
+bool ScanCode::always_exists(const ir::Read& read) {
+    std::vector<poly::Interval> box;
+    if (read.source.kind == ir::Source::Kind::Stage) {
+        const poly::Domain& domain = program_.model.domains.at(static_cast<std::size_t>(read.source.index));
+        if (domain.guard) return false;
+        box = domain.box;
+    } else if (read.source.kind == ir::Source::Kind::Input) {
+        for (const ir::Expr& extent : program_.pipeline.inputs.at(static_cast<std::size_t>(read.source.index)).extents)
+            box.push_back({constant(0), extent});
+    } else {
+        return false;
+    }
+    for (std::size_t i = 0; i < box.size(); ++i) {
+        const auto index = rewriter_.linear(read.indices[i]);
+        if (!index || index->terms.size() > 1) return false;
+        ir::Expr least = constant(index->constant), last = least;
+        if (!index->terms.empty()) {
+            const auto* variable = ir::as<ir::Variable>(index->terms.front().first);
+            const auto dim = std::ranges::find_if(stage_.dims, [&](const ir::Dimension& d) {
+                return variable != nullptr && d.var == variable->id && index->terms.front().second == 1;
+            });
+            if (dim == stage_.dims.end()) return false;
+            const poly::Interval& of = domain_.box[static_cast<std::size_t>(dim - stage_.dims.begin())];
+            least = sum(of.lo, least);
+            last = sum(difference(of.hi, constant(1)), last);
+        }
+        const auto before = distance(box[i].lo, least), behind = distance(last, box[i].hi);
+        if (!before || !behind || *before < 0 || *behind < 1) return false;
+    }
+    return true;
+}
+
+bool ScanCode::is_certain(const ir::Expr& term) {
+    bool certain = true;
+    ir::for_each_node(term, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        const auto* binary = ir::as<ir::Binary>(e);
+        const bool divides =
+            binary != nullptr && !ir::is_float(e->type) && (binary->op == BinaryOp::Div || binary->op == BinaryOp::Mod);
+        certain = certain && ir::as<ir::Reduce>(e) == nullptr && !(divides && !ir::as_int(binary->b)) &&
+                  (read == nullptr || always_exists(*read));
+    });
+    return certain;
 }
 
 std::int64_t ScanCode::term_nodes(bool with_readers) const {

@@ -89,6 +89,8 @@ private:
     std::vector<ScanReader> find_readers();
     ir::Expr part_of_domain(const ir::Stage& reader, int index, const Rewriter::Bindings& dims);
     std::optional<std::int64_t> distance(const ir::Expr& from, const ir::Expr& to);
+    bool is_certain(const ir::Expr& term);
+    bool always_exists(const ir::Read& read);
 
     std::string refusal_;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
@@ -25,8 +26,8 @@ ir::Expr either(const ir::Expr& a, const ir::Expr& b) {
 
 class Splitter {
 public:
-    Splitter(ir::Pipeline& pipeline, const ir::Stage& stage, int index)
-        : pipeline_(pipeline), stage_(stage), self_{ir::Source::Kind::Stage, index} {}
+    Splitter(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const IsCertain& is_certain)
+        : pipeline_(pipeline), stage_(stage), self_{ir::Source::Kind::Stage, index}, is_certain_(is_certain) {}
 
     ScanTerms split(const ir::Expr& value, std::vector<ScanReader> readers) {
         ScanTerms result;
@@ -37,9 +38,8 @@ public:
         before_ = result.before;
         std::vector<Found> found = collect(value);
         for (Found& term : found) term.of_scan = true;
-        in_readers_ = true;
         for (const ScanReader& reader : readers) add(found, under(collect(reader.value), reader.exists));
-        std::erase_if(found, [&](const Found& term) { return term.needed && unknown_.count(term.value.get()) > 0; });
+        std::erase_if(found, [&](const Found& term) { return term.needed && left_.count(term.value.get()) > 0; });
         for (std::size_t i = 0; i < found.size(); ++i) {
             Found& term = found[i];
             const ir::VarId var = ir::new_variable(pipeline_, "term", term.value->type);
@@ -70,6 +70,7 @@ private:
         ir::Expr value;
         ir::Expr needed;
         bool of_scan = false;
+        int facts = 0;  ///< about the scan's values, that it stands behind
     };
 
     bool is_member(ir::Source source) const { return source == self_ || members_.count(source) > 0; }
@@ -121,7 +122,8 @@ private:
     static void add(std::vector<Found>& list, const std::vector<Found>& more) {
         for (const Found& term : more) {
             if (Found* known = find(list, term.value))
-                known->needed = either(known->needed, term.needed);
+                *known = {term.value, either(known->needed, term.needed), known->of_scan,
+                          std::max(known->facts, term.facts)};
             else
                 list.push_back(term);
         }
@@ -133,9 +135,33 @@ private:
         return list;
     }
 
-    /// Terms that stand behind a condition on the scan's own value, without which they may be out of bounds.
-    void leave(const std::vector<Found>& terms) {
-        for (const Found& term : terms) unknown_.insert(term.value.get());
+    /// How many facts about the scan's own values hold where `e` is `value`, that proofs make no more of than that they
+    /// hold: comparisons of floats. Nothing where proofs may know more than `implied` says.
+    std::optional<int> opaque_facts(const ir::Expr& e, bool value) {
+        if (!is_recursive(e)) return 0;
+        if (const auto* n = ir::as<ir::Unary>(e); n != nullptr && n->op == ir::UnaryOp::Not) {
+            return opaque_facts(n->a, !value);
+        }
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n == nullptr) return std::nullopt;
+        if (ir::is_comparison(n->op)) return ir::is_float(n->a->type) ? std::optional(1) : std::nullopt;
+        if (n->op != (value ? BinaryOp::And : BinaryOp::Or)) return std::nullopt;
+        const auto a = opaque_facts(n->a, value), b = opaque_facts(n->b, value);
+        return a && b ? std::optional(*a + *b) : std::nullopt;
+    }
+
+    /// `terms` where `condition` is `value`. One fact that says nothing of places cannot be why a term is in bounds;
+    /// several may exclude each other, and then anything is. Terms that may be out of bounds elsewhere stay where they
+    /// are.
+    std::vector<Found> behind(const ir::Expr& condition, bool value, std::vector<Found> terms) {
+        const auto facts = opaque_facts(condition, value);
+        std::erase_if(terms, [&](Found& term) {
+            term.facts += facts.value_or(2);
+            const bool stays = facts != 0 && term.facts > 1 && !is_certain_(term.value);
+            if (stays) left_.insert(term.value.get());
+            return stays;
+        });
+        return under(std::move(terms), implied(condition, value));
     }
 
     /// The terms of an expression, each once.
@@ -159,19 +185,11 @@ private:
             const auto is_added = [](const Found& term) { return term.value == nullptr; };
             std::erase_if(then, is_added);
             std::erase_if(otherwise, is_added);
-            if (in_readers_ && is_recursive(select->cond)) {
-                leave(then), leave(otherwise);
-            } else {
-                add(result, under(then, implied(select->cond, true)));
-                add(result, under(otherwise, implied(select->cond, false)));
-            }
+            add(result, behind(select->cond, true, std::move(then)));
+            add(result, behind(select->cond, false, std::move(otherwise)));
         } else if (binary != nullptr && ir::is_logical(binary->op)) {
             add(result, collect(binary->a));
-            if (in_readers_ && is_recursive(binary->a)) {
-                leave(collect(binary->b));
-            } else {
-                add(result, under(collect(binary->b), implied(binary->a, binary->op == BinaryOp::And)));
-            }
+            add(result, behind(binary->a, binary->op == BinaryOp::And, collect(binary->b)));
         } else if (ir::as<ir::Reduce>(e) == nullptr) {  // what is in its loop depends on the loop
             for (const ir::Expr& child : ir::children(e)) add(result, collect(child));
         }
@@ -200,8 +218,8 @@ private:
     std::vector<ir::VarId> before_;
     /// What stands for reads at the point itself: of the scan, where readers are replaced.
     std::map<ir::Source, ir::VarId> members_;
-    bool in_readers_ = false;
-    std::set<const ir::Node*> unknown_;  ///< terms that `leave` was told of
+    const IsCertain& is_certain_;
+    std::set<const ir::Node*> left_;  ///< terms that stay, somewhere, behind a condition on the scan's values
     // By node of the value, which outlives this.
     std::unordered_map<const ir::Node*, bool> recursive_;
     std::unordered_map<const ir::Node*, std::vector<Found>> found_;
@@ -211,8 +229,8 @@ private:
 }  // namespace
 
 ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value,
-                     std::vector<ScanReader> readers) {
-    return Splitter(pipeline, stage, index).split(value, std::move(readers));
+                     std::vector<ScanReader> readers, const IsCertain& is_certain) {
+    return Splitter(pipeline, stage, index, is_certain).split(value, std::move(readers));
 }
 
 }  // namespace pipec::codegen

@@ -35,10 +35,13 @@ struct ScanTerms {
     std::vector<ScanReader> readers;
 };
 
+/// Whether what a term reads exists at all points of the scan, whatever conditions it stands behind.
+using IsCertain = std::function<bool(const ir::Expr&)>;
+
 /// `value` is an instance (no lets) over the dimensions' own variables, in which `stage`, which has number `index`,
 /// reads itself. So are the values of `readers`, over the same variables, with reads of the scan and of readers before.
 /// Adds variables to `pipeline`.
 ScanTerms scan_terms(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const ir::Expr& value,
-                     std::vector<ScanReader> readers);
+                     std::vector<ScanReader> readers, const IsCertain& is_certain);
 
 }  // namespace pipec::codegen

@@ -71,6 +71,7 @@ struct PointRead {
     const ir::Read* read;
     std::vector<ir::Range> loops;
     int reader;
+    PointNodes alike;  ///< equal where another reader has the same loops and reads the same at its own points
 };
 
 /// How the stages that come later read one stage.
@@ -78,6 +79,7 @@ struct Readers {
     std::set<int> stages;
     std::vector<PointRead> points;  ///< with distinct index tuples and loops, of each reader
     std::set<PointNodes> known;     ///< the same
+    std::set<std::size_t> looped;   ///< dimensions that the variables of reductions are part of the indices of
     bool in_loops = false;          ///< some are inside of reductions
     bool in_update = false;
 };
@@ -85,7 +87,7 @@ struct Readers {
 /// Finds the reads of all stages. Of two reductions over the same ranges the variables count as the same.
 class Reads {
 public:
-    explicit Reads(const ir::Pipeline& pipeline) : readers_(pipeline.stages.size()) {
+    explicit Reads(const ir::Pipeline& pipeline) : pipeline_(pipeline), readers_(pipeline.stages.size()) {
         for (; reader_ < static_cast<int>(readers_.size()); ++reader_) {
             const ir::Stage& stage = pipeline.stages[static_cast<std::size_t>(reader_)];
             update_ = !std::holds_alternative<ir::Pure>(stage.definition);
@@ -119,11 +121,41 @@ private:
             const bool known = !of.known.insert(std::move(point)).second;
             of.in_update = of.in_update || update_;
             of.in_loops = of.in_loops || !loops.empty();
-            if (first || !known) of.points.push_back({read, loops, reader_});
+            if (first || !known)
+                of.points.push_back({read, loops, reader_, loops.empty() ? PointNodes{} : alike(*read, loops)});
+            for (std::size_t d = 0; d < read->indices.size(); ++d) {
+                if (mentions(read->indices[d], loops)) of.looped.insert(d);
+            }
         }
         ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, loops); });
     }
 
+    static bool mentions(const ir::Expr& index, const std::vector<ir::Range>& loops) {
+        bool found = false;
+        ir::for_each_node(index, [&](const ir::Expr& e) {
+            const auto* variable = ir::as<ir::Variable>(e);
+            found = found || (variable != nullptr && std::ranges::any_of(loops, [&](const ir::Range& range) {
+                                  return range.var == variable->id;
+                              }));
+        });
+        return found;
+    }
+
+    /// The read and its loops with the reader's dimensions by number.
+    PointNodes alike(const ir::Read& read, const std::vector<ir::Range>& loops) {
+        constexpr ir::VarId kFirst = -1'000'000;  // apart from those of loops, which count down from -1
+        std::map<ir::VarId, ir::Expr> numbered;
+        const ir::Stage& reader = pipeline_.stages[static_cast<std::size_t>(reader_)];
+        for (std::size_t d = 0; d < reader.dims.size(); ++d) {
+            numbered[reader.dims[d].var] = ir::variable(kFirst - static_cast<ir::VarId>(d), ir::Type::Int32);
+        }
+        std::vector<ir::Expr> all = read.indices;
+        for (const ir::Range& range : loops) all.insert(all.end(), {range.lo, range.hi});
+        for (ir::Expr& e : all) e = roots_.emplace_back(ir::substitute(e, numbered));
+        return point_nodes(nodes_, all);
+    }
+
+    const ir::Pipeline& pipeline_;
     int reader_ = 0;
     bool update_ = false;  ///< the reader's expressions are evaluated for each update of an accumulate
     std::vector<Readers> readers_;
@@ -265,9 +297,11 @@ Residues residues(const PointRead& point) {
 }
 
 /// How often a point of the stage is computed by all of its readers; nothing where loops ask for points again and
-/// again.
+/// again. Loops of several readers over the same count once: side by side, as the elements of a table of stages are,
+/// they are one loop.
 std::optional<std::int64_t> times_computed(const Readers& by, const ir::Pipeline& pipeline) {
     std::int64_t times = 0;
+    std::set<PointNodes> loops;
     std::map<std::vector<std::int64_t>, std::map<std::vector<std::int64_t>, std::int64_t>> outside;  // of loops
     for (const PointRead& point : by.points) {
         if (point.loops.empty()) {
@@ -277,7 +311,7 @@ std::optional<std::int64_t> times_computed(const Readers& by, const ir::Pipeline
         }
         const auto asked = times_asked(point, pipeline.stages[static_cast<std::size_t>(point.reader)]);
         if (!asked) return std::nullopt;
-        times += *asked;
+        if (loops.insert(point.alike).second) times += *asked;
     }
     for (const auto& [alike, apart] : outside) {
         std::int64_t most = 0;
@@ -305,6 +339,24 @@ bool has_more_points(const Readers& by, const ir::Pipeline& pipeline) {
     });
 }
 
+/// Distinct reads of a stage that stay the same along some of its dimensions.
+int steady_reads(const ir::Stage& stage, const ir::Expr& value, const std::set<std::size_t>& along,
+                 ir::UniqueExpressions& nodes) {
+    std::set<ir::VarId> vars;
+    for (const std::size_t d : along) vars.insert(stage.dims[d].var);
+    int steady = 0;
+    ir::for_each_node(nodes.get(value), [&](const ir::Expr& e) {
+        if (ir::as<ir::Read>(e) == nullptr) return;
+        bool varies = false;
+        ir::for_each_node(e, [&](const ir::Expr& part) {
+            const auto* variable = ir::as<ir::Variable>(part);
+            varies = varies || (variable != nullptr && vars.count(variable->id) > 0);
+        });
+        steady += varies ? 0 : 1;
+    });
+    return steady;
+}
+
 /// `most_reads`: of a stage that is computed several times.
 std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) {
     const auto count = pipeline.stages.size();
@@ -321,25 +373,31 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         const Readers& by = reads.of(i);
         if (stage.output >= 0 || by.points.empty() || by.in_update || facts[i].loops) continue;
         if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan) continue;
-        const auto times = static_cast<std::int64_t>(by.points.size());
-        const bool once = reads_once(by, pipeline);
-        const auto computed = once ? 1 : times_computed(by, pipeline);
+        const auto computed = reads_once(by, pipeline) ? 1 : times_computed(by, pipeline);
         if (!computed) continue;
+        const bool once = *computed == 1 && (by.in_loops || reads_once(by, pipeline));
         // Reading the stage's own sources at every point must not take more loads than reading the stage. A square that
         // a window asks for again and again counts as two: it is repeated where a model finds that worth it only.
         const std::int64_t repeated = once ? 0 : std::max<std::int64_t>(1, *computed - 1);
         const bool in_window = repeated > 1 && !by.in_loops;
+        // What loops read has one value for each of their terms at each point: it is much larger than what it is made
+        // of. What that is for all terms is read before the loop.
+        const int few = by.in_loops ? kRepeatedReads : most_reads;
+        const int steady =
+            by.in_loops ? steady_reads(stage, std::get<ir::Pure>(stage.definition).value, by.looped, nodes) : 0;
         const std::int64_t most = has_more_points(by, pipeline) ? kRepeatedWork / 2 : kRepeatedWork;
         const bool cheap =
             facts[i].cost * repeated <= most &&
-            (in_window && most_reads < kRepeatedReads ? facts[i].reads : facts[i].inputs_read) <= most_reads;
+            (in_window && most_reads < kRepeatedReads ? facts[i].reads : facts[i].inputs_read - steady) <= few;
+        const auto times_in = [&](int reader) { return std::ranges::count(by.points, reader, &PointRead::reader); };
         const auto grows_too_large = [&](int reader) {
-            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times > kLargestStage;
+            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times_in(reader) > kLargestStage;
         };
         if (!once && !cheap) continue;
         if (std::any_of(by.stages.begin(), by.stages.end(), grows_too_large)) continue;
         for (const int reader : by.stages) {
             Facts& grown = facts[static_cast<std::size_t>(reader)];
+            const std::int64_t times = times_in(reader);
             grown.cost += facts[i].cost * times;
             grown.inputs_read += static_cast<int>(times) * (facts[i].inputs_read - 1);
             grown.reads += static_cast<int>(times) * (facts[i].reads - 1);
@@ -385,7 +443,7 @@ private:
                 terms = std::min(most, terms * (lo && hi ? std::clamp<std::int64_t>(*hi - *lo, 0, most) : most));
             }
             const bool is_volume =
-                read->source.kind == ir::Source::Kind::Stage && is_one_to_one({read, loops, -1}, reader_);
+                read->source.kind == ir::Source::Kind::Stage && is_one_to_one({read, loops, -1, {}}, reader_);
             if (is_volume || terms > ir::kBlockTerms) reads_[bounds].insert(nodes_.get(e).get());
         }
         ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, loops); });

@@ -387,6 +387,19 @@ TEST(Inlining, TermsOfSeveralReadersMayEachComputeWhatTheyRead) {
     }
 }
 
+TEST(Inlining, WhatLoopsReadOnceIsAPartOfThemWhateverItCosts) {
+    // Four sums over the same window at the same points: side by side they are one loop. `d` reads six values, three of
+    // which are the same for all terms.
+    EXPECT_EQ(stages_left(R"(pipeline p(img: float32[3, R + 10, C + 10]) -> out: float32[3, R, C] {
+        d(y, x, i, j) = let a = img(0, y + i, x + j) - img(0, y, x), b = img(1, y + i, x + j) - img(1, y, x),
+            c = img(2, y + i, x + j) - img(2, y, x) in exp(sin(a * a) + cos(b * b) + sqrt(c * c) + log(a + b))
+        s(y, x) = sum(i in 0..11, j in 0..11)
+            d(y, x, i, j) * [img(0, y + i, x + j), img(1, y + i, x + j), img(2, y + i, x + j), 1]
+        out(c, y, x) = (if c == 0 then s[0](y, x) else if c == 1 then s[1](y, x) else s[2](y, x)) / s[3](y, x)
+    })"),
+              (std::vector<std::string>{"s[0]", "s[1]", "s[2]", "s[3]", "out"}));
+}
+
 TEST(Inlining, PointsThatAreFarApartAreReadOnce) {
     const std::string program = R"(pipeline p(img: float32[{0} * C + 4]) -> out: float32[C] {{
         a(x) = sqrt(img(x)) + exp(img(x))

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 #include <string>
 
 #include "fusion/evaluate.h"
@@ -10,6 +12,7 @@
 #include "ir/build.h"
 #include "ir/parameter_sizes.h"
 #include "ir/print.h"
+#include "ir/visit.h"
 #include "poly/nearest_sizes.h"
 
 namespace pipec::fusion {
@@ -38,6 +41,87 @@ std::optional<std::string> forbidden_by(const ir::Pipeline& pipeline, const std:
     return std::nullopt;
 }
 
+/// Elements of an image, and slices of a buffer with three or more dimensions of sizes that nobody says: a volume, or
+/// several images.
+constexpr double kUsualElements = static_cast<double>(kUsualSize) * kUsualSize;
+constexpr double kUsualSlices = 64;
+
+/// The size, among those that are `free`, that an extent depends on alone, and how the extent grows with it.
+struct Growth {
+    std::size_t size;
+    double slope;
+};
+
+std::optional<Growth> growth(const ir::Expr& extent, const std::vector<bool>& free,
+                             const std::vector<std::int64_t>& sizes) {
+    std::optional<std::size_t> found;
+    bool several = false;
+    ir::for_each_node(extent, [&](const ir::Expr& e) {
+        const auto* size = ir::as<ir::SizeRef>(e);
+        if (size == nullptr || !free[static_cast<std::size_t>(size->index)]) return;
+        several = several || (found && *found != static_cast<std::size_t>(size->index));
+        found = static_cast<std::size_t>(size->index);
+    });
+    if (!found || several) return std::nullopt;
+    std::vector<std::int64_t> twice = sizes;
+    twice[*found] *= 2;
+    const auto once = evaluate(extent, sizes), more = evaluate(extent, twice);
+    if (!once || !more || *more <= *once) return std::nullopt;
+    return Growth{*found, static_cast<double>(*more - *once) / static_cast<double>(sizes[*found])};
+}
+
+/// The dimensions of a buffer that grow with a free size, from the outermost inward.
+using Growths = std::vector<Growth>;
+
+/// For each dimension of a volume, whether it is one of the image's two: those that an image in the program has, too,
+/// else the last ones.
+std::vector<bool> image_dims(const Growths& volume, const std::set<std::size_t>& of_images) {
+    std::vector<bool> result(volume.size(), false);
+    const auto take_last = [&](const auto& may) {
+        std::size_t taken = 0;
+        for (std::size_t d = volume.size(); d > 0 && taken < 2; --d) {
+            if (may(volume[d - 1])) result[d - 1] = true, ++taken;
+        }
+        return taken == 2;
+    };
+    if (take_last([&](const Growth& one) { return of_images.count(one.size) > 0; })) return result;
+    result.assign(volume.size(), false);
+    take_last([](const Growth&) { return true; });
+    return result;
+}
+
+/// Makes the sizes that are `free` such that no buffer has more elements than a photograph has pixels: `img[8 * H, 8 *
+/// W]` has 448 blocks in each direction, a volume 64 slices.
+void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free, std::vector<std::int64_t>& sizes) {
+    std::vector<Growths> buffers;
+    const auto add = [&](const ir::Buffer& buffer) {
+        Growths& dims = buffers.emplace_back();
+        for (const ir::Expr& extent : buffer.extents) {
+            if (const auto one = growth(extent, free, sizes)) dims.push_back(*one);
+        }
+    };
+    for (const ir::Buffer& input : pipeline.inputs) add(input);
+    for (const ir::Output& output : pipeline.outputs) add(output.buffer);
+    std::set<std::size_t> of_images;
+    for (const Growths& dims : buffers) {
+        if (dims.size() == 2) of_images.insert({dims[0].size, dims[1].size});
+    }
+    std::vector<std::optional<double>> fitting(sizes.size());
+    for (const Growths& dims : buffers) {
+        const std::vector<bool> in_image = image_dims(dims, of_images);
+        const double slices = std::pow(kUsualSlices, 1.0 / std::max<double>(1, static_cast<double>(dims.size()) - 2));
+        const double side = dims.size() > 2 ? std::sqrt(kUsualElements / kUsualSlices) : kUsualSize;
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+            const double size = std::max(1.0, (in_image[d] ? side : slices) / dims[d].slope);
+            std::optional<double>& known = fitting[dims[d].size];
+            known = std::min(known.value_or(size), size);
+        }
+    }
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (fitting[i]) sizes[i] = std::llround(*fitting[i]);
+    }
+}
+
 }  // namespace
 
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
@@ -47,18 +131,34 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
                                       const std::vector<std::optional<std::int64_t>>& given) {
     std::vector<std::int64_t> sizes;
-    std::vector<bool> fixed;
+    std::vector<bool> fixed, free;
     for (std::size_t i = 0; i < given.size(); ++i) {
         const auto param = ir::parameter_of(pipeline, i);
         const auto usual = param ? ir::as_int(pipeline.params[*param].default_value) : std::nullopt;
         sizes.push_back(given[i].value_or(usual.value_or(kUsualSize)));
         fixed.push_back(given[i].has_value());
+        free.push_back(!given[i] && !param && !pipeline.sizes[i].default_value);
     }
-    for (std::size_t i = 0; i < given.size(); ++i) {
-        const ir::Expr& preset = pipeline.sizes[i].default_value;
-        if (preset && !given[i]) sizes[i] = evaluate(preset, sizes).value_or(sizes[i]);
-    }
+    const auto fit = [&] {
+        fit_to_buffers(pipeline, free, sizes);
+        for (std::size_t i = 0; i < given.size(); ++i) {
+            const ir::Expr& preset = pipeline.sizes[i].default_value;
+            if (preset && !given[i]) sizes[i] = evaluate(preset, sizes).value_or(sizes[i]);
+        }
+    };
+    fit();
     if (!forbidden_by(pipeline, sizes)) return sizes;  // as nearly always
+    // What the program admits less of is no slices of a volume, but as good as a constant extent.
+    std::vector<std::int64_t> large = sizes;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (free[i]) large[i] = std::max(large[i], kUsualSize);
+    }
+    if (const auto admitted = poly::nearest_sizes(pipeline, large, fixed)) {
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            if (free[i] && (*admitted)[i] < sizes[i]) sizes[i] = (*admitted)[i], free[i] = false;
+        }
+        fit();
+    }
     if (const auto nearest = poly::nearest_sizes(pipeline, sizes, fixed)) return *nearest;
     if (std::ranges::find(fixed, true) == fixed.end()) return sizes;
     // What is forbidden is told beside sizes that are not, where those that are given leave some.

@@ -69,7 +69,7 @@ struct StageFacts {
     std::optional<HistogramFacts> histogram;  ///< of an accumulate whose targets depend on data
     std::vector<std::int64_t> lo, hi;         ///< the box of its domain
     std::vector<Load> loads;
-    std::vector<int> inside;    ///< of an output: dimensions that run faster in memory than the last one (interleaved)
+    std::vector<int> inside;    ///< dimensions that run faster in memory than a tile's columns (interleaved)
     double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages
 };
 
@@ -81,8 +81,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
 /// A size that nothing else is known of.
 constexpr std::int64_t kUsualSize = 3584;
 
-/// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have, or the
-/// nearest that the program's `where` and extents admit.
+/// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have, volumes
+/// and stacks of images of 64 x 448 x 448, or the nearest that the program's `where` and extents admit.
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
 
 /// The same with some sizes given (by index): the others fit them. Throws ScheduleError, which says what forbids it,

@@ -401,6 +401,17 @@ double pipeline_bytes(const ir::Pipeline& pipeline, const std::vector<StageFacts
     return bytes;
 }
 
+/// Dimensions that run faster in memory than the columns of tiles, which are the last dimension but for channels.
+std::vector<int> inside_of_columns(const StageShape& shape) {
+    int columns = static_cast<int>(shape.ranges.size()) - 1;
+    const auto is_short = [&](const std::optional<StageShape::Range>& range) {
+        return range && range->hi - range->lo <= poly::kChannels;
+    };
+    while (columns >= 2 && is_short(shape.ranges[static_cast<std::size_t>(columns)])) --columns;
+    const auto at = std::find(shape.order.begin(), shape.order.end(), columns);
+    return at == shape.order.end() ? std::vector<int>{} : std::vector<int>(at + 1, shape.order.end());
+}
+
 }  // namespace
 
 std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
@@ -424,11 +435,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             if (d.reader == static_cast<int>(s)) add_load(facts, load_of(pipeline, result, d, sizes));
         }
         facts.is_output = stage.output >= 0;
-        if (facts.is_output) {
-            const std::vector<int>& order = pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order;
-            const auto last = std::find(order.begin(), order.end(), static_cast<int>(stage.dims.size()) - 1);
-            if (last != order.end()) facts.inside.assign(last + 1, order.end());
-        }
+        facts.inside = inside_of_columns(facts.shape);
         facts.alone = stage.alone;
         if (stage.scan) {
             const auto dim = static_cast<std::size_t>(stage.scan->dim);
@@ -487,7 +494,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         if (facts.operations > 0) facts.half_rate /= facts.operations;
         for (const auto& [share, count] : shares) facts.shares.push_back({share.first, count, share.second});
         facts.block_operations = facts.operations;
-        if (facts.pure && !stage.scan && facts.inside.empty() && !stage.dims.empty()) {
+        if (facts.pure && !stage.scan && !stage.dims.empty() &&
+            facts.shape.innermost() == static_cast<int>(stage.dims.size()) - 1) {
             std::vector<std::optional<std::int64_t>> extents;
             for (const poly::Interval& interval : model.domains.at(s).box) {
                 const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);

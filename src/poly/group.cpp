@@ -110,6 +110,7 @@ public:
         }
         spread_free();
         if (auto reason = align()) return *reason;
+        put_channels_outside();
         for (const int s : group_.stages) {
             if (auto reason = check_gather(s)) return *reason;
         }
@@ -271,6 +272,28 @@ private:
             }
         }
         return std::nullopt;
+    }
+
+    /// A tile's columns and rows are those of the image, whether a program has the channels of colour first or last: a
+    /// short last dimension of the group becomes its first one, as long as two longer ones are left.
+    void put_channels_outside() {
+        for (int turn = 2; turn < group_.rank && is_short(group_.rank - 1); ++turn) {
+            for (auto& places : places_) {
+                for (Place& place : places) {
+                    if (place.dim >= 0) place.dim = (place.dim + 1) % group_.rank;
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] bool is_short(int dim) const {
+        for (std::size_t p = 0; p < places_.size(); ++p) {
+            for (std::size_t i = 0; i < places_[p].size(); ++i) {
+                if (places_[p][i].dim != dim) continue;
+                if (constant_extent(group_.stages[p], i).value_or(kChannels + 1) > kChannels) return false;
+            }
+        }
+        return true;
     }
 
     /// A dependence, and the positions of the members at its ends.

@@ -21,6 +21,10 @@
 
 namespace pipec::poly {
 
+/// Points of a last dimension that may be the channels of an image. As long as two dimensions of more points are left,
+/// it is the group's first one instead: tiles have the columns and rows of the image.
+inline constexpr std::int64_t kChannels = 4;
+
 /// How one dimension of a stage lies in its group.
 struct Alignment {
     int dim = -1;            ///< the group's dimension; -1: computed as a whole

@@ -88,7 +88,7 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
 })",
      {},
      {"v", "least", "half", "out"},
-     {4, 2, 1}},
+     {4, 2, 4}},
     // Channels that come first in the program, and last in memory.
     {"ChannelsRunFastest",
      R"(pipeline p(img: uint8[R, C]) -> out: uint8[3, R, C] order(1, 2, 0) {

@@ -37,6 +37,27 @@ TEST(Facts, OfStages) {
     EXPECT_EQ(load.indices[1]->hi, 2);
 }
 
+/// The sizes that costs are counted for, of a pipeline of this header.
+std::vector<std::int64_t> sizes_of(const std::string& ports) {
+    SourceManager sources;
+    const testing::Compiled compiled =
+        testing::compile_text(sources, "p.pipe", "pipeline p(" + ports + " {\n" + "    out(i, j) = 0\n}\n");
+    EXPECT_EQ(compiled.pipelines.size(), 1u);
+    return usual_sizes(compiled.pipelines.at(0));
+}
+
+TEST(UsualSizes, AreThoseOfAPhotograph) {
+    using Sizes = std::vector<std::int64_t>;
+    EXPECT_EQ(sizes_of("img: uint8[3, R + 2, C + 2]) -> out: uint8[R, C]"), (Sizes{3584, 3584}));
+    EXPECT_EQ(sizes_of("img: uint8[8 * H + 1, 16 * W]) -> out: uint8[H, W]"), (Sizes{448, 224}));
+    EXPECT_EQ(sizes_of("img: uint8[R, C]) -> out: uint8[4 * R, (C + 1) / 2]"), (Sizes{896, 3584}));
+    EXPECT_EQ(sizes_of("vol: uint8[D, R, C]) -> out: uint8[D, C]"), (Sizes{448, 64, 448}));
+    EXPECT_EQ(sizes_of("cube: uint8[R, C, N]) -> out: uint8[R, C]"), (Sizes{448, 448, 64}));
+    EXPECT_EQ(sizes_of("vol: uint8[D, R, C]) -> out: uint8[1, 1]"), (Sizes{64, 448, 448}));
+    EXPECT_EQ(sizes_of("films: uint8[N, T, R, C]) -> out: uint8[R, C]"), (Sizes{8, 8, 448, 448}));
+    EXPECT_EQ(sizes_of("vol: uint8[D, R, C]) -> out: uint8[R, C] where D <= 20"), (Sizes{20, 3584, 3584}));
+}
+
 TEST(Facts, LoopsCountTheirRounds) {
     const Grouped sum(R"(
 pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {

@@ -277,6 +277,32 @@ TEST_F(GroupTest, TransposedDimensionsAreMapped) {
     enumerate(g, 7, 4);
 }
 
+TEST_F(GroupTest, ChannelsThatComeLastAreTheFirstDimension) {
+    compile(R"(pipeline p(img: float32[N, R, C + 2, 3]) -> out: float32[N, R, C, 3], gray: float32[N, R, C] {
+        a(n, y, x, c) = img(n, y, x, c) * 2
+        out(n, y, x, c) = a(n, y, x, c) + a(n, y, x + 2, c)
+        gray(n, y, x) = a(n, y, x, 0)
+    })");
+    EXPECT_EQ(text(group(stages({"a", "out"}))),
+              "a(g1, g2, g3, g0) reach 0..0, 0..0, 0..0, 0..2 live-out\n"
+              "out(g1, g2, g3, g0) reach 0..0, 0..0, 0..0, 0..0 live-out\n");
+    EXPECT_EQ(text(group(all())),
+              "a(g1, g2, g3, all) reach 0..0, 0..0, 0..0, 0..2\n"
+              "out(g1, g2, g3, g0) reach 0..0, 0..0, 0..0, 0..0 live-out\n"
+              "gray(g1, g2, g3) reach 0..0, 0..0, 0..0, 0..0 live-out\n");
+}
+
+TEST_F(GroupTest, ALastDimensionOfMorePointsOrWithFewOthersStays) {
+    compile(R"(pipeline p(img: float32[R, C, 5], line: float32[R, 3]) -> out: float32[R, C, 5], b: float32[R, 3] {
+        a(y, x, c) = img(y, x, c) * 2
+        out(y, x, c) = a(y, x, c) + 1
+        m(y, c) = line(y, c) * 2
+        b(y, c) = m(y, c) + 1
+    })");
+    EXPECT_EQ(text(group(stages({"a", "out"}))).substr(0, 13), "a(g0, g1, g2)");
+    EXPECT_EQ(text(group(stages({"m", "b"}))).substr(0, 9), "m(g0, g1)");
+}
+
 TEST_F(GroupTest, ChannelsThatAreMixedAreComputedAsAWhole) {
     compile(R"(pipeline p(img: float32[3, R, C + 2]) -> out: float32[3, R, C] {
         a(c, y, x) = img(c, y, x) * 2

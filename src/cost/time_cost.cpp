@@ -23,6 +23,18 @@ constexpr double kMany = 4;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
+/// Tiles in shared memory of interleaved channels take this multiple of what is counted: measured 1.6 to 2.8 times on
+/// five pipelines (docs/cost-model.md).
+constexpr double kInterleaved = 2;
+
+/// Elements that lie side by side in a tile are apart in the arrays that it writes.
+bool stores_interleaved(const GroupFacts& facts) {
+    for (std::size_t m = 0; m < facts.stages.size(); ++m) {
+        if (facts.live[m] && !facts.stages[m].inside.empty()) return true;
+    }
+    return false;
+}
+
 /// What nvcc uses, divided by what is counted: a quarter, a half and three quarters of the kernels are below these.
 constexpr std::array<double, 3> kRegistersTimes{0.85, 1, 1.2};
 
@@ -220,6 +232,12 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     p.issue = slower * std::max(p.instructions / (4 * rates.issue_part), half_rate / (2 * rates.half_rate_part)) /
               (sms * clock);
     p.lsu = p.wavefronts / (sms * clock * rates.lsu_part);
+    if (work->in_phases) {
+        const double idle = std::max(1.0, rates.issuing_warps / (resident * warps_per_block));
+        const double apart = stores_interleaved(facts) ? kInterleaved : 1;
+        p.issue *= idle * apart;
+        p.lsu *= idle * apart;
+    }
     const double again = !work->in_phases       ? 1
                          : schedule.tile[2] > 1 ? rates.read_again * rates.planes_read_again
                                                 : rates.read_again;
@@ -236,7 +254,8 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double l2_part = (at_once ? rates.register_tile_l2_factor : 1) * (1 - l2_loss * few);
     const double dram_part =
         1 - (many_at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
-    p.l2 = p.l2_bytes * again / (sms * clock * rates.l2_bytes_per_clock * l2_part * shape);
+    p.l2 = p.l2_bytes * again * (work->in_phases && stores_interleaved(facts) ? kInterleaved : 1) /
+           (sms * clock * rates.l2_bytes_per_clock * l2_part * shape);
     const double rounds = schedule.strategy == Strategy::Stage && work->loads < kMany ? rates.one_round_dram_part : 1;
     p.dram = p.dram_bytes / (gpu.dram_bandwidth * rates.dram_part * dram_part * shape * rounds);
     // A tile by itself: it waits for memory and at barriers, and its instructions for each other, or for their turn.

@@ -61,8 +61,8 @@ void add_automatic_options(CLI::App& app, ModelRequest& request, const std::stri
     add("--cost-model", "NAME",
         "Fuse and tile as a model of the costs finds best: time (the default) or paper; none: one kernel a stage",
         set_cost_model);
-    add("--tune-for", "SIZES", "The sizes that costs are counted for, like R=1080,C=1920; default: those of a photograph",
-        set_sizes);
+    add("--tune-for", "SIZES",
+        "The sizes that costs are counted for, like R=1080,C=1920; default: those of a photograph", set_sizes);
     add("--profile", "FILE", "What `pipec profile` measured of each stage, in place of estimates",
         [](const std::string& text, ModelRequest& o) {
             o.profile = compiler::TextFile{text, {}};

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "fusion/inline.h"
 #include "fusion/search_budget.h"
@@ -42,15 +43,24 @@ public:
     FusionResult run(const IsLegal& legal) {
         const std::vector<std::string> cheap = stage_schedule(pipeline_).inlined;
         Plan best = searched(variant({cheap.begin(), cheap.end()}));
-        if (options_.chooses_storage) {
-            if (!cheap.empty()) {
-                Plan other = searched(variant({}));
-                if (other.grouping.cost < best.grouping.cost) best = std::move(other);
-            }
-            for (int round = 0; round < kMostMoveRounds && move_stages(best); ++round) {
-            }
+        if (!options_.chooses_storage) return checked(std::move(best), legal);
+        std::vector<Plan> others;
+        if (!cheap.empty()) {
+            others.push_back(searched(variant({})));
+            if (others[0].grouping.cost < best.grouping.cost) std::swap(others[0], best);
         }
-        return checked(std::move(best), legal);
+        const Plan before = best;
+        for (int round = 0; round < kMostMoveRounds && move_stages(best); ++round) {
+        }
+        if (best.variant != before.variant) others.insert(others.begin(), before);
+        FusionResult result = checked(std::move(best), legal);
+        // Code generation may have refused what made this plan better than the others.
+        for (Plan& other : others) {
+            if (result.grouping.cost <= other.grouping.cost) continue;
+            FusionResult next = checked(std::move(other), legal);
+            if (next.grouping.cost < result.grouping.cost) result = std::move(next);
+        }
+        return result;
     }
 
 private:
@@ -119,15 +129,21 @@ private:
         return any;
     }
 
-    /// Stages that could be repeated instead: in memory, or read by several stages, which they keep in one group. And
-    /// stages inside of their readers that are made of much.
+    /// Stages that could be repeated instead: in memory, in shared memory, or read by several stages, which they keep
+    /// in one group. And stages inside of their readers that are made of much.
     [[nodiscard]] std::vector<std::string> movable(const Plan& plan) const {
         const ir::Pipeline& left = plan.variant->pipeline();
         std::map<std::string, std::size_t> group_of;
         std::set<std::string> stored;
         std::map<std::string, int> readers;
         for (std::size_t g = 0; g < plan.grouping.groups.size(); ++g) {
-            for (const int s : plan.grouping.groups[g]) group_of[left.stages[static_cast<std::size_t>(s)].name] = g;
+            const std::vector<int>& group = plan.grouping.groups[g];
+            const bool in_registers = plan.variant->best(group).strategy == Strategy::RegisterTile;
+            for (const int s : group) {
+                const std::string& name = left.stages[static_cast<std::size_t>(s)].name;
+                group_of[name] = g;
+                if (group.size() > 1 && !in_registers) stored.insert(name);
+            }
         }
         for (std::size_t s = 0; s < left.stages.size(); ++s) {
             for (const int source : plan.variant->graph()[s]) {

@@ -35,6 +35,8 @@ struct GpuRates {
 
     double loads_at_once = 0;           ///< of a lane of a register tile, on their way at a time
     double clocks_per_instruction = 0;  ///< of a single warp, whose results depend on each other
+    /// Warps of tiles in shared memory that keep a multiprocessor's schedulers busy; fewer wait for their own results.
+    double issuing_warps = 0;
     /// Register tiles are code without loops: instructions beyond those that are cached come from the L2 cache, for
     /// each warp anew; each of those takes this multiple of its time in addition.
     double cached_instructions = 0, uncached_slowdown = 0;

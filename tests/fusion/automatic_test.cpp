@@ -138,19 +138,23 @@ TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
 }
 
 /// What is inside of its readers where a group of so many stages costs this; a stage by itself counts the arrays that
-/// it reads.
+/// it reads. `most_stages`: of a group that code generation does not refuse.
 std::vector<std::string> inlined_by(const std::string& text,
-                                    std::optional<double> (*cost_of)(std::size_t stages, std::size_t arrays)) {
+                                    std::optional<double> (*cost_of)(std::size_t stages, std::size_t arrays),
+                                    std::size_t most_stages = 99) {
     SourceManager sources;
     const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
     EXPECT_EQ(render_text(compiled.diags, sources), "");
     const CostModel model = [cost_of](const ir::Pipeline& pipeline, const GroupFacts& facts,
-                                      const std::vector<Strategy>&) -> std::vector<GroupChoice> {
+                                      const std::vector<Strategy>& allowed) -> std::vector<GroupChoice> {
+        const bool is_refused = std::ranges::count(allowed, Strategy::Otpw) == 0;
+        if (facts.group.stages.size() > 1 && is_refused) return {};
         std::set<ir::Source> arrays;
         for (const Load* load : global_loads(facts, 0)) arrays.insert(load->source);
         const std::optional<double> cost = cost_of(facts.group.stages.size(), arrays.size());
         if (!cost) return {};
         GroupSchedule schedule;
+        if (facts.group.stages.size() > 1) schedule.strategy = Strategy::Otpw;
         for (const int s : facts.group.stages) {
             schedule.stages.push_back(pipeline.stages[static_cast<std::size_t>(s)].name);
         }
@@ -158,7 +162,9 @@ std::vector<std::string> inlined_by(const std::string& text,
     };
     FusionOptions options;
     options.chooses_storage = true;
-    return fuse(compiled.pipelines.at(0), compiled.models.at(0), model, nullptr, options).schedule.inlined;
+    const IsLegal legal = [&](const ir::Pipeline&, const poly::Model&, const std::vector<poly::Dependence>&,
+                              const GroupSchedule& group) { return group.stages.size() <= most_stages; };
+    return fuse(compiled.pipelines.at(0), compiled.models.at(0), model, legal, options).schedule.inlined;
 }
 
 /// Each stage in a kernel of its own, which costs what its arrays say.
@@ -177,6 +183,22 @@ const char* const kTwoReaders = R"(pipeline p(img: float32[R + 2, C + 2]) -> a: 
 TEST(Storage, WhatIsReadInTwoPlacesIsRepeatedWhereThatIsCheaper) {
     EXPECT_EQ(inlined_by(kTwoReaders, by_arrays<1, 1>), std::vector<std::string>{"w"});
     EXPECT_EQ(inlined_by(kTwoReaders, by_arrays<0, 0>), std::vector<std::string>{});
+}
+
+TEST(Storage, WhatIsBetterOnlyInAGroupThatIsRefusedIsNotTaken) {
+    // With `w` inside of them one kernel of `a` and `b` costs least. Where code generation refuses it, three kernels
+    // cost less than two, which read more arrays.
+    const std::string text =
+        R"(pipeline p(f: float32[R, C + 98], g: float32[R, C + 98]) -> a: float32[R, C], b: float32[R, C] {
+        w(y, x, k) = f(y, x + k) * g(y, x + k)
+        a(y, x) = sum(k in 0..99) w(y, x, k)
+        b(y, x) = sum(k in 0..99) w(y, x, k) * a(y, x)
+    })";
+    const auto cost = [](std::size_t stages, std::size_t arrays) -> std::optional<double> {
+        return stages == 1 ? by_arrays<0, 1>(stages, arrays) : stages == 2 ? std::optional(1.0) : std::nullopt;
+    };
+    EXPECT_EQ(inlined_by(text, cost), std::vector<std::string>{"w"});
+    EXPECT_EQ(inlined_by(text, cost, 1), std::vector<std::string>{});
 }
 
 TEST(Storage, WhatKeepsItsReadersInOneGroupIsRepeatedWhereThatIsCheaper) {

@@ -12,10 +12,10 @@ namespace {
 /// The block of `out(y, x)`, whose lanes go along x.
 LoopBlock block_of(const std::string& value, const std::string& factor = "16 * ") {
     SourceManager sources;
-    const testing::Compiled compiled = testing::compile_text(
-        sources, "block.pipe",
-        "pipeline p(img: float32[" + factor + "R + 99, " + factor +
-            "C + 99], w: float32[99]) -> out: float32[R, C] { out(y, x) = " + value + " }");
+    const testing::Compiled compiled =
+        testing::compile_text(sources, "block.pipe",
+                              "pipeline p(img: float32[" + factor + "R + 99, " + factor +
+                                  "C + 99], w: float32[99]) -> out: float32[R, C] { out(y, x) = " + value + " }");
     EXPECT_EQ(render_text(compiled.diags, sources), "");
     const ir::Stage& out = compiled.pipelines.at(0).stages.at(0);
     return loop_block(out, std::get<ir::Pure>(out.definition).value, 1, {std::nullopt, std::nullopt});

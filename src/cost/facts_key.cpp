@@ -111,9 +111,10 @@ private:
 
     void add_stage(const StageFacts& stage) {
         const auto& [shape, pure, is_output, alone, bytes, operations, shares, half_rate, reads, block_reads,
-                     block_operations, updates, serial, registers, seconds, points, scan, histogram, lo, hi, loads,
-                     inside, pipeline_bytes] = stage;
-        add(pure), add(alone), add(bytes), add(operations), add(reads), add(block_reads), add(updates), add(serial);
+                     block_operations, updates, serial, serial_loads, registers, seconds, points, scan, histogram, lo,
+                     hi, loads, inside, pipeline_bytes] = stage;
+        add(pure), add(alone), add(bytes), add(operations), add(reads), add(block_reads), add(updates), add(serial),
+            add(serial_loads);
         add(block_operations), add(is_output), add(half_rate);
         add(registers), add(points), add(lo), add(hi), add(inside), add(pipeline_bytes);
         add_each(shares,

@@ -201,6 +201,7 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
     work.bytes = stored_bytes + (work.bytes - stored_bytes) * stage.block_reads;
     work.registers = std::max(24, stage.registers + static_cast<int>(std::min(kMostLoaded, loaded)));
     work.serial = stage.serial;
+    work.serial_loads = stage.serial_loads;
     work.access_bytes = static_cast<int>(std::min<std::int64_t>(plan::kAccessBytes, thread.columns * stage.bytes));
     return work;
 }

@@ -201,7 +201,9 @@ private:
         const PatchAxes& axes = in_patches_ ? member.patches : member.lanes;
         const Points points = points_of(m, axes);
         computed_.push_back(points.all);
-        work_.serial += stage.serial * std::ceil(points.owners / threads_);
+        const double owners = std::ceil(points.owners / threads_);
+        work_.serial += stage.serial * owners;
+        work_.serial_loads += stage.serial_loads * owners;
         // A patch, by how many warps are taken up with one at a time.
         std::int64_t columns = axes.columns >= 0 ? s_.vector : 1, rows = 1;
         double turns = points.turns, at_edges = turns;

@@ -25,18 +25,19 @@ struct TileWork {
     double at_edges = 0;      ///< of a tile that has points at the edges of the image
     /// Those of both that code has as they are counted (fusion::Operations::as_written).
     double as_written = 0, as_written_at_edges = 0;
-    double edges = 0;        ///< part of the tiles that have such points
-    double wavefronts = 0;   ///< of the load/store units
-    double apart = 0;        ///< the same, of accesses whose lanes are far from each other (lines_apart)
-    double bytes = 0;        ///< that the tile loads from global memory and stores there
-    int access_bytes = 4;    ///< of the widest accesses to global memory
-    double gaps = 1;         ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
-    double loads = 0;        ///< RegisterTile, Stage: accesses of a thread that load from global memory
-    double waits = 1;        ///< times that a tile waits for what was asked for last: of global memory
-    bool in_phases = false;  ///< barriers keep loads and arithmetic apart
-    double barriers = 0;     ///< between the stages of a tile
-    double serial = 0;       ///< updates of accumulates that a thread makes one after the other
-    int registers = 0;       ///< of a thread
+    double edges = 0;         ///< part of the tiles that have such points
+    double wavefronts = 0;    ///< of the load/store units
+    double apart = 0;         ///< the same, of accesses whose lanes are far from each other (lines_apart)
+    double bytes = 0;         ///< that the tile loads from global memory and stores there
+    int access_bytes = 4;     ///< of the widest accesses to global memory
+    double gaps = 1;          ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
+    double loads = 0;         ///< RegisterTile, Stage: accesses of a thread that load from global memory
+    double waits = 1;         ///< times that a tile waits for what was asked for last: of global memory
+    bool in_phases = false;   ///< barriers keep loads and arithmetic apart
+    double barriers = 0;      ///< between the stages of a tile
+    double serial = 0;        ///< updates of accumulates that a thread makes one after the other
+    double serial_loads = 0;  ///< times that it waits for what they read
+    int registers = 0;        ///< of a thread
     std::int64_t shared_per_block = 0;
     double redundant = 0;  ///< points computed by several tiles, as a part of those computed once
 };

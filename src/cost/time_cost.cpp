@@ -267,8 +267,9 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double clocks = slower * std::max(instructions / work->warps_per_tile * rates.clocks_per_instruction,
                                             instructions / (4 * rates.issue_part));
     const double waits = at_once ? std::max(1.0, work->loads / rates.loads_at_once) : work->waits;
-    const double alone =
-        rates.memory * waits + rates.barrier * work->barriers + rates.update * work->serial + clocks / clock;
+    // (Updates of which each loads for itself wait for memory each.)
+    const double updates = std::max(rates.update * work->serial, kMemorySeconds * work->serial_loads);
+    const double alone = rates.memory * waits + rates.barrier * work->barriers + updates + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
     p.ends = std::min(1.0, p.waves) * alone * rates.ends;
     p.start = p.blocks / gpu.sms * rates.block_start;

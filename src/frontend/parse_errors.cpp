@@ -71,7 +71,8 @@ void ErrorStrategy::continue_loop(antlr4::Parser* parser, Target target) {
     while (true) {
         const antlr4::Token& found = *parser->getCurrentToken();
         // Also at the end of file. A block that meets one of these lacks its `}`, which is found there.
-        if (starts_item(found) || found.getType() == PipeParser::SEMICOLON) return;
+        const bool is_item = starts_item(found) && !(target == Target::Statement && is_nested_function(*parser, found));
+        if (is_item || found.getType() == PipeParser::SEMICOLON) return;
         if (target == Target::Statement && (starts_statement(found) || found.getType() == PipeParser::RBRACE)) return;
         report(parser, found);
         skip_to(parser, target, found);

@@ -77,7 +77,7 @@ public:
     std::optional<std::size_t> report() {
         if (follows_garbage(found_)) return std::nullopt;
         if (const auto next_statement = swallowed_statement()) return next_statement;
-        if (foreign_syntax() || closing_bracket() || keyword_as_name() || outside_pipeline() ||
+        if (nested_function() || foreign_syntax() || closing_bracket() || keyword_as_name() || outside_pipeline() ||
             beginning_of_statement() || no_statement()) {
             return std::nullopt;
         }
@@ -204,6 +204,13 @@ private:
         const bool in_function = around != nullptr && around->getRuleIndex() == PipeParser::RuleFunction;
         return report_foreign_syntax({*parser_.getTokenStream(), found_, first, rule(), expected_, in_function},
                                      sources_, file_, diags_);
+    }
+
+    bool nested_function() {
+        if (!is_nested_function(parser_, found_)) return false;
+        diags_.report(diag::ForeignSyntax, range_of(file_, found_),
+                      "functions are defined outside of pipelines and of other functions, at the top of a file");
+        return true;
     }
 
     bool closing_bracket() {
@@ -473,6 +480,19 @@ private:
 std::optional<std::size_t> report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found,
                                                const SourceManager& sources, FileId file, Diagnostics& diags) {
     return Reporter(parser, found, sources, file, diags).report();
+}
+
+bool is_nested_function(antlr4::Parser& parser, const antlr4::Token& found) {
+    const antlr4::ParserRuleContext& block = *parser.getContext();
+    const bool in_block =
+        block.getRuleIndex() == PipeParser::RuleBlock || block.getRuleIndex() == PipeParser::RuleAccBlock;
+    if (!in_block || found.getType() != PipeParser::FN) return false;
+    std::size_t first = block.start->getTokenIndex();
+    for (std::size_t i = first; i-- > 0 && parser.getTokenStream()->get(i)->getLine() == block.start->getLine();) {
+        if (parser.getTokenStream()->get(i)->getChannel() == antlr4::Token::DEFAULT_CHANNEL) first = i;
+    }
+    return found.getLine() > block.start->getLine() &&
+           found.getCharPositionInLine() > parser.getTokenStream()->get(first)->getCharPositionInLine();
 }
 
 }  // namespace pipec::syntax

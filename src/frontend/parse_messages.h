@@ -15,4 +15,8 @@ namespace pipec::syntax {
 std::optional<std::size_t> report_syntax_error(antlr4::Parser& parser, const antlr4::Token& found,
                                                const SourceManager& sources, FileId file, Diagnostics& diags);
 
+/// `found` begins a function inside of the block that the parser is in, further right than the line that opens it:
+/// further left the block's end is missing.
+bool is_nested_function(antlr4::Parser& parser, const antlr4::Token& found);
+
 }  // namespace pipec::syntax

@@ -62,6 +62,7 @@ struct StageFacts {
     double block_operations = 0;    ///< instructions that a point takes in such a block
     double updates = 0;             ///< accumulates: that are made for a point
     double serial = 0;              ///< accumulates: updates that a thread makes one after the other for a point
+    double serial_loads = 0;        ///< the same: times that it waits for what some of them read
     int registers = 0;              ///< that a thread needs for a point, estimated (docs/cost-model.md) or measured
     std::optional<double> seconds;  ///< of one thread by itself for a point, where that was measured
     std::int64_t points = 0;        ///< of its domain

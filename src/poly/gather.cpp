@@ -109,6 +109,16 @@ std::optional<std::int64_t> extent(const ir::Range& range) {
     return std::max<std::int64_t>(0, *hi - *lo);
 }
 
+/// Points of a range that belong to one owner.
+std::optional<std::int64_t> points_in(const ir::Update& update, const std::vector<std::optional<Owner>>& owners,
+                                      std::size_t range) {
+    auto count = extent(update.domain[range]);
+    for (const std::optional<Owner>& owner : owners) {
+        if (owner && owner->range == range) count = std::min(count.value_or(owner->width), owner->width);
+    }
+    return count;
+}
+
 }  // namespace
 
 bool Gather::any() const {
@@ -142,10 +152,7 @@ std::optional<std::int64_t> points_of_owner(const ir::Accumulate& accumulate, co
         const std::vector<ir::Range>& domain = accumulate.updates[u].domain;
         std::int64_t points = 1;
         for (std::size_t i = 0; i < domain.size(); ++i) {
-            auto count = extent(domain[i]);
-            for (const std::optional<Owner>& owner : gather.owners[u]) {
-                if (owner && owner->range == i) count = std::min(count.value_or(owner->width), owner->width);
-            }
+            const auto count = points_in(accumulate.updates[u], gather.owners[u], i);
             if (!count) return std::nullopt;
             points = std::min(kMany, points * std::min(kMany / points, *count));
             if (points == 0) break;
@@ -153,6 +160,29 @@ std::optional<std::int64_t> points_of_owner(const ir::Accumulate& accumulate, co
         total = std::min(kMany, total + points);
     }
     return total;
+}
+
+std::size_t first_unrolled(const ir::Update& update, const std::vector<std::optional<Owner>>& owners) {
+    constexpr std::int64_t kInnermost = 16, kAll = 64;
+    std::int64_t points = 1;
+    for (std::size_t i = update.domain.size(); i-- > 0;) {
+        points *= points_in(update, owners, i).value_or(kAll + 1);
+        if (points > (i + 1 == update.domain.size() ? kInnermost : kAll)) return i + 1;
+    }
+    return 0;
+}
+
+std::int64_t unrolled_points(const ir::Accumulate& accumulate, const Gather& gather) {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t u = 0; u < accumulate.updates.size(); ++u) {
+        const ir::Update& update = accumulate.updates[u];
+        std::int64_t points = 1;
+        for (std::size_t i = first_unrolled(update, gather.owners[u]); i < update.domain.size(); ++i) {
+            points *= std::max<std::int64_t>(1, points_in(update, gather.owners[u], i).value_or(1));
+        }
+        least = std::min(least, points);
+    }
+    return accumulate.updates.empty() ? 1 : least;
 }
 
 }  // namespace pipec::poly

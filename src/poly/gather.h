@@ -41,4 +41,11 @@ Gather find_gather(const ir::Accumulate& accumulate);
 /// depends on the sizes.
 std::optional<std::int64_t> points_of_owner(const ir::Accumulate& accumulate, const Gather& gather);
 
+/// The outermost of an update's ranges from which on an owner has so few points that their loops are unrolled; the
+/// number of ranges where there is none. What unrolled points read is on its way before the first of their updates.
+std::size_t first_unrolled(const ir::Update& update, const std::vector<std::optional<Owner>>& owners);
+
+/// Points of those loops, of the update that has the fewest.
+std::int64_t unrolled_points(const ir::Accumulate& accumulate, const Gather& gather);
+
 }  // namespace pipec::poly

@@ -14,10 +14,8 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Loops of no more points than this are written for the compiler to unroll, innermost ones; and all loops of a cell
-/// that has no more points than that.
+/// Loops over more points of a cell at the edges are from the range's first to its last one.
 constexpr std::int64_t kUnrolled = 16;
-constexpr std::int64_t kUnrolledCell = 64;
 /// What points side by side read is in registers before the first update; values are evaluated for so many at once.
 constexpr std::size_t kCellReads = 64, kEdgeReads = 16;
 constexpr std::size_t kRun = 16;
@@ -97,13 +95,13 @@ void CellUpdates::collect(kernel::Body& outer, std::size_t first, const Updates&
         }
         const ir::Range& r = update.domain[i];
         if (const auto dim = dim_of(owners, i)) {
-            each_point(body, r, *dim, *owners[*dim], are_few(update, owners, i));
+            each_point(body, r, *dim, *owners[*dim], i >= poly::first_unrolled(update, owners));
             continue;
         }
         const std::string& name = space_.program.pipeline.variables.at(static_cast<std::size_t>(r.var)).name;
         body = &space_.build.loop(*body, name, space_.rewriter.instance(r.lo, here_.at),
                                   space_.rewriter.instance(r.hi, here_.at), constant(1), here_.at[r.var],
-                                  are_few(update, owners, i));
+                                  i >= poly::first_unrolled(update, owners));
     }
     update_point(*body, together);
 }
@@ -118,24 +116,12 @@ std::optional<std::size_t> CellUpdates::dim_of(const Owners& owners, std::size_t
     return std::nullopt;
 }
 
-/// A cell has so few points of the ranges from this one on that their loops are to be unrolled.
-bool CellUpdates::are_few(const ir::Update& update, const Owners& owners, std::size_t range) {
-    std::int64_t points = 1;
-    for (std::size_t i = update.domain.size(); i-- > range;) {
-        const auto dim = dim_of(owners, i);
-        const auto extent = constant_extent(update.domain[i].lo, update.domain[i].hi);
-        points *= dim ? owners[*dim]->width : extent.value_or(kUnrolledCell + 1);
-        if (points > (i + 1 == update.domain.size() ? kUnrolled : kUnrolledCell)) return false;
-    }
-    return true;
-}
-
 /// The points of the ranges from this one on need no loops: they are some, but few, nothing is to be decided about one
 /// after the other, and registers hold what all of them read.
 bool CellUpdates::stand_side_by_side(std::size_t first, const Updates& together, std::size_t range) {
     const ir::Update& update = together.front();
     const Owners& owners = gather_.owners[first];
-    if (!are_few(update, owners, range)) return false;
+    if (range < poly::first_unrolled(update, owners)) return false;
     std::size_t points = 1;
     for (std::size_t i = range; i < update.domain.size(); ++i) {
         const auto dim = dim_of(owners, i);

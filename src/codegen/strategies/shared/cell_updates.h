@@ -59,7 +59,6 @@ private:
     void collect(kernel::Body& body, std::size_t first, const Updates& together);
 
     static std::optional<std::size_t> dim_of(const Owners& owners, std::size_t range);
-    static bool are_few(const ir::Update& update, const Owners& owners, std::size_t range);
     bool stand_side_by_side(std::size_t first, const Updates& together, std::size_t range);
     bool is_plain(const ir::Range& range);
 

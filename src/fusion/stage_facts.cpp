@@ -488,7 +488,8 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             facts.serial = owned          ? static_cast<double>(*owned)
                            : gather.any() ? std::max(1.0, facts.updates * points / std::max(1.0, owners))
                                           : 1;
-            facts.serial_loads = facts.serial / static_cast<double>(poly::unrolled_points(*accumulate, gather));
+            if (gather.any())
+                facts.serial_loads = facts.serial / static_cast<double>(poly::unrolled_points(*accumulate, gather));
             if (!gather.any() || owned.value_or(kGatheredPoints + 1) > kGatheredPoints)
                 facts.histogram = histogram_facts(stage, points, sizes);
         }

@@ -29,8 +29,11 @@ namespace {
 bool is_alone(const GroupFacts& facts) {
     return std::ranges::any_of(facts.stages, [](const fusion::StageFacts& stage) { return stage.alone; });
 }
+/// Others like it may be computed beside what has a kernel of its own, but nothing from it.
 bool shares_what_is_alone(const GroupFacts& facts) {
-    return facts.stages.size() > 1 && is_alone(facts);
+    if (facts.stages.size() == 1 || !is_alone(facts)) return false;
+    return !facts.group.edges.empty() ||
+           !std::ranges::all_of(facts.stages, [](const fusion::StageFacts& stage) { return stage.alone; });
 }
 bool is_scan(const GroupFacts& facts) {
     return facts.stages.front().scan.has_value();
@@ -38,7 +41,7 @@ bool is_scan(const GroupFacts& facts) {
 
 /// Those of the strategies that are `allowed` which a group may have.
 std::vector<Strategy> strategies_of(const GroupFacts& facts, const std::vector<Strategy>& allowed) {
-    if (is_alone(facts)) return {Strategy::Stage};
+    if (is_alone(facts) && facts.stages.size() == 1) return {Strategy::Stage};
     if (!is_scan(facts)) return allowed;
     if (facts.stages.size() == 1) return {Strategy::Stage};
     const bool possible = std::find(allowed.begin(), allowed.end(), Strategy::Scan) != allowed.end();

@@ -100,6 +100,7 @@ private:
             return plan.variant->cost(stages);
         };
         SearchOptions search = options_.search;
+        search.siblings = plan.variant->siblings();
         search.most_groups = kMostJoined;
         search.most_work = budget_.part(kMovePart) / SearchBudget::kAllTiles;
         Grouping next = find_grouping(plan.variant->graph(), cost, search, plan.grouping.groups);

@@ -24,10 +24,12 @@ bool contains(const Set& all, const Set& part) {
 /// The graph of one pass. Its nodes are groups of stages, in an order in which they can run.
 struct Nodes {
     std::vector<std::vector<int>> stages;
-    std::vector<Set> reads, neighbours;  ///< those that a node reads; those that it reads or that read it
+    std::vector<Set> reads, neighbours;  ///< those that a node reads; and those that read it, and its siblings
     std::vector<Set> before, after;      ///< transitively
 
-    Nodes(const StageGraph& graph, std::vector<std::vector<int>> groups) : stages(std::move(groups)) {
+    Nodes(const StageGraph& graph, const std::vector<std::pair<int, int>>& siblings,
+          std::vector<std::vector<int>> groups)
+        : stages(std::move(groups)) {
         const std::size_t n = stages.size();
         reads.resize(n), neighbours.resize(n), before.resize(n), after.resize(n);
         std::vector<int> node_of(graph.size(), -1);
@@ -47,6 +49,12 @@ struct Nodes {
                     before[i].set(j);
                 }
             }
+        }
+        for (const auto& [a, b] : siblings) {
+            const int i = node_of[static_cast<std::size_t>(a)], j = node_of[static_cast<std::size_t>(b)];
+            if (i < 0 || j < 0 || i == j) continue;
+            neighbours[static_cast<std::size_t>(i)].set(static_cast<std::size_t>(j));
+            neighbours[static_cast<std::size_t>(j)].set(static_cast<std::size_t>(i));
         }
         for (std::size_t i = n; i-- > 0;) {
             for (std::size_t j = 0; j < n; ++j) {
@@ -261,7 +269,7 @@ Grouping search_pieces(const StageGraph& graph, const std::vector<std::vector<in
     for (std::size_t begin = 0; begin < groups.size(); begin += kMostNodes) {
         const std::size_t count = std::min(kMostNodes, groups.size() - begin);
         const auto first = groups.begin() + static_cast<std::ptrdiff_t>(begin);
-        const Nodes nodes(graph, {first, first + static_cast<std::ptrdiff_t>(count)});
+        const Nodes nodes(graph, options.siblings, {first, first + static_cast<std::ptrdiff_t>(count)});
         SearchOptions bounds = options;
         if (end < SIZE_MAX) {
             const std::size_t rest = end - std::min(end, costs.work());

@@ -2,9 +2,10 @@
 // Image Processing Pipelines", PPoPP 2018; paper, section "Dynamic Programming Fusion"): the grouping of a graph's
 // stages with the least sum of costs, for any cost of a group.
 //
-// A grouping is a partition of the stages into connected groups that can run one after the other. So there is an order
-// in which, after each group, the stages that have run are closed under "reads": a state. The least cost of reaching a
-// state depends on the state alone,
+// A grouping is a partition of the stages into connected groups that can run one after the other. (Beyond the paper,
+// stages that do not depend on each other can be connected, too: several outputs that are made of one image.) So there
+// is an order in which, after each group, the stages that have run are closed under "reads": a state. The least cost of
+// reaching a state depends on the state alone,
 //
 //     least(done + group) = min over group of least(done) + cost(group),
 //
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace pipec::fusion {
@@ -35,6 +37,8 @@ struct SearchOptions {
     std::size_t most_joined = 20'000;
     std::size_t most_states = 1'000;   ///< with the same number of stages done
     std::size_t most_work = SIZE_MAX;  ///< Grouping::work, about: no group is tried after that
+    /// Stages that may share a group, though neither reads the other.
+    std::vector<std::pair<int, int>> siblings{};
     /// Where some stages cannot be a group, no more of them can: growing stops there.
     bool impossible_stays_so = false;
 };

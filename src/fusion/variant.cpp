@@ -6,6 +6,8 @@ namespace pipec::fusion {
 
 namespace {
 
+constexpr int kSiblings = 2;
+
 StageGraph stage_graph(const ir::Pipeline& pipeline, const std::vector<poly::Dependence>& dependences) {
     StageGraph graph(pipeline.stages.size());
     for (const poly::Dependence& d : dependences) {
@@ -14,6 +16,44 @@ StageGraph stage_graph(const ir::Pipeline& pipeline, const std::vector<poly::Dep
         if (std::find(reads.begin(), reads.end(), d.source.index) == reads.end()) reads.push_back(d.source.index);
     }
     return graph;
+}
+
+/// Stages that read the same array or have the same domain, of which neither waits for the other: each with the next
+/// kSiblings of them. Groups of more grow from these.
+std::vector<std::pair<int, int>> sibling_stages(const ir::Pipeline& pipeline, const poly::Model& model,
+                                                const std::vector<poly::Dependence>& dependences,
+                                                const StageGraph& graph) {
+    const std::size_t count = graph.size();
+    std::vector<std::vector<bool>> before(count, std::vector<bool>(count, false));
+    for (std::size_t s = 0; s < count; ++s) {
+        for (const int source : graph[s]) {
+            const auto& further = before[static_cast<std::size_t>(source)];
+            before[s][static_cast<std::size_t>(source)] = true;
+            for (std::size_t i = 0; i < s; ++i) before[s][i] = before[s][i] || further[i];
+        }
+    }
+    std::vector<std::set<ir::Source>> arrays(count);
+    for (const poly::Dependence& d : dependences) {
+        if (!d.indices.empty()) arrays[static_cast<std::size_t>(d.reader)].insert(d.source);
+    }
+    const auto may_share = [&](std::size_t s) {
+        return !pipeline.stages[s].scan && std::holds_alternative<ir::Pure>(pipeline.stages[s].definition);
+    };
+    const auto meet = [&](std::size_t a, std::size_t b) {
+        return std::ranges::any_of(arrays[a], [&](const ir::Source& source) { return arrays[b].contains(source); }) ||
+               poly::have_same_domain(model, static_cast<int>(a), static_cast<int>(b));
+    };
+    std::vector<std::pair<int, int>> result;
+    for (std::size_t a = 0; a < count; ++a) {
+        if (!may_share(a)) continue;
+        int found = 0;
+        for (std::size_t b = a + 1; b < count && found < kSiblings; ++b) {
+            if (before[b][a] || !may_share(b) || !meet(a, b)) continue;
+            result.emplace_back(static_cast<int>(a), static_cast<int>(b));
+            ++found;
+        }
+    }
+    return result;
 }
 
 std::vector<int> numbers_of(const ir::Pipeline& pipeline, const std::set<std::string>& names) {
@@ -45,6 +85,7 @@ Variant::Variant(const ir::Pipeline& pipeline, const poly::Model& model, std::se
       dependences_(
           dependences.of(inlined_.pipeline, inlined_.model, inside_of(pipeline, numbers_of(pipeline, inside_)))),
       graph_(stage_graph(inlined_.pipeline, dependences_)),
+      siblings_(sibling_stages(inlined_.pipeline, inlined_.model, dependences_, graph_)),
       facts_(stage_facts(inlined_.pipeline, inlined_.model, dependences_,
                          options.sizes.empty() ? usual_sizes(inlined_.pipeline) : options.sizes)) {}
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fusion/automatic.h"
@@ -22,6 +23,7 @@ public:
     [[nodiscard]] const ir::Pipeline& pipeline() const { return inlined_.pipeline; }
     [[nodiscard]] const std::set<std::string>& inside() const { return inside_; }
     [[nodiscard]] const StageGraph& graph() const { return graph_; }
+    [[nodiscard]] const std::vector<std::pair<int, int>>& siblings() const { return siblings_; }
 
     /// Of stages (sorted) as one group, by its best choice; none where they cannot be one.
     std::optional<double> cost(const std::vector<int>& stages);
@@ -45,6 +47,7 @@ private:
     Inlined inlined_;
     std::vector<poly::Dependence> dependences_;
     StageGraph graph_;
+    std::vector<std::pair<int, int>> siblings_;
     std::vector<StageFacts> facts_;
     /// For each group that was asked about, the best first, less those that code generation has refused.
     std::map<std::vector<int>, std::vector<GroupChoice>> choices_;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "ir/build.h"
+#include "ir/visit.h"
 #include "poly/gather.h"
 #include "support/integers.h"
 
@@ -79,10 +80,10 @@ public:
         }
         std::set<int> live;
         for (const Dependence& d : dependences) {
-            if (d.source.kind != ir::Source::Kind::Stage || !is_member(d.source.index)) continue;
+            const bool of_member = d.source.kind == ir::Source::Kind::Stage && is_member(d.source.index);
             if (is_member(d.reader))
-                inner_.push_back(&d);
-            else
+                (of_member ? inner_ : outer_).push_back(&d);
+            else if (of_member)
                 live.insert(d.source.index);
         }
         for (const int s : group_.stages) {
@@ -235,7 +236,13 @@ private:
             }
             reached[seed] = true;
             std::deque<std::size_t> queue{seed};
-            while (!queue.empty() && !again) {
+            while (!again) {
+                if (queue.empty()) {
+                    const auto next = place_beside(reached);
+                    if (!next) break;
+                    queue.push_back(*next);
+                    reached[*next] = true;
+                }
                 const std::size_t at = queue.front();
                 queue.pop_front();
                 for (const Ends& ends : touching[at]) {
@@ -272,6 +279,57 @@ private:
             }
         }
         return std::nullopt;
+    }
+
+    /// Gives a place to the first member that no dependence within the group has reached, for it has to do with one
+    /// that has a place: both read an array from outside, at points that go along with theirs, or both have the same
+    /// domain. Nothing where there is no such member.
+    std::optional<std::size_t> place_beside(const std::vector<bool>& reached) {
+        if (stage(group_.stages.front()).scan) return std::nullopt;
+        for (std::size_t p = 0; p < places_.size(); ++p) {
+            if (reached[p] || accumulate(group_.stages[p]) != nullptr) continue;
+            for (const Dependence* ours : outer_) {
+                if (ours->reader != group_.stages[p]) continue;
+                for (const Dependence* theirs : outer_) {
+                    if (theirs->source != ours->source || !reached[group_.position(theirs->reader)]) continue;
+                    if (place_by(*ours, *theirs)) return p;
+                }
+            }
+            for (std::size_t q = 0; q < places_.size(); ++q) {
+                if (!reached[q] || !have_same_domain(model_, group_.stages[p], group_.stages[q])) continue;
+                places_[p] = places_[q], whole_[p] = whole_[q];
+                return p;
+            }
+        }
+        return std::nullopt;
+    }
+
+    /// Places from what two members read of the same array, if that says where all long dimensions are.
+    bool place_by(const Dependence& ours, const Dependence& theirs) {
+        const std::size_t p = group_.position(ours.reader), q = group_.position(theirs.reader);
+        std::vector<Place> places(places_[p].size());
+        for (std::size_t i = 0; i < ours.indices.size(); ++i) {
+            if (!ours.indices[i] || !theirs.indices[i] || ours.indices[i]->dim < 0 || theirs.indices[i]->dim < 0)
+                continue;
+            const IndexRelation &a = *ours.indices[i], &b = *theirs.indices[i];
+            const Place& other = places_[q][static_cast<std::size_t>(b.dim)];
+            if (other.dim < 0 || whole_[p][static_cast<std::size_t>(a.dim)]) continue;
+            const Place wanted{other.dim, times(times(other.scale, b.den, b.num), a.num, a.den)};
+            Place& place = places[static_cast<std::size_t>(a.dim)];
+            const bool is_taken =
+                std::any_of(places.begin(), places.end(), [&](const Place& known) { return known.dim == wanted.dim; });
+            if (place.dim != wanted.dim && (place.dim >= 0 || is_taken)) return false;
+            if (place.dim == wanted.dim && !(place.scale == wanted.scale)) return false;
+            place = wanted;
+        }
+        bool any = false;
+        for (std::size_t i = 0; i < places.size(); ++i) {
+            any = any || places[i].dim >= 0;
+            if (places[i].dim >= 0 || whole_[p][i]) continue;
+            if (constant_extent(group_.stages[p], i).value_or(kWholePoints + 1) > kWholePoints) return false;
+        }
+        if (any) places_[p] = std::move(places);
+        return any;
     }
 
     /// A tile's columns and rows are those of the image, whether a program has the channels of colour first or last: a
@@ -419,7 +477,7 @@ private:
     const ir::Pipeline& pipeline_;
     const Model& model_;
     Group group_;
-    std::vector<const Dependence*> inner_;
+    std::vector<const Dependence*> inner_, outer_;  ///< of members: on members, on other arrays
     std::vector<std::vector<Place>> places_;
     std::vector<std::vector<bool>> whole_;
 };
@@ -428,6 +486,14 @@ private:
 
 std::size_t Group::position(int stage) const {
     return static_cast<std::size_t>(std::lower_bound(stages.begin(), stages.end(), stage) - stages.begin());
+}
+
+bool have_same_domain(const Model& model, int a, int b) {
+    return std::ranges::equal(model.domains.at(static_cast<std::size_t>(a)).box,
+                              model.domains.at(static_cast<std::size_t>(b)).box,
+                              [](const Interval& x, const Interval& y) {
+                                  return ir::structurally_equal(x.lo, y.lo) && ir::structurally_equal(x.hi, y.hi);
+                              });
 }
 
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,

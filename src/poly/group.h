@@ -65,10 +65,14 @@ struct Illegal {
     SourceRange range;
 };
 
-/// Aligns and scales `stages`, which are connected through their dependences. Of accumulates each point must be able to
+/// Aligns and scales `stages`, which are connected: one reads the other, both read the same array from outside of the
+/// group, or both have the same domain. Of accumulates each point must be able to
 /// gather what belongs to it (gather.h); dimensions of which that is not so are computed as a whole.
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
                                         const std::vector<Dependence>& dependences, const std::vector<int>& stages);
+
+/// Whether the domains of two stages have equal boxes.
+bool have_same_domain(const Model& model, int a, int b);
 
 /// The points of a member that a tile needs: `count` of them from tile_origin / scale + first, for a tile of `size`
 /// group coordinates whose origin and size are multiples of all scales of the dimension.

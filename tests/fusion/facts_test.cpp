@@ -150,6 +150,7 @@ TEST(Facts, UpdatesInTheSameLoopsShareWhatTheyCompute) {
     const Grouped p(kCells, {}, {4096, 4096});
     const StageFacts& grid = p.stages.at(0);
     EXPECT_EQ(grid.serial, 128);                                               // two updates for each of 64 pixels
+    EXPECT_EQ(grid.serial_loads, 2);                                           // 8 x 8 pixels are loaded at once
     const double pixels = 4096.0 * 4096.0 / static_cast<double>(grid.points);  // for each element
     EXPECT_NEAR(grid.updates, 2 * pixels, 1e-9);
     EXPECT_NEAR(grid.reads, pixels, 1e-9);

@@ -37,11 +37,12 @@ GroupCost random_cost(std::uint64_t seed) {
     };
 }
 
-void expect_valid(const StageGraph& graph, const GroupCost& cost, const Grouping& found) {
+void expect_valid(const StageGraph& graph, const GroupCost& cost, const Grouping& found,
+                  const Siblings& siblings = {}) {
     double sum = 0;
     std::set<int> seen, done;
     for (const std::vector<int>& group : found.groups) {
-        EXPECT_TRUE(is_connected(graph, group));
+        EXPECT_TRUE(is_connected(graph, group, siblings));
         for (const int s : group) EXPECT_TRUE(seen.insert(s).second);
         for (const int s : group) {
             for (const int source : graph[static_cast<std::size_t>(s)]) EXPECT_TRUE(seen.count(source) > 0);
@@ -125,6 +126,25 @@ StageGraph pyramid(int stages) {
     int result = level.back();
     for (int l = levels; l-- > 0;) result = add({detail[static_cast<std::size_t>(l)], add({result})});
     return graph;
+}
+
+TEST(Search, SiblingsMayShareAGroup) {
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 rng(seed);
+        const StageGraph graph = random_graph(2 + rng() % 6, rng);
+        SearchOptions options;
+        for (std::size_t a = 0; a < graph.size(); ++a) {
+            for (std::size_t b = a + 1; b < graph.size(); ++b) {
+                if (rng() % 4 == 0) options.siblings.emplace_back(static_cast<int>(a), static_cast<int>(b));
+            }
+        }
+        const GroupCost cost = random_cost(seed);
+        const Grouping found = find_grouping(graph, cost, options);
+        expect_valid(graph, cost, found, options.siblings);
+        EXPECT_TRUE(found.exact);
+        EXPECT_DOUBLE_EQ(found.cost, cheapest_of_all(graph, cost, options.siblings));
+    }
 }
 
 TEST(Search, GrowthWithTheNumberOfStages) {

@@ -115,5 +115,23 @@ TEST_F(GatherTest, PointsOfOwners) {
     EXPECT_FALSE(find_gather({E(0).e, {update({3, x + y})}}).any());
 }
 
+/// From the inside: up to 16 points of the innermost range, 64 of all.
+TEST_F(GatherTest, LoopsOfFewPointsAreUnrolled) {
+    const auto of = [&](int rows, int columns, const std::vector<E>& indices) {
+        ir::Update u = update(indices);
+        u.domain = {{test::Program::id(x), E(0).e, E(rows).e}, {test::Program::id(y), E(0).e, E(columns).e}};
+        const ir::Accumulate accumulate{E(0).e, {u}};
+        const Gather gather = find_gather(accumulate);
+        return std::pair(first_unrolled(u, gather.owners[0]), unrolled_points(accumulate, gather));
+    };
+    EXPECT_EQ(of(100, 17, {x}), std::pair(std::size_t{2}, std::int64_t{1}));
+    EXPECT_EQ(of(100, 16, {x}), std::pair(std::size_t{0}, std::int64_t{16}));  // an owner has one row
+    EXPECT_EQ(of(100, 16, {x / 4}), std::pair(std::size_t{0}, std::int64_t{64}));
+    EXPECT_EQ(of(100, 16, {x / 5}), std::pair(std::size_t{1}, std::int64_t{16}));
+    EXPECT_EQ(of(100, 100, {x / 5, y / 10}), std::pair(std::size_t{0}, std::int64_t{50}));
+    EXPECT_EQ(of(4, 100, {y / 20}), std::pair(std::size_t{2}, std::int64_t{1}));
+    EXPECT_EQ(of(4, 0, {x}).second, 1);
+}
+
 }  // namespace
 }  // namespace pipec::poly

@@ -277,6 +277,32 @@ TEST_F(GroupTest, TransposedDimensionsAreMapped) {
     enumerate(g, 7, 4);
 }
 
+// What they read of the same array says where they are.
+TEST_F(GroupTest, SiblingsAreAlignedByWhatTheyRead) {
+    compile(R"(pipeline p(img: float32[2 * R, 2 * C]) -> a: float32[2 * R, 2 * C], b: float32[R, C], c: float32[C, R] {
+        a(y, x) = img(y, x) * 2
+        b(y, x) = img(2 * y + 1, 2 * x)
+        c(x, y) = img(2 * y, x)
+    })");
+    EXPECT_EQ(text(group(all())),
+              "a(g1, g0) reach 0..0, 0..0 live-out\n"
+              "b(g1 / 2, g0 / 2) reach 0..0, 0..0 live-out\n"
+              "c(g0, g1 / 2) reach 0..0, 0..0 live-out\n");
+    enumerate(group(all()), 7, 4);
+}
+
+TEST_F(GroupTest, SiblingsOfTheSameDomainHaveTheSamePlaces) {
+    compile(R"(pipeline p(f: float32[R, C], g: float32[R, C]) -> a: float32[R, C], b: float32[R, C], c: float32[R] {
+        a(y, x) = f(y, C - 1 - x)
+        b(y, x) = g(y, x) + g(R - 1 - y, x)
+        c(y) = sum(i in 0..3) float32(y * i)
+    })");
+    EXPECT_EQ(text(group(stages({"a", "b"}))),
+              "a(g0, g1) reach 0..0, 0..0 live-out\n"
+              "b(g0, g1) reach 0..0, 0..0 live-out\n");
+    EXPECT_EQ(reason(all()), "nothing connects `c` with the other stages");
+}
+
 TEST_F(GroupTest, ChannelsThatComeLastAreTheFirstDimension) {
     compile(R"(pipeline p(img: float32[N, R, C + 2, 3]) -> out: float32[N, R, C, 3], gray: float32[N, R, C] {
         a(n, y, x, c) = img(n, y, x, c) * 2

@@ -180,12 +180,16 @@ private:
         if (program_.dependences.empty()) return sizes;
         for (std::size_t steps = 4 + choices_.choose(16); steps > 0; --steps) {
             const poly::Dependence& d = choices_.pick(program_.dependences);
-            if (d.source.kind != ir::Source::Kind::Stage) continue;
-            const bool has_reader = members.count(d.reader) > 0, has_source = members.count(d.source.index) > 0;
-            if (has_reader == has_source) continue;
+            const bool of_stage = d.source.kind == ir::Source::Kind::Stage;
+            const bool has_reader = members.count(d.reader) > 0;
+            const bool has_source = of_stage && members.count(d.source.index) > 0;
             std::set<int> more = members;
-            more.insert(has_reader ? d.source.index : d.reader);
-            if (!legal(more)) continue;
+            if (has_reader != has_source && of_stage) {
+                more.insert(has_reader ? d.source.index : d.reader);
+            } else if (!has_reader) {  // it may have to do with a member that reads the same array
+                more.insert(d.reader);
+            }
+            if (more.size() == members.size() || !legal(more)) continue;
             members = more;
             sizes.push_back(members);
         }

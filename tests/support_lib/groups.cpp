@@ -72,6 +72,11 @@ std::vector<poly::Group> legal_groups(const Inlined& program) {
             }
         }
     }
+    for (const poly::Dependence& a : program.dependences) {
+        for (const poly::Dependence& b : program.dependences) {
+            if (a.source == b.source && a.reader < b.reader) is_legal({a.reader, b.reader});
+        }
+    }
     return result;
 }
 

@@ -30,10 +30,15 @@ struct Reads {
 Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, std::int64_t rows, double at_once) {
     Reads result;
     const double each = load.reads * static_cast<double>(columns * rows);
-    double across = 1, width = 1, windows = 1, touched_rows = 1;
+    double across = 1, width = 1, windows = 1, touched_rows = 1, down = 1;
     bool beside = false;  // columns of the patch are adjacent in memory
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
         const auto& r = load.indices[i];
+        if (!r && load.against[i] >= 0) {  // backward: an access for each element
+            if (load.against[i] == axes.columns) across = static_cast<double>(columns);
+            if (load.against[i] == axes.rows) touched_rows *= static_cast<double>(rows);
+            continue;
+        }
         if (!r || load.spread[i] > 0) {
             result.regular = false;
             continue;
@@ -49,7 +54,9 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
         if (r->dim >= 0 && r->dim == axes.columns) {
             across = n, width = dense ? window : 1, beside = i == 0;
         } else {
-            touched_rows *= r->dim >= 0 && r->dim == axes.rows ? n : dense ? window : 1;
+            const bool is_row = r->dim >= 0 && r->dim == axes.rows;
+            touched_rows *= is_row ? n : dense ? window : 1;
+            if (is_row && i == 0 && (dense || r->num == r->den)) down = n;
         }
     }
     if (!result.regular) {
@@ -65,6 +72,10 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
         const double per_row = std::ceil(across * load.bytes / kAccessBytes) + (width > 2 ? 1 : 0);
         result.accesses = std::min(result.elements, result.elements / across * per_row);
         result.access_bytes = std::min(kAccessBytes, static_cast<double>(columns * load.bytes));
+    } else if (down > 1 && columns > 1) {  // transposed: rows of the patch are adjacent in memory
+        const double per_column = std::ceil(down * load.bytes / kAccessBytes) + (std::fmod(down, rows) > 0 ? 1 : 0);
+        result.accesses = std::min(result.elements, result.elements / down * per_column);
+        result.access_bytes = std::min(kAccessBytes, static_cast<double>(rows * load.bytes));
     } else {
         result.accesses = result.elements / at_once;
         result.access_bytes = load.bytes * at_once;

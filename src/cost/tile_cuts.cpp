@@ -35,10 +35,10 @@ double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, doubl
 double lines_apart(const Load& load, int lane, double columns) {
     double inside = 1;  // elements between neighbours along the index
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
-        // An index that runs backward has no relation, and neither have those that data choose.
         const auto& r = load.indices[i];
-        if (!r && load.by_data()) return 0;
-        if (!r || r->dim == lane) {
+        const int dim = r ? r->dim : load.against[i];
+        if (!r && dim < 0) return 0;
+        if (dim == lane) {
             if (inside <= kShortExtent) return 0;  // the channels of interleaved pixels
             const double step = r ? static_cast<double>(r->num) / static_cast<double>(r->den) : 1;
             return std::clamp(inside * load.bytes * step * columns * kWarp / kLineBytes, 1.0,

@@ -31,6 +31,8 @@ struct Load {
     /// By dimension, in the same order: between which places a single read goes where it follows no dimension of the
     /// stage (a table); 0 where it does.
     std::vector<std::int64_t> spread;
+    /// By dimension, in the same order: poly::Dependence::against.
+    std::vector<int> against;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
     std::vector<std::int64_t> firsts;   ///< first index of the source, in the same order
     /// A place that follows no dimension of the stage.

@@ -300,7 +300,7 @@ bool walk_alike(const std::optional<poly::IndexRelation>& a, const std::optional
 
 void add_load(StageFacts& facts, Load load) {
     for (Load& other : facts.loads) {
-        if (other.source != load.source ||
+        if (other.source != load.source || other.against != load.against ||
             !std::equal(other.indices.begin(), other.indices.end(), load.indices.begin(), walk_alike)) {
             continue;
         }
@@ -327,11 +327,13 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
             const auto dim = static_cast<std::size_t>(buffer.order.at(i));
             load.bytes = ir::bytes(buffer.type);
             load.indices.push_back(d.indices[dim]);
+            load.against.push_back(d.against.empty() ? -1 : d.against[dim]);
             load.extents.push_back(evaluate(buffer.extents[dim], sizes).value_or(kUsualSize));
             load.firsts.push_back(0);
         } else {
             load.bytes = stages.at(index).bytes;
             load.indices.push_back(d.indices[i]);
+            load.against.push_back(d.against.empty() ? -1 : d.against[i]);
             load.extents.push_back(stages.at(index).hi[i] - stages.at(index).lo[i]);
             load.firsts.push_back(stages.at(index).lo[i]);
         }

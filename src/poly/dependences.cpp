@@ -55,7 +55,12 @@ std::set<Slope> slopes(const isl::pw_aff& value, Name name) {
 struct Place {
     isl::set where;
     std::optional<bool> is_empty;  ///< once that was asked
-    std::vector<std::pair<isl::pw_aff, std::optional<IndexRelation>>> known;
+    struct Known {
+        isl::pw_aff value;
+        std::optional<IndexRelation> relation;
+        int against = -1;
+    };
+    std::vector<Known> known;
 };
 
 class Finder {
@@ -119,7 +124,9 @@ private:
             }
             for (const isl::pw_aff& value : access.values) {
                 isl_.begin_question(access.range, stage.name);
-                dependence.indices.push_back(relation(stage, value, at->second, affine));
+                const auto [related, against] = relation(stage, value, at->second, affine);
+                dependence.indices.push_back(related);
+                dependence.against.push_back(against);
             }
             const auto same = [&](const Dependence& other) { return equal(other, dependence); };
             if (std::none_of(result_.begin() + static_cast<std::ptrdiff_t>(first), result_.end(), same)) {
@@ -143,21 +150,25 @@ private:
         }
     }
 
-    std::optional<IndexRelation> relation(const ir::Stage& stage, const isl::pw_aff& value, Place& place,
-                                          const AffineTranslator& affine) {
-        for (const auto& [other, known] : place.known) {
-            if (isl_pw_aff_plain_is_equal(value.get(), other.get()) == isl_bool_true) return known;
+    /// And the dimension that the index falls with (Dependence::against).
+    std::pair<std::optional<IndexRelation>, int> relation(const ir::Stage& stage, const isl::pw_aff& value,
+                                                          Place& place, const AffineTranslator& affine) {
+        for (const Place::Known& known : place.known) {
+            if (isl_pw_aff_plain_is_equal(value.get(), known.value.get()) == isl_bool_true)
+                return {known.relation, known.against};
         }
         std::optional<IndexRelation> result;
+        int against = -1;
         try {
             result = at_once(stage, value, place);
             if (!result) result = relate(stage, value, place.where, affine);
+            if (!result) against = falls_with(stage, value);
         } catch (const isl::exception& failure) {  // too expensive, or numbers too large: no relation
             rethrow_exhaustion(failure);
             if (isl_.is_budget(failure)) isl_.give_up();
         }
-        place.known.emplace_back(value, result);
-        return result;
+        place.known.push_back({value, result, against});
+        return {result, against};
     }
 
     /// What `relate` finds of n * v + c and of c, which most indices are, without a question.
@@ -184,12 +195,30 @@ private:
         return result;
     }
 
+    /// The only dimension of the stage that a function depends on, if it falls along it; -1: there is none.
+    static int falls_with(const ir::Stage& stage, const isl::pw_aff& value) {
+        const std::vector<Name> names = names_in(value);
+        int result = -1;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            const Name name{Name::Kind::Variable, stage.dims[d].var};
+            if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+            bool falls = result < 0;
+            value.foreach_piece([&](const isl::set&, const isl::multi_aff& piece) {
+                falls = falls && !slope(piece.at(0), name).is_pos();
+            });
+            if (!falls) return -1;
+            result = static_cast<int>(d);
+        }
+        return result;
+    }
+
     static bool equal(const Dependence& a, const Dependence& b) {
         const auto same = [](const std::optional<IndexRelation>& x, const std::optional<IndexRelation>& y) {
             if (!x || !y) return !x && !y;
             return x->dim == y->dim && x->num == y->num && x->den == y->den && x->lo == y->lo && x->hi == y->hi;
         };
-        return a.source == b.source && std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), same);
+        return a.source == b.source && a.against == b.against &&
+               std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), same);
     }
 
     /// { [d] : exists v in `where` : d = difference(v) } has constant ends.

@@ -38,6 +38,9 @@ struct Dependence {
     std::vector<std::optional<IndexRelation>> indices;
     SourceRange range;       ///< of the (first) read
     bool in_update = false;  ///< read by an accumulate's update; `dim` never refers to its loops
+    /// For each index: where it has no relation because it runs backward (R - 1 - y), the reader's dimension that it
+    /// falls with; -1 otherwise.
+    std::vector<int> against{};
 };
 
 /// All dependences of a pipeline, by reader. The pipeline and its model must be those of a successful analysis (or what

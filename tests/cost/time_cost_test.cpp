@@ -111,10 +111,23 @@ TEST(CostTime, LanesFarFromEachOtherTakeALineEach) {
     GroupSchedule stage;
     stage.strategy = Strategy::Stage;
     for (const GroupSchedule& schedule : {stage, register_tile(1, 4)}) {
-        const auto straight = predict_time(*with("y, x").facts, gpu, schedule),
-                   transposed = predict_time(*with("x, y").facts, gpu, schedule);
-        EXPECT_EQ(bound_by(*transposed), "lsu");
-        EXPECT_GT(transposed->lsu, 10 * straight->lsu);
+        const auto straight = predict_time(*with("y, x").facts, gpu, schedule);
+        for (const char* index : {"x, y", "N - 1 - x, y", "x, N - 1 - y"}) {
+            const auto transposed = predict_time(*with(index).facts, gpu, schedule);
+            EXPECT_EQ(bound_by(*transposed), "lsu") << index;
+            EXPECT_GT(transposed->lsu, 10 * straight->lsu) << index;
+        }
+    }
+    // Rows of a lane that are beside each other in memory are loaded at once.
+    GroupSchedule tiles;
+    tiles.strategy = Strategy::Otptb;
+    tiles.block = {16, 16, 1};
+    tiles.tile = {4, 4, 1};
+    tiles.vector = 4;
+    for (const char* index : {"x, y", "N - 1 - x, y"}) {
+        const auto packed = predict_time(*with(index).facts, gpu, tiles),
+                   single = predict_time(*with(index).facts, gpu, register_tile(1, 4));
+        EXPECT_LT(packed->lsu, single->lsu / 3) << index;
     }
 }
 

@@ -395,6 +395,19 @@ TEST_F(GroupTest, WithoutABudgetReadsHaveNoRelations) {
     }
 }
 
+TEST_F(GroupTest, IndicesThatRunBackwardSayAlongWhat) {
+    compile(R"(pipeline p(img: uint8[R, C], u: int32[R]) -> out: uint8[C, R] {
+        out(x, y) = uint8(img(R - 1 - y, x) + img(max(R - 2 - y, 0), C - 1 - x)
+                          + (if x + y < R then img(R - 1 - x - y, 0) + img(clamp(u(y), 0, R - 1), x) else 0))
+    })");
+    std::set<std::vector<int>> against;
+    for (const Dependence& d : dependences_) {
+        for (std::size_t i = 0; i < d.indices.size(); ++i) EXPECT_TRUE(d.against[i] < 0 || !d.indices[i]);
+        if (d.indices.size() == 2) against.insert(d.against);
+    }
+    EXPECT_EQ(against, (std::set<std::vector<int>>{{1, -1}, {1, 0}, {-1, -1}}));
+}
+
 TEST_F(GroupTest, SharedBranchesAreReadOnce) {
     std::string nested = "img(x)";
     for (int i = 0; i < 60; ++i) nested = "f(" + nested + ")";  // 2^60 ways through the branches

@@ -525,7 +525,8 @@ void KernelWriter::choice(const kernel::If& n, const ir::Expr& condition) {
     if (n.uniform == kernel::If::Uniform::Block) met = fmt::format("__syncthreads_or({})", met);
     if (n.uniform == kernel::If::Uniform::Warp) met = fmt::format("__any_sync({}, {})", kAllLanes, met);
     out_.line("{} = {};", again, met);
-    if (n.uniform == kernel::If::Uniform::Warp && !kernel_.shared.empty()) out_.add("__syncwarp();");
+    // Other lanes may store the same points, and a vote says nothing about the order of memory.
+    if (n.uniform == kernel::If::Uniform::Warp) out_.add("__syncwarp();");
     expressions_.end_block();
     out_.insert(before, fmt::format("bool {} = true;", again));
     expressions_.begin_block(fmt::format("if ({})", again));

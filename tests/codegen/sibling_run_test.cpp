@@ -70,10 +70,10 @@ const std::vector<Case> kCases{
     })",
      {"u", "v", "a", "b"}},
     {"reductions",
-     R"(pipeline p(img: float32[R, C]) -> low: float32[R], high: float32[R], total: float32[R] {
-        low(y) = min(x in 0..C) img(y, x)
-        high(y) = max(x in 0..C) img(y, x)
-        total(y) = sum(x in 0..C) img(y, x)
+     R"(pipeline p(img: float32[R, C + 8]) -> low: float32[R, C], high: float32[R, C], total: float32[R, C] {
+        low(y, x) = min(k in 0..9) img(y, x + k)
+        high(y, x) = max(k in 0..9) img(y, x + k)
+        total(y, x) = sum(k in 0..9) img(y, x + k)
     })",
      {"low", "high", "total"}},
 };

@@ -525,6 +525,19 @@ __device__ inline void atomic_add(T* cell, T value) {
         atomicAdd(cell, value);
 }
 )"},
+    {"atomic_add_in_parts",
+     {},
+     R"(// *cell += value, of 64-bit integers in shared memory, for which GPUs have no instruction: the lower half, then what it
+// carries to the upper one. The sum is there once all threads have added.
+template <class T>
+__device__ inline void atomic_add_in_parts(T* cell, T value) {
+    unsigned* const halves = reinterpret_cast<unsigned*>(cell);
+    const unsigned low = static_cast<unsigned>(value);
+    const unsigned before = atomicAdd(halves, low);
+    const unsigned high = static_cast<unsigned>(static_cast<unsigned long long>(value) >> 32) + (before > ~low ? 1u : 0u);
+    if (high != 0) atomicAdd(halves + 1, high);
+}
+)"},
     {"atomic_min",
      {},
      R"(// *cell = min(*cell, value) of 32 or 64-bit integers, indivisible.

@@ -416,7 +416,10 @@ void KernelWriter::stmt(const kernel::Atomic& n) {
     const std::string cell = address(n.array, indices);
     const bool is_sum = n.op == ReduceOp::Sum;
     if (ir::bits(type) >= 32 && (ir::is_int(type) ? n.op != ReduceOp::Prod : is_sum)) {
-        const std::string_view function = is_sum ? "atomic_add" : n.op == ReduceOp::Min ? "atomic_min" : "atomic_max";
+        const bool in_parts = ir::bits(type) == 64 && ir::is_int(type) && n.array.kind == Source::Kind::Local;
+        const std::string_view function = is_sum                  ? in_parts ? "atomic_add_in_parts" : "atomic_add"
+                                          : n.op == ReduceOp::Min ? "atomic_min"
+                                                                  : "atomic_max";
         // The template's argument follows from the cell; the value's type may be another one of the same width.
         out_.line("{}<{}>({}, {});", helpers_.use(function), storage_type(type), cell, value.text);
         return;

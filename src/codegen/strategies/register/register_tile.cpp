@@ -87,18 +87,21 @@ private:
 
 /// The lanes that code will ask for values, as the plan says: none where they would be too many. Completes the plan by
 /// which lanes load what.
-Reach planned_reach(kernel::Program& program, const fusion::GroupShape& group, plan::Plan& plan) {
+std::optional<Reach> planned_reach(kernel::Program& program, const fusion::GroupShape& group, plan::Plan& plan) {
     const Attempts attempts(program);
     TileSpace space(program, group.group, plan.tiles);
     const auto serving = plan::divide_lanes(group, *plan.registers, lane_reads(space, *plan.registers));
-    return serving ? Reach{-serving->left, serving->right} : Reach{};
+    if (!serving) return std::nullopt;
+    return Reach{-serving->left, serving->right};
 }
 
 /// The kernel with one way to access memory. What does not hold of the shape is found by making the code; it is made
 /// again, too, where it asks other lanes for values than the plan says. Throws a Refusal.
 GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
     Attempts attempts(program);
-    const Reach planned = planned_reach(program, group, shape.plan);
+    const std::optional<Reach> lanes = planned_reach(program, group, shape.plan);
+    if (!lanes) throw Refusal("more than half of the 32 lanes would serve their neighbours only");
+    const Reach planned = *lanes;
     if (program.fast_math) {
         RegisterCode sums(program, group.group, shape);
         sums.build();
@@ -179,7 +182,7 @@ std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusi
                                             const plan::Plan& asked) {
     std::vector<plan::Plan> plans;
     for (RegisterShape& shape : variants(group, asked)) {
-        const Reach reach = planned_reach(program, group, shape.plan);
+        const Reach reach = planned_reach(program, group, shape.plan).value_or(Reach{});
         plan::leave_lanes(group, shape.plan, -reach.lo, reach.hi);
         plans.push_back(std::move(shape.plan));
     }

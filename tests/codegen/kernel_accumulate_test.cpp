@@ -75,6 +75,26 @@ TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedInRegions) {
 )"));
 }
 
+/// Sums and counts beside each other: all of them are in the table of a block, not those of the first update alone.
+TEST_F(Accumulating, UpdatesOfSeveralPlacesShareATable) {
+    const std::string text = updates(R"(pipeline p(img: uint8[R, C, 3], label: uint8[R, C]) -> out: int64[16, 4] {
+    accumulate out(k in 0..16, c in 0..4): int64 = 0 {
+        for y in 0..R, x in 0..C {
+            out(label(y, x) % 16, 0) += img(y, x, 0)
+            out(label(y, x) % 16, 1) += img(y, x, 1)
+            out(label(y, x) % 16, 2) += img(y, x, 2)
+            out(label(y, x) % 16, 3) += 1
+        }
+    }
+})");
+    EXPECT_TRUE(has(text, "shared out_of_block: int64[64, "));
+    std::size_t global = 0;  // what a block has found is added once
+    for (std::size_t at = text.find("atomic out("); at != std::string::npos; at = text.find("atomic out(", at + 1)) {
+        ++global;
+    }
+    EXPECT_EQ(global, 2u) << text;  // of either variant
+}
+
 TEST_F(Accumulating, CellsThatOwnTheirPixelsGatherThem) {
     golden("gather",
            kernel::to_string(lowered(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 2 + 2, C / 2 + 2, 11] {

@@ -311,6 +311,13 @@ private:
         return p_.cells * bytes_ <= plan::table_room(gpu_) && points >= kPointsOfCell * p_.cells;
     }
 
+    /// All updates have the same index in a dimension: what one of them reaches, they all do.
+    [[nodiscard]] bool agree_in(std::size_t d) const {
+        return std::ranges::all_of(updates_, [&](const ir::Update& update) {
+            return ir::structurally_equal(update.indices[d], updates_.front().indices[d]);
+        });
+    }
+
     /// What a region reaches; whether some dimension of that is less than the whole.
     bool measure() {
         std::map<ir::VarId, std::int64_t> lengths;
@@ -326,7 +333,7 @@ private:
         for (std::size_t d = 0; d < box_.size(); ++d) {
             const Reach::Of of = reach.of(updates_.front().indices[d]);
             const auto whole = constant_extent(box_[d].lo, box_[d].hi);
-            const bool moves = of.known && (!whole || of.spread + 1 < *whole);
+            const bool moves = of.known && agree_in(d) && (!whole || of.spread + 1 < *whole);
             if (!moves && !whole) return false;
             p_.extents[d] = moves ? of.spread + 1 : std::max<std::int64_t>(1, *whole);
             p_.dims[d].moves = moves;

@@ -6,6 +6,7 @@ namespace pipec::fusion {
 
 namespace {
 
+/// Siblings that a stage is linked with: links to all of them would make far more groups than can be judged.
 constexpr int kSiblings = 2;
 
 StageGraph stage_graph(const ir::Pipeline& pipeline, const std::vector<poly::Dependence>& dependences) {

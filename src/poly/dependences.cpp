@@ -150,7 +150,7 @@ private:
         }
     }
 
-    /// And the dimension that the index falls with (Dependence::against).
+    /// The relation of an index, or none and the dimension that it falls with (Dependence::against).
     std::pair<std::optional<IndexRelation>, int> relation(const ir::Stage& stage, const isl::pw_aff& value,
                                                           Place& place, const AffineTranslator& affine) {
         for (const Place::Known& known : place.known) {
@@ -195,9 +195,10 @@ private:
         return result;
     }
 
-    /// The only dimension of the stage that a function depends on, if it falls along it; -1: there is none.
+    /// The dimension of the stage that a function falls along, if it depends on no other one and on no data; -1: none.
     static int falls_with(const ir::Stage& stage, const isl::pw_aff& value) {
         const std::vector<Name> names = names_in(value);
+        if (std::any_of(names.begin(), names.end(), [](Name n) { return n.kind == Name::Kind::Opaque; })) return -1;
         int result = -1;
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
             const Name name{Name::Kind::Variable, stage.dims[d].var};

@@ -66,8 +66,8 @@ struct Illegal {
 };
 
 /// Aligns and scales `stages`, which are connected: one reads the other, both read the same array from outside of the
-/// group, or both have the same domain. Of accumulates each point must be able to
-/// gather what belongs to it (gather.h); dimensions of which that is not so are computed as a whole.
+/// group, or both have the same domain. Of accumulates each point must be able to gather what belongs to it (gather.h);
+/// dimensions of which that is not so are computed as a whole.
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
                                         const std::vector<Dependence>& dependences, const std::vector<int>& stages);
 

@@ -148,9 +148,9 @@ TEST_P(Quotient, HasTheBitsOfTheLanguage) {
 }
 
 /// The second way of the last tile of a row begins at another lane: the emulator finds lanes that store without order.
-TEST(QuotientOrder, LanesThatStoreTheSamePointsWaitForEachOther) {
+TEST_P(Quotient, LanesThatStoreTheSamePointsWaitForEachOther) {
     const Code code(
-        fusion::Strategy::RegisterTile,
+        GetParam(),
         "pipeline p(a: float32[R, C], b: float32[R, C]) -> out: float32[R, C] { out(y, x) = a(y, x) / b(y, x) }");
     const std::string always = std::regex_replace(code.source, std::regex("return rare.least[^;]*;"), "return true;");
     ASSERT_TRUE(always != code.source);

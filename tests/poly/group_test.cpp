@@ -398,7 +398,8 @@ TEST_F(GroupTest, WithoutABudgetReadsHaveNoRelations) {
 TEST_F(GroupTest, IndicesThatRunBackwardSayAlongWhat) {
     compile(R"(pipeline p(img: uint8[R, C], u: int32[R]) -> out: uint8[C, R] {
         out(x, y) = uint8(img(R - 1 - y, x) + img(max(R - 2 - y, 0), C - 1 - x)
-                          + (if x + y < R then img(R - 1 - x - y, 0) + img(clamp(u(y), 0, R - 1), x) else 0))
+                          + (if x + y < R then img(R - 1 - x - y, 0) + img(clamp(u(y), 0, R - 1), x)
+                                                + img(max(R - 1 - y - (u(y) & 3), 0), x) else 0))
     })");
     std::set<std::vector<int>> against;
     for (const Dependence& d : dependences_) {

@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-from expressions import TYPES, Graph, Parser, is_float
+from expressions import PLACES, TYPES, Graph, Parser, is_float
 
 # Instructions of what is no single instruction, for float32 with exact rounding where the language asks for it.
 CALLS = {"abs": 1, "floor": 1, "ceil": 1, "round": 1, "trunc": 1, "isnan": 1, "sqrt": 8, "rsqrt": 4, "exp": 8,
@@ -25,6 +25,7 @@ CALLS = {"abs": 1, "floor": 1, "ceil": 1, "round": 1, "trunc": 1, "isnan": 1, "s
          "atan": 20, "atan2": 30, "sinh": 20, "cosh": 20, "tanh": 15, "hypot": 15}
 FLOAT_DIVISION, CONSTANT_DIVISION, INTEGER_DIVISION = 8, 3, 15
 HERE = pathlib.Path(__file__).resolve().parent
+DEEPEST = 10_000  # calls: an `argmin` over 50 constants stands inside of itself 50 times, at ten calls each
 SAMPLES = 12  # consecutive coordinates, so that every parity and other small period is there
 
 
@@ -51,6 +52,8 @@ def operations(n):
         if n.op == "saturate" or is_float(given) != is_float(n.type) or is_float(given) and given != n.type:
             return 1
         return 0  # between integers: part of the load, the store or the next instruction
+    if n.kind == "reduce" and n.op in PLACES:
+        return 1 + (2 if TYPES[n.children[0].type] == 8 else 1)  # the choice of a place, and the comparison
     return wide if n.kind in ("select", "reduce") else 0
 
 
@@ -186,7 +189,7 @@ class Program:
         self.domains = emit("domains").splitlines()
         header = self.lines[0]
         inputs, outputs = header.split(") -> ", 1)
-        port = re.compile(r"([\w.]+): (\w+)(\[)?(?: = ([^,)]+))?")
+        port = re.compile(r"([\w.]+): (\w+)(\[)?(?: = ((?:[^,()]|\([^()]*\))+))?")
         self.inputs, self.params, self.outputs, self.types = [], {}, [], {}
         for name, kind, image, default in port.findall(inputs):
             self.types[name] = kind
@@ -201,19 +204,29 @@ class Program:
         self.size_names = [m[1] for line in self.domains if (m := re.match(r"  size (\w+)", line))]
 
     def size_values(self, case):
-        """Sizes from the extents of the inputs, and parameters with their values or defaults."""
+        """Sizes from the extents of the images, and parameters with their values or defaults."""
         values = {}
         for name, (kind, default) in self.params.items():
             text = str(case.get(name, default))
+            if literal := re.fullmatch(r"\w+\((.*)\)", text):  # of a type that no literal has: `uint8(1)`
+                text = literal[1]
             values[name] = (text == "true") if kind == "bool" else float(text) if is_float(kind) else int(text)
+
+        def extent(found):
+            return str(case[found[1]][int(found[2])])
         for line in self.domains:
-            if found := re.match(r"  size (\w+)(?: = (.*))?", line):
-                name, text = found[1], found[2]
-                if text is None or "extent" not in text:
-                    values[name] = int(case[name])
-                    continue
-                text = re.sub(r"extent\((\w+), (\d+)\)", lambda m: str(case[m[1]][int(m[2])]), text).replace("/", "//")
-                values[name] = int(eval(text, {"__builtins__": {}}, {**values, "min": min, "max": max}))  # noqa: S307
+            if not (found := re.match(r"  size (\w+)(?: = (.*?)(?:, or (.*) where it is not given)?| is passed)$", line)):
+                continue
+            name, text, default = found.groups()
+            if name in case:
+                values[name] = int(case[name])
+                continue
+            if default is not None and any(image not in case for image in re.findall(r"extent\((\w+),", text)):
+                text = default
+            if text is None:
+                raise KeyError(f"{name}=VALUE is needed")
+            text = re.sub(r"extent\((\w+), (\d+)\)", extent, text)
+            values[name] = Sizes(values).of(Parser(self.graph(), text, {}).expression(), {})
         return Sizes(values)
 
     def graph(self):
@@ -239,6 +252,7 @@ def bytes_of(program, case, boxes):
 
 def count(pipec, path, case):
     """`case`: extents of inputs as lists, parameters and sizes as text; `taken`: how often guards of updates hold."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), DEEPEST))
     program = Program(pipec, path)
     sizes = program.size_values(case)
     boxes = program.boxes(sizes)

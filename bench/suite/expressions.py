@@ -2,12 +2,13 @@
 import re
 
 TOKEN = re.compile(r"\s*(?:(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)|(?P<name>[A-Za-z_]\w*(?:\.\w+|\[[^\]]*\])*)"
-                   r"|(?P<op>\.\.|<<|>>|<=|>=|==|!=|\+=|\*=|[-+*/%<>=&|^~(){},:]))")
+                   r"|(?P<op>\.\.|<<|>>|<=|>=|==|!=|\+=|\*=|[-+*/%<>=&|^~(){}\[\],:]))")
 TYPES = {"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "int32": 4, "uint32": 4, "float32": 4,
          "int64": 8, "uint64": 8, "float64": 8}  # bytes
 FUNCTIONS = set("min max abs sqrt rsqrt exp exp2 log log2 pow sin cos tan asin acos atan atan2 sinh cosh tanh hypot "
                 "floor ceil round trunc isnan".split())
-REDUCTIONS = set("sum prod min max any all".split())
+PLACES = {"argmin", "argmax"}
+REDUCTIONS = set("sum prod min max any all".split()) | PLACES
 # Binary operators by level, the loosest first, as docs/language.md has them.
 LEVELS = [("or",), ("and",), ("not",), ("<", "<=", ">", ">=", "==", "!="), ("|",), ("^",), ("&",), ("<<", ">>"),
           ("+", "-"), ("*", "/", "%")]
@@ -146,6 +147,10 @@ class Parser:
         if word == "(":
             result = self.expression()
             self.take(")")
+            while self.peek() == "[":  # one of the variables of a place, which are found together
+                self.take()
+                self.take()
+                self.take("]")
             return result
         if word == "{":
             return self.shared_node()
@@ -223,5 +228,5 @@ class Parser:
         self.take(")")
         body = self.expression(PRODUCT)
         self.variables = before
-        kind = "bool" if op in ("any", "all") else body.type if op in ("min", "max") else common(body.type, "int32")
+        kind = "bool" if op in ("any", "all") else "int32" if op in PLACES else body.type if op in ("min", "max") else common(body.type, "int32")
         return self.graph.node("reduce", op, kind, [body], ranges)

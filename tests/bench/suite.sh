@@ -43,6 +43,24 @@ said=$(python3 "$suite/count.py" --pipec "$pipec" "$directory/count.pipe" img=16
     awk '{ printf "%s %s ", $1, $2 }')
 [ "$said" = "1,000 a 500 s 2,090 v 11,000 out 14,590 operations 40,000 bytes " ] || fail "count.py says $said"
 
+# Defaults of types that no literal has, sizes that parameters are or that have defaults, and places.
+cat >"$directory/ports.pipe" <<'PIPE'
+pipeline ports(img: uint8[R, C], which: uint8 = 1, n: int32 = 4, gain: float16 = -0.5)
+    -> out: float32[n, C], half: uint8[H = (R + 1) / 2], at: int32[2] where 0 < n <= 16
+{
+    out(i, x) = float32(img(0, x)) * gain + i
+    half(y) = min(img(min(y, R - 1), 0), which)
+    place() = argmax(y in 0..R, x in 0..C) img(y, x)
+    at(i) = if i == 0 then place()[0] else place()[1]
+}
+PIPE
+for words in "" "n=4 half=[60] H=50" "half=[50]"; do
+    # shellcheck disable=SC2086 # words
+    said=$(python3 "$suite/count.py" --pipec "$pipec" "$directory/ports.pipe" img=100x200 $words | tail -n 2 |
+        awk '{ print $1 }' | tr '\n' ' ')
+    [ "$said" = "81,254 23,258 " ] || fail "count.py says $said of ports with '$words'"
+done
+
 run() { python3 "$suite/run.py" "$@" --out "$directory/suite"; }
 run build --pipec "$pipec" gray_world rgb_to_yuv420 >"$directory/said"
 grep -q '^2 programs in ' "$directory/said" || fail "build: $(cat "$directory/said")"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -103,10 +104,52 @@ std::optional<std::vector<ir::Expr>> Elaborator::read_indices(const ast::Call& c
             for (const ir::VarId var : *vars) indices.push_back(ir::variable(var, ir::Type::Int32, arg->range));
             continue;
         }
-        indices.push_back(index_expr(arg, env));
+        indices.push_back(index_expr(arg, env, &call));
+        if (!indices.back() && as_function(call, env)) return std::nullopt;  // said once for all of its arguments
         ok = ok && indices.back();
     }
     return ok ? std::optional(std::move(indices)) : std::nullopt;
+}
+
+std::optional<std::string> Elaborator::as_function(const ast::Call& read, const Env& env) {
+    constexpr std::size_t kLongBody = 60;
+    const auto* callee = std::get_if<ast::NameRef>(&read.callee->value);
+    const Symbol* symbol = callee == nullptr ? nullptr : find(env.scope, callee->name, read.callee->range);
+    if (symbol == nullptr || symbol->kind != Symbol::Kind::Stage || symbol->output >= 0) return std::nullopt;
+    const ast::Definition* stage = symbol->stage;
+    if (stage == nullptr || !stage->dims || stage->dims->empty() || stage->type) return std::nullopt;
+    std::vector<std::string> parameters;
+    for (const ast::DimPattern& dim : *stage->dims) {
+        if (dim.splice || dim.range) return std::nullopt;
+        parameters.push_back(dim.name.text);
+    }
+    const std::set<std::string> bound = bound_names(stage->value);
+    for (const std::string& name : mentioned_names(stage->value)) {
+        if (bound.contains(name) || std::ranges::find(parameters, name) != parameters.end()) continue;
+        const Symbol* meant = find(symbol->scope, name, stage->value->range);
+        if (meant == nullptr || meant->kind == Symbol::Kind::Const || meant->kind == Symbol::Kind::Function) continue;
+        const bool scalar = meant->kind == Symbol::Kind::Parameter || meant->kind == Symbol::Kind::Size;
+        if (!scalar) return std::nullopt;
+        parameters.push_back(name);
+    }
+    const std::string body = text(stage->value->range);
+    const bool is_short = body.size() <= kLongBody && body.find('\n') == std::string::npos;
+    return fmt::format("fn {}({}) = {}", stage->name.text, fmt::join(parameters, ", "), is_short ? body : "...");
+}
+
+bool Elaborator::says_as_function(const ast::Call& read, const Value& index, SourceRange range, const Env& env) {
+    const auto* scalar = index.as<Scalar>();
+    const bool constant = index.is<UntypedFloat>();
+    if (!constant && (scalar == nullptr || !ir::is_float(scalar->expr->type))) return false;
+    const auto function = as_function(read, env);
+    if (!function) return false;
+    report(diag::ConversionNeeded, range, "an index", std::string(ir::name(ir::Type::Int32)),
+           constant ? "a float constant" : std::string(ir::name(scalar->expr->type)))
+        .note(
+            fmt::format("`{}` is a stage, which has values at whole points; a function of any value stands outside of "
+                        "the pipeline: `{}`",
+                        text(read.callee->range), *function));
+    return true;
 }
 
 Value Elaborator::read_at(const ast::Expr& e, const Image& image, const ast::Call& call,

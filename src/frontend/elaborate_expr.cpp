@@ -197,10 +197,11 @@ ir::Expr Elaborator::condition_of(const Value& value, SourceRange range) {
     return nullptr;
 }
 
-ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env) {
+ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env, const ast::Call* read) {
     const bool outer = std::exchange(in_index_, true);
     const Value value = eval_operand(e, env);
     in_index_ = outer;
+    if (read != nullptr && says_as_function(*read, value, e->range, env)) return nullptr;
     return convert(value, ir::Type::Int32, e->range, "an index");
 }
 

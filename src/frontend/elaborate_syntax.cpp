@@ -54,6 +54,29 @@ bool mentions(const ast::Expr& e, const std::set<std::string>& names) {
     return std::ranges::any_of(operands, [&](const ast::Expr& x) { return x && mentions(x, names); });
 }
 
+std::set<std::string> mentioned_names(const ast::Expr& e) {
+    if (const auto* ref = std::get_if<ast::NameRef>(&e->value)) return {ref->name};
+    std::set<std::string> result;
+    for (const ast::Expr& child : children(e)) {
+        if (child) result.merge(mentioned_names(child));
+    }
+    return result;
+}
+
+std::set<std::string> bound_names(const ast::Expr& e) {
+    std::set<std::string> result;
+    if (const auto* let = std::get_if<ast::Let>(&e->value)) {
+        for (const ast::LetBinding& b : let->bindings) result.insert(b.name.text);
+    }
+    if (const auto* reduce = std::get_if<ast::Reduce>(&e->value)) {
+        for (const ast::IndexRange& r : reduce->ranges) result.insert(r.name.text);
+    }
+    for (const ast::Expr& child : children(e)) {
+        if (child) result.merge(bound_names(child));
+    }
+    return result;
+}
+
 std::vector<const ast::Call*> calls_with_splice(const ast::Expr& e, const std::string& name) {
     std::vector<const ast::Call*> result;
     if (const auto* call = std::get_if<ast::Call>(&e->value)) {

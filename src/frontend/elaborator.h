@@ -336,7 +336,8 @@ private:
     ir::Expr condition(const ast::Expr& e, const Env& env);
     ir::Expr condition_of(const Value& value, SourceRange range);
     /// An Int32; null after an error.
-    ir::Expr index_expr(const ast::Expr& e, const Env& env);
+    /// `read`: the call whose index it is.
+    ir::Expr index_expr(const ast::Expr& e, const Env& env, const ast::Call* read = nullptr);
 
     // ---------------------------------------------------------------------------------------------- tables
     /// The element that a name in brackets stands for; poison after an error.
@@ -378,6 +379,10 @@ private:
     Value eval_call(const ast::Expr& e, const ast::Call& call, const Env& env);
     Value read_image(const ast::Expr& e, const Image& image, const ast::Call& call, const Env& env);
     /// The arguments of a read; none after an error.
+    /// A stage that is called like a function of values, as such a function: where nothing is read at its points.
+    std::optional<std::string> as_function(const ast::Call& read, const Env& env);
+    /// Reports a float index of such a stage.
+    bool says_as_function(const ast::Call& read, const Value& index, SourceRange range, const Env& env);
     std::optional<std::vector<ir::Expr>> read_indices(const ast::Call& call, const Env& env);
     Value read_at(const ast::Expr& e, const Image& image, const ast::Call& call, std::vector<ir::Expr> indices);
     /// The image read at the point of a whole-image expression.

@@ -5,8 +5,9 @@
 
 namespace pipec::poly {
 
-/// The pipeline with each of the model's casts clamped to the range that proofs take for granted. Its values are the
-/// same where floats are rounded as the language says; the model serves both pipelines.
+/// The pipeline with each of the model's casts clamped to the range that proofs take for granted, and every cast to the
+/// limits by sizes that they know (isl_float_limits.cpp). Its values are the same where floats are rounded as the
+/// language says; the model serves both pipelines.
 ir::Pipeline clamp_casts(const ir::Pipeline& pipeline, const Model& model);
 
 }  // namespace pipec::poly

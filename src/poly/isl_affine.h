@@ -42,6 +42,11 @@ struct Translated {
     std::vector<int> no_wrap;
 };
 
+/// What an integer is at least and at most; empty where nothing is known.
+struct CastLimits {
+    std::optional<isl::pw_aff> least, greatest;
+};
+
 /// Where a condition holds and where it does not: at least there. Where `exact`, and for one value of each opaque
 /// parameter, the two share no point.
 struct Truth {
@@ -104,6 +109,9 @@ public:
         return let == lets_.end() ? nullptr : let->second;
     }
 
+    /// The limits of a float that becomes an int32, over indices and sizes, as they are known of its value.
+    CastLimits limits_of_cast(const ir::Expr& e);
+
     [[nodiscard]] const NoWrap& obligation(int index) const { return obligations_.at(static_cast<std::size_t>(index)); }
     /// The expression behind an opaque parameter.
     [[nodiscard]] const ir::Expr& opaque(int index) const { return opaques_.at(static_cast<std::size_t>(index)); }
@@ -130,6 +138,20 @@ private:
     void describe(const ir::Expr& e, Name name);
     void describe_place(const ir::Reduce& reduce, Name name);
     void describe_read(const ir::Read& read, Name name);
+    static ir::Expr definition_at(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition);
+    void describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition, Name name);
+    struct FloatLimit {
+        isl::pw_aff value;  ///< integers
+        Wide lo, hi;        ///< between which these are
+    };
+    std::optional<FloatLimit> rounded(FloatLimit limit, ir::Type type, bool upper) const;
+    [[nodiscard]] FloatLimit scaled(FloatLimit limit, long n, long d, bool upper) const;
+    std::optional<FloatLimit> float_limit(const ir::Expr& e, bool upper);
+    std::optional<FloatLimit> limit_by_operator(const ir::Expr& e, bool upper);
+    std::optional<FloatLimit> limit_of_integer(const ir::Expr& e, ir::Type type, bool upper);
+    std::optional<FloatLimit> limit_of_read(const ir::Expr& e, const ir::Read& read, bool upper);
+    std::optional<isl::pw_aff> cast_limit(const ir::Cast& cast, bool upper);
+    void describe_cast(const ir::Expr& e, Name name);
     void add_limit(const ir::Expr& limit, Name name, bool upper, bool strict = false);
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
@@ -154,6 +176,7 @@ private:
     std::unordered_set<int> described_;     ///< opaque values of which it is known what their operators say
     std::unordered_map<int, bool> linked_;  ///< of opaque sums: whether a fact says what they are where nothing wraps
     bool prefers_known_ = false;            ///< an index is being translated, see index()
+    int inside_definitions_ = 0;            ///< of stages that are read, one inside of another
     std::unordered_set<const ir::Node*> may_wrap_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     std::unordered_map<ir::Expr, ir::Expr> without_lets_;

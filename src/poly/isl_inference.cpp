@@ -8,6 +8,7 @@
 
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/visit.h"
 #include "poly/diagnostics.h"
 #include "poly/isl_to_ir.h"
 #include "poly/stage_ranges.h"
@@ -119,12 +120,13 @@ bool has_kind(const std::vector<Name>& names, Name::Kind kind) {
 class Inferer {
 public:
     Inferer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
-            const std::set<const ir::Node*>& wrapping)
+            const std::set<const ir::Node*>& wrapping, const KnownBoxes& known)
         : isl_(isl),
           pipeline_(pipeline),
           sizes_(sizes),
           mode_(mode),
-          values_(isl, pipeline, sizes),
+          known_(known),
+          values_(isl, pipeline, sizes, known),
           stage_needs_(pipeline.stages.size()),
           input_needs_(pipeline.inputs.size()) {
         for (const ir::Node* operand : wrapping) values_.affine.may_wrap(operand);
@@ -138,6 +140,8 @@ public:
         readers_.resize(pipeline.stages.size());
         asked_.resize(pipeline.stages.size());
         looked_at_.resize(pipeline.stages.size());
+        blind_.assign(pipeline.stages.size(), false);
+        too_large_.assign(pipeline.stages.size(), false);
     }
 
     Inference run() {
@@ -156,6 +160,7 @@ public:
         if (const StageRanges* found = values_.ranges.found_of_stages()) {
             result_.casts.insert(result_.casts.end(), found->casts.begin(), found->casts.end());
         }
+        note_boxes();
         std::reverse(result_.findings.begin(), result_.findings.end());
         std::stable_sort(result_.findings.begin(), result_.findings.end(),
                          [](const Finding& a, const Finding& b) { return a.stage < b.stage; });
@@ -163,6 +168,25 @@ public:
     }
 
 private:
+    /// What was found of domains, for another inference. A stage that is too large was not looked at: what it reads may
+    /// be read elsewhere, too.
+    void note_boxes() {
+        result_.boxes.resize(pipeline_.stages.size());
+        for (std::size_t s = pipeline_.stages.size(); s-- > 0;) {
+            const ir::Stage& stage = pipeline_.stages[s];
+            const std::vector<Interval>& box = result_.domains[s].box;
+            if (!blind_[s] && box.size() == stage.dims.size()) result_.boxes[s] = box;
+            if (!blind_[s] && !too_large_[s]) continue;
+            for (const ir::Expr& e : ir::expressions(stage)) {
+                ir::for_each_node(e, [&](const ir::Expr& node) {
+                    const auto* read = ir::as<ir::Read>(node);
+                    if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return;
+                    blind_[static_cast<std::size_t>(read->source.index)] = true;
+                });
+            }
+        }
+    }
+
     void stage(std::size_t index) {
         const ir::Stage& stage = pipeline_.stages[index];
         isl_.begin_question(stage.range, fmt::format("the domain of `{}`", stage.name));
@@ -328,6 +352,7 @@ private:
                 needed = needed && !need.dims[d].is_empty();
                 domain.box.push_back(hull(need.dims[d]));
                 if (!domain.box.back().lo_expr) {
+                    too_large_[index] = true;
                     unbounded(stage, stage.dims[d], index);
                     return std::nullopt;
                 }
@@ -349,10 +374,12 @@ private:
         if (!needed) return std::nullopt;
         const isl::set fits = launchable(domain);
         if (fits.is_disjoint(sizes_.bounded)) {
+            too_large_[index] = true;
             never_fits(stage, domain, index);
             return std::nullopt;
         }
         out.may_be_too_large = !sizes_.bounded.is_subset(fits);
+        if (!within_known(domain, index)) result_.within_known = false;
         if (mode_ == DomainMode::Exact && inferred && need.points) {
             const isl::set wanted = project_out(isl_, *need.points, explicit_dims).coalesce();
             const isl::set box = domain.points.intersect(sizes_.assumed);
@@ -363,6 +390,23 @@ private:
             }
         }
         return domain;
+    }
+
+    /// Whether the domain lies where stage_ranges took it to lie.
+    bool within_known(const StageDomain& domain, std::size_t index) {
+        if (index >= known_.size() || !known_[index]) return true;
+        const std::vector<ir::Dimension>& dims = pipeline_.stages[index].dims;
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+            const Interval& known = (*known_[index])[d];
+            const Bounds& found = domain.box[d];
+            const bool same =
+                ir::structurally_equal(known.lo, found.lo_expr) && ir::structurally_equal(known.hi, found.hi_expr);
+            if (dims[d].is_explicit() || same) continue;
+            const Bounds bounds{values_.affine.integer(known.lo).value, values_.affine.integer(known.hi).value,
+                                known.lo, known.hi};
+            if (!domain.points.intersect(sizes_.bounded).is_subset(interval(dims[d], bounds))) return false;
+        }
+        return true;
     }
 
     /// The sizes for which a launch takes the domain.
@@ -540,11 +584,13 @@ private:
     const ir::Pipeline& pipeline_;
     const SizeContext& sizes_;
     DomainMode mode_;
+    const KnownBoxes& known_;
     ProgramValues values_;
     std::vector<Need> stage_needs_, input_needs_;
     std::vector<std::vector<SourceRange>> readers_;
     std::vector<std::vector<Asked>> asked_;  ///< of each stage
     std::vector<std::optional<LookedAt>> looked_at_;
+    std::vector<bool> too_large_, blind_;  ///< stages that were not looked at; those of which a reader was not
     std::vector<ir::Expr> kept_;
     Inference result_;
 };
@@ -552,8 +598,8 @@ private:
 }  // namespace
 
 Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
-                const std::set<const ir::Node*>& wrapping) {
-    return Inferer(isl, pipeline, sizes, mode, wrapping).run();
+                const std::set<const ir::Node*>& wrapping, const KnownBoxes& known) {
+    return Inferer(isl, pipeline, sizes, mode, wrapping, known).run();
 }
 
 }  // namespace pipec::poly

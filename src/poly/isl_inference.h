@@ -27,11 +27,19 @@ struct Inference {
     std::vector<InputFootprint> footprints;
     std::vector<CastRange> casts;
     std::vector<Finding> findings;
+    KnownBoxes boxes;  ///< of the stages all of whose readers were looked at
+    /// Whether the domains lie in the boxes that were taken for granted. Where they do not, nothing here is proved.
+    bool within_known = true;
 };
 
 /// Infers and proves; what could not be proved is in `findings`, in the order of the stages. An operand in `wrapping`
 /// may have any value of its type; every other one is proved not to wrap.
+///
+/// What a stage gives follows from where it is computed, and where it is computed from what indices into it can be,
+/// which other stages give. `known` is what an earlier inference found, and decides what stages give here. Where the
+/// domains that follow lie in it, everything holds, stage by stage: points in the known box give values in the ranges
+/// that were found for it, so that indices made of these stay where they were taken to be.
 Inference infer(IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes, DomainMode mode,
-                const std::set<const ir::Node*>& wrapping);
+                const std::set<const ir::Node*>& wrapping, const KnownBoxes& known = {});
 
 }  // namespace pipec::poly

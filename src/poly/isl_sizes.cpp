@@ -282,9 +282,10 @@ std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipelin
     return ContextBuilder(isl, pipeline, diags).build();
 }
 
-ProgramValues::ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes)
+ProgramValues::ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,
+                             const KnownBoxes& boxes)
     : ranges(pipeline, sizes.ranges, sizes.params), affine(isl, ranges, Integers::Wrapping, &pipeline) {
-    ranges.know_stages();
+    ranges.know_stages(boxes);
     for (const ir::Expr& condition : pipeline.where) affine.assume(condition);
 }
 

@@ -41,7 +41,8 @@ std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipelin
 
 /// Ranges and affine forms of the program's expressions, wherever its `where` holds.
 struct ProgramValues {
-    ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes);
+    ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,
+                  const KnownBoxes& boxes = {});
     ProgramValues(const ProgramValues&) = delete;
     ProgramValues& operator=(const ProgramValues&) = delete;
 

@@ -28,6 +28,9 @@ struct Domain {
     bool may_be_too_large = false;
 };
 
+/// For each stage a box that its points are taken to lie in, or nothing. The explicit dimensions have their bounds.
+using KnownBoxes = std::vector<std::optional<std::vector<Interval>>>;
+
 /// How a launch learns a size: `numerator = extent - constant` of one buffer's dimension, which must be divisible by
 /// `divisor` (> 0); buffer.extent = divisor * size + constant, possibly with sizes already solved in `rest`:
 ///     size = (extent - rest) / divisor,   rest an Int32 expression over sizes solved before.

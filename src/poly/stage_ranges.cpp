@@ -19,15 +19,19 @@ void note_casts(const ir::Expr& definition, ValueRanges& ranges, std::vector<Cas
 }  // namespace
 
 StageRanges stage_ranges(const ir::Pipeline& pipeline, const std::vector<IntRange>& sizes,
-                         const std::vector<ValueRange>& params) {
+                         const std::vector<ValueRange>& params, const KnownBoxes& boxes) {
     StageRanges result;
     ValueRanges ranges(pipeline, sizes, params);
     for (const ir::Stage& stage : pipeline.stages) {
         ValueRange values = type_range_of(stage.type);
         if (const auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
-            for (const ir::Dimension& dim : stage.dims) {
+            const std::size_t index = result.values.size();
+            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+                const ir::Dimension& dim = stage.dims[d];
                 if (dim.is_explicit())
                     ranges.bind_index(dim.var, dim.lo, dim.hi);
+                else if (index < boxes.size() && boxes[index])
+                    ranges.bind_index(dim.var, (*boxes[index])[d].lo, (*boxes[index])[d].hi);
                 else
                     ranges.bind(dim.var, IntRange{1 - kIndexLimit, kIndexLimit - 1});
             }

@@ -15,7 +15,8 @@ struct StageRanges {
 };
 
 /// From the definitions, producers first. Accumulates, and what a scan reads of itself, have the range of their type.
+/// Dimensions without an explicit range have those of `boxes`, which may be empty, or that of any index.
 StageRanges stage_ranges(const ir::Pipeline& pipeline, const std::vector<IntRange>& sizes,
-                         const std::vector<ValueRange>& params);
+                         const std::vector<ValueRange>& params, const KnownBoxes& boxes = {});
 
 }  // namespace pipec::poly

@@ -296,7 +296,7 @@ ValueRange ValueRanges::of(const ir::Expr& e) {
 ValueRange ValueRanges::read(const ir::Read& read, ir::Type type) {
     if (read.source.kind != ir::Source::Kind::Stage) return type_range_of(type);
     if (knows_stages_ && !found_) {
-        found_ = std::make_shared<const StageRanges>(stage_ranges(pipeline_, sizes_, params_));
+        found_ = std::make_shared<const StageRanges>(stage_ranges(pipeline_, sizes_, params_, boxes_));
         stages_ = found_->values;
     }
     const auto stage = static_cast<std::size_t>(read.source.index);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/pipeline.h"
+#include "poly/model.h"
 
 namespace pipec::poly {
 
@@ -47,8 +48,11 @@ public:
     ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> sizes, std::vector<ValueRange> params = {});
 
     /// From now on, reads of stages are in the ranges of their definitions (poly/stage_ranges.h). Without it they have
-    /// those of their types.
-    void know_stages() { knows_stages_ = true; }
+    /// those of their types. `boxes` is what is known of their domains.
+    void know_stages(KnownBoxes boxes = {}) {
+        knows_stages_ = true;
+        boxes_ = std::move(boxes);
+    }
     /// The next stage gives values in this range.
     void know_stage(const ValueRange& values) { stages_.push_back(values); }
     /// What was found out about stages; null where nobody asked for it.
@@ -84,6 +88,7 @@ private:
     std::unordered_map<ir::Expr, ValueRange> known_;
     std::unordered_map<ir::Expr, IntRange> known_unwrapped_;
     bool knows_stages_ = false;
+    KnownBoxes boxes_;
     std::vector<ValueRange> stages_;  ///< the first ones
     std::shared_ptr<const StageRanges> found_;
 };

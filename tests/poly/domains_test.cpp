@@ -195,6 +195,31 @@ TEST(Domains, GatherThroughClampedData) {
     EXPECT_EQ(line(t, "stage lut"), "stage lut(i in 2..R + 2)");
 }
 
+TEST(Domains, IndicesFromStages) {
+    Program t;
+    const E R = t.size("R");
+    const auto img = t.input("img", {R});
+    const E y = t.var("y"), z = t.var("z"), b = t.var("b"), x = t.var("x");
+    const auto one = t.stage("one", {{y}}, y + 1);
+    const auto odd = t.stage("odd", {{z}}, min(2 * t.read(one, {z}), R - 1));
+    const auto blurred = t.stage("blurred", {{b}}, t.read(img, {b}));
+    t.output("out", {x}, {R}, t.read(blurred, {t.read(odd, {x})}));
+    EXPECT_EQ(line(t, "stage one"), "stage one(y in 0..R)");
+    EXPECT_EQ(line(t, "stage odd"), "stage odd(z in 0..R)");
+    EXPECT_EQ(line(t, "stage blurred"), "stage blurred(b in min(2, R - 1)..R)");
+}
+
+// Nothing follows from a value at a point where it is not read.
+TEST(Domains, IndicesFromStagesThatAreNotReadEverywhere) {
+    Program t;
+    const E R = t.size("R");
+    const auto img = t.input("img", {R});
+    const E y = t.var("y"), x = t.var("x");
+    const auto step = t.stage("step", {{y, {0, R}}}, y + 1);
+    t.output("out", {x}, {R}, when(x < 5 || t.read(step, {x - 5}) > 0, t.read(img, {x + when(x < 5, 1, 0)}), 0));
+    EXPECT_EQ(analyzed(t).substr(0, 13), "out-of-bounds");
+}
+
 TEST(Domains, MixedExplicitAndInferred) {
     Program t;
     const E R = t.size("R");

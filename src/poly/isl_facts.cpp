@@ -1,0 +1,158 @@
+// What is known of the values behind opaque parameters, beyond their intervals: from the operators that give them, and
+// from the definitions of the stages that they are read of.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "ir/without_lets.h"
+#include "poly/isl_affine.h"
+#include "poly/isl_affine_limits.h"
+
+namespace pipec::poly {
+
+using ir::BinaryOp;
+
+/// What operators on integers say of their result beyond its interval: a % b < b for all b > 0, also where b is a size.
+void AffineTranslator::describe(const ir::Expr& e, Name name) {
+    if (!ir::is_int(e->type) || integers_ == Integers::Exact) return;
+    if (const auto* read = ir::as<ir::Read>(e)) return describe_read(*read, name);
+    if (const auto* reduce = ir::as<ir::Reduce>(e)) return describe_place(*reduce, name);
+    if (ir::as<ir::Cast>(e) != nullptr) return describe_cast(e, name);
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return;
+    // A variable from lo to hi times a size that is not negative is from lo to hi times the size: `tile * H`.
+    const auto describe_product = [&](const ir::Expr& factor, const ir::Expr& size) {
+        const IntRange range = ranges_.integer(factor);
+        if (!ir::is_uniform(size) || ranges_.integer(size).lo < 0 || !fits(range, e->type)) return false;
+        const auto times = [&](Wide v) {
+            return ir::binary(BinaryOp::Mul, ir::int_constant(e->type, static_cast<std::int64_t>(v)), size);
+        };
+        add_limit(times(range.lo), name, false);
+        add_limit(times(range.hi), name, true);
+        return true;
+    };
+    if (n->op == BinaryOp::Mul && fits(ranges_.unwrapped(e), e->type) && !describe_product(n->a, n->b)) {
+        describe_product(n->b, n->a);
+    }
+    const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
+    if (n->op == BinaryOp::Mod && positive_b) add_limit(n->b, name, true, true);
+    if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) add_limit(n->b, name, true);
+    if (n->op == BinaryOp::BitAnd && natural_a) add_limit(n->a, name, true);
+    if ((n->op == BinaryOp::Div && natural_a && positive_b) || (n->op == BinaryOp::Shr && natural_a))
+        add_limit(n->a, name, true);
+}
+
+/// The place of a minimum or maximum lies in its range, or is the lower bound of an empty one.
+void AffineTranslator::describe_place(const ir::Reduce& reduce, Name name) {
+    if (!ir::gives_place(reduce.op)) return;
+    const ir::Range& range = reduce.ranges.at(static_cast<std::size_t>(reduce.place));
+    const ir::Expr last = ir::binary(BinaryOp::Sub, range.hi, ir::int_constant(ir::Type::Int32, 1));
+    add_limit(range.lo, name, false);
+    add_limit(ir::binary(BinaryOp::Max, range.lo, last), name, true);
+}
+
+/// The value of `name` is at most, or at least, `limit`. Only of a limit whose value needs no proof.
+void AffineTranslator::add_limit(const ir::Expr& limit, Name name, bool upper, bool strict) {
+    if (!fits(ranges_.unwrapped(limit), limit->type)) return;
+    std::vector<int> outer = std::exchange(open_obligations_, {});
+    const isl::pw_aff bound = value(limit);
+    const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
+    if (!certain || has_opaque(bound)) return;
+    const isl::pw_aff described = isl_.value(name);
+    const isl::set fact = !upper ? described.ge_set(bound) : strict ? described.lt_set(bound) : described.le_set(bound);
+    facts_.push_back({fact, {name}});
+}
+
+/// Whether some number that was a float depends on the point. Of a copy for some points more may be known than code
+/// with -ffast-math keeps, which knows the limits at all points (clamp_casts.h).
+static bool has_casts_of_floats(const ir::Expr& definition) {
+    bool found = false;
+    ir::for_each_node(definition, [&](const ir::Expr& e) {
+        const auto* cast = ir::as<ir::Cast>(e);
+        found = found || (cast != nullptr && ir::is_float(cast->a->type) && !ir::is_float(e->type));
+    });
+    return found;
+}
+
+/// The definition of a stage at a point that is read of it, as a function of the reader's indices and the sizes. Null
+/// where it is no small one.
+ir::Expr AffineTranslator::definition_at(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition) {
+    if (stage.scan || !is_small(definition)) return nullptr;
+    std::map<ir::VarId, ir::Expr> indices;
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) indices.emplace(stage.dims[d].var, read.indices[d]);
+    // Copies of a let would bind its variable to other values.
+    const ir::Expr there = ir::substitute(ir::WithoutLets().of(definition), indices);
+    return is_small(there) ? there : nullptr;
+}
+
+/// What is read is what the definition gives. A condition may mention a value that is not read at all points, as the
+/// second one of `y < 5 or f(y - 5) > 3` is: there the fact has to leave its whole interval possible.
+void AffineTranslator::describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition,
+                                              Name name) {
+    if (!ir::is_int(stage.type) || inside_definitions_ >= kMostStages) return;
+    const ir::Expr there = definition_at(read, stage, definition);
+    if (!there || has_casts_of_floats(there)) return;
+    const IntRange range = ranges_.unwrapped(there), known = ranges_.integer(opaque(name.index));
+    if (!fits(range, stage.type)) return;
+    ++inside_definitions_;
+    std::vector<int> outer = std::exchange(open_obligations_, {});
+    const bool prefers_known = std::exchange(prefers_known_, false);
+    const isl::pw_aff given = value(there);
+    prefers_known_ = prefers_known;
+    const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
+    --inside_definitions_;
+    if (!certain) return;
+    isl::set fact = isl_.value(name).eq_set(given);
+    const isl::set defined = given.domain();
+    if (isl_set_plain_is_universe(defined.get()) != isl_bool_true) fact = fact.unite(defined.complement());
+    if (range.lo < known.lo) fact = fact.unite(given.lt_set(constant(known.lo)));
+    if (range.hi > known.hi) fact = fact.unite(given.gt_set(constant(known.hi)));
+    std::vector<Name> others = names_in(fact);
+    std::erase_if(others, [&](Name n) { return n.kind != Name::Kind::Opaque || n == name; });
+    if (!others.empty()) fact = project_out(isl_, with_opaque_bounds(fact), others);
+    fact = fact.coalesce();
+    if (static_cast<std::size_t>(fact.n_basic_set()) > kMostPiecesOfData) return;
+    if (isl_set_plain_is_universe(fact.get()) == isl_bool_true) return;
+    facts_.push_back({std::move(fact), {name}});
+}
+
+/// A stage that is `clamp(..., lo, hi)`, or a place, is between these limits wherever it is read, as far as they are
+/// the same everywhere.
+void AffineTranslator::describe_read(const ir::Read& read, Name name) {
+    if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return;
+    const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    if (pure == nullptr) return;
+    describe_by_definition(read, stage, pure->value, name);
+    ir::Expr definition = pure->value;
+    while (const auto* let = ir::as<ir::Let>(definition)) definition = let->body;
+    if (const auto* reduce = ir::as<ir::Reduce>(definition); reduce != nullptr && ir::gives_place(reduce->op)) {
+        const ir::Range& range = reduce->ranges.at(static_cast<std::size_t>(reduce->place));
+        if (ir::is_uniform(range.lo) && ir::is_uniform(range.hi)) describe_place(*reduce, name);
+        return;
+    }
+    if (ir::as<ir::Cast>(definition) != nullptr) {
+        const auto of_sizes = [](const std::optional<isl::pw_aff>& limit) {
+            return limit && std::ranges::all_of(names_in(*limit), [](Name n) { return n.kind == Name::Kind::Size; });
+        };
+        const CastLimits limits = limits_of_cast(ir::WithoutLets().of(pure->value));
+        if (of_sizes(limits.least)) facts_.push_back({isl_.value(name).ge_set(*limits.least), {name}});
+        if (of_sizes(limits.greatest)) facts_.push_back({isl_.value(name).le_set(*limits.greatest), {name}});
+        return;
+    }
+    const auto* n = ir::as<ir::Binary>(definition);
+    if (n == nullptr || (n->op != BinaryOp::Min && n->op != BinaryOp::Max)) return;
+    const bool least = n->op == BinaryOp::Min;
+    if (!ir::is_uniform(n->a) && !ir::is_uniform(n->b)) return;
+    const auto& [limit, rest] = ir::is_uniform(n->b) ? std::pair(n->b, n->a) : std::pair(n->a, n->b);
+    add_limit(limit, name, least);
+    // Of the pair, the outer one wins where the two contradict each other.
+    const auto* inner = ir::as<ir::Binary>(rest);
+    if (inner == nullptr || inner->op != (least ? BinaryOp::Max : BinaryOp::Min)) return;
+    const ir::Expr other = ir::is_uniform(inner->b) ? inner->b : ir::is_uniform(inner->a) ? inner->a : nullptr;
+    if (other) add_limit(ir::binary(n->op, other, limit), name, !least);
+}
+
+}  // namespace pipec::poly

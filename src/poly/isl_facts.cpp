@@ -76,6 +76,19 @@ static bool has_casts_of_floats(const ir::Expr& definition) {
     return found;
 }
 
+/// Whether data choose between values. Sets of these multiply from stage to stage, and prove little: labels and the
+/// like.
+static bool has_choices_of_data(const ir::Expr& definition) {
+    bool found = false;
+    ir::for_each_node(definition, [&](const ir::Expr& e) {
+        const auto* select = ir::as<ir::Select>(e);
+        if (select == nullptr || found) return;
+        ir::for_each_node(select->cond,
+                          [&](const ir::Expr& part) { found = found || ir::as<ir::Read>(part) != nullptr; });
+    });
+    return found;
+}
+
 /// The definition of a stage at a point that is read of it, as a function of the reader's indices and the sizes. Null
 /// where it is no small one.
 ir::Expr AffineTranslator::definition_at(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition) {
@@ -93,7 +106,7 @@ void AffineTranslator::describe_by_definition(const ir::Read& read, const ir::St
                                               Name name) {
     if (!ir::is_int(stage.type) || inside_definitions_ >= kMostStages) return;
     const ir::Expr there = definition_at(read, stage, definition);
-    if (!there || has_casts_of_floats(there)) return;
+    if (!there || has_casts_of_floats(there) || has_choices_of_data(definition)) return;
     const IntRange range = ranges_.unwrapped(there), known = ranges_.integer(opaque(name.index));
     if (!fits(range, stage.type)) return;
     ++inside_definitions_;
@@ -111,7 +124,12 @@ void AffineTranslator::describe_by_definition(const ir::Read& read, const ir::St
     if (range.hi > known.hi) fact = fact.unite(given.gt_set(constant(known.hi)));
     std::vector<Name> others = names_in(fact);
     std::erase_if(others, [&](Name n) { return n.kind != Name::Kind::Opaque || n == name; });
-    if (!others.empty()) fact = project_out(isl_, with_opaque_bounds(fact), others);
+    if (!others.empty()) {
+        // One that is expensive to find is not worth it.
+        const auto projected = isl_.attempt([&] { return project_out(isl_, with_opaque_bounds(fact), others); });
+        if (!projected) return;
+        fact = *projected;
+    }
     fact = fact.coalesce();
     if (static_cast<std::size_t>(fact.n_basic_set()) > kMostPiecesOfData) return;
     if (isl_set_plain_is_universe(fact.get()) == isl_bool_true) return;

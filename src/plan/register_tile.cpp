@@ -11,6 +11,8 @@ namespace pipec::plan {
 
 namespace {
 
+constexpr std::int64_t kWidestAccess = 16;  ///< bytes
+
 /// The greatest number of points that some members have in a group dimension, in group coordinates; none where it
 /// depends on sizes.
 std::optional<std::int64_t> constant_end(const fusion::GroupShape& shape, std::size_t dim, bool live_only) {
@@ -125,10 +127,23 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
     return plan;
 }
 
+std::int64_t part_for_elements(const fusion::GroupShape& shape) {
+    std::int64_t narrowest = kWidestAccess;
+    for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
+        if (shape.live[m]) narrowest = std::min<std::int64_t>(narrowest, shape.shapes[m].bytes);
+    }
+    return kWidestAccess / narrowest;
+}
+
+std::int64_t fewer_columns(const fusion::GroupShape& shape, const RegisterTile& tile, std::int64_t part) {
+    const std::int64_t unit = shape.units[tile.lane_dim];
+    return std::max<std::int64_t>(1, tile.columns / part / unit) * unit;
+}
+
 Plan with_fewer_columns(const fusion::GroupShape& shape, Plan plan, std::int64_t part) {
     RegisterTile& registers = *plan.registers;
-    const std::int64_t unit = shape.units[registers.lane_dim], before = registers.columns;
-    registers.columns = std::max<std::int64_t>(1, before / part / unit) * unit;
+    const std::int64_t before = registers.columns;
+    registers.columns = fewer_columns(shape, registers, part);
     if (registers.row_dim) {
         Cut &across = plan.tiles.cuts[registers.lane_dim], &down = plan.tiles.cuts[*registers.row_dim];
         for (std::int64_t left = before / registers.columns; left > 1 && down.thread_groups % 2 == 0; left /= 2) {

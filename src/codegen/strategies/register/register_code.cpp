@@ -22,7 +22,13 @@ constexpr std::int64_t kEdgeRows = 2;
 /// What code may take of a lane's registers in any case, as estimated: it leaves a multiprocessor full of warps.
 constexpr std::int64_t kFewRegisters = 40;
 
+constexpr std::int64_t kRegisterBytes = 4;
+
 }  // namespace
+
+Refusal too_many_registers(std::int64_t needed, std::int64_t there_are) {
+    return fmt::format("a lane would need about {} registers at once, and has {}", needed, there_are);
+}
 
 /// The first coordinate of the lane, of the slice, or of the tile.
 Linear RegisterCode::origin(const Member& m, std::size_t dim) {
@@ -258,6 +264,7 @@ void RegisterCode::outputs(kernel::Body& body) {
     reads_.clear();
     loaded_.clear();
     edge_loads_.clear();
+    edge_bytes_ = 0;
     kernel::Body computed;
     body_ = &computed;
     for (const Member& m : space_.members) {
@@ -348,11 +355,21 @@ kernel::Body RegisterCode::code(bool interior) {
         kernel::Body* inner = &body;
         if (way.rows < rows)
             inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
-        outputs(*inner);
+        const std::int64_t enough = std::max(registers_, kFewRegisters);
+        // The last way is taken whatever it takes. Of others loads tell early that they take too much: code at the
+        // edges is several times as long as that of the interior.
+        const bool is_last = number + 1 == ways.size();
+        most_edge_bytes_ = interior || is_last ? INT64_MAX : enough * kRegisterBytes;
+        try {
+            outputs(*inner);
+        } catch (const TooManyLoads&) {
+            continue;
+        }
         if (interior) note_needed();
         registers = registers_at_once(space_.program.pipeline, body);
-        if (registers <= std::max(registers_, kFewRegisters)) break;
+        if (registers <= enough) break;
     }
+    if (interior && registers > most_registers_ && !packs_) throw too_many_registers(registers, most_registers_);
     registers_ = std::max(registers_, registers);
     return body;
 }

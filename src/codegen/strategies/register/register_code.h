@@ -44,14 +44,20 @@ struct Value {
     Reach reach;
 };
 
+/// Why there is no code that takes so many.
+Refusal too_many_registers(std::int64_t needed, std::int64_t there_are);
+
 /// The kernel of one shape.
 class RegisterCode {
 public:
     using Member = TileSpace::Member;
 
     RegisterCode(const RegisterCode&) = delete;
-    RegisterCode(kernel::Program& program, const poly::Group& group, const RegisterShape& shape)
+    /// `most_registers`: that a lane has.
+    RegisterCode(kernel::Program& program, const poly::Group& group, const RegisterShape& shape,
+                 std::int64_t most_registers)
         : shape_(shape),
+          most_registers_(most_registers),
           tile_(*shape_.plan.registers),
           space_(program, group, shape_.plan.tiles),
           sums_(space_.rewriter),
@@ -59,7 +65,8 @@ public:
         space_.build.kernel.layout = tile_.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;
     }
 
-    /// Throws a Refusal.
+    /// Throws a Refusal, also where the interior alone takes more registers than a lane has, unless without small
+    /// integers that lie two in a register it may take fewer.
     kernel::Kernel build() {
         kernel::Kernel kernel =
             space_.kernel(space_.members.back().definition.name, [&](bool interior) { return code(interior); });
@@ -161,6 +168,8 @@ private:
     std::vector<ir::Expr> nearest(const Member& m, const Offsets& offsets);
     ir::Expr formula_at_edges(const Member& m, const Offsets& offsets);
     Value edge_load(const ir::Expr& e);
+    /// Thrown where what the code at the edges loads first takes more registers than it may have.
+    struct TooManyLoads {};
     ir::Expr without_clamps(const Member& p, std::size_t d, ir::Expr index);
     poly::Interval box_of(const Member& m, std::size_t d);
     [[nodiscard]] const Member* member_of(const ir::Expr& e) const;
@@ -195,6 +204,7 @@ private:
     KernelBuilder& builder() { return space_.build; }
 
     const RegisterShape shape_;
+    const std::int64_t most_registers_;
     const plan::RegisterTile& tile_;
     TileSpace space_;
     ColumnSums sums_;
@@ -226,6 +236,8 @@ private:
     std::map<int, Ends> ends_;                                             ///< by stage
     bool edge_loads_first_ = false;  ///< not each where it is used: that takes registers
     kernel::Body edge_loads_;
+    std::int64_t edge_bytes_ = 0;              ///< of registers that these take, all at once
+    std::int64_t most_edge_bytes_ = 0;         ///< that they may take
     std::vector<ir::Expr> reads_;              ///< that the lane does at the start, in order
     std::map<const ir::Node*, Value> loaded_;  ///< what they give
 };

@@ -176,6 +176,8 @@ Value RegisterCode::edge_load(const ir::Expr& e) {
     if (known != loaded_.end()) return known->second;
     const ir::VarId var = builder().variable(name_of(ir::as<ir::Read>(e)->source), e->type);
     add(edge_loads_, kernel::Define{var, with_bases(e)});
+    if (edge_loads_first_ && e->type != ir::Type::Bool) edge_bytes_ += std::max(ir::bytes(e->type), 4);
+    if (edge_bytes_ > most_edge_bytes_) throw TooManyLoads{};
     return loaded_.emplace(e.get(), Value{ir::variable(var, e->type), {}}).first->second;
 }
 

@@ -46,10 +46,7 @@ Needs needs_of(const kernel::Program& program, const kernel::Kernel& kernel) {
 /// From the widest accesses to single elements. Narrow ones of many columns would not be coalesced, so that lanes have
 /// fewer columns there; a store at half the width of loads still fills its sectors.
 std::vector<RegisterShape> variants(const fusion::GroupShape& group, const plan::Plan& asked) {
-    std::int64_t narrowest = 16;
-    for (std::size_t m = 0; m < group.shapes.size(); ++m) {
-        if (group.live[m]) narrowest = std::min<std::int64_t>(narrowest, group.shapes[m].bytes);
-    }
+    const std::int64_t most = plan::part_for_elements(group);
     std::vector<RegisterShape> result;
     const auto add_variant = [&](std::int64_t part, std::int64_t load, std::int64_t store) {
         RegisterShape& shape = result.emplace_back();
@@ -59,8 +56,8 @@ std::vector<RegisterShape> variants(const fusion::GroupShape& group, const plan:
     };
     add_variant(1, 16, 16);
     add_variant(1, 16, 8);
-    for (std::int64_t bytes = 8; bytes > narrowest; bytes /= 2) add_variant(16 / bytes, bytes, bytes);
-    add_variant(16 / narrowest, 0, 0);
+    for (std::int64_t part = 2; part < most; part *= 2) add_variant(part, 16 / part, 16 / part);
+    add_variant(most, 0, 0);
     return result;
 }
 
@@ -95,20 +92,32 @@ std::optional<Reach> planned_reach(kernel::Program& program, const fusion::Group
     return Reach{-serving->left, serving->right};
 }
 
-/// The kernel with one way to access memory. What does not hold of the shape is found by making the code; it is made
-/// again, too, where it asks other lanes for values than the plan says. Throws a Refusal.
-GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
-    Attempts attempts(program);
+/// A way to access memory, and which lanes it asks for values.
+struct Variant {
+    RegisterShape shape;
+    Reach planned;
+};
+
+/// Throws a Refusal where too few lanes would store anything.
+Variant with_lanes(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
     const std::optional<Reach> lanes = planned_reach(program, group, shape.plan);
     if (!lanes) throw Refusal("more than half of the 32 lanes would serve their neighbours only");
-    const Reach planned = *lanes;
+    return {std::move(shape), *lanes};
+}
+
+/// The kernel with one way to access memory. What does not hold of the shape is found by making the code; it is made
+/// again, too, where it asks other lanes for values than the plan says. Throws a Refusal.
+GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group, Variant variant) {
+    Attempts attempts(program);
+    RegisterShape& shape = variant.shape;
+    const Reach planned = variant.planned;
+    const std::int64_t registers = registers_for_values(program.target.gpu());
     if (program.fast_math) {
-        RegisterCode sums(program, group.group, shape);
+        RegisterCode sums(program, group.group, shape, INT64_MAX);
         sums.build();
         shape.fetched_sums = sums.uniform_sums();
         attempts.drop();
     }
-    const std::int64_t registers = registers_for_values(program.target.gpu());
     const std::optional<bool> asked = shape.plan.registers->packed;
     shape.halves = asked.value_or(true);
     kernel::Kernel kernel;
@@ -116,7 +125,7 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         attempts.drop();
         RegisterShape narrower = shape;
         plan::leave_lanes(group, narrower.plan, -reach.lo, reach.hi);
-        auto code = std::make_unique<RegisterCode>(program, group.group, narrower);
+        auto code = std::make_unique<RegisterCode>(program, group.group, narrower, registers);
         kernel = code->build();
         return code;
     };
@@ -129,10 +138,7 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
         shape.halves = false;
         code = attempt(planned);
     }
-    if (code->registers() > registers) {
-        throw Refusal(
-            fmt::format("a lane would need about {} registers at once, and has {}", code->registers(), registers));
-    }
+    if (code->registers() > registers) throw too_many_registers(code->registers(), registers);
     const Reach reach = code->reach();
     if (reach.hi - reach.lo > plan::kMostServing) {
         throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
@@ -166,10 +172,12 @@ std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program
     const std::size_t before = program.pipeline.variables.size();
     try {
         GroupCode code;
-        // Lanes that serve their neighbours only make tiles smaller, which then are possible, too.
-        for (const RegisterShape& shape : needed_variants(group_shape, std::get<plan::Plan>(plan))) {
-            code.pieces.push_back(made(program, group_shape, shape));
-        }
+        // Lanes that serve their neighbours only make tiles smaller, which then are possible, too. They are counted
+        // before any code is made, which takes a hundred times as long.
+        std::vector<Variant> all;
+        for (RegisterShape& shape : needed_variants(group_shape, std::get<plan::Plan>(plan)))
+            all.push_back(with_lanes(program, group_shape, std::move(shape)));
+        for (Variant& variant : all) code.pieces.push_back(made(program, group_shape, std::move(variant)));
         return code;
     } catch (const Refusal& refusal) {
         auto& variables = program.pipeline.variables;
@@ -212,7 +220,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
                 piece = begun->piece(tile.load_bytes, tile.store_bytes, program.has_turns);
             }
             try {
-                if (!piece) piece = made(program, group_shape, shape);
+                if (!piece) piece = made(program, group_shape, with_lanes(program, group_shape, shape));
             } catch (const Refusal&) {
                 if (&shape == &shapes.front() || &shape == &shapes.back()) throw;
                 continue;

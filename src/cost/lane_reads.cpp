@@ -42,7 +42,7 @@ std::vector<plan::LaneRead> lane_reads(const GroupCounts& group, const plan::Reg
             if (r.num * columns % r.den != 0) continue;
             const plan::ColumnsOf array{load->source, *along, r.num * columns / r.den};
             // Boundary conditions make a window wider than there are reads; inside they read the place itself.
-            const bool dense = side_by_side(*load, r);
+            const bool dense = load->constant[*along] || side_by_side(*load, r);
             const std::int64_t lo = dense ? r.lo : std::clamp<std::int64_t>(0, r.lo, r.hi), hi = dense ? r.hi : lo;
             for (std::int64_t column = 0; column < columns; ++column) {
                 const std::int64_t at = r.num * (tile.shift[m] + column);
@@ -58,6 +58,11 @@ bool leave_serving_lanes(const GroupCounts& group, plan::Plan& plan) {
     const GroupFacts& facts = group.facts;
     const auto serving = plan::divide_lanes(facts, *plan.registers, lane_reads(group, *plan.registers));
     if (!serving) return false;
+    // The kernel for arrays that lie anywhere has to be possible, too: lanes with fewer columns reach further.
+    plan::RegisterTile narrow = *plan.registers;
+    narrow.columns = plan::fewer_columns(facts, narrow, plan::part_for_elements(facts));
+    if (narrow.columns < plan.registers->columns && !plan::divide_lanes(facts, narrow, lane_reads(group, narrow)))
+        return false;
     plan::cut_lanes(facts, plan, serving->left, serving->right);
     return true;
 }

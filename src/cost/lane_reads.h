@@ -13,7 +13,7 @@ namespace pipec::cost {
 std::vector<plan::LaneRead> lane_reads(const GroupCounts& group, const plan::RegisterTile& tile);
 
 /// Leaves the lanes of a register tile to their neighbours that these ask for values, as far as cuts say it. False
-/// where those are too many.
+/// where those are too many, or would be with the fewer columns that lanes have for arrays that lie anywhere.
 bool leave_serving_lanes(const GroupCounts& group, plan::Plan& plan);
 
 }  // namespace pipec::cost

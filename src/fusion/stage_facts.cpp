@@ -309,6 +309,7 @@ void add_load(StageFacts& facts, Load load) {
             other.indices[d]->lo = std::min(other.indices[d]->lo, load.indices[d]->lo);
             other.indices[d]->hi = std::max(other.indices[d]->hi, load.indices[d]->hi);
             other.spread[d] = std::max(other.spread[d], load.spread[d]);
+            other.constant[d] = other.constant[d] && load.constant[d];
         }
         return;
     }
@@ -338,7 +339,10 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
             load.firsts.push_back(stages.at(index).lo[i]);
         }
     }
-    for (const auto& r : load.indices) load.spread.push_back(r && r->dim < 0 ? r->hi - r->lo : 0);
+    for (const auto& r : load.indices) {
+        load.spread.push_back(r && r->dim < 0 ? r->hi - r->lo : 0);
+        load.constant.push_back(r && r->hi - r->lo < r->den);
+    }
     return load;
 }
 

@@ -75,6 +75,16 @@ std::vector<std::set<int>> inside_of(const ir::Pipeline& pipeline, const std::ve
     return result;
 }
 
+/// Code generation that refused `refused` refuses `other`, too. A lane's code is the same in all blocks of a register
+/// tile, and with more rows it needs no fewer registers and as many neighbours.
+bool refused_with(const GroupSchedule& refused, const GroupSchedule& other) {
+    if (refused.strategy != Strategy::RegisterTile || other.strategy != refused.strategy) return refused == other;
+    GroupSchedule shorter = other;
+    shorter.block = refused.block;
+    shorter.tile[1] = std::min(shorter.tile[1], refused.tile[1]);
+    return shorter == refused;
+}
+
 }  // namespace
 
 Variant::Variant(const ir::Pipeline& pipeline, const poly::Model& model, std::set<std::string> inside,
@@ -117,10 +127,10 @@ bool Variant::is_legal(const std::vector<int>& stages, const IsLegal& legal) {
 
 void Variant::refuse(const std::vector<int>& stages) {
     std::vector<GroupChoice>& all = choices_.at(stages);
-    const Strategy refused = all.front().schedule.strategy;
-    all.erase(all.begin());
+    const GroupSchedule refused = all.front().schedule;
+    std::erase_if(all, [&](const GroupChoice& choice) { return refused_with(refused, choice.schedule); });
     if (!all.empty()) return;
-    refused_[stages].push_back(refused);
+    refused_[stages].push_back(refused.strategy);
     all = judged(stages, cost_);
 }
 

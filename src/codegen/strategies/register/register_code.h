@@ -167,7 +167,7 @@ private:
     Uses uses_of(const Member& m, std::size_t d, const ir::Expr& value);
     std::vector<ir::Expr> nearest(const Member& m, const Offsets& offsets);
     ir::Expr formula_at_edges(const Member& m, const Offsets& offsets);
-    Value edge_load(const ir::Expr& e);
+    Value edge_load(const ir::Expr& e, bool stays);
     /// Thrown where what the code at the edges loads first takes more registers than it may have.
     struct TooManyLoads {};
     ir::Expr without_clamps(const Member& p, std::size_t d, ir::Expr index);

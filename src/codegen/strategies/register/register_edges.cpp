@@ -170,13 +170,16 @@ ir::Expr RegisterCode::formula_at_edges(const Member& m, const Offsets& offsets)
     return rewriter().instance(ends.value, bindings);
 }
 
-/// What is loaded before anything is computed.
-Value RegisterCode::edge_load(const ir::Expr& e) {
+/// What is loaded before anything is computed. `stays`: its register is taken until something is. It is not where one
+/// of two loads says what the other one loads: the code may do without either.
+Value RegisterCode::edge_load(const ir::Expr& e, bool stays) {
     const auto known = loaded_.find(e.get());
     if (known != loaded_.end()) return known->second;
     const ir::VarId var = builder().variable(name_of(ir::as<ir::Read>(e)->source), e->type);
     add(edge_loads_, kernel::Define{var, with_bases(e)});
-    if (edge_loads_first_ && e->type != ir::Type::Bool) edge_bytes_ += std::max(ir::bytes(e->type), 4);
+    const auto is_read = [&](const ir::Expr& node) { return node != e && ir::as<ir::Read>(node) != nullptr; };
+    if (stays && edge_loads_first_ && e->type != ir::Type::Bool && !contains(e, is_read))
+        edge_bytes_ += std::max(ir::bytes(e->type), 4);
     if (edge_bytes_ > most_edge_bytes_) throw TooManyLoads{};
     return loaded_.emplace(e.get(), Value{ir::variable(var, e->type), {}}).first->second;
 }

@@ -94,6 +94,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         for (const ir::Expr& e : certain_reads({value})) certain.insert(e.get());
     }
     std::set<const ir::Node*> seen;
+    int outer_reads = 0;  // that the node stands in
     const std::function<void(const ir::Expr&)> visit = [&](const ir::Expr& e) {
         if (!seen.insert(e.get()).second) return;
         const ColumnSums::Sum* sum = e == value ? nullptr : sums_.find(e);
@@ -104,8 +105,10 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
             use(e, column_sum(m, offsets, e));
             return;
         }
-        for (const ir::Expr& operand : ir::children(e)) visit(operand);
         const auto* read = ir::as<ir::Read>(e);
+        outer_reads += read != nullptr ? 1 : 0;
+        for (const ir::Expr& operand : ir::children(e)) visit(operand);
+        outer_reads -= read != nullptr ? 1 : 0;
         if (member_of(e) != nullptr) {
             use(e, member_read(m, offsets, *read));
         } else if (read != nullptr && interior_) {
@@ -115,7 +118,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
             else
                 all_lanes_read(m, *read);
         } else if (read != nullptr && certain.count(e.get()) > 0) {
-            use(e, edge_load(e));
+            use(e, edge_load(e, outer_reads == 0));
         }
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {

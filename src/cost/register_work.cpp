@@ -51,6 +51,7 @@ public:
     }
 
     std::optional<TileWork> counted() {
+        if (picks_members()) return std::nullopt;
         for (std::size_t m = 0; m < facts_.stages.size(); ++m) add_member(m);
         if (values_ > kMostValues) return std::nullopt;
         const double loaded = add_loads();
@@ -73,6 +74,19 @@ public:
 private:
     [[nodiscard]] bool is_lane(std::size_t m, int dim) const {
         return dim >= 0 && facts_.group.alignment[m][static_cast<std::size_t>(dim)].dim == static_cast<int>(lane_dim_);
+    }
+    /// Data say which point of a member is read, and registers have no index. (Loops may be written out, and what
+    /// depends on a short dimension, as `c % 2` does, may be a number.)
+    [[nodiscard]] bool picks_members() const {
+        for (std::size_t m = 0; m < group_.members.size(); ++m) {
+            const auto& ranges = facts_.shapes[m].ranges;
+            if (std::any_of(ranges.begin(), ranges.end(), [](const auto& range) { return range.has_value(); }))
+                continue;
+            for (const MemberLoad& one : group_.members[m].loads) {
+                if (one.member >= 0 && one.load->by_data() && one.load->in_loops == 0) return true;
+            }
+        }
+        return false;
     }
     [[nodiscard]] std::size_t dims(std::size_t m) const { return facts_.group.alignment[m].size(); }
 

@@ -59,5 +59,12 @@ pipeline texture(img: uint8[R, C]) -> maps: float32[4, R, C] {
     EXPECT_LE(trials.refused, 2);  // 43 of 54, before
 }
 
+/// Levels of a pyramid, of which each pixel takes one: registers have no index.
+TEST(RegisterTrials, WhatDataPickIsInNoRegisterTile) {
+    const Trials trials = pipec::trials(testing::read_file(PIPEC_SOURCE_DIR "/bench/suite/local_laplacian.pipe"));
+    EXPECT_GT(trials.all, 0);
+    EXPECT_LE(trials.refused, 4);  // 30 of 47, before
+}
+
 }  // namespace
 }  // namespace pipec

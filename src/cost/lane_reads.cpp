@@ -58,11 +58,13 @@ bool leave_serving_lanes(const GroupCounts& group, plan::Plan& plan) {
     const GroupFacts& facts = group.facts;
     const auto serving = plan::divide_lanes(facts, *plan.registers, lane_reads(group, *plan.registers));
     if (!serving) return false;
-    // The kernel for arrays that lie anywhere has to be possible, too: lanes with fewer columns reach further.
+    // The kernel for arrays that lie anywhere has to be possible, too: lanes with fewer columns reach further, but not
+    // so much further that it always needs to be counted.
     plan::RegisterTile narrow = *plan.registers;
     narrow.columns = plan::fewer_columns(facts, narrow, plan::part_for_elements(facts));
-    if (narrow.columns < plan.registers->columns && !plan::divide_lanes(facts, narrow, lane_reads(group, narrow)))
-        return false;
+    const std::int64_t times = plan.registers->columns / narrow.columns;
+    const bool may_be_too_many = times > 1 && (serving->left + serving->right) * times + 2 > plan::kMostServing;
+    if (may_be_too_many && !plan::divide_lanes(facts, narrow, lane_reads(group, narrow))) return false;
     plan::cut_lanes(facts, plan, serving->left, serving->right);
     return true;
 }

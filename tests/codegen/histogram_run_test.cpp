@@ -83,6 +83,20 @@ pipeline wide(img: uint8[R, C], v: float64[R, C]) -> one: int64[1], times: uint6
         for y in 2..R, x in 5..C { if img(y, x) == 77 { sparse(x % 2, y % 3) += 300000000 } }
     }
 }
+pipeline shears(img: uint8[R, C], cosine: float32[5], sine: float32[5]) -> profile: int32[9, R], lines: int32[5, 200] {
+    accumulate profile(a in 0..9, y in 0..R): int32 = 0 {
+        for a in 0..9, y in 0..R, x in 0..C {
+            profile(a, clamp(y + ((x - C / 2) * (a - 4) >> 3), 0, R - 1)) += int32(img(y, x))
+        }
+    }
+    accumulate lines(a in 0..5, d in 0..200): int32 = 1 {
+        for y in 0..R, x in 0..C, a in 0..5 {
+            if img(y, x) > 50 {
+                lines(a, clamp(int32(round((x - C / 2.0) * cosine(a) + (y - R / 2.0) * sine(a))) + 100, 0, 199)) += 1
+            }
+        }
+    }
+}
 pipeline uniform(img: uint8[R, C], k: int32) -> out: int32[100] {
     accumulate hist(b in 0..256): int32 = 0 { for y in 0..R, x in 0..C { hist(img(y, x)) += 1 } }
     accumulate out(b in 0..100): int32 = k {

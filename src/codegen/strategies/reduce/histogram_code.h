@@ -71,6 +71,7 @@ private:
     kernel::Body& items_of_region(kernel::Body& body);
     void place(std::size_t range, kernel::Body& body, const ir::Expr& first, const ir::Expr& number);
     void reach(kernel::Body& body);
+    [[nodiscard]] ir::Expr end_of_region(std::size_t i, bool last);
 
     // --------------------------------------------------------------------------------- updates (histogram_updates.cpp)
 

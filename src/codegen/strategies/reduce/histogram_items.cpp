@@ -125,31 +125,46 @@ kernel::Body& HistogramKernel::items_of_region(kernel::Body& body) {
 void HistogramKernel::reach(kernel::Body& body) {
     begin_.assign(box_.size(), nullptr);
     for (std::size_t d = 0; d < box_.size(); ++d) {
-        if (!plan_.dims[d].moves) continue;
+        const HistogramPlan::Dimension& dim = plan_.dims[d];
+        if (!dim.moves) continue;
         Point first;
         for (std::size_t i = 0; i < domain_.size(); ++i) {
-            const ir::Range& range = domain_[i];
-            const bool falls = plan_.dims[d].falls.count(range.var) > 0;
-            if (!region_[i]) {
-                first[range.var] = falls ? difference(range.hi, constant(1)) : range.lo;
-                continue;
-            }
-            // Only points that there are have a place in the table.
-            const ir::Expr last = difference(build_.argument(name(i) + "_end", range.hi), constant(1));
-            if (i == plan_.lane || (plan_.row && i == *plan_.row)) {
-                const std::int64_t length = i == plan_.lane ? plan_.region_columns : plan_.region_rows;
-                first[range.var] =
-                    falls ? ir::binary(BinaryOp::Min, sum(region_[i], constant(length - 1)), last)
-                          : ir::binary(BinaryOp::Max, region_[i], build_.argument(name(i) + "_begin", range.lo));
-            } else {
-                first[range.var] = region_[i];
-            }
+            const bool falls = dim.falls.count(domain_[i].var) > 0 && dim.grows.count(domain_[i].var) == 0;
+            first[domain_[i].var] = build_.define(body, "first_point", end_of_region(i, falls));
         }
-        for (auto& [var, value] : first) value = build_.define(body, "first_point", value);
-        const ir::VarId var = build_.variable("first_cell", Type::Int32);
-        add(body, kernel::Define{var, rewriter_.instance(updates_.front().indices[d], first)});
-        begin_[d] = ir::variable(var, Type::Int32);
+        const auto cell = [&](const ir::Expr& value) {
+            const ir::VarId var = build_.variable("first_cell", Type::Int32);
+            add(body, kernel::Define{var, value});
+            return ir::variable(var, Type::Int32);
+        };
+        const auto cell_at = [&](const Point& point) {
+            return cell(rewriter_.instance(updates_.front().indices[d], point));
+        };
+        begin_[d] = cell_at(first);
+        // Where it does one or the other, the region's other end may come first.
+        ir::Expr before = begin_[d];
+        for (std::size_t i = 0; i < domain_.size(); ++i) {
+            const ir::VarId var = domain_[i].var;
+            if (dim.falls.count(var) == 0 || dim.grows.count(var) == 0) continue;
+            Point other = first;
+            other[var] = build_.define(body, "last_point", end_of_region(i, true));
+            const ir::Expr change = difference(cell_at(other), begin_[d]);
+            before = sum(before, ir::binary(BinaryOp::Min, change, constant(0)));
+        }
+        if (before != begin_[d]) begin_[d] = cell(before);
     }
+}
+
+/// The region's first or last point along a range of the loops.
+ir::Expr HistogramKernel::end_of_region(std::size_t i, bool last) {
+    const ir::Range& range = domain_[i];
+    if (!region_[i]) return last ? difference(range.hi, constant(1)) : range.lo;
+    if (i != plan_.lane && !(plan_.row && i == *plan_.row)) return region_[i];
+    // Only points that there are have a place in the table.
+    if (!last) return ir::binary(BinaryOp::Max, region_[i], build_.argument(name(i) + "_begin", range.lo));
+    const std::int64_t length = i == plan_.lane ? plan_.region_columns : plan_.region_rows;
+    const ir::Expr end = build_.argument(name(i) + "_end", range.hi);
+    return ir::binary(BinaryOp::Min, sum(region_[i], constant(length - 1)), difference(end, constant(1)));
 }
 
 }  // namespace pipec::codegen

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <unordered_map>
 
@@ -37,20 +39,20 @@ constexpr std::int64_t kUnknownSpread = INT32_MAX;
 class Reach {
 public:
     struct Of {
-        bool known = true;  ///< it depends on no data, and along each variable it only grows or only falls
+        bool known = true;  ///< what it reads is the same in all of the region
         std::int64_t spread = 0;
+        /// Those in both: one or the other, as a factor says that is no constant (the slope of a shear).
         std::set<ir::VarId> grows, falls;
         [[nodiscard]] bool varies() const { return !grows.empty() || !falls.empty(); }
     };
 
-    /// The points of a region along each of the loops' variables.
-    explicit Reach(std::map<ir::VarId, std::int64_t> lengths) : lengths_(std::move(lengths)) {}
+    /// The points of a region along each of the loops' variables. `ranges`: of these variables.
+    Reach(std::map<ir::VarId, std::int64_t> lengths, poly::ValueRanges& ranges)
+        : lengths_(std::move(lengths)), ranges_(ranges) {}
 
     Of of(const ir::Expr& e) {
         if (const auto found = known_.find(e.get()); found != known_.end()) return found->second;
-        Of result = compute(e);
-        for (const ir::VarId var : result.grows) result.known = result.known && result.falls.count(var) == 0;
-        return known_.emplace(e.get(), std::move(result)).first->second;
+        return known_.emplace(e.get(), compute(e)).first->second;
     }
 
 private:
@@ -77,14 +79,23 @@ private:
             if (const auto let = lets_.find(var->id); let != lets_.end()) return let->second;
             const auto length = lengths_.find(var->id);
             if (length == lengths_.end()) return unknown();
-            return {true, std::max<std::int64_t>(0, length->second - 1), {var->id}, {}};
+            if (length->second <= 1) return {};
+            return {true, length->second - 1, {var->id}, {}};
         }
         if (ir::is_uniform(e)) return {};
         if (const auto* let = ir::as<ir::Let>(e)) {
             lets_[let->var] = of(let->value);
+            ranges_.bind(let->var, let->value);
             return of(let->body);
         }
         if (const auto* cast = ir::as<ir::Cast>(e)) return of(cast->a);
+        if (const auto* read = ir::as<ir::Read>(e)) return all_the_same(read->indices);
+        if (const auto* call = ir::as<ir::Call>(e)) {
+            using ir::Builtin;
+            const bool rounds = call->fn == Builtin::Floor || call->fn == Builtin::Ceil || call->fn == Builtin::Round ||
+                                call->fn == Builtin::Trunc;
+            return rounds ? of(call->args.front()) : all_the_same(call->args);
+        }
         const auto* n = ir::as<ir::Binary>(e);
         if (n == nullptr) return unknown();
         const Of a = of(n->a), b = of(n->b);
@@ -94,29 +105,68 @@ private:
             case BinaryOp::Min:
             case BinaryOp::Max: return both(a, b, std::max(a.spread, b.spread));
             case BinaryOp::Mul: return a.varies() ? scaled(a, b, n->b) : scaled(b, a, n->a);
-            case BinaryOp::Div: return divided(a, b, n->b);
+            case BinaryOp::Div: return divided(a, b, number(n->b));
+            case BinaryOp::Shr: {
+                const auto bits = ir::as_int(n->b);
+                if (!bits || *bits < 0 || *bits > 30) return unknown();
+                return divided(a, b, static_cast<double>(1U << *bits));
+            }
             default: return unknown();
         }
     }
 
-    /// A factor that is no constant is taken for positive, as sizes are.
-    static Of scaled(Of a, const Of& factor, const ir::Expr& by) {
+    /// A value that everything it depends on is the same for in all of the region.
+    Of all_the_same(const std::vector<ir::Expr>& operands) {
+        for (const ir::Expr& operand : operands) {
+            const Of one = of(operand);
+            if (!one.known || one.varies()) return unknown();
+        }
+        return {};
+    }
+
+    static std::optional<double> number(const ir::Expr& e) {
+        if (const auto* real = ir::as<ir::FloatConstant>(e)) return real->value;
+        const auto integer = ir::as_int(e);
+        return integer ? std::optional(static_cast<double>(*integer)) : std::nullopt;
+    }
+
+    /// The least and the greatest value of a factor. Sizes are positive, and data that nothing is known of are taken
+    /// for sines.
+    std::pair<double, double> factor_range(const ir::Expr& e) {
+        if (const auto known = number(e)) return {*known, *known};
+        const poly::ValueRange range = ranges_.of(e);
+        double lo = -1, hi = 1;
+        if (const auto* integer = std::get_if<poly::IntRange>(&range)) {
+            lo = static_cast<double>(integer->lo), hi = static_cast<double>(integer->hi);
+        } else if (const auto& real = std::get<poly::FloatRange>(range);
+                   std::isfinite(real.lo) && std::isfinite(real.hi)) {
+            constexpr double kUnknown = 1e30;  // floats of inputs
+            if (std::max(-real.lo, real.hi) < kUnknown) lo = real.lo, hi = real.hi;
+        }
+        return {lo, hi};
+    }
+
+    Of scaled(Of a, const Of& factor, const ir::Expr& by) {
         if (!a.known || !factor.known || factor.varies()) return unknown();
-        const auto number = ir::as_int(by);
-        if (number && *number < 0) a = turned(a);
-        a.spread = number ? std::min(std::abs(*number) * a.spread, kUnknownSpread) : kUnknownSpread;
+        const auto [lo, hi] = factor_range(by);
+        if (hi <= 0) a = turned(a);
+        if (lo < 0 && hi > 0) a.grows.insert(a.falls.begin(), a.falls.end()), a.falls = a.grows;
+        a.spread = up(std::max(std::abs(lo), std::abs(hi)) * static_cast<double>(a.spread));
         return a;
     }
-    static Of divided(Of a, const Of& divisor, const ir::Expr& by) {
+    static Of divided(Of a, const Of& divisor, std::optional<double> by) {
         if (!a.known || !divisor.known || divisor.varies()) return unknown();
-        const auto number = ir::as_int(by);
-        if (number && *number <= 0) return unknown();
+        if (by && *by <= 0) return unknown();
         // What is divided by the size of an image's part is taken to be nearly the same in a region.
-        a.spread = number && a.spread < kUnknownSpread ? (a.spread + *number - 1) / *number : a.varies() ? 1 : 0;
+        a.spread = by && a.spread < kUnknownSpread ? up(static_cast<double>(a.spread) / *by) : a.varies() ? 1 : 0;
         return a;
+    }
+    static std::int64_t up(double spread) {
+        return static_cast<std::int64_t>(std::min(std::ceil(spread), static_cast<double>(kUnknownSpread)));
     }
 
     std::map<ir::VarId, std::int64_t> lengths_;
+    poly::ValueRanges& ranges_;
     std::map<ir::VarId, Of> lets_;
     std::unordered_map<const ir::Node*, Of> known_;
 };
@@ -132,7 +182,10 @@ public:
           domain_(updates.front().domain),
           box_(model.domains.at(static_cast<std::size_t>(stage)).box),
           bytes_(ir::bytes(pipeline.stages.at(static_cast<std::size_t>(stage)).type)),
-          asked_(asked) {}
+          asked_(asked),
+          ranges_(pipeline, std::vector<poly::IntRange>(pipeline.sizes.size(), {1, poly::kIndexLimit})) {
+        for (const ir::Range& range : domain_) ranges_.bind_index(range.var, range.lo, range.hi);
+    }
 
     std::optional<HistogramPlan> run() {
         if (!deal_out()) return std::nullopt;
@@ -168,9 +221,8 @@ private:
             outer.push_back(i);
         }
         p_.lane = along_memory(outer);
-        for (const std::size_t i : outer) {
-            if (i != p_.lane) p_.row = i;
-        }
+        std::erase(outer, p_.lane);
+        if (!outer.empty()) p_.row = across_memory(outer);
         inner_points_ = inner;
         return true;
     }
@@ -188,29 +240,60 @@ private:
     /// Of these ranges the one along which most of what is read lies side by side; where that is nothing, the innermost
     /// one.
     [[nodiscard]] std::size_t along_memory(const std::vector<std::size_t>& ranges) const {
-        std::map<std::size_t, int> votes;
+        return most_used(ranges, [&](const ir::Read& read) {
+            const std::vector<int> order = memory_order(pipeline_, read.source);
+            for (auto d = order.rbegin(); d != order.rend(); ++d) {
+                const ir::Expr& index = read.indices[static_cast<std::size_t>(*d)];
+                std::vector<std::size_t> found;
+                for (const std::size_t i : ranges) {
+                    if (uses(index, domain_[i].var)) found.push_back(i);
+                }
+                if (!found.empty()) return found;
+            }
+            return std::vector<std::size_t>{};
+        });
+    }
+
+    /// Of these ranges, those without the lane's, the one along which most of what is read is an image.
+    [[nodiscard]] std::size_t across_memory(const std::vector<std::size_t>& ranges) const {
+        return most_used(ranges, [&](const ir::Read& read) {
+            const auto follows = [&](std::size_t i) {
+                return std::ranges::any_of(read.indices,
+                                           [&](const ir::Expr& index) { return uses(index, domain_[i].var); });
+            };
+            std::vector<std::size_t> found;
+            for (const std::size_t i : ranges) {
+                if (follows(p_.lane) && follows(i)) found.push_back(i);
+            }
+            return found;
+        });
+    }
+
+    /// Of these ranges the one that most reads ask for, those of arrays that grow with the sizes before tables; the
+    /// innermost one where none does.
+    [[nodiscard]] std::size_t most_used(const std::vector<std::size_t>& ranges,
+                                        const std::function<std::vector<std::size_t>(const ir::Read&)>& asks) const {
+        std::map<std::size_t, int> of_images, of_tables;
         for (const ir::Expr& root : roots()) {
             ir::for_each_node(root, [&](const ir::Expr& e) {
                 const auto* read = ir::as<ir::Read>(e);
                 if (read == nullptr) return;
-                const std::vector<int> order = memory_order(pipeline_, read->source);
-                for (auto d = order.rbegin(); d != order.rend(); ++d) {
-                    const ir::Expr& index = read->indices[static_cast<std::size_t>(*d)];
-                    bool found = false;
-                    for (const std::size_t i : ranges) {
-                        if (!uses(index, domain_[i].var)) continue;
-                        ++votes[i];
-                        found = true;
-                    }
-                    if (found) return;
-                }
+                for (const std::size_t i : asks(*read)) ++(is_table(read->source) ? of_tables : of_images)[i];
             });
         }
+        std::map<std::size_t, int>& votes = of_images.empty() ? of_tables : of_images;
         std::size_t best = ranges.back();
         for (const auto& [range, count] : votes) {
             if (count > votes[best]) best = range;
         }
         return best;
+    }
+    /// An array of the same size whatever the program's are.
+    [[nodiscard]] bool is_table(const ir::Source& source) const {
+        const auto i = static_cast<std::size_t>(source.index);
+        if (source.kind == ir::Source::Kind::Stage) return constant_cells(model_.domains.at(i).box).has_value();
+        return std::ranges::all_of(pipeline_.inputs.at(i).extents,
+                                   [](const ir::Expr& extent) { return ir::as_int(extent).has_value(); });
     }
     static bool uses(const ir::Expr& e, ir::VarId var) {
         bool found = false;
@@ -325,7 +408,7 @@ private:
         for (const std::size_t i : p_.inner) lengths[domain_[i].var] = *extent(i);
         lengths[domain_[p_.lane].var] = p_.region_columns;
         if (p_.row) lengths[domain_[*p_.row].var] = p_.region_rows;
-        Reach reach(lengths);
+        Reach reach(lengths, ranges_);
         p_.dims.assign(box_.size(), {});
         p_.extents.assign(box_.size(), 1);
         p_.cells = 1;
@@ -337,7 +420,7 @@ private:
             if (!moves && !whole) return false;
             p_.extents[d] = moves ? of.spread + 1 : std::max<std::int64_t>(1, *whole);
             p_.dims[d].moves = moves;
-            if (moves) p_.dims[d].falls = of.falls;
+            if (moves) p_.dims[d].falls = of.falls, p_.dims[d].grows = of.grows;
             smaller = smaller || moves;
             p_.cells = std::min<std::int64_t>(p_.cells * p_.extents[d], kUnknownSpread);
         }
@@ -352,6 +435,7 @@ private:
     const std::vector<poly::Interval>& box_;
     const std::int64_t bytes_;
     const Shape asked_;
+    poly::ValueRanges ranges_;
     std::int64_t inner_points_ = 1, loaded_ = 0;
     HistogramPlan p_;
 };

@@ -30,10 +30,11 @@ struct HistogramPlan : plan::HistogramTable {
     /// Of what is in shared memory, by dimension of the table.
     std::vector<std::int64_t> extents;
     /// Where that is not the whole dimension: the index of the first update grows along some ranges and falls along
-    /// others (`falls`), so that its value at the region's ends is the first that is reached.
+    /// others, so that its value at the region's ends is the first that is reached. Along those in both it does one or
+    /// the other.
     struct Dimension {
         bool moves = false;
-        std::set<ir::VarId> falls;
+        std::set<ir::VarId> grows, falls;
     };
     std::vector<Dimension> dims;
 

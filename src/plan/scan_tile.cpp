@@ -20,6 +20,21 @@ constexpr std::int64_t kInnerPoints = 4;
 /// Points of a line that a thread has at once, and warps of a block, where lines run along memory and across.
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
 constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
+/// The same of lines so few that a multiprocessor has no second one: a histogram's 65536 values, for each channel.
+constexpr std::int64_t kFewLines = 64, kPointsOfFew = 16, kWarpsOfFew = 32;
+
+/// The lines of a scan, as far as that is known.
+std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
+                                       const std::vector<std::optional<std::int64_t>>& extents) {
+    std::int64_t lines = 1;
+    for (const int dim : order) {
+        if (dim == scan) continue;
+        const auto extent = extents[static_cast<std::size_t>(dim)];
+        if (!extent || *extent > kFewLines) return std::nullopt;
+        lines = std::min(lines * *extent, kFewLines + 1);
+    }
+    return lines;
+}
 
 }  // namespace
 
@@ -67,6 +82,11 @@ std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& orde
     tile.points = small ? (tile.along_memory ? kPointsAlong : kPointsAcross) : 1;
     const auto length = extents[static_cast<std::size_t>(scan)];
     if (length && *length < kShortestSharedLine) return std::nullopt;
+    if (tile.along_memory && line_count(order, scan, extents).value_or(kFewLines + 1) <= kFewLines) {
+        tile.warps = kWarpsOfFew;
+        if (small) tile.points = kPointsOfFew;
+        while (length && tile.warps > kWarpsAlong && tile.chunk() >= 2 * *length) tile.warps /= 2;
+    }
     while (length && tile.points > 1 && tile.chunk() >= 2 * *length) tile.points /= 2;
     return tile;
 }

@@ -2,6 +2,7 @@
 // dimension, in both directions, for lines that are shorter and longer than what a block takes at once.
 #include <gtest/gtest.h>
 
+#include "codegen/lower.h"
 #include "plan/scan_tile.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
@@ -227,6 +228,24 @@ const Case kCases[] = {
             out(y, x) = (if y % 3 == 0 and y >= 6 then s(y, C - 1 - x) else 0) + (if x % 3 == 1 then t(R - 1 - y, x) else 0)
         })",
      {{{"R", 7}, {"C", 2100}}, {{"R", 300}, {"C", 40}}, {{"R", 1}, {"C", 1}}}},
+    {"restarts_at_the_first_point",
+     R"(
+        pipeline p(img: uint8[R, C]) -> out: uint32[R, C] where C >= 3 {
+            a(y, x in 0..C): uint32 = img(y, x) + (if x > 0 then a(y, x - 1) else 0)
+            b(y, x in 2..C): uint32 = if x >= 3 then b(y, x - 1) + img(y, x) else 7
+            c(y, x in 0..C): uint32 = (if x < C - 1 then c(y, x + 1) else 0) + img(y, x)
+            d(y, x in 0..C): uint32 = if not (x == C - 1) then max(d(y, x + 1), img(y, x)) else 9
+            e(y in 0..R, x): uint32 = (if y != 0 then e(y - 1, x) else 3) + img(y, x)
+            out(y, x) = a(y, x) + b(y, max(x, 2)) * 3 + c(y, x) * 5 + d(y, x) * 7 + e(y, x) * 11
+        })",
+     {{{"R", 1}, {"C", 3}}, {{"R", 2}, {"C", 2048}}, {{"R", 2}, {"C", 4501}}, {{"R", 300}, {"C", 5}}}},
+    {"few_long_lines",
+     R"(
+        pipeline p(a: uint16[C], b: uint8[3, C]) -> sums: uint32[C], least: uint8[3, C] {
+            sums(i) = a(i) + (if i > 0 then sums(i - 1) else 0)
+            least(c, i) = if i < C - 1 then min(least(c, i + 1), b(c, i)) else b(c, i)
+        })",
+     {{{"C", 1}}, {{"C", 16384}}, {{"C", 16385}}, {{"C", 40001}}}},
     {"nothing_to_scan",
      R"(
         pipeline p(img: float32[R, C]) -> out: float32[R, C] where C >= 5 {
@@ -235,6 +254,22 @@ const Case kCases[] = {
         })",
      {{{"R", 3}, {"C", 5}}, {{"R", 40}, {"C", 69}}}},
 };
+
+/// What is shared of a block beside the ends of its warps says where lines restart.
+TEST(ParallelScans, NeedNoFlagsForTheFirstPoint) {
+    SourceManager sources;
+    const auto arrays = [&](const std::string& value) {
+        const Compiled compiled = compile_text(
+            sources, "case.pipe", "pipeline p(img: uint8[R, C]) -> out: uint32[R, C] { out(y, x) = " + value + " }");
+        EXPECT_FALSE(compiled.diags.has_errors());
+        const codegen::Unit unit{&compiled.pipelines.front(), &compiled.models.front()};
+        return codegen::lower(unit, sources).steps.front().variants.front().shared.size();
+    };
+    EXPECT_EQ(arrays("img(y, x) + (if x > 0 then out(y, x - 1) else 0)"), 1u);
+    EXPECT_EQ(arrays("img(y, x) + (if x == 0 then 0 else out(y, x - 1))"), 1u);
+    EXPECT_EQ(arrays("if x >= C - 1 then 5 else img(y, x) + out(y, x + 1)"), 1u);
+    EXPECT_EQ(arrays("img(y, x) + (if x % 9 > 0 then out(y, x - 1) else 0)"), 2u);
+}
 
 INSTANTIATE_TEST_SUITE_P(All, Scans, ::testing::ValuesIn(kCases), [](const auto& tested) { return tested.param.name; });
 

@@ -240,12 +240,31 @@ ir::Expr ScanCode::ordered(const ir::Expr& root) {
 }
 
 bool ScanCode::is_first(const ir::Expr& e) {
-    const auto* n = ir::as<ir::Binary>(e);
+    // What is written `if x > 0 then before else 0` restarts where not x > 0.
+    const auto* negation = ir::as<ir::Unary>(e);
+    const bool negated = negation != nullptr && negation->op == ir::UnaryOp::Not;
+    const auto* n = ir::as<ir::Binary>(negated ? negation->a : e);
     const auto* variable = n == nullptr ? nullptr : ir::as<ir::Variable>(n->a);
     if (variable == nullptr || variable->id != stage_.dims[scan_].var) return false;
+    BinaryOp op = n->op;
+    if (negated) {
+        switch (op) {
+            case BinaryOp::Gt: op = BinaryOp::Le; break;
+            case BinaryOp::Ge: op = BinaryOp::Lt; break;
+            case BinaryOp::Lt: op = BinaryOp::Ge; break;
+            case BinaryOp::Le: op = BinaryOp::Gt; break;
+            case BinaryOp::Ne: op = BinaryOp::Eq; break;
+            default: return false;
+        }
+    }
     const poly::Interval& box = domain_.box[scan_];
-    return stage_.scan->step > 0 ? n->op == BinaryOp::Le && is_offset(n->b, box.lo, 0)
-                                 : n->op == BinaryOp::Ge && is_offset(n->b, box.hi, -1);
+    const bool forward = stage_.scan->step > 0;
+    const ir::Expr& end = forward ? box.lo : box.hi;
+    const int first = forward ? 0 : -1;  // from the end
+    // There are no points before it.
+    if (op == BinaryOp::Eq || op == (forward ? BinaryOp::Le : BinaryOp::Ge)) return is_offset(n->b, end, first);
+    if (op == (forward ? BinaryOp::Lt : BinaryOp::Gt)) return is_offset(n->b, end, first + stage_.scan->step);
+    return false;
 }
 
 void ScanCode::add_shared(const std::string& called, Type type, std::vector<std::int64_t> extents) {

@@ -322,18 +322,22 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
     Load load;
     load.source = d.source;
     const auto index = static_cast<std::size_t>(d.source.index);
+    // Of a place that is the same for all points, what is counted does not depend on which one it is.
+    const auto relation = [&](std::size_t i) {
+        return !d.same.empty() && d.same[i] ? std::optional(poly::IndexRelation{}) : d.indices[i];
+    };
     for (std::size_t i = d.indices.size(); i-- > 0;) {
         if (d.source.kind == ir::Source::Kind::Input) {
             const ir::Buffer& buffer = pipeline.inputs.at(index);
             const auto dim = static_cast<std::size_t>(buffer.order.at(i));
             load.bytes = ir::bytes(buffer.type);
-            load.indices.push_back(d.indices[dim]);
+            load.indices.push_back(relation(dim));
             load.against.push_back(d.against.empty() ? -1 : d.against[dim]);
             load.extents.push_back(evaluate(buffer.extents[dim], sizes).value_or(kUsualSize));
             load.firsts.push_back(0);
         } else {
             load.bytes = stages.at(index).bytes;
-            load.indices.push_back(d.indices[i]);
+            load.indices.push_back(relation(i));
             load.against.push_back(d.against.empty() ? -1 : d.against[i]);
             load.extents.push_back(stages.at(index).hi[i] - stages.at(index).lo[i]);
             load.firsts.push_back(stages.at(index).lo[i]);

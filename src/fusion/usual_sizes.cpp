@@ -45,6 +45,9 @@ std::optional<std::string> forbidden_by(const ir::Pipeline& pipeline, const std:
 /// several images.
 constexpr double kUsualElements = static_cast<double>(kUsualSize) * kUsualSize;
 constexpr double kUsualSlices = 64;
+/// Nor has a buffer more elements than a photograph's four channels: the more of its dimensions have a length that the
+/// program says (8 groups, 48 disparities), the smaller are the images in it.
+constexpr double kMostElements = 4 * kUsualElements;
 
 /// The size, among those that are `free`, that an extent depends on alone, and how the extent grows with it.
 struct Growth {
@@ -70,8 +73,12 @@ std::optional<Growth> growth(const ir::Expr& extent, const std::vector<bool>& fr
     return Growth{*found, static_cast<double>(*more - *once) / static_cast<double>(sizes[*found])};
 }
 
-/// The dimensions of a buffer that grow with a free size, from the outermost inward.
 using Growths = std::vector<Growth>;
+
+struct Dims {
+    Growths growing;    ///< with a free size, from the outermost inward
+    double others = 1;  ///< elements that the other dimensions have
+};
 
 /// For each dimension of a volume, whether it is one of the image's two: those that an image in the program has, too,
 /// else the last ones.
@@ -90,27 +97,34 @@ std::vector<bool> image_dims(const Growths& volume, const std::set<std::size_t>&
     return result;
 }
 
-/// Makes the sizes that are `free` such that no buffer has more elements than a photograph has pixels: `img[8 * H, 8 *
-/// W]` has 448 blocks in each direction, a volume 64 slices.
+/// Makes the sizes that are `free` such that dimensions that grow have no more points than a photograph has pixels
+/// (`img[8 * H, 8 * W]` has 448 blocks in each direction, a volume 64 slices), and no buffer more than kMostElements.
 void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free, std::vector<std::int64_t>& sizes) {
-    std::vector<Growths> buffers;
+    std::vector<Dims> buffers;
     const auto add = [&](const ir::Buffer& buffer) {
-        Growths& dims = buffers.emplace_back();
+        Dims& dims = buffers.emplace_back();
         for (const ir::Expr& extent : buffer.extents) {
-            if (const auto one = growth(extent, free, sizes)) dims.push_back(*one);
+            if (const auto one = growth(extent, free, sizes)) {
+                dims.growing.push_back(*one);
+            } else {
+                dims.others *= static_cast<double>(std::max<std::int64_t>(1, evaluate(extent, sizes).value_or(1)));
+            }
         }
     };
     for (const ir::Buffer& input : pipeline.inputs) add(input);
     for (const ir::Output& output : pipeline.outputs) add(output.buffer);
     std::set<std::size_t> of_images;
-    for (const Growths& dims : buffers) {
+    for (const auto& [dims, others] : buffers) {
         if (dims.size() == 2) of_images.insert({dims[0].size, dims[1].size});
     }
     std::vector<std::optional<double>> fitting(sizes.size());
-    for (const Growths& dims : buffers) {
+    for (const auto& [dims, others] : buffers) {
         const std::vector<bool> in_image = image_dims(dims, of_images);
         const double slices = std::pow(kUsualSlices, 1.0 / std::max<double>(1, static_cast<double>(dims.size()) - 2));
-        const double side = dims.size() > 2 ? std::sqrt(kUsualElements / kUsualSlices) : kUsualSize;
+        const double most = std::min(kUsualElements, kMostElements / others);
+        const double side = dims.size() > 2   ? std::sqrt(most / kUsualSlices)
+                            : dims.size() > 1 ? std::sqrt(most)
+                                              : std::min<double>(kUsualSize, most);
         for (std::size_t d = 0; d < dims.size(); ++d) {
             const double size = std::max(1.0, (in_image[d] ? side : slices) / dims[d].slope);
             std::optional<double>& known = fitting[dims[d].size];

@@ -51,14 +51,20 @@ std::set<Slope> slopes(const isl::pw_aff& value, Name name) {
     return result;
 }
 
+/// What is known of an index: its relation, or else the other facts of a Dependence.
+struct Index {
+    std::optional<IndexRelation> relation;
+    int against = -1;
+    bool same = false;
+};
+
 /// The points at which something is read, and what is known of indices there: stencils repeat few of them.
 struct Place {
     isl::set where;
     std::optional<bool> is_empty;  ///< once that was asked
     struct Known {
         isl::pw_aff value;
-        std::optional<IndexRelation> relation;
-        int against = -1;
+        Index index;
     };
     std::vector<Known> known;
 };
@@ -124,9 +130,10 @@ private:
             }
             for (const isl::pw_aff& value : access.values) {
                 isl_.begin_question(access.range, stage.name);
-                const auto [related, against] = relation(stage, value, at->second, affine);
-                dependence.indices.push_back(related);
-                dependence.against.push_back(against);
+                const Index place = relation(stage, value, at->second, affine);
+                dependence.indices.push_back(place.relation);
+                dependence.against.push_back(place.against);
+                dependence.same.push_back(place.same);
             }
             const auto same = [&](const Dependence& other) { return equal(other, dependence); };
             if (std::none_of(result_.begin() + static_cast<std::ptrdiff_t>(first), result_.end(), same)) {
@@ -150,25 +157,23 @@ private:
         }
     }
 
-    /// The relation of an index, or none and the dimension that it falls with (Dependence::against).
-    std::pair<std::optional<IndexRelation>, int> relation(const ir::Stage& stage, const isl::pw_aff& value,
-                                                          Place& place, const AffineTranslator& affine) {
+    Index relation(const ir::Stage& stage, const isl::pw_aff& value, Place& place, const AffineTranslator& affine) {
         for (const Place::Known& known : place.known) {
-            if (isl_pw_aff_plain_is_equal(value.get(), known.value.get()) == isl_bool_true)
-                return {known.relation, known.against};
+            if (isl_pw_aff_plain_is_equal(value.get(), known.value.get()) == isl_bool_true) return known.index;
         }
-        std::optional<IndexRelation> result;
-        int against = -1;
+        Index result;
         try {
-            result = at_once(stage, value, place);
-            if (!result) result = relate(stage, value, place.where, affine);
-            if (!result) against = falls_with(stage, value);
+            result.relation = at_once(stage, value, place);
+            if (!result.relation) result.relation = relate(stage, value, place.where, affine);
+            if (!result.relation) result.against = falls_with(stage, value);
+            if (!result.relation || (result.relation->dim < 0 && result.relation->lo < result.relation->hi))
+                result.same = std::ranges::all_of(names_in(value), [](Name n) { return n.kind == Name::Kind::Size; });
         } catch (const isl::exception& failure) {  // too expensive, or numbers too large: no relation
             rethrow_exhaustion(failure);
             if (isl_.is_budget(failure)) isl_.give_up();
         }
-        place.known.push_back({value, result, against});
-        return {result, against};
+        place.known.push_back({value, result});
+        return result;
     }
 
     /// What `relate` finds of n * v + c and of c, which most indices are, without a question.
@@ -218,7 +223,7 @@ private:
             if (!x || !y) return !x && !y;
             return x->dim == y->dim && x->num == y->num && x->den == y->den && x->lo == y->lo && x->hi == y->hi;
         };
-        return a.source == b.source && a.against == b.against &&
+        return a.source == b.source && a.against == b.against && a.same == b.same &&
                std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), same);
     }
 

@@ -41,6 +41,9 @@ struct Dependence {
     /// For each index: where it has no relation because it runs backward (R - 1 - y), the reader's dimension that it
     /// falls with; -1 otherwise.
     std::vector<int> against{};
+    /// For each index: sizes alone say where it lies, so that it is the same for all points of a launch (C - 1),
+    /// however many places its relation, which holds for all launches, admits.
+    std::vector<bool> same{};
 };
 
 /// All dependences of a pipeline, by reader. The pipeline and its model must be those of a successful analysis (or what

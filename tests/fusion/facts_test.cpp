@@ -55,7 +55,9 @@ TEST(UsualSizes, AreThoseOfAPhotograph) {
     EXPECT_EQ(sizes_of("cube: uint8[R, C, N]) -> out: uint8[R, C]"), (Sizes{448, 448, 64}));
     EXPECT_EQ(sizes_of("vol: uint8[D, R, C]) -> out: uint8[1, 1]"), (Sizes{64, 448, 448}));
     EXPECT_EQ(sizes_of("films: uint8[N, T, R, C]) -> out: uint8[R, C]"), (Sizes{8, 8, 448, 448}));
-    EXPECT_EQ(sizes_of("vol: uint8[D, R, C]) -> out: uint8[R, C] where D <= 20"), (Sizes{20, 3584, 3584}));
+    EXPECT_EQ(sizes_of("vol: uint8[D, R, C]) -> out: uint8[R, C] where D <= 20"), (Sizes{20, 1603, 1603}));
+    EXPECT_EQ(sizes_of("volume: float32[8, 48, R, C]) -> out: float16[R, C]"), (Sizes{366, 366}));
+    EXPECT_EQ(sizes_of("table: float32[N, 1024]) -> out: float32[N, 1]"), (Sizes{3584}));
 }
 
 TEST(Facts, LoopsCountTheirRounds) {
@@ -66,6 +68,20 @@ pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
                       {});
     EXPECT_EQ(sum.stages.at(0).reads, 100);
     EXPECT_EQ(sum.stages.at(0).operations, 110);  // an addition for each term and for each column
+}
+
+TEST(Facts, APlaceThatSizesSayIsOnePlace) {
+    const Grouped last(R"(
+pipeline p(img: float32[R, C]) -> out: float32[R] {
+    out(y) = img(y, C - 1) + img(R - 1, (C - 1) / 2)
+})",
+                       {});
+    ASSERT_EQ(last.stages.at(0).loads.size(), 2u);
+    for (const Load& load : last.stages.at(0).loads) {
+        ASSERT_TRUE(load.indices.at(0));  // columns are innermost
+        EXPECT_EQ(load.indices.at(0)->dim, -1);
+        EXPECT_EQ(load.spread.at(0), 0);
+    }
 }
 
 /// Instructions that code has as they are counted.

@@ -14,9 +14,9 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Totals that a thread has registers for beside what it reads.
-constexpr std::int64_t kMostTotals = 16;
-constexpr std::int64_t kMostPoints = 8;
+/// Of reductions with different terms, which share less of what they read than those side by side do.
+constexpr std::int64_t kMostDifferent = 16;
+constexpr std::int64_t kMostPoints = 16;
 constexpr std::int64_t kWarp = 32;
 /// Of the loads: what more points, and any block at all, must save.
 constexpr double kWorthMore = 0.85, kWorthIt = 0.75;
@@ -39,34 +39,55 @@ public:
     }
 
     std::vector<TermRead> reads;
-    std::int64_t totals = 0;
+    std::int64_t loops = 0;   ///< reductions that are loops, those side by side as one
+    std::int64_t totals = 0;  ///< that a point has in them
 
 private:
     /// A node that several expressions share is computed once.
     void walk(const ir::Expr& e, bool in_loop) {
         if (!walked_.emplace(e.get(), in_loop).second) return;
+        if (const auto* let = ir::as<ir::Let>(e)) lets_[let->var] = let->value;
         if (const auto* n = ir::as<ir::Reduce>(e)) {
-            const bool loop = !written_out(*n, in_loop ? kWrittenInBlocks : ir::kBlockTerms);
-            if (loop && !in_loop) ++totals;
+            const auto beside = in_loop ? std::nullopt : side_by_side(*n);
+            if (beside) beside_ = std::max(beside_, beside->count), kept_.insert(beside->loop);
+            const bool loop =
+                kept_.count(n) > 0 || (!beside && !written_out(*n, in_loop ? kWrittenInBlocks : ir::kBlockTerms));
+            if (loop && !in_loop) ++loops, totals += beside_;
             for (const ir::Range& range : n->ranges) {
                 differ_ = differ_ || (loop && (says_point(range.lo) || says_point(range.hi)));
                 if (!loop) terms_[range.var] = static_cast<double>(*ir::as_int(range.hi) - *ir::as_int(range.lo));
             }
             walk(n->body, in_loop || loop);
             for (const ir::Range& range : n->ranges) terms_.erase(range.var);
+            if (beside && terms_.empty()) beside_ = 1;
             return;
         }
         if (const auto* read = ir::as<ir::Read>(e); read != nullptr && in_loop) add_read(*read);
         ir::for_each_child(*e, [&](const ir::Expr& child) { walk(child, in_loop); });
     }
 
+    /// Those of what lets stand for, too.
+    void for_each_variable(const ir::Expr& e, const std::function<void(const ir::Variable*)>& visit) const {
+        std::vector<ir::Expr> left{e};
+        std::set<ir::VarId> found;
+        while (!left.empty()) {
+            const ir::Expr next = std::move(left.back());
+            left.pop_back();
+            ir::for_each_node(next, [&](const ir::Expr& node) {
+                const auto* variable = ir::as<ir::Variable>(node);
+                if (variable == nullptr || !found.insert(variable->id).second) return;
+                const auto let = lets_.find(variable->id);
+                if (let != lets_.end()) left.push_back(let->second);
+                visit(variable);
+            });
+        }
+    }
+
     bool says_point(const ir::Expr& e) const {
         bool says = false;
-        ir::for_each_node(e, [&](const ir::Expr& node) {
-            const auto* variable = ir::as<ir::Variable>(node);
-            says = says || (variable != nullptr && std::ranges::any_of(stage_.dims, [&](const ir::Dimension& dim) {
-                                return dim.var == variable->id;
-                            }));
+        for_each_variable(e, [&](const ir::Variable* variable) {
+            says = says ||
+                   std::ranges::any_of(stage_.dims, [&](const ir::Dimension& dim) { return dim.var == variable->id; });
         });
         return says;
     }
@@ -77,9 +98,7 @@ private:
         for (const ir::Expr& index : read.indices) {
             std::vector<std::size_t> dims;
             double terms = 1;
-            ir::for_each_node(index, [&](const ir::Expr& node) {
-                const auto* variable = ir::as<ir::Variable>(node);
-                if (variable == nullptr) return;
+            for_each_variable(index, [&](const ir::Variable* variable) {
                 for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
                     if (stage_.dims[d].var == variable->id) dims.push_back(d);
                 }
@@ -101,7 +120,10 @@ private:
     }
 
     const ir::Stage& stage_;
-    std::map<ir::VarId, double> terms_;                  ///< of variables whose terms are written out
+    std::map<ir::VarId, double> terms_;  ///< of variables whose terms are written out
+    std::map<ir::VarId, ir::Expr> lets_;
+    std::int64_t beside_ = 1;                            ///< loops that become one, here
+    std::set<const ir::Reduce*> kept_;                   ///< SideBySide::loop
     std::set<std::pair<const ir::Node*, bool>> walked_;  ///< and whether in a loop
     bool differ_ = false;
 };
@@ -118,7 +140,7 @@ LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
                      const std::vector<std::optional<std::int64_t>>& extents) {
     LoopBlock best{std::vector<std::int64_t>(stage.dims.size(), 1), 1};
     TermReads terms(stage);
-    if (!terms.add(value) || terms.totals == 0 || terms.reads.empty()) return best;
+    if (!terms.add(value) || terms.loops == 0 || terms.reads.empty()) return best;
     double alone = 0;
     for (const TermRead& read : terms.reads) alone += read.times;
     const auto part = [&](const std::vector<std::int64_t>& points) {
@@ -136,7 +158,7 @@ LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
         }
         return all / count / alone;
     };
-    const std::int64_t most = std::min(kMostPoints, kMostTotals / terms.totals);
+    const std::int64_t most = std::min({kMostPoints, kMostDifferent / terms.loops, kMostTotals / terms.totals});
     std::vector<std::int64_t> points(stage.dims.size(), 1);
     const std::function<void(std::size_t, std::int64_t)> choose = [&](std::size_t d, std::int64_t left) {
         if (d == points.size()) {

@@ -14,6 +14,8 @@ constexpr std::int64_t kMostNodes = 4000;
 /// Where the order of the terms cannot be told, twice as many may be written out if they are small: no order keeps the
 /// code from sharing what neighbouring points read, and no term waits for the one before.
 constexpr std::int64_t kMostSmallNodes = 1500;
+/// Loops that are made as one: each has a total of its own in a register.
+constexpr std::int64_t kMostSideBySide = 16;
 
 std::int64_t node_count(const ir::Expr& e) {
     std::int64_t count = 0;
@@ -51,6 +53,29 @@ bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& 
         if (all > most) return false;
     }
     return *own * node_count(reduce.body) <= kMostNodes;
+}
+
+std::optional<SideBySide> side_by_side(const ir::Reduce& reduce) {
+    if (written_out(reduce)) return std::nullopt;
+    const auto constant = [](const ir::Expr& e) { return ir::as_int(e); };
+    std::vector<ir::Range> outer;
+    std::int64_t count = 1;
+    const ir::Reduce* loop = &reduce;
+    while (const auto own = terms(*loop, kMostSideBySide, constant)) {
+        // A short innermost one is written out in a loop of the others instead.
+        if (count * *own > kMostSideBySide || ir::as<ir::Reduce>(loop->body) == nullptr) return std::nullopt;
+        count *= *own;
+        outer.insert(outer.end(), loop->ranges.begin(), loop->ranges.end());
+        loop = ir::as<ir::Reduce>(loop->body);
+    }
+    const bool differ = std::ranges::any_of(loop->ranges, [&](const ir::Range& range) {
+        return ir::uses_variable(range.lo, outer) || ir::uses_variable(range.hi, outer);
+    });
+    if (count < 2 || differ || ir::gives_place(reduce.op) || ir::gives_place(loop->op) ||
+        count * node_count(loop->body) > kMostSmallNodes) {
+        return std::nullopt;
+    }
+    return SideBySide{count, loop};
 }
 
 bool written_out(const ir::Reduce& reduce, std::int64_t most) {

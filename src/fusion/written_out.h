@@ -21,4 +21,16 @@ using KnownBound = std::function<std::optional<std::int64_t>(const ir::Expr&)>;
 [[nodiscard]] bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& bound);
 [[nodiscard]] bool written_out(const ir::Reduce& reduce, std::int64_t most = ir::kBlockTerms);
 
+/// Totals of loops that become one: each is in a register, and what they read has to fit beside them.
+inline constexpr std::int64_t kMostTotals = 72;
+
+/// Reductions in each other whose terms are too many to be written out: the outer ones have few, and each of these is
+/// the same long loop. In sum(j) sum(i) sum(c), i and j being the places of a window and c its channels, i and j are
+/// written out, and one loop adds up all places side by side, so that they have what they read in common.
+struct SideBySide {
+    std::int64_t count = 0;            ///< loops that become one
+    const ir::Reduce* loop = nullptr;  ///< the innermost reduction
+};
+[[nodiscard]] std::optional<SideBySide> side_by_side(const ir::Reduce& reduce);
+
 }  // namespace pipec::fusion

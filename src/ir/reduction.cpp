@@ -11,16 +11,6 @@ namespace pipec::ir {
 
 namespace {
 
-bool uses_variable(const Expr& e, const std::vector<Range>& of) {
-    bool result = false;
-    for_each_node(e, [&](const Expr& node) {
-        const auto* variable = as<Variable>(node);
-        if (variable == nullptr) return;
-        result = result || std::ranges::any_of(of, [&](const Range& r) { return r.var == variable->id; });
-    });
-    return result;
-}
-
 /// The number of terms of some ranges, where all bounds are constants; `most` + 1 for more than `most`.
 std::optional<std::int64_t> constant_terms(const Range* begin, const Range* end, std::int64_t most) {
     std::int64_t terms = 1;
@@ -48,6 +38,16 @@ Expr loop_of_rows(ReduceOp op, std::vector<Range> ranges, const Expr& body, Sour
 }
 
 }  // namespace
+
+bool uses_variable(const Expr& e, const std::vector<Range>& of) {
+    bool result = false;
+    for_each_node(e, [&](const Expr& node) {
+        const auto* variable = as<Variable>(node);
+        if (variable == nullptr) return;
+        result = result || std::ranges::any_of(of, [&](const Range& r) { return r.var == variable->id; });
+    });
+    return result;
+}
 
 bool depends_on_blocks(ReduceOp op, Type type) {
     return is_float(type) && (op == ReduceOp::Sum || op == ReduceOp::Prod);

@@ -24,6 +24,9 @@ inline constexpr std::int64_t kBlockTerms = 64;
 /// The result tells in which order the terms came.
 [[nodiscard]] bool depends_on_order(ReduceOp op, Type type);
 
+/// `e` has one of the variables of these ranges.
+[[nodiscard]] bool uses_variable(const Expr& e, const std::vector<Range>& of);
+
 /// A reduction over several variables as the language means it: where the order can be told and no bound uses another
 /// variable, one over the first variable inside of one over the next, and so on; where a bound does, the last variable
 /// is the innermost. Then each Reduce has one range. Where the order cannot be told, a constant window of more than

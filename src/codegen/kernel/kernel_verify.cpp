@@ -316,12 +316,14 @@ private:
 /// The first variant whose needs hold is launched: the ones that need more stand first, and the last one needs nothing.
 bool well_ordered(const Step& step) {
     for (std::size_t i = 1; i < step.variants.size(); ++i) {
-        const Layout layout = step.variants[i - 1].layout;
-        if (layout > step.variants[i].layout || (layout == step.variants[i].layout && layout != Layout::Wide)) {
-            return false;
-        }
+        const Kernel& before = step.variants[i - 1];
+        const bool same = before.layout == step.variants[i].layout;
+        if (before.least_grid > 0 && !(same && before.layout == Layout::Dense)) return false;
+        const bool may_be_same = before.layout == Layout::Wide || before.least_grid > 0;
+        if (before.layout > step.variants[i].layout || (same && !may_be_same)) return false;
     }
-    return !step.variants.empty() && step.variants.back().layout != Layout::Wide;
+    return !step.variants.empty() && step.variants.back().layout != Layout::Wide &&
+           step.variants.back().least_grid == 0;
 }
 
 /// Whatever the sizes are.

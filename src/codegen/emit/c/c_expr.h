@@ -136,7 +136,7 @@ private:
     void in_blocks(const ir::Range& range, std::vector<Total>& totals);
     void add_terms(const std::vector<Total>& totals);
     poly::Wide most_points(const ir::Range& range);
-    [[nodiscard]] std::string block_pragma(const std::vector<Total>& totals) const;
+    [[nodiscard]] std::string batch_pragma(const std::vector<Total>& totals) const;
     void bind_like(ir::VarId var);
     [[nodiscard]] bool can_be_written(const ir::Expr& e) const;
 

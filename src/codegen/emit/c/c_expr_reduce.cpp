@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
@@ -21,8 +23,6 @@ namespace {
 
 /// Nodes of a term from which on several of them at once would need too many registers.
 constexpr std::size_t kLongTerm = 64;
-/// Reductions that a loop has room for in registers.
-constexpr std::size_t kMostTogether = 16;
 
 /// An index without what is added to it, and that.
 std::pair<ir::Expr, std::int64_t> with_offset(const ir::Expr& e) {
@@ -87,7 +87,7 @@ poly::Wide ExpressionWriter::most_points(const ir::Range& range) {
 }
 
 /// Loads come in batches as long as what is unrolled, and a batch takes as long as one load.
-std::string ExpressionWriter::block_pragma(const std::vector<Total>& totals) const {
+std::string ExpressionWriter::batch_pragma(const std::vector<Total>& totals) const {
     if (helpers_.platform() == fusion::Platform::Host) return "";
     std::size_t nodes = 0;
     for (const Total& total : totals) {
@@ -118,7 +118,7 @@ std::vector<ir::Expr> ExpressionWriter::same_loop(const ir::Expr& e) {
     std::unordered_set<const ir::Node*> seen{e.get()};
     std::vector<ir::Expr> stack;
     if (!roots_.empty()) stack.assign(roots_.back().rbegin(), roots_.back().rend());
-    while (!stack.empty() && result.size() < kMostTogether) {
+    while (!stack.empty() && std::ssize(result) < fusion::kMostTotals) {
         const ir::Expr node = std::move(stack.back());
         stack.pop_back();
         for (const ir::Expr& operand : certain_operands(node)) {
@@ -207,8 +207,8 @@ void ExpressionWriter::add_terms(const std::vector<Total>& totals) {
 
 void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals) {
     for (const ir::Range& range : n.ranges) {
-        const bool block = &range == &n.ranges.back() && most_points(range) == ir::kBlockTerms;
-        begin_loop(range, {nullptr, block ? block_pragma(totals) : "", std::nullopt});
+        const bool is_long = &range == &n.ranges.back() && most_points(range) >= ir::kBlockTerms;
+        begin_loop(range, {nullptr, is_long ? batch_pragma(totals) : "", std::nullopt});
         bind_like(range.var);
     }
     add_terms(totals);
@@ -234,7 +234,7 @@ void ExpressionWriter::begin_blocks(const ir::Range& range, std::string_view pra
 
 /// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
 void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& totals) {
-    begin_blocks(range, block_pragma(totals), [&] {
+    begin_blocks(range, batch_pragma(totals), [&] {
         for (const Total& total : totals) {
             if (total.tree.empty()) continue;
             const std::string start = value(ir::identity(total.reduction->op, total.type())).text;

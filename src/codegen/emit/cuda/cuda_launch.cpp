@@ -29,9 +29,11 @@ using kernel::Layout;
 /// The workspace of a device is aligned to this: what cudaMalloc gives.
 constexpr int kWorkspaceAlignment = 256;
 
+/// The one for any grid.
 const kernel::Kernel* find_variant(const kernel::Step& step, Layout layout) {
-    const auto found = std::find_if(step.variants.begin(), step.variants.end(),
-                                    [&](const kernel::Kernel& kernel) { return kernel.layout == layout; });
+    const auto found = std::find_if(step.variants.begin(), step.variants.end(), [&](const kernel::Kernel& kernel) {
+        return kernel.layout == layout && kernel.least_grid == 0;
+    });
     return found == step.variants.end() ? nullptr : &*found;
 }
 
@@ -107,7 +109,12 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     }
     out.line("const int64_t launch_grid[] = {{{}}};", fmt::join(grid, ", "));
     const std::int64_t dynamic = dynamic_bytes(kernel);
+    if (kernel.least_grid > 0) {
+        out.line("if (launch_grid[0] >= {})", kernel.least_grid);
+        out.indent();
+    }
     out.line("return launch{}({});", dynamic > 0 ? fmt::format("<{}>", dynamic) : "", fmt::join(arguments, ", "));
+    if (kernel.least_grid > 0) out.outdent();
 }
 
 std::vector<std::string> alignment_conditions(const kernel::Program& program, const kernel::Kernel& kernel,
@@ -274,6 +281,12 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
                                                      : "");
     };
     const auto launch_layout = [&](Layout layout) {
+        for (const kernel::Kernel& kernel : step.variants) {
+            if (kernel.layout != layout || kernel.least_grid == 0) continue;
+            out.open("");
+            launch_variant(out, program, kernel, names, function(kernel), helpers);
+            out.close();
+        }
         const kernel::Kernel* kernel = find_variant(step, layout);
         if (kernel == nullptr) throw std::logic_error("a step without a kernel for every layout of arrays");
         launch_variant(out, program, *kernel, names, function(*kernel), helpers);

@@ -60,18 +60,24 @@ std::optional<std::string> limit_registers(const kernel::Program& program, const
     return std::nullopt;
 }
 
-/// The steps of a stage by itself.
-void add_stage(kernel::Program& program, int stage, const fusion::GroupSchedule& schedule, const SourceManager& sources,
-               const CudaOptions& options) {
+/// The steps of a stage by itself, or of several that share a kernel.
+void add_stages(kernel::Program& program, const std::vector<int>& stages, const fusion::GroupSchedule& schedule,
+                const SourceManager& sources, const CudaOptions& options) {
+    const int stage = stages.front();
     // A copy: steps add to the pipeline.
     const auto definition = program.pipeline.stages[static_cast<std::size_t>(stage)].definition;
-    if (const auto* pure = std::get_if<ir::Pure>(&definition)) {
+    if (std::holds_alternative<ir::Pure>(definition)) {
         const bool scan = program.pipeline.stages[static_cast<std::size_t>(stage)].scan.has_value();
         std::variant<std::vector<kernel::Step>, std::string> made;
         if (scan) {
             made = scan_steps(program, {stage}, {stage}, sources, schedule.choices);
         } else {
-            auto one = stage_step(program, stage, pure->value, sources, schedule.choices);
+            std::vector<StageValue> values;
+            for (const int s : stages) {
+                const ir::Stage& member = program.pipeline.stages[static_cast<std::size_t>(s)];
+                values.push_back({s, std::get<ir::Pure>(member.definition).value});
+            }
+            auto one = stage_step(program, values, sources, schedule.choices);
             if (auto* reason = std::get_if<std::string>(&one)) throw impossible(schedule, *reason);
             made.emplace<0>().push_back(std::move(std::get<kernel::Step>(one)));
         }
@@ -232,7 +238,8 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
     for (const Grouped::Group& group : grouped.groups) {
         const std::size_t first = program.steps.size();
         if (group.schedule.strategy == fusion::Strategy::Stage) {
-            for (const int stage : group.stages) add_stage(program, stage, group.schedule, sources, options);
+            for (const std::vector<int>& stages : fusion::stage_kernels(program.pipeline, program.model, group.stages))
+                add_stages(program, stages, group.schedule, sources, options);
         } else {
             add_group(grouped, group, sources);
         }

@@ -25,8 +25,13 @@ fusion::Schedule pinned(const kernel::Program& program, const fusion::Schedule& 
 /// The step that computes `value` at every point of a stage's domain (its definition, or what an `accumulate` starts
 /// from). Adds variables to the program's pipeline.
 kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources);
-/// The same with the threads and columns that a schedule asks for, or why that is impossible.
-std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int stage, const ir::Expr& value,
+struct StageValue {
+    int stage;
+    ir::Expr value;
+};
+/// The same of several stages, which can share a kernel (fusion::stage_kernels), with the threads and columns that a
+/// schedule asks for, or why that is impossible.
+std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, const std::vector<StageValue>& stages,
                                                    const SourceManager& sources, const fusion::Choices& choices);
 
 /// The steps of a stage that reads itself, the first of `members`, together with the others, which read its values at

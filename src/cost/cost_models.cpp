@@ -41,7 +41,7 @@ bool is_scan(const GroupFacts& facts) {
 
 /// Those of the strategies that are `allowed` which a group may have.
 std::vector<Strategy> strategies_of(const GroupFacts& facts, const std::vector<Strategy>& allowed) {
-    if (is_alone(facts) && facts.stages.size() == 1) return {Strategy::Stage};
+    if (is_alone(facts)) return {Strategy::Stage};
     if (!is_scan(facts)) return allowed;
     if (facts.stages.size() == 1) return {Strategy::Stage};
     const bool possible = std::find(allowed.begin(), allowed.end(), Strategy::Scan) != allowed.end();

@@ -46,7 +46,8 @@ Predicted predict(const ir::Pipeline& pipeline, const poly::Model& model, const 
         }
         GroupSchedule alone;
         if (number >= 0) alone.choices = schedule.groups[static_cast<std::size_t>(number)].choices;
-        for (const int stage : ordered.stages[g]) add_group({stage}, alone);
+        for (const std::vector<int>& kernel : fusion::stage_kernels(inlined, result.program.model, ordered.stages[g]))
+            add_group(kernel, alone);
     }
     return result;
 }

@@ -59,33 +59,58 @@ std::optional<GroupSchedule> gathering(const GroupFacts& facts) {
     return schedule;
 }
 
-/// A scan and the members that read it as the one stage that their kernel computes: a point loads, computes and stores
-/// what all of them do.
+/// Members that one kernel computes at the points of the first as that one stage: a scan and what reads it, or stages
+/// that do not read each other. A point loads, computes and stores what all of them do, and what several of them load
+/// at the same place only once.
 GroupFacts as_one_stage(const GroupFacts& facts) {
     StageFacts one = facts.stages.front();
     one.bytes = 0;
     double half_rate = 0;
     one.operations = one.reads = 0;
     one.shares.clear(), one.loads.clear();
+    const auto same_place = [](const Load& a, const Load& b) {
+        const auto same = [](const std::optional<poly::IndexRelation>& x, const std::optional<poly::IndexRelation>& y) {
+            if (!x || !y) return false;
+            return x->dim == y->dim && x->num == y->num && x->den == y->den && x->lo == y->lo && x->hi == y->hi;
+        };
+        return a.source == b.source && std::ranges::equal(a.indices, b.indices, same);
+    };
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const StageFacts& member = facts.stages[m];
         if (facts.live[m]) one.bytes += member.bytes;
         half_rate += member.operations * member.half_rate;
         one.operations += member.operations;
         one.shares.insert(one.shares.end(), member.shares.begin(), member.shares.end());
-        one.registers = std::max(one.registers, member.registers);
+        // Of each further one, what it has found so far stays in registers.
+        one.registers = m == 0 ? member.registers : std::max(one.registers, member.registers) + (member.bytes + 3) / 4;
         for (const Load* load : global_loads(facts, m)) {
+            const auto known =
+                std::ranges::find_if(one.loads, [&](const Load& other) { return same_place(*load, other); });
+            if (known != one.loads.end()) {
+                known->reads = std::max(known->reads, load->reads);
+                continue;
+            }
             one.loads.push_back(*load);
-            one.reads += load->reads;
         }
     }
+    for (const Load& load : one.loads) one.reads += load.reads;
     one.half_rate = one.operations > 0 ? half_rate / one.operations : 0;
+    one.block_reads = 1;
     one.block_operations = one.operations;
     const int index = facts.group.stages.front();
     poly::Group group{{index}, facts.group.rank, {facts.group.alignment.front()}, {}, {facts.group.reach.front()},
                       {index}};
     std::vector<StageFacts> stages(static_cast<std::size_t>(index) + 1, one);
     return fusion::group_facts(std::move(group), stages);
+}
+
+/// Stages that one kernel can compute at the same points (fusion::stage_kernels), as far as facts tell.
+bool have_same_points(const GroupFacts& facts) {
+    const StageFacts& first = facts.stages.front();
+    return facts.group.edges.empty() && std::ranges::all_of(facts.stages, [&](const StageFacts& stage) {
+               return stage.pure && !stage.scan && stage.lo == first.lo && stage.hi == first.hi &&
+                      stage.shape.order == first.shape.order;
+           });
 }
 
 // -------------------------------------------------------------------------------------------- tiles in shared memory
@@ -304,7 +329,11 @@ std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& sched
     Simplified by = kShared;
     switch (schedule.strategy) {
         case Strategy::Stage:
-            if (const auto tile = gathering(facts)) {
+            if (facts.stages.size() > 1) {
+                if (!have_same_points(facts)) return std::nullopt;
+                const GroupFacts one = as_one_stage(facts);
+                work = stage_work(GroupCounts(one)), by = kStage;
+            } else if (const auto tile = gathering(facts)) {
                 work = scratch_work(group, *tile);
             } else {
                 work = stage_work(group), by = kStage;
@@ -335,7 +364,9 @@ Traffic traffic(const GroupFacts& facts) {
                 footprint(*load, [&](std::size_t d) { return static_cast<double>(stage.hi[d] - stage.lo[d]); });
             double all = load->bytes;
             for (const std::int64_t n : load->extents) all *= static_cast<double>(n);
-            const double bytes = f.known ? std::min(all, f.elements * load->bytes) : all;
+            // However far apart its places are, a read moves a sector.
+            const double sectors = static_cast<double>(stage.points) * load->reads * kSectorBytes;
+            const double bytes = std::min({all, sectors, f.known ? f.elements * load->bytes : all});
             read[load->source] = std::max(read[load->source], bytes);
         }
     }

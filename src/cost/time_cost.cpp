@@ -242,16 +242,20 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
                          : schedule.tile[2] > 1 ? rates.read_again * rates.planes_read_again
                                                 : rates.read_again;
     // Few warps, and narrow accesses, ask for less at once than memory could deliver.
-    const double at_work = std::min(p.occupancy, p.blocks * warps_per_block / (gpu.sms * gpu.warps_per_sm));
     // (Owners of cells, which many updates reach, ask for all of a cell's rows at once.)
-    const double few = work->serial > 1 ? 0 : std::max(0.0, rates.enough_warps - at_work);
+    const auto too_few = [&](double multiprocessors) {
+        const double warps = p.blocks * warps_per_block / (multiprocessors * gpu.warps_per_sm);
+        return work->serial > 1 ? 0 : std::max(0.0, rates.enough_warps - std::min(p.occupancy, warps));
+    };
+    const double few = too_few(gpu.sms);
     const double shape = (1 - rates.narrow_loss * std::log2(16.0 / std::clamp(work->access_bytes, 1, 16))) /
                          std::pow(work->gaps, rates.gap_exponent);
     // Threads of a stage with several columns ask for all that they read at once, too.
     const bool wide = schedule.strategy == Strategy::Stage && work->access_bytes >= 8;
     const bool many_at_once = at_once || (wide && work->loads >= kMany);
     const double l2_loss = many_at_once ? rates.register_tile_few_warps_l2_loss : rates.few_warps_l2_loss;
-    const double l2_part = (at_once ? rates.register_tile_l2_factor : 1) * (1 - l2_loss * few);
+    // What a multiprocessor asks of the L2 cache is up to its own warps.
+    const double l2_part = (at_once ? rates.register_tile_l2_factor : 1) * (1 - l2_loss * too_few(sms));
     const double dram_part =
         1 - (many_at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
     p.l2 = p.l2_bytes * again * (work->in_phases && stores_interleaved(facts) ? kInterleaved : 1) /
@@ -392,7 +396,6 @@ std::vector<TimeChoice> time_choices(const GroupFacts& facts, const Gpu& gpu, co
     std::vector<TimeChoice> result;
     GroupCounts group(facts);
     for (const Strategy strategy : allowed) {
-        if (strategy == Strategy::Stage && facts.stages.size() > 1) continue;
         if (strategy == Strategy::Scan && facts.stages.size() < 2) continue;
         for (const GroupSchedule& schedule : candidates(group, strategy, effort)) {
             if (const auto time = predict(group, gpu, schedule)) result.push_back({schedule, *time});

@@ -218,7 +218,8 @@ private:
             for (const std::vector<int>& stages : plan.grouping.groups) {
                 const GroupSchedule schedule = plan.variant->best(stages);
                 if (plan.variant->is_legal(stages, legal)) {
-                    if (schedule.strategy != Strategy::Stage) result.schedule.groups.push_back(schedule);
+                    if (schedule.strategy != Strategy::Stage || stages.size() > 1)
+                        result.schedule.groups.push_back(schedule);
                 } else if (round < kMostRounds) {
                     plan.variant->refuse(stages);
                     refused = true;

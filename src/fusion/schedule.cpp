@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "fusion/inline.h"
 #include "ir/visit.h"
+#include "poly/group.h"
 
 namespace pipec::fusion {
 
@@ -107,6 +109,38 @@ OrderedGroups order_groups(const ir::Pipeline& pipeline, const Schedule& schedul
         result.number.push_back(number[next]);
     }
     return result;
+}
+
+std::vector<std::vector<int>> stage_kernels(const ir::Pipeline& pipeline, const poly::Model& model,
+                                            const std::vector<int>& stages) {
+    const auto stage = [&](int s) -> const ir::Stage& { return pipeline.stages.at(static_cast<std::size_t>(s)); };
+    const auto may_share = [&](int s) {
+        return std::holds_alternative<ir::Pure>(stage(s).definition) && !stage(s).scan &&
+               !model.domains.at(static_cast<std::size_t>(s)).guard;
+    };
+    // Of outputs; the compiler's own arrays are as their dimensions say.
+    const auto order = [&](int s) {
+        std::vector<int> result(stage(s).dims.size());
+        std::iota(result.begin(), result.end(), 0);
+        return stage(s).output < 0 ? result
+                                   : pipeline.outputs.at(static_cast<std::size_t>(stage(s).output)).buffer.order;
+    };
+    std::vector<std::vector<int>> kernels;
+    for (const int s : stages) {
+        const std::set<int> read = stages_read_by(stage(s), s);
+        const auto joins = [&](const std::vector<int>& kernel) {
+            return may_share(s) && may_share(kernel.front()) && poly::have_same_domain(model, s, kernel.front()) &&
+                   order(s) == order(kernel.front()) &&
+                   std::ranges::none_of(kernel, [&](int other) { return read.contains(other); });
+        };
+        // Only the last kernel: what others read is there before them.
+        if (!kernels.empty() && joins(kernels.back())) {
+            kernels.back().push_back(s);
+        } else {
+            kernels.push_back({s});
+        }
+    }
+    return kernels;
 }
 
 }  // namespace pipec::fusion

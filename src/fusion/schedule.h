@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ir/pipeline.h"
+#include "poly/model.h"
 
 namespace pipec::fusion {
 
@@ -122,6 +123,11 @@ struct OrderedGroups {
     std::vector<int> number;
 };
 OrderedGroups order_groups(const ir::Pipeline& pipeline, const Schedule& schedule);
+
+/// The kernels of a group with Strategy::Stage, in the order of its stages: pure ones with the same points, of which
+/// none reads another one, share a kernel, every other stage has its own.
+std::vector<std::vector<int>> stage_kernels(const ir::Pipeline& pipeline, const poly::Model& model,
+                                            const std::vector<int>& stages);
 
 /// The stages (by index) that the schedule computes inside of their readers. Throws ScheduleError.
 std::vector<int> inlined_stages(const ir::Pipeline& pipeline, const Schedule& schedule);

@@ -1,4 +1,6 @@
-// The `stage` strategy: one kernel computes one stage over its domain; every point is computed on its own.
+// The `stage` strategy: one kernel computes one stage over its domain; every point is computed on its own. Stages with
+// the same points that do not read each other may share the kernel: a thread computes all of them at its points, and
+// what they read in common is read once.
 //
 // A thread computes V adjacent points of the lane dimension (the innermost one in memory that is long), and all points
 // of the short constant dimensions inside of it (the channels of interleaved colour). A block is 32 x 8 threads in the
@@ -48,32 +50,37 @@ std::int64_t node_count(const std::vector<ir::Expr>& roots) {
 
 class StageKernel {
 public:
-    StageKernel(kernel::Program& program, int stage, const ir::Expr& value, const fusion::Choices& choices)
+    /// The stages have the same domain, and if they are several, it has no guard.
+    StageKernel(kernel::Program& program, const std::vector<StageValue>& stages, const fusion::Choices& choices)
         : program_(program),
           choices_(choices),
-          stage_index_(stage),
-          stage_(program.pipeline.stages.at(static_cast<std::size_t>(stage))),
-          domain_(program.model.domains.at(static_cast<std::size_t>(stage))),
+          stage_(program.pipeline.stages.at(static_cast<std::size_t>(stages.front().stage))),
+          domain_(program.model.domains.at(static_cast<std::size_t>(stages.front().stage))),
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_) {
         rewriter_.compute_both_sides();
+        rewriter_.put_loops_side_by_side();
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
-        arrange();
+        arrange(stages.front().stage);
         block_.assign(extents_.size(), 1);
-        if (lane_ && inner_points() == 1) {
-            block_ = fusion::loop_block(stage_, value, *lane_, extents_).points;
+        if (lane_ && inner_points() == 1 && stages.size() == 1) {
+            block_ = fusion::loop_block(stage_, stages.front().value, *lane_, extents_).points;
         }
         if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
-        value_ = rewriter_.instance(value, {});
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-        // All points of the inner dimensions belong to one thread, whatever they are.
-        std::vector<bool> splits;
-        for (const Role role : axes_.roles) splits.push_back(role != Role::Inner);
-        interior_ = find_interior(rewriter_, stage_, domain_, value_, guard_, splits);
+        add_members(stages);
         own_rows_ = lane_ && rows_of_threads();
-        if (interior_.guard) block_.assign(extents_.size(), 1);
+        if (stages.size() > 1 && !own_rows_) {
+            // In one loop each term is in a register while all members add it up; straight-line code would have all
+            // terms in registers until the last member has.
+            rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
+            members_.clear();
+            has_simpler_ = false;
+            add_members(stages);
+        }
+        if (inner_guard_) block_.assign(extents_.size(), 1);
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.
@@ -85,13 +92,25 @@ public:
         return choices_.columns ? std::int64_t{*choices_.columns} : best_width();
     }
     [[nodiscard]] bool has_lanes() const { return lane_.has_value(); }
+    /// A thread has the points of a block in one loop.
+    [[nodiscard]] bool is_block() const {
+        return std::ranges::any_of(block_, [](std::int64_t n) { return n > 1; });
+    }
+    /// From now on kernels have a thread for each point.
+    void leave_blocks() { block_.assign(block_.size(), 1); }
     kernel::Kernel build(std::int64_t width, kernel::Layout layout);
     [[nodiscard]] bool has_packs() const { return has_packs_; }
 
 private:
     using Point = Rewriter::Bindings;
+    struct Member {
+        int stage;
+        ir::Expr value, inner;  ///< at its points, and at those of the interior
+    };
 
-    void arrange();
+    void arrange(int stage_index);
+    void add_members(const std::vector<StageValue>& stages);
+    [[nodiscard]] std::vector<ir::Expr> inner_values() const;
     [[nodiscard]] std::int64_t best_width() const;
     [[nodiscard]] std::int64_t inner_points() const { return axes_.inner_points; }
     bool rows_of_threads();
@@ -107,15 +126,17 @@ private:
     kernel::Body loop_body();
     kernel::Body point_body();
     std::vector<Point> points_of_thread();
+    void add_point(kernel::Body& values, kernel::Body& stores, const Point& point, bool inner);
+    std::vector<ir::Expr> indices_of(const Point& point);
+    [[nodiscard]] const std::string& name_of(const Member& member) const {
+        return program_.pipeline.stages[static_cast<std::size_t>(member.stage)].name;
+    }
     /// Points of a thread in a dimension, and how far apart they are.
     [[nodiscard]] std::int64_t points(std::size_t dim) const {
         return dim == *lane_ ? width_ * block_[dim] : block_[dim];
     }
     [[nodiscard]] std::int64_t distance(std::size_t dim) {
         return dim == *lane_ && block_[dim] > 1 ? kernel().block[0] : 1;
-    }
-    [[nodiscard]] bool is_block() const {
-        return std::ranges::any_of(block_, [](std::int64_t n) { return n > 1; });
     }
     /// Of a block.
     [[nodiscard]] std::int64_t threads(std::size_t dim) {
@@ -127,16 +148,18 @@ private:
         }
     }
     [[nodiscard]] std::int64_t block_points(std::size_t dim) { return points(dim) * threads(dim); }
-    [[nodiscard]] ir::Source self() const { return {ir::Source::Kind::Stage, stage_index_}; }
+    [[nodiscard]] static ir::Source target(const Member& member) { return {ir::Source::Kind::Stage, member.stage}; }
 
     kernel::Program& program_;
     const fusion::Choices choices_;
-    int stage_index_;
-    const ir::Stage stage_;  // copies: adding variables must not move them
+    const ir::Stage stage_;  // the first one; copies: adding variables must not move them
     const poly::Domain domain_;
     Rewriter rewriter_;
-    ir::Expr value_, guard_;
-    Interior interior_;
+    std::vector<Member> members_;
+    ir::Expr guard_;
+    std::vector<poly::Interval> interior_;              ///< of all members
+    ir::Expr inner_guard_;                              ///< that of the domain, there
+    bool has_simpler_ = false;                          ///< code of the interior is another one
     std::vector<int> order_;                            ///< dimensions from outermost to innermost in memory
     std::vector<std::optional<std::int64_t>> extents_;  ///< those that are constant, by dimension
     plan::StageAxes axes_;
@@ -153,8 +176,8 @@ private:
 
 // ------------------------------------------------------------------------------------------------------------ mapping
 
-void StageKernel::arrange() {
-    order_ = memory_order(program_.pipeline, self());
+void StageKernel::arrange(int stage_index) {
+    order_ = memory_order(program_.pipeline, {ir::Source::Kind::Stage, stage_index});
     for (const poly::Interval& interval : domain_.box) {
         const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
         extents_.push_back(lo && hi ? std::optional(std::max<std::int64_t>(0, *hi - *lo)) : std::nullopt);
@@ -163,30 +186,70 @@ void StageKernel::arrange() {
     lane_ = axes_.lane;
 }
 
+/// All have the interior of the first one, where they have the same; else none has one.
+void StageKernel::add_members(const std::vector<StageValue>& stages) {
+    // All points of the inner dimensions belong to one thread, whatever they are.
+    std::vector<bool> splits;
+    for (const Role role : axes_.roles) splits.push_back(role != Role::Inner);
+    const auto same_box = [](const poly::Interval& a, const poly::Interval& b) {
+        return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
+    };
+    bool agree = true;
+    for (const auto& [stage, definition] : stages) {
+        const std::vector<ir::Dimension>& dims = program_.pipeline.stages[static_cast<std::size_t>(stage)].dims;
+        Point place;
+        for (std::size_t d = 0; d < dims.size(); ++d) {
+            if (dims[d].var != stage_.dims[d].var) place[dims[d].var] = ir::variable(stage_.dims[d].var, Type::Int32);
+        }
+        const ir::Expr value = rewriter_.instance(definition, place);
+        Interior interior = find_interior(rewriter_, stage_, domain_, value, guard_, splits);
+        if (members_.empty()) {
+            interior_ = interior.box;
+            inner_guard_ = interior.guard;
+        }
+        agree = agree && std::ranges::equal(interior_, interior.box, same_box);
+        has_simpler_ = has_simpler_ || interior.simpler;
+        members_.push_back({stage, value, interior.value});
+    }
+    if (agree) return;
+    interior_ = domain_.box;
+    has_simpler_ = false;
+    for (Member& member : members_) member.inner = member.value;
+}
+
+std::vector<ir::Expr> StageKernel::inner_values() const {
+    std::vector<ir::Expr> result;
+    for (const Member& member : members_) result.push_back(member.inner);
+    return result;
+}
+
 /// Code of the interior may have to be followed by that of the edges (kernel::If::same_points).
-bool may_round_otherwise(const ir::Expr& value) {
+bool may_round_otherwise(const std::vector<ir::Expr>& values) {
     bool found = false;
-    ir::for_each_node(value, [&](const ir::Expr& e) {
+    const auto look = [&](const ir::Expr& e) {
         const auto* binary = ir::as<ir::Binary>(e);
         const auto* call = ir::as<ir::Call>(e);
         found = found || (ir::is_float(e->type) &&
                           ((binary != nullptr && binary->op == BinaryOp::Div) ||
                            (call != nullptr && (call->fn == ir::Builtin::Sqrt || call->fn == ir::Builtin::Rsqrt))));
-    });
+    };
+    for (const ir::Expr& value : values) ir::for_each_node(value, look);
     return found;
 }
 
 bool StageKernel::splits() const {
     bool loops = false;
     const auto is_loop = [](const ir::Expr& e) { return ir::as<ir::Reduce>(e) != nullptr; };
-    ir::for_each_node(interior_.value, [&](const ir::Expr& e) { loops = loops || is_loop(e); });
-    return lane_ && !loops && !interior_.guard;
+    for (const Member& member : members_) {
+        ir::for_each_node(member.inner, [&](const ir::Expr& e) { loops = loops || is_loop(e); });
+    }
+    return lane_ && !loops && !inner_guard_;
 }
 
 /// Each point reads a row of adjacent elements of its own: these are what one access can load.
 bool StageKernel::rows_of_threads() {
     const ir::VarId var = stage_.dims[*lane_].var;
-    for (const ir::Expr& e : certain_reads({interior_.value})) {
+    for (const ir::Expr& e : certain_reads(inner_values())) {
         const auto* read = ir::as<ir::Read>(e);
         const std::vector<int> order = memory_order(program_.pipeline, read->source);
         if (order.empty()) continue;
@@ -204,10 +267,11 @@ bool StageKernel::rows_of_threads() {
 }
 
 std::int64_t StageKernel::best_width() const {
-    std::int64_t widest = ir::bytes(stage_.type);
+    std::int64_t widest = 1;
+    for (const Member& member : members_) widest = std::max<std::int64_t>(widest, ir::bytes(member.value->type));
     // What all lanes read alike, a threshold or a mean, is no access of several elements.
     const ir::VarId lane = stage_.dims[*lane_].var;
-    for (const ir::Expr& read : certain_reads({interior_.value})) {
+    for (const ir::Expr& read : certain_reads(inner_values())) {
         bool follows = false;
         ir::for_each_node(read, [&](const ir::Expr& e) {
             const auto* variable = ir::as<ir::Variable>(e);
@@ -216,7 +280,7 @@ std::int64_t StageKernel::best_width() const {
         if (follows) widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
     }
     // Rows of their own are loaded by one access each already.
-    return own_rows_ ? 1 : plan::stage_columns(axes_, extents_, widest, node_count({interior_.value}));
+    return own_rows_ ? 1 : plan::stage_columns(axes_, extents_, widest, node_count(inner_values()));
 }
 
 std::optional<std::string> StageKernel::refusal() const {
@@ -224,7 +288,7 @@ std::optional<std::string> StageKernel::refusal() const {
         return fmt::format("{} x {} threads: a block has at most {}", (*threads)[0], (*threads)[1], kMostThreads);
     }
     if (!choices_.columns || !splits()) return std::nullopt;
-    const std::int64_t nodes = node_count({interior_.value}) * *choices_.columns * inner_points();
+    const std::int64_t nodes = node_count(inner_values()) * *choices_.columns * inner_points();
     if (*choices_.columns == 1 || nodes <= plan::kMostStageNodes) return std::nullopt;
     return fmt::format("with {} columns the straight-line code of a thread of `{}` has {} operations, and at most {}",
                        *choices_.columns, stage_.name, nodes, plan::kMostStageNodes);
@@ -369,11 +433,12 @@ kernel::Body StageKernel::interior_body() {
     kernel::Body body;
     std::vector<ir::Expr> values;
     std::vector<Element> targets;
-    for (const Point& point : points_of_thread()) {
-        values.push_back(rewriter_.instance(interior_.value, point));
-        std::vector<ir::Expr> indices;
-        for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
-        targets.push_back({self(), std::move(indices)});
+    const std::vector<Point> points = points_of_thread();
+    for (const Member& member : members_) {
+        for (const Point& point : points) {
+            values.push_back(rewriter_.instance(member.inner, point));
+            targets.push_back({target(member), indices_of(point)});
+        }
     }
     PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? plan::kAccessBytes : 0);
     packs.load(body, values);
@@ -385,16 +450,25 @@ kernel::Body StageKernel::interior_body() {
 /// All points of a block that are in the domain, in one loop.
 kernel::Body StageKernel::loop_body() {
     kernel::Body body, stores;
-    for (const Point& point : points_of_thread()) {
-        const ir::Expr value = rewriter_.instance(interior_.value, point);
-        const ir::VarId var = build_.variable(stage_.name, value->type);
-        body.push_back({kernel::Define{var, value}});
-        std::vector<ir::Expr> indices;
-        for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
-        stores.push_back({kernel::Store{self(), std::move(indices), {ir::variable(var, value->type)}, nullptr}});
-    }
+    for (const Point& point : points_of_thread()) add_point(body, stores, point, true);
     body.insert(body.end(), stores.begin(), stores.end());
     return body;
+}
+
+/// The values of all members at a point, and the stores of these.
+void StageKernel::add_point(kernel::Body& values, kernel::Body& stores, const Point& point, bool inner) {
+    for (const Member& member : members_) {
+        const ir::Expr value = rewriter_.instance(inner ? member.inner : member.value, point);
+        const ir::VarId var = build_.variable(name_of(member), value->type);
+        values.push_back({kernel::Define{var, value}});
+        stores.push_back({kernel::Store{target(member), indices_of(point), {ir::variable(var, value->type)}, nullptr}});
+    }
+}
+
+std::vector<ir::Expr> StageKernel::indices_of(const Point& point) {
+    std::vector<ir::Expr> indices;
+    for (const ir::Dimension& dim : stage_.dims) indices.push_back(rewriter_.unique(point.at(dim.var)));
+    return indices;
 }
 
 /// One point after the other, each only where it is in the domain.
@@ -433,7 +507,14 @@ kernel::Body StageKernel::point_body() {
         set(dim, loop(name(dim), lo, lo + *extents_[dim]));
     }
     if (guard_) guarded(rewriter_.instance(guard_, point));
-    inner->push_back({kernel::Store{self(), indices, {rewriter_.instance(value_, point)}, nullptr}});
+    if (members_.size() == 1) {
+        const Member& only = members_.front();
+        inner->push_back({kernel::Store{target(only), indices, {rewriter_.instance(only.value, point)}, nullptr}});
+        return body;
+    }
+    kernel::Body stores;
+    add_point(*inner, stores, point, false);
+    inner->insert(inner->end(), stores.begin(), stores.end());
     return body;
 }
 
@@ -450,15 +531,15 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
     }
     place_thread(kernel().body);
     // A guard that stays is evaluated for each point, so nothing is gained by a second version of the code.
-    const bool split = (layout == kernel::Layout::Wide || interior_.simpler || is_block()) && !interior_.guard;
+    const bool split = (layout == kernel::Layout::Wide || has_simpler_ || is_block()) && !inner_guard_;
     if (!split) {
         kernel::Body points = point_body();
         kernel().body.insert(kernel().body.end(), points.begin(), points.end());
         return kernel();
     }
-    ir::Expr condition = inside(interior_.box, true);
+    ir::Expr condition = inside(interior_, true);
     kernel::Body fast = is_block() ? loop_body() : interior_body();
-    if (!condition && !may_round_otherwise(interior_.value)) {
+    if (!condition && !may_round_otherwise(inner_values())) {
         kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
         return kernel();
     }
@@ -470,13 +551,13 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
 }  // namespace
 
 kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources) {
-    return std::get<kernel::Step>(stage_step(program, stage, value, sources, {}));
+    return std::get<kernel::Step>(stage_step(program, {{stage, value}}, sources, {}));
 }
 
-std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int stage, const ir::Expr& value,
+std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, const std::vector<StageValue>& stages,
                                                    const SourceManager& sources, const fusion::Choices& choices) {
     kernel::Step step;
-    StageKernel builder(program, stage, value, choices);
+    StageKernel builder(program, stages, choices);
     if (auto reason = builder.refusal()) return std::move(*reason);
     std::vector<fusion::Choices> decided;
     const auto take = [&](kernel::Kernel kernel) {
@@ -489,12 +570,23 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, int
         kernel::Kernel wide = builder.build(*width, kernel::Layout::Wide);
         if (builder.has_packs()) take(std::move(wide));
     }
+    if (builder.is_block()) {
+        // Where some multiprocessors would have no block, threads have single points: then there are more of them.
+        kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
+        blocks.least_grid = program.target.gpu().sms;
+        take(std::move(blocks));
+        builder.leave_blocks();
+    }
     take(builder.build(1, kernel::Layout::Dense));
     step.decided = fusion::agreed(decided);
     if (width) step.decided.columns = static_cast<int>(*width);
-    for (kernel::Kernel& kernel : step.variants) {
-        kernel.comments = stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(stage)), sources);
+    std::vector<std::string> comments;
+    for (const StageValue& one : stages) {
+        for (std::string& line :
+             stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(one.stage)), sources))
+            comments.push_back(std::move(line));
     }
+    for (kernel::Kernel& kernel : step.variants) kernel.comments = comments;
     return step;
 }
 

@@ -30,7 +30,8 @@ struct TermRead {
 
 class TermReads {
 public:
-    explicit TermReads(const ir::Stage& stage) : stage_(stage) {}
+    /// `short_loops`: are put side by side, too.
+    TermReads(const ir::Stage& stage, bool short_loops) : stage_(stage), short_loops_(short_loops) {}
 
     /// False where blocks are impossible: a loop differs from point to point.
     bool add(const ir::Expr& e) {
@@ -38,7 +39,7 @@ public:
         return !differ_;
     }
 
-    std::vector<TermRead> reads;
+    std::vector<TermRead> of_terms;
     std::int64_t loops = 0;   ///< reductions that are loops, those side by side as one
     std::int64_t totals = 0;  ///< that a point has in them
 
@@ -48,7 +49,7 @@ private:
         if (!walked_.emplace(e.get(), in_loop).second) return;
         if (const auto* let = ir::as<ir::Let>(e)) lets_[let->var] = let->value;
         if (const auto* n = ir::as<ir::Reduce>(e)) {
-            const auto beside = in_loop ? std::nullopt : side_by_side(*n);
+            const auto beside = in_loop ? std::nullopt : side_by_side(*n, short_loops_);
             if (beside) beside_ = std::max(beside_, beside->count), kept_.insert(beside->loop);
             const bool loop =
                 kept_.count(n) > 0 || (!beside && !written_out(*n, in_loop ? kWrittenInBlocks : ir::kBlockTerms));
@@ -63,7 +64,21 @@ private:
             return;
         }
         if (const auto* read = ir::as<ir::Read>(e); read != nullptr && in_loop) add_read(*read);
+        if (const auto* n = ir::as<ir::Select>(e); n != nullptr && reads(n->cond)) {
+            walk(n->cond, in_loop);
+            ++conditions_;
+            walk(n->then, in_loop);
+            if (n->otherwise) walk(n->otherwise, in_loop);
+            --conditions_;
+            return;
+        }
         ir::for_each_child(*e, [&](const ir::Expr& child) { walk(child, in_loop); });
+    }
+
+    static bool reads(const ir::Expr& e) {
+        bool found = false;
+        ir::for_each_node(e, [&](const ir::Expr& node) { found = found || ir::as<ir::Read>(node) != nullptr; });
+        return found;
     }
 
     /// Those of what lets stand for, too.
@@ -113,18 +128,21 @@ private:
                 const auto factor = index_factor(index, stage_.dims[d].var);
                 const double step = std::max(1.0, std::abs(static_cast<double>(factor.value_or(1))));
                 result.depends[d] = true;
-                result.overlaps[d] = std::max(result.overlaps[d], terms / step);
+                // What is read where data say so is read by each term for itself.
+                if (conditions_ == 0) result.overlaps[d] = std::max(result.overlaps[d], terms / step);
             }
         }
-        reads.push_back(std::move(result));
+        of_terms.push_back(std::move(result));
     }
 
     const ir::Stage& stage_;
+    const bool short_loops_;
     std::map<ir::VarId, double> terms_;  ///< of variables whose terms are written out
     std::map<ir::VarId, ir::Expr> lets_;
     std::int64_t beside_ = 1;                            ///< loops that become one, here
     std::set<const ir::Reduce*> kept_;                   ///< SideBySide::loop
     std::set<std::pair<const ir::Node*, bool>> walked_;  ///< and whether in a loop
+    int conditions_ = 0;                                 ///< of data, in which the walk is
     bool differ_ = false;
 };
 
@@ -136,17 +154,19 @@ std::int64_t LoopBlock::count() const {
     return result;
 }
 
-LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
-                     const std::vector<std::optional<std::int64_t>>& extents) {
-    LoopBlock best{std::vector<std::int64_t>(stage.dims.size(), 1), 1};
-    TermReads terms(stage);
-    if (!terms.add(value) || terms.loops == 0 || terms.reads.empty()) return best;
+namespace {
+
+LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
+                     const std::vector<std::optional<std::int64_t>>& extents, bool short_loops) {
+    LoopBlock best{std::vector<std::int64_t>(stage.dims.size(), 1)};
+    TermReads terms(stage, short_loops);
+    if (!terms.add(value) || terms.loops == 0 || terms.of_terms.empty()) return best;
     double alone = 0;
-    for (const TermRead& read : terms.reads) alone += read.times;
+    for (const TermRead& read : terms.of_terms) alone += read.times;
     const auto part = [&](const std::vector<std::int64_t>& points) {
         double all = 0, count = 1;
         for (const std::int64_t n : points) count *= static_cast<double>(n);
-        for (const TermRead& read : terms.reads) {
+        for (const TermRead& read : terms.of_terms) {
             double loads = read.times;
             for (std::size_t d = 0; d < points.size(); ++d) {
                 if (!read.depends[d]) continue;
@@ -162,7 +182,7 @@ LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
     std::vector<std::int64_t> points(stage.dims.size(), 1);
     const std::function<void(std::size_t, std::int64_t)> choose = [&](std::size_t d, std::int64_t left) {
         if (d == points.size()) {
-            LoopBlock block{points, part(points)};
+            LoopBlock block{points, part(points), short_loops};
             const bool larger = block.count() > best.count();
             if (block.loads < best.loads * (larger ? kWorthMore : 1)) best = std::move(block);
             return;
@@ -176,8 +196,17 @@ LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
         points[d] = 1;
     };
     choose(0, most);
-    if (best.loads > kWorthIt) return {std::vector<std::int64_t>(stage.dims.size(), 1), 1};
+    if (best.loads > kWorthIt) return {std::vector<std::int64_t>(stage.dims.size(), 1)};
     return best;
+}
+
+}  // namespace
+
+LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
+                     const std::vector<std::optional<std::int64_t>>& extents) {
+    LoopBlock written = best_block(stage, value, lane, extents, false);
+    LoopBlock beside = best_block(stage, value, lane, extents, true);
+    return beside.loads < written.loads ? beside : written;
 }
 
 }  // namespace pipec::fusion

@@ -17,6 +17,7 @@ inline constexpr std::int64_t kWrittenInBlocks = 16;
 struct LoopBlock {
     std::vector<std::int64_t> points;  ///< of a thread, by dimension of the stage
     double loads = 1;                  ///< of what a point by itself reads in loops, what it reads in such a block
+    bool short_loops = false;          ///< short loops are side by side, too (side_by_side)
 
     [[nodiscard]] std::int64_t count() const;
 };

@@ -55,15 +55,17 @@ bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& 
     return *own * node_count(reduce.body) <= kMostNodes;
 }
 
-std::optional<SideBySide> side_by_side(const ir::Reduce& reduce) {
+std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loops) {
     if (written_out(reduce)) return std::nullopt;
     const auto constant = [](const ir::Expr& e) { return ir::as_int(e); };
     std::vector<ir::Range> outer;
     std::int64_t count = 1;
     const ir::Reduce* loop = &reduce;
     while (const auto own = terms(*loop, kMostSideBySide, constant)) {
-        // A short innermost one is written out in a loop of the others instead.
-        if (count * *own > kMostSideBySide || ir::as<ir::Reduce>(loop->body) == nullptr) return std::nullopt;
+        if (count * *own > kMostSideBySide || ir::as<ir::Reduce>(loop->body) == nullptr) {
+            if (!short_loops) return std::nullopt;
+            break;
+        }
         count *= *own;
         outer.insert(outer.end(), loop->ranges.begin(), loop->ranges.end());
         loop = ir::as<ir::Reduce>(loop->body);

@@ -25,12 +25,13 @@ using KnownBound = std::function<std::optional<std::int64_t>(const ir::Expr&)>;
 inline constexpr std::int64_t kMostTotals = 72;
 
 /// Reductions in each other whose terms are too many to be written out: the outer ones have few, and each of these is
-/// the same long loop. In sum(j) sum(i) sum(c), i and j being the places of a window and c its channels, i and j are
+/// the same loop. In sum(j) sum(i) sum(c), i and j being the places of a window and c its channels, i and j are
 /// written out, and one loop adds up all places side by side, so that they have what they read in common.
 struct SideBySide {
     std::int64_t count = 0;            ///< loops that become one
     const ir::Reduce* loop = nullptr;  ///< the innermost reduction
 };
-[[nodiscard]] std::optional<SideBySide> side_by_side(const ir::Reduce& reduce);
+/// With `short_loops` that may be one which could be written out in a loop of the others instead.
+[[nodiscard]] std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loops);
 
 }  // namespace pipec::fusion

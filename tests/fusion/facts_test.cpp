@@ -84,6 +84,21 @@ pipeline p(img: float32[R, C]) -> out: float32[R] {
     }
 }
 
+TEST(Facts, TermsShareNothingThatDataChoose) {
+    const auto part = [](const std::string& term) {
+        return Grouped(
+                   "pipeline p(img: uint8[R + 14, C + 14], mask: uint8[15, 15]) -> out: int32[R, C] { out(y, x) = "
+                   "sum(i in 0..15, j in 0..15) " +
+                       term + " }",
+                   {})
+            .stages.at(0)
+            .block_reads;
+    };
+    const double all = part("img(y + i, x + j) * mask(i, j)");
+    EXPECT_LT(all, 0.5);
+    EXPECT_GT(part("(if mask(i, j) > 9 then img(y + i, x + j) else 0)"), 1.2 * all);
+}
+
 /// Instructions that code has as they are counted.
 double as_written(const StageFacts& stage) {
     double sum = 0;

@@ -53,8 +53,8 @@ public:
     /// Reductions of more iterations than this stay loops.
     void write_out_at_most(std::int64_t iterations) { most_written_ = iterations; }
 
-    /// Few loops of the same rounds, which are the terms of a reduction, become one loop (fusion/written_out.h).
-    void put_loops_side_by_side() { side_by_side_ = true; }
+    /// Few loops of the same rounds, which are the terms of a reduction, become one loop (fusion::side_by_side).
+    void put_loops_side_by_side(bool short_ones) { side_by_side_ = short_ones; }
 
     /// `and` and `or` of data compute both sides (rewrite_logic.cpp).
     void compute_both_sides() { both_sides_ = true; }
@@ -135,7 +135,8 @@ private:
     Bindings bindings_;
     /// Variables of loops, by their bounds, which are kept in nodes_; those of loops that are being rewritten.
     std::map<std::pair<const ir::Node*, const ir::Node*>, std::vector<ir::VarId>> loops_;
-    bool both_sides_ = false, side_by_side_ = false;
+    bool both_sides_ = false;
+    std::optional<bool> side_by_side_;  ///< loops, and whether short ones are put so, too
     std::unordered_map<ir::Expr, bool> says_data_;
     std::unordered_set<const ir::Node*> numbers_;  ///< 0 or 1: conditions that are computed both, as bits
     std::int64_t most_written_ = 64;               ///< iterations of reductions that are written out

@@ -86,7 +86,8 @@ ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
     const auto is_written = [&] {
         if (fusion::written_out(n, most_written_, [&](const ir::Expr& at) { return ir::as_int(bound(at)); }))
             return true;
-        const auto beside = side_by_side_ && open_loops_.empty() ? fusion::side_by_side(n) : std::nullopt;
+        const auto beside =
+            side_by_side_ && open_loops_.empty() ? fusion::side_by_side(n, *side_by_side_) : std::nullopt;
         if (beside) kept_loops_.insert(beside->loop->ranges.front().var);
         return beside.has_value();
     };

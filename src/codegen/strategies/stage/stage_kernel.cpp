@@ -59,22 +59,25 @@ public:
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_) {
         rewriter_.compute_both_sides();
-        rewriter_.put_loops_side_by_side();
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
         arrange(stages.front().stage);
         block_.assign(extents_.size(), 1);
+        bool short_loops = false;
         if (lane_ && inner_points() == 1 && stages.size() == 1) {
-            block_ = fusion::loop_block(stage_, stages.front().value, *lane_, extents_).points;
+            const fusion::LoopBlock block = fusion::loop_block(stage_, stages.front().value, *lane_, extents_);
+            block_ = block.points;
+            short_loops = block.short_loops;
         }
+        rewriter_.put_loops_side_by_side(short_loops);
         if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
         add_members(stages);
         own_rows_ = lane_ && rows_of_threads();
         if (stages.size() > 1 && !own_rows_) {
             // In one loop each term is in a register while all members add it up; straight-line code would have all
-            // terms in registers until the last member has.
+            // terms in registers until the last member has. Rows of a thread's own are worth their wide accesses.
             rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
             members_.clear();
             has_simpler_ = false;

@@ -100,10 +100,11 @@ struct ScanShape {
     std::vector<std::optional<std::int64_t>> extents;
 };
 
+/// As code knows it: sizes may be others.
 ScanShape shape_of_scan(const StageFacts& stage) {
     ScanShape shape{stage.shape.order, {}};
-    for (std::size_t d = 0; d < stage.lo.size(); ++d) {
-        shape.extents.emplace_back(stage.hi[d] - stage.lo[d]);
+    for (const auto& range : stage.shape.ranges) {
+        shape.extents.push_back(range ? std::optional(range->hi - range->lo) : std::nullopt);
     }
     return shape;
 }

@@ -213,6 +213,10 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             schedule.choices.access_widths.value_or(program.few_widths ? AccessWidths::Few : AccessWidths::All);
         const std::vector<RegisterShape> shapes =
             widths == AccessWidths::Few ? needed_variants(group_shape, asked) : variants(group_shape, asked);
+        if (begun == nullptr) {  // refused in the order of register_tile_code
+            for (const RegisterShape& shape : needed_variants(group_shape, asked))
+                with_lanes(program, group_shape, shape);
+        }
         for (const RegisterShape& shape : shapes) {
             const plan::RegisterTile& tile = *shape.plan.registers;
             std::optional<GroupCode::Piece> piece;

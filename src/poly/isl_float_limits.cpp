@@ -182,7 +182,7 @@ auto AffineTranslator::cast_limit(const ir::Cast& cast, bool upper) -> std::opti
     if (!limit || limit->lo < bounds.lo || limit->hi > bounds.hi) return std::nullopt;
     const auto range = std::get<FloatRange>(ranges_.of(cast.a));
     if (range.nan && (upper ? limit->lo < 0 : limit->hi > 0)) return std::nullopt;
-    const bool plain = limit->lo == limit->hi;  // its interval says the same
+    const bool plain = limit->lo == limit->hi || names_in(limit->value).empty();  // its interval says the same
     if (plain || isl_pw_aff_n_piece(limit->value.get()) > static_cast<isl_size>(kMostPiecesOfData)) return std::nullopt;
     return limit->value;
 }

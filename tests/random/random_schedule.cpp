@@ -154,7 +154,7 @@ private:
             const bool scan = program_.pipeline.stages[static_cast<std::size_t>(s)].scan.has_value();
             const bool is_possible =
                 scan ? codegen::scan_steps(made, {s}, {s}, sources_, group.choices).index() == 0
-                     : codegen::stage_step(made, s, pure->value, sources_, group.choices).index() == 0;
+                     : codegen::stage_step(made, {{s, pure->value}}, sources_, group.choices).index() == 0;
             Tried::Counts& counts = tried_.counts[Strategy::Stage];
             if (is_possible) {
                 schedule_.groups.push_back(group);

@@ -69,8 +69,9 @@ linear() {
         sizes+=("$(wc -c <out.txt)")
         rm -f out.txt out.h
     done
-    check "text of ${sizes[*]} bytes for 10, 20 and 40" \
-        [ $((sizes[2] - sizes[1])) -le $((5 * (sizes[1] - sizes[0]) / 2 + 8000)) ]
+    # (Another strategy for the larger one of the first two may have less text.)
+    local first=$((sizes[1] > sizes[0] ? sizes[1] - sizes[0] : 0))
+    check "text of ${sizes[*]} bytes for 10, 20 and 40" [ $((sizes[2] - sizes[1])) -le $((5 * first / 2 + 8000)) ]
 }
 
 for kind in squares powers inputs moved stencils exchanges branches places masks loops windows named calls decisions sums quotients; do

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -135,7 +136,16 @@ private:
         return shape;
     }
 
-    /// Kernels of single stages that are in no group.
+    /// A later stage that can share the kernel of a stage by itself.
+    [[nodiscard]] std::optional<int> sibling_of(int stage) {
+        for (int other = stage + 1; other < static_cast<int>(program_.pipeline.stages.size()); ++other) {
+            const bool share = fusion::stage_kernels(program_.pipeline, program_.model, {stage, other}).size() == 1;
+            if (share && legal({stage, other})) return other;
+        }
+        return std::nullopt;
+    }
+
+    /// Kernels of stages that are in no group, by themselves or with a sibling.
     void shape_stages() {
         for (int s = 0; s < static_cast<int>(program_.pipeline.stages.size()); ++s) {
             const auto* pure = std::get_if<ir::Pure>(&program_.pipeline.stages[static_cast<std::size_t>(s)].definition);
@@ -149,17 +159,24 @@ private:
                 continue;
             }
             choose_values(group);
+            const bool scan = program_.pipeline.stages[static_cast<std::size_t>(s)].scan.has_value();
+            std::vector<codegen::StageValue> values{{s, pure->value}};
+            const auto sibling = !scan && choices_.choose(2) == 0 ? sibling_of(s) : std::nullopt;
+            if (sibling) {
+                const ir::Stage& other = program_.pipeline.stages[static_cast<std::size_t>(*sibling)];
+                values.push_back({*sibling, std::get<ir::Pure>(other.definition).value});
+                group.stages = names({s, *sibling});
+            }
             note(group);
             codegen::kernel::Program made{program_.pipeline, program_.model, fusion::default_target()};
-            const bool scan = program_.pipeline.stages[static_cast<std::size_t>(s)].scan.has_value();
-            const bool is_possible =
-                scan ? codegen::scan_steps(made, {s}, {s}, sources_, group.choices).index() == 0
-                     : codegen::stage_step(made, {{s, pure->value}}, sources_, group.choices).index() == 0;
+            const bool is_possible = scan ? codegen::scan_steps(made, {s}, {s}, sources_, group.choices).index() == 0
+                                          : codegen::stage_step(made, values, sources_, group.choices).index() == 0;
             Tried::Counts& counts = tried_.counts[Strategy::Stage];
             if (is_possible) {
                 schedule_.groups.push_back(group);
+                if (sibling) used_.insert(*sibling);
                 ++counts.groups;
-                ++counts.stages;
+                counts.stages += static_cast<int>(values.size());
             } else {
                 ++counts.refused;
             }

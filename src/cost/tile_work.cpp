@@ -59,9 +59,9 @@ std::optional<GroupSchedule> gathering(const GroupFacts& facts) {
     return schedule;
 }
 
-/// Members that one kernel computes at the points of the first as that one stage: a scan and what reads it, or stages
-/// that do not read each other. A point loads, computes and stores what all of them do, and what several of them load
-/// at the same place only once.
+/// One stage that stands for the members that a kernel computes at the same points: a scan and what reads it, or stages
+/// that do not read each other. A point loads, computes and stores what all members do. What several members load at
+/// the same place is loaded once.
 GroupFacts as_one_stage(const GroupFacts& facts) {
     StageFacts one = facts.stages.front();
     one.bytes = 0;
@@ -81,7 +81,7 @@ GroupFacts as_one_stage(const GroupFacts& facts) {
         half_rate += member.operations * member.half_rate;
         one.operations += member.operations;
         one.shares.insert(one.shares.end(), member.shares.begin(), member.shares.end());
-        // Of each further one, what it has found so far stays in registers.
+        // Each further member keeps its result in registers.
         one.registers = m == 0 ? member.registers : std::max(one.registers, member.registers) + (member.bytes + 3) / 4;
         for (const Load* load : global_loads(facts, m)) {
             const auto known =
@@ -364,7 +364,7 @@ Traffic traffic(const GroupFacts& facts) {
                 footprint(*load, [&](std::size_t d) { return static_cast<double>(stage.hi[d] - stage.lo[d]); });
             double all = load->bytes;
             for (const std::int64_t n : load->extents) all *= static_cast<double>(n);
-            // However far apart its places are, a read moves a sector.
+            // A read moves one sector at most, however far apart the places are.
             const double sectors = static_cast<double>(stage.points) * load->reads * kSectorBytes;
             const double bytes = std::min({all, sectors, f.known ? f.elements * load->bytes : all});
             read[load->source] = std::max(read[load->source], bytes);

@@ -33,8 +33,8 @@ struct Load {
     std::vector<std::int64_t> spread;
     /// By dimension, in the same order: poly::Dependence::against.
     std::vector<int> against;
-    /// By dimension, in the same order: each of the reads is at a constant distance, as under a boundary condition none
-    /// is. (A mask of which some factors are 0 has fewer reads than its window has points.)
+    /// By dimension, in the same order: all reads lie at constant distances, which a boundary condition does not do. (A
+    /// mask with zeros has fewer reads than its window has points.)
     std::vector<bool> constant;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
     std::vector<std::int64_t> firsts;   ///< first index of the source, in the same order

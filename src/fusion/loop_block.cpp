@@ -30,7 +30,7 @@ struct TermRead {
 
 class TermReads {
 public:
-    /// `short_loops`: are put side by side, too.
+    /// `short_loops`: short loops are side by side, too.
     TermReads(const ir::Stage& stage, bool short_loops) : stage_(stage), short_loops_(short_loops) {}
 
     /// False where blocks are impossible: a loop differs from point to point.
@@ -81,7 +81,7 @@ private:
         return found;
     }
 
-    /// Those of what lets stand for, too.
+    /// All variables of an expression, with those of the values that its lets stand for.
     void for_each_variable(const ir::Expr& e, const std::function<void(const ir::Variable*)>& visit) const {
         std::vector<ir::Expr> left{e};
         std::set<ir::VarId> found;
@@ -128,7 +128,7 @@ private:
                 const auto factor = index_factor(index, stage_.dims[d].var);
                 const double step = std::max(1.0, std::abs(static_cast<double>(factor.value_or(1))));
                 result.depends[d] = true;
-                // What is read where data say so is read by each term for itself.
+                // Behind a condition of data each term reads for itself.
                 if (conditions_ == 0) result.overlaps[d] = std::max(result.overlaps[d], terms / step);
             }
         }
@@ -142,7 +142,7 @@ private:
     std::int64_t beside_ = 1;                            ///< loops that become one, here
     std::set<const ir::Reduce*> kept_;                   ///< SideBySide::loop
     std::set<std::pair<const ir::Node*, bool>> walked_;  ///< and whether in a loop
-    int conditions_ = 0;                                 ///< of data, in which the walk is
+    int conditions_ = 0;                                 ///< conditions of data around what is walked
     bool differ_ = false;
 };
 

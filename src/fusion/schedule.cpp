@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 
+#include "fusion/group_shape.h"
 #include "fusion/inline.h"
 #include "ir/visit.h"
 #include "poly/group.h"
@@ -118,13 +118,7 @@ std::vector<std::vector<int>> stage_kernels(const ir::Pipeline& pipeline, const 
         return std::holds_alternative<ir::Pure>(stage(s).definition) && !stage(s).scan &&
                !model.domains.at(static_cast<std::size_t>(s)).guard;
     };
-    // Of outputs; the compiler's own arrays are as their dimensions say.
-    const auto order = [&](int s) {
-        std::vector<int> result(stage(s).dims.size());
-        std::iota(result.begin(), result.end(), 0);
-        return stage(s).output < 0 ? result
-                                   : pipeline.outputs.at(static_cast<std::size_t>(stage(s).output)).buffer.order;
-    };
+    const auto order = [&](int s) { return stage_shape(pipeline, model, s).order; };
     std::vector<std::vector<int>> kernels;
     for (const int s : stages) {
         const std::set<int> read = stages_read_by(stage(s), s);

@@ -169,8 +169,8 @@ struct Kernel {
 };
 
 /// One step of a launch. Several variants may be Layout::Wide, those that need more first; one of Layout::Dense with a
-/// least grid stands before the one without. With Layout::Dense,
-/// `variants` may leave out Layout::General: the printer then makes both from it (one template).
+/// least grid stands before the one without. With Layout::Dense, `variants` may leave out Layout::General: the printer
+/// then makes both from it (one template).
 struct Step {
     std::vector<Kernel> variants;
     fusion::Choices decided{};  ///< what its kernels are like, as far as a schedule can say so

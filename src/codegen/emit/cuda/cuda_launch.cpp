@@ -29,7 +29,7 @@ using kernel::Layout;
 /// The workspace of a device is aligned to this: what cudaMalloc gives.
 constexpr int kWorkspaceAlignment = 256;
 
-/// The one for any grid.
+/// The variant for grids of any size.
 const kernel::Kernel* find_variant(const kernel::Step& step, Layout layout) {
     const auto found = std::find_if(step.variants.begin(), step.variants.end(), [&](const kernel::Kernel& kernel) {
         return kernel.layout == layout && kernel.least_grid == 0;

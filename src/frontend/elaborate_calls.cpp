@@ -34,13 +34,16 @@ void keep_common(Bounds& bounds, const Bounds& others) {
 Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env& outer) {
     const Env env = outer.wanting(std::nullopt);
     const auto* name = std::get_if<ast::NameRef>(&call.callee->value);
-    if (name != nullptr && find(env.scope, name->name, call.callee->range) == nullptr &&
+    const std::size_t arguments = call.args.size();
+    if (name != nullptr && find(env.scope, name->name, call.callee->range, arguments) == nullptr &&
         std::ranges::find(builtin_names(), name->name) != builtin_names().end()) {
         return call_builtin(e, name->name, call, name->name == "select" ? outer : env);
     }
     const bool named = name != nullptr || std::holds_alternative<ast::Index>(call.callee->value);
     self_allowed_ = named;
-    const Value callee = named ? eval(call.callee, env) : whole_image(call.callee, env);
+    const Value callee = name != nullptr ? eval_name(name->name, call.callee->range, env, arguments)
+                         : named         ? eval(call.callee, env)
+                                         : whole_image(call.callee, env);
     self_allowed_ = false;
     if (callee.is<Poison>()) {
         for (const ast::Expr& arg : call.args) {
@@ -66,7 +69,7 @@ Value Elaborator::eval_call(const ast::Expr& e, const ast::Call& call, const Env
     }
     Report r = report(diag::NotCallable, call.callee->range, text(call.callee->range), describe(callee));
     if (name != nullptr) {
-        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range)) {
+        if (const Symbol* symbol = find(env.scope, name->name, call.callee->range, arguments)) {
             r.note(symbol->range, "it is defined here");
             const auto* s = callee.as<Scalar>();
             if (s != nullptr && ir::as<ir::ParamRef>(s->expr) != nullptr) {

@@ -122,8 +122,9 @@ Value Elaborator::eval_node(const ast::Expr& e, const Env& outer) {
         e->value);
 }
 
-Value Elaborator::eval_name(const std::string& name, SourceRange range, const Env& env) {
-    if (Symbol* symbol = find(env.scope, name, range)) return use(symbol, range);
+Value Elaborator::eval_name(const std::string& name, SourceRange range, const Env& env,
+                            std::optional<std::size_t> arguments) {
+    if (Symbol* symbol = find(env.scope, name, range, arguments)) return use(symbol, range);
     if (std::ranges::find(builtin_names(), name) != builtin_names().end()) {
         report(diag::NotAValue, range, "a function").note("call it: " + name + "(...)");
         return poison();

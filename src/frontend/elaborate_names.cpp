@@ -110,10 +110,23 @@ private:
         if (const Symbol* symbol = elaborator_.find(scope, name, range)) use(symbol, range, definition);
     }
 
+    void call(const ast::Call& call, Scope* scope) {
+        if (const auto* name = std::get_if<ast::NameRef>(&call.callee->value)) {
+            if (const Symbol* symbol = elaborator_.find(scope, name->name, call.callee->range, call.args.size())) {
+                use(symbol, call.callee->range);
+            }
+        } else {
+            expr(call.callee, scope);
+        }
+        for (const ast::Expr& arg : call.args) expr(arg, scope);
+    }
+
     void expr(const ast::Expr& e, Scope* scope) {
         if (e == nullptr) return;
         if (const auto* name = std::get_if<ast::NameRef>(&e->value)) {
             use_name(name->name, e->range, scope);
+        } else if (const auto* called = std::get_if<ast::Call>(&e->value)) {
+            call(*called, scope);
         } else if (const auto* splice = std::get_if<ast::SpliceRef>(&e->value)) {
             const SourceRange range{e->range.file, e->range.end - static_cast<std::uint32_t>(splice->name.size()),
                                     e->range.end};

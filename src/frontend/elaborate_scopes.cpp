@@ -134,29 +134,41 @@ Symbol* Elaborator::bind(Scope* scope, const ast::Name& name, Value value) {
     return symbol;
 }
 
-Symbol* Elaborator::find(const Scope* scope, const std::string& name, SourceRange range) {
-    Symbol* symbol = look_up(scope, name, range);
+Symbol* Elaborator::find(const Scope* scope, const std::string& name, SourceRange range,
+                         std::optional<std::size_t> arguments) {
+    Symbol* symbol = look_up(scope, name, range, arguments);
     if (symbol != nullptr) record_use(name, range, *symbol);
     return symbol;
 }
 
-Symbol* Elaborator::look_up(const Scope* scope, const std::string& name, SourceRange range) {
+/// A function that can be called with so many arguments.
+static bool takes(const Symbol& symbol, std::size_t arguments) {
+    const auto* function = symbol.value.as<Function>();
+    if (function == nullptr) return false;
+    const auto& params = function->fn->params;
+    const auto required = std::ranges::count(params, nullptr, &ast::FnParam::default_value);
+    return static_cast<std::size_t>(required) <= arguments && arguments <= params.size();
+}
+
+Symbol* Elaborator::look_up(const Scope* scope, const std::string& name, SourceRange range,
+                            std::optional<std::size_t> arguments) {
     for (; scope != nullptr; scope = scope->parent) {
         if (const auto found = scope->names.find(name); found != scope->names.end()) return found->second;
         if (scope->kind != Scope::Kind::File) continue;
-        Symbol* result = nullptr;
-        for (const Scope* imported : scope->imports) {
-            const auto found = imported->names.find(name);
-            if (found == imported->names.end()) continue;
-            if (result != nullptr) {
-                report(diag::AmbiguousName, range, name)
-                    .note(result->range, "one of them")
-                    .note(found->second->range, "the other");
-                return result;
-            }
-            result = found->second;
+        std::vector<Symbol*> imported;
+        for (const Scope* file : scope->imports) {
+            if (const auto found = file->names.find(name); found != file->names.end()) imported.push_back(found->second);
         }
-        if (result != nullptr) return result;
+        if (imported.size() > 1 && arguments) {
+            const auto fits = [&](const Symbol* symbol) { return takes(*symbol, *arguments); };
+            if (std::ranges::count_if(imported, fits) == 1) return *std::ranges::find_if(imported, fits);
+        }
+        if (imported.size() > 1) {
+            report(diag::AmbiguousName, range, name)
+                .note(imported[0]->range, "one of them")
+                .note(imported[1]->range, "the other");
+        }
+        if (!imported.empty()) return imported.front();
     }
     return nullptr;
 }

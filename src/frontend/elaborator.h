@@ -245,8 +245,11 @@ private:
     Symbol* declare(Scope* scope, const ast::Name& name, Symbol::Kind kind);
     /// Reports a name that hides one of an enclosing body.
     void check_hiding(const Scope* scope, const ast::Name& name);
-    Symbol* find(const Scope* scope, const std::string& name, SourceRange range);
-    Symbol* look_up(const Scope* scope, const std::string& name, SourceRange range);
+    /// `arguments`: how many a call of the name has. Of imported functions with one name it tells which is meant.
+    Symbol* find(const Scope* scope, const std::string& name, SourceRange range,
+                 std::optional<std::size_t> arguments = std::nullopt);
+    Symbol* look_up(const Scope* scope, const std::string& name, SourceRange range,
+                    std::optional<std::size_t> arguments);
     /// Notes for editors that `name`, which stands at `range`, means `symbol`, and what the value of a symbol is.
     void record_use(const std::string& name, SourceRange range, const Symbol& symbol);
     void record_value(const Symbol& symbol);
@@ -313,7 +316,8 @@ private:
     // ---------------------------------------------------------------------------------------------- expressions
     Value eval(const ast::Expr& e, const Env& env);
     Value eval_node(const ast::Expr& e, const Env& env);
-    Value eval_name(const std::string& name, SourceRange range, const Env& env);
+    Value eval_name(const std::string& name, SourceRange range, const Env& env,
+                    std::optional<std::size_t> arguments = std::nullopt);
     Value use(Symbol* symbol, SourceRange range);
     Value eval_table(const ast::TableLiteral& table, const Env& env);
     Value array_element(Array array, std::int64_t index, SourceRange range);

@@ -16,6 +16,16 @@ TEST(Functions, NamesMeanWhatTheyMeanWhereTheFunctionStands) {
     EXPECT_EQ(in_gray("f(y, x) = img(y, x)\n out(y, x) = g(1)", "fn g(a) = a + f"), "unknown name `f`\n");
 }
 
+TEST(Functions, ACallMeansTheImportedFunctionWithItsNumberOfArguments) {
+    const auto m = [](const std::string& use) {
+        return stages("import \"stencil\"\nimport \"statistics\"\n"
+                      "pipeline p(img: float32[R, C]) -> out: float32[R, C] { out(y, x) = " + use + " }\n");
+    };
+    EXPECT_THAT(m("mean(img)()"), testing::HasSubstr("sum(y in 0..R"));
+    EXPECT_THAT(m("mean(img, 1)(y, x)"), testing::HasSubstr("img(y, x)"));
+    EXPECT_EQ(m("mean(img, 1, 2)(y, x)"), "two imported files define `mean`\n");
+}
+
 TEST(Functions, RecursionEndsAtCompileTime) {
     EXPECT_EQ(value("power(k, 3)", "float32", "fn power(b, n) = if n == 0 then 1 else b * power(b, n - 1)"),
               "k * (k * (k * 1.0))");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <regex>
 #include <sstream>
 
 #include "codegen/emit/c/c_names.h"
@@ -76,6 +77,25 @@ TEST(Text, DevicesNegateIntegersOpaquely) {
     const std::string on_host = "pipeline p(a: uint8[N]) -> out: int32[N] { out(x) = min(-int32(a(x)), 7) }";
     EXPECT_EQ(generate("p", on_host).source.find("opaque_neg("), std::string::npos);
     EXPECT_NE(generate_cuda("p", on_host).source.find("opaque_neg("), std::string::npos);
+}
+
+// The same ptxas makes one instruction of max(min(a, b), 0) and takes its second result for whether it equals b: on a
+// device no maximum of 0 has a minimum or a maximum in it, whatever the program calls them.
+TEST(Text, DevicesClampAtZeroFirst) {
+    // Code, without comments, has the maximum of 0 and one of min(...), max(...).
+    const auto is_plain = [](const std::string& value, const std::string& type) {
+        const std::string source = generate_cuda("p", fmt::format("pipeline p(a: {0}[N], b: {0}[N]) -> out: {0}[N] {{ "
+                                                                  "out(x) = {1} }}",
+                                                                  type, value))
+                                       .source;
+        const std::string code = std::regex_replace(source, std::regex("//[^\n]*"), "");
+        return std::regex_search(code, std::regex("max\\((min|max)\\([^()]*\\), 0\\)"));
+    };
+    for (const char* clamped : {"max(min(a(x), b(x)), 0)", "max(0, min(b(x), a(x)))", "max(max(a(x), b(x)), 0)",
+                                "min(max(min(a(x), b(x)), 0), 7)", "let m = min(a(x), b(x)) in max(m, 0) + m * m"}) {
+        EXPECT_FALSE(is_plain(clamped, "int32")) << clamped;
+    }
+    EXPECT_FALSE(is_plain("int16(max(min(a(x), 9), 0))", "int16"));
 }
 
 // Of what stands in every file as of the helpers: names in comments and literals use nothing, and what is used brings

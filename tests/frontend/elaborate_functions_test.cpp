@@ -18,8 +18,10 @@ TEST(Functions, NamesMeanWhatTheyMeanWhereTheFunctionStands) {
 
 TEST(Functions, ACallMeansTheImportedFunctionWithItsNumberOfArguments) {
     const auto m = [](const std::string& use) {
-        return stages("import \"stencil\"\nimport \"statistics\"\n"
-                      "pipeline p(img: float32[R, C]) -> out: float32[R, C] { out(y, x) = " + use + " }\n");
+        return stages(
+            "import \"stencil\"\nimport \"statistics\"\n"
+            "pipeline p(img: float32[R, C]) -> out: float32[R, C] { out(y, x) = " +
+            use + " }\n");
     };
     EXPECT_THAT(m("mean(img)()"), testing::HasSubstr("sum(y in 0..R"));
     EXPECT_THAT(m("mean(img, 1)(y, x)"), testing::HasSubstr("img(y, x)"));

@@ -105,6 +105,12 @@ ir::Expr negated(const ir::Binary& n) {
     return inverse != nullptr && inverse->op == UnaryOp::BitNot ? inverse->a : nullptr;
 }
 
+/// The x of max(x, 0).
+ir::Expr not_negative(const ir::Binary& n) {
+    if (n.op != BinaryOp::Max) return nullptr;
+    return ir::as_int(n.b) == 0 ? n.a : ir::as_int(n.a) == 0 ? n.b : nullptr;
+}
+
 }  // namespace
 
 ExpressionWriter::ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names,
@@ -138,6 +144,7 @@ void ExpressionWriter::define(ir::VarId var, const ir::Expr& e, std::string_view
         bind(var, name, {std::max<poly::Wide>(range.lo, -*index + 1), std::min<poly::Wide>(range.hi, *index - 1)});
     } else {
         bind(var, name);
+        note_extremum(var, e);
         ranges_.bind(var, ranges_.of(e));
         if (const auto of_value = granule(e)) granules_[var] = *of_value;
     }
@@ -285,6 +292,12 @@ bool ExpressionWriter::has_opaque_negation(Type type) const {
     return helpers_.platform() == fusion::Platform::Cuda && ir::is_signed_int(type) && ir::bits(type) <= 32;
 }
 
+void ExpressionWriter::note_extremum(ir::VarId var, const ir::Expr& value) {
+    const auto* n = ir::as<ir::Binary>(value);
+    if (n != nullptr && (n->op == BinaryOp::Min || n->op == BinaryOp::Max) && ir::is_int(value->type))
+        extrema_.insert(var);
+}
+
 /// Operators but And and Or on texts; `fits`: the result is known not to wrap.
 Text ExpressionWriter::arithmetic(BinaryOp op, Type type, const Text& a, const Text& b, bool fits) {
     if (op == BinaryOp::Min || op == BinaryOp::Max) {
@@ -311,8 +324,23 @@ Text ExpressionWriter::binary(const ir::Expr& e, const ir::Binary& n) {
         if (n.op == BinaryOp::Div || n.op == BinaryOp::Mod) return divide(e, n);
         if (n.op == BinaryOp::Shl || n.op == BinaryOp::Shr) return shift(e, n);
         if (const ir::Expr a = negated(n); a && has_opaque_negation(e->type)) return wrapping("neg", {value(a)});
+        if (const ir::Expr a = not_negative(n); a && has_opaque_negation(e->type)) return positive_part(a);
     }
     return chain(e);
+}
+
+/// max(e, 0) without max(min(a, b), 0) or max(max(a, b), 0) for nvcc to see: see `positive_part`.
+Text ExpressionWriter::positive_part(const ir::Expr& e) {
+    if (const auto constant = ir::as_int(e)) return literal(int_literal(e->type, std::max<std::int64_t>(*constant, 0)));
+    if (ranges_.integer(e).lo >= 0) return value(e);
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n != nullptr && n->op == BinaryOp::Min)
+        return arithmetic(n->op, e->type, positive_part(n->a), positive_part(n->b), true);
+    if (n != nullptr && n->op == BinaryOp::Max)
+        return arithmetic(n->op, e->type, value(n->a), positive_part(n->b), true);
+    const auto* variable = ir::as<ir::Variable>(e);
+    if (variable != nullptr && extrema_.count(variable->id) > 0) return helper("positive_part", {value(e)});
+    return arithmetic(BinaryOp::Max, e->type, value(e), literal(int_literal(e->type, 0)), true);
 }
 
 /// a + b - c + ..., or a * b * ..., without recursion to the left: unrolled reductions have thousands of terms.
@@ -324,6 +352,7 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
         const auto* inner = ir::as<ir::Binary>(outer.a);
         if (inner == nullptr || known(outer.a) != nullptr || deserves_name(outer.a)) break;
         if (inner->op != outer.op && !(is_sum(inner->op) && is_sum(outer.op))) break;
+        if (not_negative(*inner) && has_opaque_negation(e->type)) break;
         if (ir::is_int(e->type) && (inner->op == BinaryOp::Div || inner->op == BinaryOp::Mod)) break;
         links.push_back(outer.a);
     }

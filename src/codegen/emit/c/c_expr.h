@@ -146,6 +146,8 @@ private:
     Text narrowed(ir::Type type, Text text);
     bool fits(const ir::Expr& e);
     [[nodiscard]] bool has_opaque_negation(ir::Type type) const;
+    Text positive_part(const ir::Expr& e);
+    void note_extremum(ir::VarId var, const ir::Expr& value);
     bool all_fit(const ir::Expr& e);
     Text index(const ir::Expr& e);
 
@@ -181,6 +183,7 @@ private:
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;
+    std::set<ir::VarId> extrema_;  ///< variables that are a minimum or maximum of integers
     /// Names of shared nodes, by the block that they stand in.
     struct Named {
         std::string name;

@@ -100,6 +100,7 @@ Text ExpressionWriter::let(const ir::Let& n) {
     const ir::VariableInfo& info = pipeline_.variables.at(static_cast<std::size_t>(n.var));
     const Text text = value(n.value);
     variables_[n.var] = declare(n.value->type, text, info.name.empty() ? "t" : info.name);
+    note_extremum(n.var, n.value);
     ranges_.bind(n.var, ranges_.of(n.value));
     return value(n.body);
 }

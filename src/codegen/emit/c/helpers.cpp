@@ -58,6 +58,24 @@ inline T opaque_neg(T a) {
 }
 #endif
 )"},
+    {"positive_part",
+     {},
+     R"(// max(a, 0) of at most 32 bits, where `a` is a minimum or maximum, and ptxas does not know it: that of CUDA 13.0 makes
+// one instruction of max(min(a, b), 0), and of max(max(a, b), 0), for devices of capability 9.0, and takes its second
+// result for whether it equals b, which it is not.
+template <class T>
+inline T positive_part(T a) {
+#ifdef __CUDA_ARCH__
+    std::int32_t positive;
+    asm("{ .reg .b32 sign; shr.s32 sign, %1, 31; not.b32 sign, sign; and.b32 %0, %1, sign; }"
+        : "=r"(positive)
+        : "r"(std::int32_t{a}));
+    return static_cast<T>(positive);
+#else
+    return a < 0 ? 0 : a;
+#endif
+}
+)"},
     {"wrap_neg",
      {"Bits", "opaque_neg"},
      R"(template <class T>
@@ -410,6 +428,11 @@ struct Limits {
 template <class To, class From>
 constexpr To saturate(From a) {
     constexpr To least = Limits<To>::least, greatest = Limits<To>::greatest;
+#ifdef __CUDA_ARCH__
+    // Not the other way round: see `positive_part`.
+    if constexpr (std::is_signed_v<From> && sizeof(From) <= 4 && std::is_unsigned_v<To> && sizeof(To) < 4)
+        return static_cast<To>(min(max(std::int32_t{a}, 0), std::int32_t{greatest}));
+#endif
     if constexpr (std::is_signed_v<From>) {
         if (a < 0 && (std::is_unsigned_v<To> || static_cast<std::int64_t>(a) < static_cast<std::int64_t>(least))) {
             return least;

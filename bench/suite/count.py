@@ -11,6 +11,7 @@ import concurrent.futures
 import itertools
 import json
 import math
+import os
 import operator
 import pathlib
 import re
@@ -25,6 +26,7 @@ CALLS = {"abs": 1, "floor": 1, "ceil": 1, "round": 1, "trunc": 1, "isnan": 1, "s
          "atan": 20, "atan2": 30, "sinh": 20, "cosh": 20, "tanh": 15, "hypot": 15}
 FLOAT_DIVISION, CONSTANT_DIVISION, INTEGER_DIVISION = 8, 3, 15
 HERE = pathlib.Path(__file__).resolve().parent
+PROGRAMS = pathlib.Path(os.environ.get("PIPEC_SUITE", HERE)).resolve()  # with cases.txt and suite.json
 DEEPEST = 10_000  # calls: an `argmin` over 50 constants stands inside of itself 50 times, at ten calls each
 SAMPLES = 12  # consecutive coordinates, so that every parity and other small period is there
 
@@ -332,7 +334,7 @@ def parse_case(words):
 def cases(size):
     """By program: the words of its case of this size in cases.txt."""
     result = {}
-    for line in (HERE / "cases.txt").read_text(encoding="utf-8").splitlines():
+    for line in (PROGRAMS / "cases.txt").read_text(encoding="utf-8").splitlines():
         words = line.split("#")[0].split()
         if len(words) > 1 and words[1] == size:
             result[words[0]] = words[2:]
@@ -340,7 +342,7 @@ def cases(size):
 
 
 def table():
-    return json.loads((HERE / "suite.json").read_text(encoding="utf-8"))
+    return json.loads((PROGRAMS / "suite.json").read_text(encoding="utf-8"))
 
 
 def counted(pipec, programs):
@@ -350,7 +352,7 @@ def counted(pipec, programs):
     def one(item):
         name, known = item
         case = parse_case(measured[name]) | ({"taken": known["taken"]} if "taken" in known else {})
-        result = count(pipec, HERE / f"{name}.pipe", case)
+        result = count(pipec, PROGRAMS / f"{name}.pipe", case)
         return name, {**known, "operations": result["operations"], "bytes": result["bytes"]}
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return dict(pool.map(one, programs.items()))
@@ -370,7 +372,7 @@ def main():
         wrong = [name for name in known if known[name] != found[name]]
         if options.update:
             lines = [f"  {json.dumps(name)}: {json.dumps(entry)}" for name, entry in found.items()]
-            (HERE / "suite.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+            (PROGRAMS / "suite.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
         elif wrong:
             print(f"suite.json is not what the programs say (count.py --update): {', '.join(wrong)}", file=sys.stderr)
             return 1

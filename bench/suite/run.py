@@ -62,7 +62,7 @@ def microseconds(text):
 
 
 def build_program(options, name, entry):
-    source, code = HERE / f"{name}.pipe", options.out / "code"
+    source, code = count.PROGRAMS / f"{name}.pipe", options.out / "code"
     case = count.parse_case(count.cases("measured")[name])
     sizes = count.Program(options.pipec, source).size_values(case).values
     params = set(count.Program(options.pipec, source).params)
@@ -95,7 +95,7 @@ def build(options):
     for folder in (options.out / "code", options.bin):
         shutil.rmtree(folder, ignore_errors=True)
     (options.out / "code").mkdir(parents=True)
-    shutil.copy(HERE / "cases.txt", options.out)
+    shutil.copy(count.PROGRAMS / "cases.txt", options.out)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         facts = dict(pool.map(lambda name: build_program(options, name, table[name]), names))
     text = json.dumps({"gpu": options.gpu, "settings": options.settings, "programs": facts}, indent=1)

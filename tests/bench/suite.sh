@@ -29,6 +29,7 @@ done
 xargs -P 2 -I {} sh -c '"$1" -Werror --gpu h200 "$2/{}.pipe" -o "$3/{}.cu" || { echo "FAIL: {}"; exit 1; }' \
     sh "$pipec" "$suite" "$directory" <<<"$programs"
 python3 "$suite/count.py" --pipec "$pipec" --check
+PIPEC_SUITE=$suite/second python3 "$suite/count.py" --pipec "$pipec" --check
 
 # What count.py counts: half of `s` is read, and half of its points have the product; `v` has 10 points of a loop.
 cat >"$directory/count.pipe" <<'PIPE'

@@ -156,6 +156,27 @@ ScanMarch shared_march(const StageFacts& stage, const plan::SharedScanTile& tile
             kMemorySeconds + (points + across + ends) / gpu.clock_hz + gpu.rates.barrier};
 }
 
+/// Slice by slice: each waits for the one before, in a block behind a barrier or from launch to launch.
+void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
+    const auto& scan = *stage.scan;
+    const bool blocks = scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
+    const auto threads = static_cast<double>(blocks ? plan::slice_threads(static_cast<std::int64_t>(scan.slice))
+                                                    : plan::kLaunchedSliceThreads);
+    p.blocks = blocks ? scan.lines : std::ceil(scan.lines * scan.slice / threads);
+    const int warps = static_cast<int>(threads) / kWarp;
+    p.blocks_per_sm = std::max(1, std::min(gpu.blocks_per_sm, gpu.warps_per_sm / warps));
+    p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
+    p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
+    const double rounds = blocks ? std::ceil(scan.slice / threads) : 1;
+    const double step = blocks ? rounds * kMemorySeconds + gpu.rates.barrier : kMemorySeconds + gpu.rates.launch;
+    p.latency = std::max(1.0, std::ceil(p.waves)) * static_cast<double>(scan.length) * step;
+    const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
+    p.dram *= few, p.l2 *= few, p.issue *= few, p.lsu *= few;
+    p.ends = 0;
+    p.start = p.blocks / gpu.sms * gpu.rates.block_start;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
+}
+
 /// `readers`: of its values, which its blocks compute, however few they are.
 void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePrediction& p) {
     const auto [order, extents] = shape_of_scan(stage);
@@ -283,7 +304,10 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
                      work->in_phases ? rates.overlap_with_barriers : rates.overlap) +
                 p.ends + p.launch;
     const auto& scan = facts.stages.front();
-    if (scan.scan) add_scan(scan, facts.stages.size() > 1, gpu, p);
+    if (scan.scan && scan.scan->across)
+        add_slices(scan, gpu, p);
+    else if (scan.scan)
+        add_scan(scan, facts.stages.size() > 1, gpu, p);
     return p;
 }
 

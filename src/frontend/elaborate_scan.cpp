@@ -27,11 +27,15 @@ bool Elaborator::make_scan(ir::Stage& stage) {
         report(diag::ScanIndex, found.range, stage.name).note(found.problem);
         return false;
     }
-    const ir::Dimension& dim = stage.dims[static_cast<std::size_t>(found.scan->dim)];
-    if (!dim.is_explicit()) {
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+        const ir::Dimension& dim = stage.dims[d];
+        const bool along = static_cast<int>(d) == found.scan->dim;
+        if (dim.is_explicit() || (!along && !found.scan->is_across(d))) continue;
         const std::string& name = p_.variables[static_cast<std::size_t>(dim.var)].name;
-        report(diag::ScanRange, dim.range, stage.name, name)
-            .note(fmt::format("write `{} in first..end`: its readers alone do not say where it begins", name));
+        Report r = report(diag::ScanRange, dim.range, stage.name, name);
+        r.note(fmt::format("write `{} in first..end`: {}", name,
+                           along ? "its readers alone do not say where it begins"
+                                 : "it reads itself at other indices there than its own, and each has to exist"));
         return false;
     }
     stage.scan = found.scan;

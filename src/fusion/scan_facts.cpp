@@ -34,13 +34,21 @@ double longest_way(const ir::Expr& root, ir::Source self) {
 
 }  // namespace
 
-std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, std::int64_t points, std::int64_t length) {
+std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std::vector<std::int64_t>& extents) {
     if (!stage.scan) return std::nullopt;
     const auto& value = std::get<ir::Pure>(stage.definition).value;
     const double operations = longest_way(value, {ir::Source::Kind::Stage, index});
-    const double lines = length > 0 ? static_cast<double>(points) / static_cast<double>(length) : 0;
-    return ScanFacts{stage.scan->dim, lines, length, std::max(1.0, operations),
-                     ir::is_associative_scan(stage, index, false)};
+    ScanFacts facts{.dim = stage.scan->dim,
+                    .lines = 1,
+                    .length = extents[static_cast<std::size_t>(stage.scan->dim)],
+                    .across = !stage.scan->across.empty(),
+                    .operations = std::max(1.0, operations),
+                    .shared = ir::is_associative_scan(stage, index, false)};
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (d == static_cast<std::size_t>(stage.scan->dim)) continue;
+        (stage.scan->is_across(d) ? facts.slice : facts.lines) *= static_cast<double>(extents[d]);
+    }
+    return facts;
 }
 
 }  // namespace pipec::fusion

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "ir/pipeline.h"
 
@@ -12,12 +13,14 @@ namespace pipec::fusion {
 struct ScanFacts {
     int dim = 0;  ///< along which its lines run
     double lines = 0;
-    std::int64_t length = 0;  ///< points of a line
+    std::int64_t length = 0;  ///< slices of a line
+    double slice = 1;         ///< points of one; more than one where a scan reads itself at other lines (ir::Scan)
+    bool across = false;      ///< it does
     double operations = 0;    ///< from a value that a point reads of its own line to its value, each after the other
     bool shared = false;      ///< points are shared out along lines (ir/associative.h); -ffast-math is not considered
 };
 
-/// `points` of all lines together, `length` of them in each; none where the stage is no scan.
-std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, std::int64_t points, std::int64_t length);
+/// `extents` of its dimensions; none where the stage is no scan.
+std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std::vector<std::int64_t>& extents);
 
 }  // namespace pipec::fusion

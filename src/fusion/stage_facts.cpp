@@ -448,8 +448,9 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         facts.inside = inside_of_columns(facts.shape);
         facts.alone = stage.alone;
         if (stage.scan) {
-            const auto dim = static_cast<std::size_t>(stage.scan->dim);
-            facts.scan = scan_facts(stage, static_cast<int>(s), facts.points, facts.hi[dim] - facts.lo[dim]);
+            std::vector<std::int64_t> extents;
+            for (std::size_t d = 0; d < facts.hi.size(); ++d) extents.push_back(facts.hi[d] - facts.lo[d]);
+            facts.scan = scan_facts(stage, static_cast<int>(s), extents);
         }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
         // Updates of an accumulate have loops of their own, all of them for each point.

@@ -156,7 +156,7 @@ bool is_associative_scan(const Stage& stage, int index, bool fast_math) {
         const auto* read = as<Read>(e);
         return read != nullptr && read->source == Source{Source::Kind::Stage, index};
     };
-    return stage.scan && stage.scan->distance == 1 &&
+    return stage.scan && stage.scan->distance == 1 && stage.scan->across.empty() &&
            associative_scan(std::get<Pure>(stage.definition).value, is_before, fast_math);
 }
 

@@ -82,12 +82,21 @@ struct Accumulate {
 };
 
 /// A stage that reads itself at earlier points of one dimension: `step` is 1 where they have smaller indices, so that
-/// points are computed from the first one to the last one, and -1 where they have larger ones. Such a read has the
-/// stage's own variables as indices, and in `dim` the variable minus step * (1 to `distance`).
+/// points are computed from the first one to the last one, and -1 where they have larger ones. The index of such a read
+/// in `dim` is the stage's own variable minus step * (1 to `distance`). In the dimensions `across` it is any index, and
+/// in all others the own variable: points that differ in them alone make up a line, those of a line with one index in
+/// `dim` a slice. No point of a slice needs another one of it.
 struct Scan {
     int dim = 0;
     int step = 1;
     int distance = 1;
+    std::vector<int> across{};  ///< ascending; explicit
+    [[nodiscard]] bool is_across(std::size_t d) const {
+        for (const int dimension : across) {
+            if (static_cast<std::size_t>(dimension) == d) return true;
+        }
+        return false;
+    }
 };
 
 struct Stage {

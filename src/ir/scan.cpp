@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "ir/build.h"
@@ -29,71 +30,98 @@ std::optional<Shifted> shifted(const Expr& e) {
     return rest;
 }
 
-/// What is wrong with a read of the stage itself, and otherwise the dimension in which it is shifted and how far.
-struct Step {
-    int dim = -1;
-    std::int64_t by = 0;
-    std::string problem{};
+/// How far an index is from the stage's own variable; none where it is another expression.
+std::optional<std::int64_t> offset(const Stage& stage, const Read& read, std::size_t dim) {
+    const auto index = shifted(read.indices[dim]);
+    if (!index || index->var != stage.dims[dim].var) return std::nullopt;
+    return index->by;
+}
+
+/// Reads of a stage itself, and what their indices in a dimension are: none, or this far away.
+struct OwnReads {
+    std::vector<Expr> reads;
+    std::vector<std::vector<std::optional<std::int64_t>>> offsets;  ///< by dimension, then by read
+
+    /// All of them are before the point, or all behind it, and not too far.
+    [[nodiscard]] bool go_along(std::size_t dim) const {
+        const auto& by = offsets[dim];
+        return std::all_of(by.begin(), by.end(), [&](const std::optional<std::int64_t>& o) {
+            return o && *o != 0 && (*o < 0) == (*by.front() < 0) && std::abs(*o) <= kMostScanDistance;
+        });
+    }
 };
 
-Step step_of(const Stage& stage, const Read& read) {
-    Step step;
-    for (std::size_t d = 0; d < read.indices.size(); ++d) {
-        const auto index = shifted(read.indices[d]);
-        if (!index || index->var != stage.dims[d].var) {
-            step.problem = "each index of it is the stage's own variable, in one dimension plus or minus a constant";
-            return step;
+OwnReads own_reads(const Stage& stage, int index, const Expr& value) {
+    OwnReads result{{}, std::vector<std::vector<std::optional<std::int64_t>>>(stage.dims.size())};
+    for_each_node(value, [&](const Expr& e) {
+        const auto* read = as<Read>(e);
+        if (read == nullptr || read->source != Source{Source::Kind::Stage, index}) return;
+        result.reads.push_back(e);
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) result.offsets[d].push_back(offset(stage, *read, d));
+    });
+    return result;
+}
+
+/// Why no dimension is one along which the stage could be computed, and the first read that shows it.
+SelfReads no_scan(const OwnReads& own) {
+    SelfReads result;
+    int first_dim = -1;
+    std::int64_t first_by = 0;
+    for (std::size_t r = 0; r < own.reads.size() && result.problem.empty(); ++r) {
+        int dim = -1;
+        std::int64_t by = 0;
+        bool others = false;
+        for (std::size_t d = 0; d < own.offsets.size(); ++d) {
+            const auto& o = own.offsets[d][r];
+            others = others || !o || (dim >= 0 && *o != 0);
+            if (dim >= 0 || !o || *o == 0) continue;
+            dim = static_cast<int>(d);
+            by = *o;
         }
-        if (index->by == 0) continue;
-        if (step.dim >= 0) {
-            step.problem = "it is another point in two dimensions; a scan goes along one, so take one stage for each";
-            return step;
+        if (dim < 0) {
+            result.problem =
+                others ? "in one dimension its index has to be the stage's own variable plus or minus a constant"
+                       : "that is the point which is being computed";
+        } else if (std::abs(by) > kMostScanDistance) {
+            result.problem =
+                fmt::format("it is {} points away, and at most {} are possible", std::abs(by), kMostScanDistance);
+        } else if (first_dim >= 0 && dim != first_dim) {
+            result.problem =
+                "another read is earlier in another dimension; a scan goes along one, so take one stage for each";
+        } else if (first_dim >= 0 && (by < 0) != (first_by < 0)) {
+            result.problem = "another read is on the other side; a scan goes one way, so take one stage for each";
         }
-        step.dim = static_cast<int>(d);
-        step.by = index->by;
+        if (first_dim < 0) first_dim = dim, first_by = by;
+        result.range = own.reads[r]->range;
     }
-    if (step.dim < 0) {
-        step.problem = "that is the point which is being computed";
-    } else if (std::abs(step.by) > kMostScanDistance) {
-        step.problem =
-            fmt::format("it is {} points away, and at most {} are possible", std::abs(step.by), kMostScanDistance);
-    }
-    return step;
+    if (result.problem.empty()) result.problem = "no dimension has all of its reads of itself on one side";
+    return result;
 }
 
 }  // namespace
 
 SelfReads find_scan(const Stage& stage, int index, const Expr& value) {
-    SelfReads result;
-    for_each_node(value, [&](const Expr& e) {
-        const auto* read = as<Read>(e);
-        const bool own = read != nullptr && read->source == Source{Source::Kind::Stage, index};
-        if (!own || !result.problem.empty()) return;
-        Step step = step_of(stage, *read);
-        if (step.problem.empty() && result.scan) {
-            if (step.dim != result.scan->dim) {
-                step.problem =
-                    "another read is earlier in another dimension; a scan goes along one, so take one stage "
-                    "for each";
-            } else if ((step.by < 0) != (result.scan->step > 0)) {
-                step.problem = "another read is on the other side; a scan goes one way, so take one stage for each";
-            }
-        }
-        if (!step.problem.empty()) {
-            result.problem = step.problem;
-            result.range = e->range;
-            return;
-        }
-        const auto distance = static_cast<int>(std::abs(step.by));
-        if (!result.scan) result.scan = Scan{step.dim, step.by < 0 ? 1 : -1, distance};
-        result.scan->distance = std::max(result.scan->distance, distance);
-    });
-    if (!result.problem.empty()) result.scan.reset();
-    return result;
+    const OwnReads own = own_reads(stage, index, value);
+    if (own.reads.empty()) return {};
+    // Where it may go along several dimensions, as in f(y - 1, x - 1), along one that has a range.
+    std::optional<std::size_t> along;
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+        if (!own.go_along(d)) continue;
+        if (!along || (!stage.dims[*along].is_explicit() && stage.dims[d].is_explicit())) along = d;
+    }
+    if (!along) return no_scan(own);
+    Scan scan{static_cast<int>(*along), *own.offsets[*along].front() < 0 ? 1 : -1, 0};
+    for (const auto& by : own.offsets[*along]) scan.distance = std::max(scan.distance, static_cast<int>(std::abs(*by)));
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+        const auto& by = own.offsets[d];
+        if (d != *along && std::any_of(by.begin(), by.end(), [](const auto& o) { return !o || *o != 0; }))
+            scan.across.push_back(static_cast<int>(d));
+    }
+    return {scan, {}, {}};
 }
 
 int scan_distance(const Stage& scan, const Read& read) {
-    return static_cast<int>(std::abs(step_of(scan, read).by));
+    return static_cast<int>(std::abs(offset(scan, read, static_cast<std::size_t>(scan.scan->dim)).value()));
 }
 
 bool reads(const Expr& e, Source source) {

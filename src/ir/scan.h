@@ -8,7 +8,7 @@
 
 namespace pipec::ir {
 
-/// Of a scan's reads of itself: code keeps so many values of each line in registers.
+/// Of a scan's reads of itself: code keeps so many values of a line in registers.
 inline constexpr std::int64_t kMostScanDistance = 32;
 
 /// What the reads of a stage in its own definition make of it.

@@ -135,7 +135,8 @@ private:
         const bool known = s.scan->dim >= 0 && s.scan->dim < static_cast<int>(s.dims.size());
         check(known && s.dims[static_cast<std::size_t>(s.scan->dim)].is_explicit(), "scan `{}` has no range", s.name);
         const std::optional<Scan> found = known ? find_scan(s, static_cast<int>(current_), e).scan : std::nullopt;
-        check(found && found->dim == s.scan->dim && found->step == s.scan->step && found->distance == s.scan->distance,
+        check(found && found->dim == s.scan->dim && found->step == s.scan->step &&
+                  found->distance == s.scan->distance && found->across == s.scan->across,
               "scan `{}` reads itself in another way than it says", s.name);
     }
 

@@ -52,6 +52,11 @@ bool runs_along_memory(const std::vector<int>& order, int scan,
     return inner <= kInnerPoints;
 }
 
+std::int64_t slice_threads(std::optional<std::int64_t> slice) {
+    constexpr std::int64_t kMost = 1024;
+    return std::clamp((slice.value_or(kMost) + kLanes - 1) / kLanes * kLanes, kLanes, kMost);
+}
+
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {
     return std::int64_t{gpu.sms} * gpu.threads_per_sm / 2;
 }

@@ -46,6 +46,14 @@ struct SharedScanTile {
     [[nodiscard]] std::int64_t chunk() const { return warps * points * (along_memory ? 32 : 1); }
 };
 
+/// A scan that reads itself at other lines goes slice by slice (ir::Scan). Slices of at most so many points take the
+/// threads of one block about as long as a launch takes; longer ones are a launch each, unless there are as many lines
+/// as multiprocessors, so that blocks keep all of a GPU at work.
+inline constexpr std::int64_t kLargestBlockSlice = 8192, kLaunchedSliceThreads = 256;
+
+/// Threads of a block that goes along a line. `slice`: points of one, where that is constant.
+std::int64_t slice_threads(std::optional<std::int64_t> slice);
+
 /// Shorter lines are not worth being shared out.
 inline constexpr std::int64_t kShortestSharedLine = 128;
 

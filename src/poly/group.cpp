@@ -457,7 +457,12 @@ private:
     /// Of a scan there is only the value at a point while its line is computed: members read that, and each other, at
     /// their own points.
     [[nodiscard]] std::optional<Illegal> check_scan() const {
-        if (!stage(group_.stages.front()).scan) return std::nullopt;
+        const ir::Stage& scan = stage(group_.stages.front());
+        if (!scan.scan) return std::nullopt;
+        if (!scan.scan->across.empty() && group_.stages.size() > 1) {
+            return Illegal{fmt::format("`{}` reads itself at other lines, and is in a kernel by itself", scan.name),
+                           scan.range};
+        }
         for (const GroupEdge& edge : group_.edges) {
             const std::vector<Alignment>& reader = group_.alignment[edge.reader_place];
             const bool at_own_point =

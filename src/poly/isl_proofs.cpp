@@ -303,7 +303,8 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
     const SourceRange declared = is_input ? pipeline_.inputs[source].range : pipeline_.stages[source].range;
     notes.push_back(
         {declared, fmt::format("`{}` has {} in dimension {}", name, size_bounds(pipeline_, "index", bounds), dim)});
-    if (stage().scan && access.source == ir::Source{ir::Source::Kind::Stage, stage_}) {
+    if (stage().scan && access.source == ir::Source{ir::Source::Kind::Stage, stage_} &&
+        dim == static_cast<std::size_t>(stage().scan->dim)) {
         const ir::Dimension& along = stage().dims[static_cast<std::size_t>(stage().scan->dim)];
         const ir::Expr one = ir::int_constant(ir::Type::Int32, 1);
         const ir::Expr first = stage().scan->step > 0 ? along.lo : ir::binary(ir::BinaryOp::Sub, along.hi, one);

@@ -77,7 +77,7 @@ bool has_sums(const ir::Stage& stage) {
 
 /// Unsigned ones are left alone: differences of them are right though they wrap, as those of integral images.
 bool is_running_sum(const ir::Stage& stage) {
-    return stage.scan && stage.type == Type::Int32;
+    return stage.scan && stage.scan->across.empty() && stage.type == Type::Int32;
 }
 
 /// The nodes that something needs in the type that they have: were they int64, it would not compile, or it is not known

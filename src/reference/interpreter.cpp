@@ -326,8 +326,9 @@ Value Interpreter::stage_at(int index, const Point& point) {
         return state.values.at(point);
     }
     if (const auto known = state.values.find(point); known != state.values.end()) return known->second;
-    if (stage.scan) scan_up_to(index, point);
-    return compute(stage, state, point);
+    if (!stage.scan) return compute(stage, state, point);
+    scan_up_to(index, point);
+    return state.values.at(point);
 }
 
 Value Interpreter::compute(const ir::Stage& stage, StageState& state, const Point& point) {
@@ -340,17 +341,29 @@ Value Interpreter::compute(const ir::Stage& stage, StageState& state, const Poin
     return value;
 }
 
-/// Computes what stands before `point` in its line, from the line's beginning: a point then finds what it reads.
+/// Computes the slices of the point's line up to its own, from the line's beginning: a point then finds what it reads.
 void Interpreter::scan_up_to(int index, const Point& point) {
     const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(index));
     StageState& state = stages_.at(static_cast<std::size_t>(index));
     const auto dim = static_cast<std::size_t>(stage.scan->dim);
-    const auto range = state.ranges[dim];
-    if (!range) throw std::logic_error("a scan along a dimension that has no range");
-    Point before = point;
-    const std::int64_t first = stage.scan->step > 0 ? range->first : range->second - 1;
-    for (before[dim] = first; before[dim] != point[dim]; before[dim] += stage.scan->step) {
-        if (!state.values.contains(before)) compute(stage, state, before);
+    Box slice;
+    for (std::size_t d = 0; d < point.size(); ++d) {
+        const bool whole = d == dim || stage.scan->is_across(d);
+        const auto range = whole ? state.ranges[d] : std::pair(point[d], point[d] + 1);
+        if (!range) throw std::logic_error("a scan along or across a dimension that has no range");
+        slice.lo.push_back(range->first);
+        slice.hi.push_back(range->second);
+    }
+    const std::int64_t step = stage.scan->step, first = step > 0 ? slice.lo[dim] : slice.hi[dim] - 1;
+    const auto go_to = [&](std::int64_t place) { slice.lo[dim] = place, slice.hi[dim] = place + 1; };
+    // Slices are computed as a whole, one after the other.
+    std::int64_t place = point[dim];
+    const auto is_there = [&] { return state.values.contains(slice.lo); };
+    for (go_to(place); place != first && !is_there(); go_to(place)) place -= step;
+    if (is_there()) place += step;
+    for (; place != point[dim] + step; place += step) {
+        go_to(place);
+        for_each_point(slice, [&](const Point& at) { compute(stage, state, at); });
     }
 }
 

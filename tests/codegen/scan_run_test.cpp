@@ -253,7 +253,73 @@ const Case kCases[] = {
             out(y, x) = if 2 <= x and x < C - 2 then s(y, x) else 0
         })",
      {{{"R", 3}, {"C", 5}}, {{"R", 40}, {"C", 69}}}},
+    {"the_least_path",
+     R"(
+        pipeline p(img: uint8[R, C]) -> down: int32[R, C], up: int32[R, C] {
+            down(y, x) = if y == 0 then img(y, x)
+                else img(y, x) + min(down(y - 1, max(x - 1, 0)), min(down(y - 1, x), down(y - 1, min(x + 1, C - 1))))
+            up(y, x) = if y == R - 1 then down(y, x) else min(up(y + 1, C - 1 - x), down(y, x)) + img(y, C - 1 - x)
+        })"},
+    {"costs_along_rows",
+     R"(
+        pipeline p(img: uint8[R, C]) -> there: int32[R, C, 20], back: int32[R, C, 20] {
+            cost(y, x, d) = abs(img(y, x) - img(y, clamp(x - d, 0, C - 1)))
+            there(y, x, d) = if x == 0 then cost(y, x, d) else cost(y, x, d) - (min(e in 0..20) there(y, x - 1, e))
+                + min(min(there(y, x - 1, d), (min(e in 0..20) there(y, x - 1, e)) + 30),
+                      min(there(y, x - 1, max(d - 1, 0)), there(y, x - 1, min(d + 1, 19))) + 7)
+            back(y, x, d) = if x >= C - 2 then there(y, x, d)
+                else max(back(y, x + 1, 19 - d), back(y, x + 2, d / 2)) - there(y, x, d)
+        })"},
+    {"steps_in_time",
+     R"(
+        pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+            u(t in 0..5, y in 0..R, x in 0..C): float32 = if t == 0 then img(y, x)
+                else (u(t - 1, max(y - 1, 0), x) + u(t - 1, min(y + 1, R - 1), x) + u(t - 1, y, max(x - 1, 0))
+                      + u(t - 1, y, min(x + 1, C - 1))) / 4
+            out(y, x) = u(4, y, x)
+        })"},
+    {"where_data_say",
+     R"(
+        pipeline p(img: uint8[2, R, C]) -> out: int32[2, R, C] {
+            p(c, y in 0..R, x in 0..C): int32 = if y < 2 then img(c, y, x)
+                else p(c, y - 2, clamp(x + img(c, y, x) % 7 - 3, 0, C - 1)) + p(c, y - 1, 0) % 5 + 1
+            out(c, y, x) = p(c, R - 1 - y, x)
+        })"},
+    {"diagonals",
+     R"(
+        pipeline p(img: uint8[R, C]) -> out: int32[R, C] {
+            out(y, x) = if y == 0 or x == 0 then img(y, x) else max(out(y - 1, x - 1) - 3, img(y, x))
+        })"},
 };
+
+/// Slices of more points than a block takes are a launch each.
+TEST(Slices, AreLaunchesWhereTheyAreLong) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "case.pipe", R"(
+        pipeline p(img: uint8[N, R, C]) -> out: int32[N, R, C] {
+            out(n, y, x) = if y == 0 then img(n, y, x)
+                else img(n, y, x) + min(out(n, y - 1, max(x - 1, 0)), out(n, y - 1, min(x + 1, C - 1)))
+        })");
+    ASSERT_FALSE(compiled.diags.has_errors());
+    const ir::Pipeline& definition = compiled.definitions.front();
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    fusion::Gpu gpu = fusion::default_target().gpu();
+    gpu.sms = 4;
+    const auto lowered = codegen::lower(units.front(), sources, {.target = fusion::Target(gpu)});
+    ASSERT_EQ(lowered.steps.size(), 2u);
+    EXPECT_EQ(lowered.steps[0].variants[0].repetitions, nullptr);
+    EXPECT_NE(lowered.steps[1].variants[0].repetitions, nullptr);
+    const DeviceLibrary device(units, sources, {.target = fusion::Target(gpu)});
+    std::mt19937_64 rng(7);
+    for (const Sizes& sizes : {Sizes{{"N", 1}, {"R", 4}, {"C", plan::kLargestBlockSlice}},
+                               Sizes{{"N", 2}, {"R", 3}, {"C", plan::kLargestBlockSlice + 1}},
+                               Sizes{{"N", 4}, {"R", 2}, {"C", plan::kLargestBlockSlice + 1}}}) {
+        const reference::Arguments arguments = random_arguments(definition, sizes, Fill::Extreme, rng);
+        const auto expected = reference::run(definition, arguments);
+        const auto actual = run_device(device.info(definition.name), arguments, Layout::Dense, 1);
+        EXPECT_EQ(difference(expected.at("out"), actual.at("out")), "") << sizes.at("N");
+    }
+}
 
 /// What is shared of a block beside the ends of its warps says where lines restart.
 TEST(ParallelScans, NeedNoFlagsForTheFirstPoint) {

@@ -73,9 +73,13 @@ ir::Expr KernelBuilder::turn(const std::string& name) {
     return argument({{}, ir::int_constant(Type::Int32, 0), 0, false, true}, name);
 }
 
+ir::Expr KernelBuilder::repetition(const std::string& name) {
+    return argument({{}, ir::int_constant(Type::Int32, 0), 0, false, false, true}, name);
+}
+
 ir::Expr KernelBuilder::argument(const kernel::Argument& wanted, const std::string& name) {
     for (kernel::Argument& known : kernel.arguments) {
-        if (known.divides != wanted.divides || known.turn != wanted.turn ||
+        if (known.divides != wanted.divides || known.turn != wanted.turn || known.repetition != wanted.repetition ||
             !ir::structurally_equal(known.value, wanted.value))
             continue;
         known.least = std::max(known.least, wanted.least);

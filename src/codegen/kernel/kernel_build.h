@@ -67,6 +67,8 @@ public:
     ir::Expr divisor(const std::string& name, const ir::Expr& value);
     /// Argument::turn.
     ir::Expr turn(const std::string& name);
+    /// Argument::repetition.
+    ir::Expr repetition(const std::string& name);
     /// One variable for each special.
     ir::Expr special(kernel::Special::Id id);
     /// A value of type Int32 that is an index from `least` to below `end`, and a multiple of `multiple`.

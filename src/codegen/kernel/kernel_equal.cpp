@@ -96,7 +96,8 @@ private:
         };
         return a.sizes == b.sizes && a.params == b.params && all(a.reads, b.reads, take_places) &&
                all(a.writes, b.writes, take_places) && all(a.arguments, b.arguments, [&](const auto& x, const auto& y) {
-                   return x.least == y.least && x.divides == y.divides && declare(x.var, y.var);
+                   return x.least == y.least && x.divides == y.divides && x.repetition == y.repetition &&
+                          declare(x.var, y.var);
                });
     }
 

@@ -133,6 +133,8 @@ struct Argument {
     std::int64_t least = -kVariableLimit + 1;
     bool divides = false;  ///< used only to divide what is not negative, which the host prepares
     bool turn = false;     ///< 0 in the first, third, ... step of a program and 1 in the others; lowering sets `value`
+    bool repetition =
+        false;  ///< how often the kernel has been launched before (Kernel::repetitions); `value` is unused
 };
 
 /// A variable (Int32) that the hardware gives.
@@ -162,6 +164,8 @@ struct Kernel {
     /// Blocks in x, y, z: expressions over the sizes, evaluated in 64 bits; null is 1. Where one is below 1 there is
     /// nothing to do and nothing is launched.
     std::array<ir::Expr, 3> grid;
+    /// How often it is launched, one after the other: an expression as those of the grid; null is once.
+    ir::Expr repetitions{};
     std::vector<Argument> arguments;
     std::vector<Special> specials;
     std::vector<SharedArray> shared;  ///< Source::Kind::Local indexes it

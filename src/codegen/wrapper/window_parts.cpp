@@ -105,14 +105,16 @@ void PartsWriter::domains() {
 }
 
 /// Dimensions that are computed as a whole wherever a part of them is needed: those of constant extent, which code runs
-/// over without bounds; all of an accumulate, whose updates may go anywhere; and what comes before a scan's points.
+/// over without bounds; all of an accumulate, whose updates may go anywhere; what comes before a scan's points, and all
+/// of its slices.
 void PartsWriter::whole_dimensions(std::size_t index) {
     const ir::Stage& stage = pipeline_.stages[index];
     const bool accumulates = std::holds_alternative<ir::Accumulate>(stage.definition);
     for (std::size_t d = 0; d < stage.dims.size(); ++d) {
         const std::string at = fmt::format("{}.at[{}]", part(index), d),
                           all = fmt::format("{}.all[{}]", part(index), d);
-        if (accumulates || is_constant(model_.domains.at(index).box[d])) {
+        const bool across = stage.scan && stage.scan->is_across(d);
+        if (accumulates || across || is_constant(model_.domains.at(index).box[d])) {
             out_.line("{} = {};", at, all);
         } else if (stage.scan && static_cast<std::size_t>(stage.scan->dim) == d) {
             out_.line("{0}.{2} = {1}.{2};", at, all, stage.scan->step > 0 ? "lo" : "hi");

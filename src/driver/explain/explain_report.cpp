@@ -199,6 +199,9 @@ std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<
     const std::string& name = pipeline_.variables.at(static_cast<std::size_t>(along)).name;
     const auto& facts = facts_.at(static_cast<std::size_t>(stages.front())).scan;
     const std::string readers = stages.size() > 1 ? ", with what is made of its value at a point" : "";
+    if (!scan->across.empty()) {
+        return fmt::format("a scan along {}, slice after slice, since it reads itself at other lines", name);
+    }
     if (facts && facts->length >= plan::kShortestSharedLine && facts->shared) {
         return fmt::format("a scan along {}, which the threads of a block share out{}", name, readers);
     }

@@ -61,6 +61,7 @@ StepInterface interface_of(const kernel::Program& program, const kernel::Step& s
         for (const ir::Expr& extent : kernel.grid) {
             if (extent) uses.add(extent);
         }
+        if (kernel.repetitions) uses.add(kernel.repetitions);
         for (const kernel::Argument& argument : parameters.arguments) uses.add(argument.value);
     }
     result.wide_sizes = uses.sizes();
@@ -82,6 +83,7 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     for (const ir::Expr& extent : kernel.grid) {
         if (extent) values.add(extent, "blocks");
     }
+    if (kernel.repetitions) values.add(kernel.repetitions, "launches");
     for (const kernel::Argument& argument : parameters.arguments) {
         values.add(argument.value, program.pipeline.variables.at(static_cast<std::size_t>(argument.var)).name);
     }
@@ -100,6 +102,10 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     for (const int param : parameters.params) arguments.push_back(names.params[static_cast<std::size_t>(param)]);
     for (const kernel::Argument& argument : parameters.arguments) {
         const bool any = argument.least <= -kernel::kVariableLimit + 1;
+        if (argument.repetition) {
+            arguments.push_back("Argument{launched}");
+            continue;
+        }
         if (argument.divides) {
             arguments.push_back(fmt::format("Divides{{{}}}", values.text(argument.value)));
             continue;
@@ -113,7 +119,16 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
         out.line("if (launch_grid[0] >= {})", kernel.least_grid);
         out.indent();
     }
-    out.line("return launch{}({});", dynamic > 0 ? fmt::format("<{}>", dynamic) : "", fmt::join(arguments, ", "));
+    const std::string launch =
+        fmt::format("launch{}({})", dynamic > 0 ? fmt::format("<{}>", dynamic) : "", fmt::join(arguments, ", "));
+    if (kernel.repetitions) {
+        out.open(fmt::format("for (int64_t launched = 0; launched < {}; ++launched)", values.text(kernel.repetitions)));
+        out.line("if (const pipe_status status = {}) return status;", launch);
+        out.close();
+        out.line("return PIPE_OK;");
+    } else {
+        out.line("return {};", launch);
+    }
     if (kernel.least_grid > 0) out.outdent();
 }
 

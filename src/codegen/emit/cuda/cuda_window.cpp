@@ -79,7 +79,8 @@ void cut_domains(ir::Pipeline& pipeline, poly::Model& model, WindowProgram& wind
                 window.ends.push_back(end);
                 (last ? interval.hi : interval.lo) = ir::size_ref(size);
             };
-            // A scan's points wait for those before them.
+            // A scan's points wait for those before them, and those of a slice for all of the slices before.
+            if (stage.scan && stage.scan->is_across(d)) continue;
             const bool scanned = stage.scan && static_cast<std::size_t>(stage.scan->dim) == d;
             if (!scanned || stage.scan->step < 0) cut(false);
             if (!scanned || stage.scan->step > 0) cut(true);

@@ -75,7 +75,7 @@ void compute_stage(Writer& out, const Unit& unit, const CodeNames& names, std::s
         out.line("const auto box = {};", run.domain(index));
         out.line("const int order[] = {{{}}};", fmt::join(pieces.order, ", "));
         std::string size = fmt::format("piece_size(box, order, {})", pieces.points);
-        if (pieces.whole >= 0) {
+        if (pieces.whole > 0) {
             size = fmt::format("lines_size(box, order, {}, {}, {})", pieces.whole, pieces.points, pieces.least_lines);
         }
         out.line("for_pieces(crew, box, {}, [&](const auto& piece) {{", size);

@@ -49,13 +49,14 @@ template <int rank>
     return size;
 }
 )text"},
-        {"lines_size", R"text(// The same for pieces that have all of one dimension, which is the first one of `order`.
+        {"lines_size", R"text(// The same for pieces that have all of the first `whole` dimensions of `order`.
 template <int rank>
 [[maybe_unused]] Box<rank> lines_size(const Box<rank>& box, const int (&order)[rank], int whole, int64_t points,
                                       int64_t least_lines) {
-    const int64_t line = std::max(int64_t{box.hi[whole]} - box.lo[whole], int64_t{1});
-    Box<rank> size = piece_size(box, order, std::max(points / line, least_lines));
-    size.hi[whole] = static_cast<int32_t>(line);
+    const auto extent = [&](int i) { return std::max(int64_t{box.hi[order[i]]} - box.lo[order[i]], int64_t{1}); };
+    for (int i = 0; i < whole; ++i) points /= extent(i);
+    Box<rank> size = piece_size(box, order, std::max(points, least_lines));
+    for (int i = 0; i < whole; ++i) size.hi[order[i]] = static_cast<int32_t>(extent(i));
     return size;
 }
 )text"},

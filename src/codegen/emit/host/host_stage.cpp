@@ -500,20 +500,21 @@ void StageWriter::box_nest(const Nest& nest, const ir::Expr& value, const ir::Ex
     for (std::size_t i = 0; i < nest.vector; ++i) plain.end_block();
 }
 
-/// Lines of a scan, each point by point. Where lines run across memory, the box is gone through row after row, and each
-/// row is a vector.
+/// Lines of a scan, each slice by slice. Where lines run across memory, the box is gone through row after row. The
+/// innermost loop has points that do not wait for each other, a row of a slice or a point of each line, and is a
+/// vector.
 void StageWriter::scan_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard) {
     const auto scan = static_cast<std::size_t>(stage_.scan->dim);
-    std::vector<std::size_t> lines;
+    std::vector<std::size_t> outer, inner;
     for (const std::size_t dim : nest.order) {
-        if (dim != scan) lines.push_back(dim);
+        if (dim != scan) (stage_.scan->is_across(dim) ? inner : outer).push_back(dim);
     }
-    const bool across = nest.order.back() != scan;
+    if (inner.empty() && nest.order.back() != scan) {
+        inner.push_back(outer.back());
+        outer.pop_back();
+    }
     const std::vector<std::pair<std::string, std::string>> ends = box_ends(nest);
-    const std::size_t loops = lines.size() - (across ? 1 : 0);
-    for (std::size_t i = 0; i < loops; ++i) {
-        open_loop(*expressions_, lines[i], ends[lines[i]].first, ends[lines[i]].second);
-    }
+    for (const std::size_t dim : outer) open_loop(*expressions_, dim, ends[dim].first, ends[dim].second);
     const auto& [begin, end] = ends[scan];
     if (stage_.scan->step > 0) {
         open_loop(*expressions_, scan, begin, end);
@@ -521,12 +522,12 @@ void StageWriter::scan_nest(const Nest& nest, const ir::Expr& value, const ir::E
         expressions_->begin_block(
             fmt::format("for (int32_t {0} = {2} - 1; {0} >= {1}; --{0})", dims_[scan], begin, end));
     }
-    if (across) {
-        if (!has_loop(value)) out_.line("PIPE_SIMD");
-        open_loop(*expressions_, lines.back(), ends[lines.back()].first, ends[lines.back()].second);
+    for (const std::size_t dim : inner) {
+        if (dim == inner.back() && !has_loop(value)) out_.line("PIPE_SIMD");
+        open_loop(*expressions_, dim, ends[dim].first, ends[dim].second);
     }
     store_point(*expressions_, value, guard);
-    for (std::size_t i = 0; i < loops + 1 + (across ? 1 : 0); ++i) expressions_->end_block();
+    for (std::size_t i = 0; i < stage_.dims.size(); ++i) expressions_->end_block();
 }
 
 /// One nest after the other, each in its own order.
@@ -564,11 +565,12 @@ Pieces pieces_of(const ir::Pipeline& pipeline, const poly::Model& model, std::si
     pieces.points = std::max({std::int64_t{1}, kParallelWork / std::max<std::int64_t>(1, work(value)), unrolled});
     pieces.order = nest.order;
     if (!stage.scan) return pieces;
-    pieces.whole = stage.scan->dim;
-    const bool across = nest.order.back() != static_cast<std::size_t>(pieces.whole);
-    pieces.least_lines = across ? std::max(kStrip, unrolled) : unrolled;
-    const auto scan = std::find(pieces.order.begin(), pieces.order.end(), static_cast<std::size_t>(pieces.whole));
-    std::rotate(pieces.order.begin(), scan, scan + 1);
+    const auto of_line = [&](std::size_t d) {
+        return d == static_cast<std::size_t>(stage.scan->dim) || stage.scan->is_across(d);
+    };
+    pieces.least_lines = of_line(nest.order.back()) ? unrolled : std::max(kStrip, unrolled);
+    const auto rest = std::stable_partition(pieces.order.begin(), pieces.order.end(), of_line);
+    pieces.whole = static_cast<int>(rest - pieces.order.begin());
     return pieces;
 }
 

@@ -43,9 +43,9 @@ std::string updates_call(const Unit& unit, const CodeNames& names, std::size_t s
 /// How the domain of a stage that takes boxes is cut.
 struct Pieces {
     std::vector<std::size_t> order;  ///< dimensions: a piece is longest along the last one
-    int whole = -1;                ///< the first of them, of which each piece has all: along it points wait for others
-    std::int64_t least_lines = 1;  ///< that a piece then has
-    std::int64_t points = 0;       ///< that are worth waking up another thread
+    int whole = 0;                   ///< how many of the first ones each piece has all of: there points wait for others
+    std::int64_t least_lines = 1;    ///< that a piece then has
+    std::int64_t points = 0;         ///< that are worth waking up another thread
 };
 Pieces pieces_of(const ir::Pipeline& pipeline, const poly::Model& model, std::size_t stage);
 

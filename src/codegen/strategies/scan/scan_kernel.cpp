@@ -18,6 +18,7 @@
 #include "codegen/strategies/scan/direct_scan.h"
 #include "codegen/strategies/scan/parallel_scan.h"
 #include "codegen/strategies/scan/scan_code.h"
+#include "codegen/strategies/scan/slice_scan.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/scan_tile.h"
@@ -331,7 +332,9 @@ std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program&
     }
     const ScanMembers all{members.front(), {members.begin() + 1, members.end()}, stored};
     std::vector<kernel::Kernel> kernels;
-    if (auto parallel = parallel_scan_kernel(program, all)) {
+    if (!member(members.front()).scan->across.empty()) {
+        kernels = slice_scan_kernels(program, members.front());
+    } else if (auto parallel = parallel_scan_kernel(program, all)) {
         kernels.push_back(std::move(*parallel));
     } else {
         ScanKernel serial(program, all);

@@ -77,7 +77,7 @@ function(pipec_add_library name)
   endforeach()
 
   add_library(${name} STATIC ${results})
-  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF)
   list(REMOVE_DUPLICATES include_directories)
   target_include_directories(${name} PUBLIC "$<BUILD_INTERFACE:${include_directories}>")
   if(ARG_TARGET STREQUAL host)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "codegen/emit/c/text.h"
@@ -20,25 +19,11 @@
 
 namespace pipec::codegen {
 
-namespace {
-
-std::string place(const SourceManager& sources, SourceRange range) {
-    return fmt::format("{}:{}", base_name(sources.name(range.file)), sources.position(range.file, range.begin).line);
-}
-
-std::string source_line(const SourceManager& sources, SourceRange range) {
-    std::string_view line = sources.line(range.file, sources.position(range.file, range.begin).line);
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    return comment_text(line);
-}
-
-}  // namespace
-
 std::vector<std::string> stage_comments(const ir::Stage& stage, const SourceManager& sources) {
     std::vector<std::string> lines;
     const auto add = [&](std::string_view what, SourceRange range) {
         if (range.valid())
-            lines.push_back(fmt::format("{}{}: {}", what, place(sources, range), source_line(sources, range)));
+            lines.push_back(fmt::format("{}{}: {}", what, source_place(sources, range), source_line(sources, range)));
     };
     add("", stage.range);
     for (const SourceRange& call : stage.made_by) add("  called at ", call);

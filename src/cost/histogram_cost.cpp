@@ -16,8 +16,6 @@ using fusion::StageFacts;
 
 namespace {
 
-/// Wavefronts of an update by a warp in shared memory, where lanes have copies of the table; as with other accumulates.
-constexpr double kUpdateWavefronts = 2;
 /// Regions that reach a cell.
 constexpr double kRegionsOfCell = 4;
 

@@ -14,8 +14,6 @@ using fusion::StageFacts;
 namespace {
 
 constexpr auto kAccessBytes = static_cast<double>(plan::kAccessBytes);
-/// An update loads and stores an element of shared memory.
-constexpr double kUpdateWavefronts = 2;
 /// Of 32 lanes that each read where data say, how often they ask shared memory for a word each. A wide access asks for
 /// more at once, and collides with fewer others.
 constexpr double kConflicts = 1.86;

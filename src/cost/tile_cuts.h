@@ -22,6 +22,8 @@ using plan::Cut;
 using plan::kSectorBytes;
 using plan::kWarp;
 inline constexpr int kLineBytes = 128;  ///< that the load/store units move at once
+/// Wavefronts of an update by a warp in shared memory, which loads and stores an element.
+inline constexpr double kUpdateWavefronts = 2;
 
 using Cuts = std::vector<Cut>;
 

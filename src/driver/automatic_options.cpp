@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "driver/files.h"
+#include "poly/value_ranges.h"
 
 namespace pipec::driver {
 
@@ -13,9 +14,6 @@ using compiler::CostModelName;
 using compiler::ModelRequest;
 
 namespace {
-
-/// Sizes are below (docs/language.md).
-constexpr std::int64_t kLargestSize = (std::int64_t{1} << 30) - 1;
 
 void set_cost_model(const std::string& text, ModelRequest& request) {
     if (text != "time" && text != "paper" && text != "none") {
@@ -36,7 +34,7 @@ void set_sizes(std::string_view text, ModelRequest& request) {
         if (equals != std::string_view::npos) {
             const char* const end = one.data() + one.size();
             const auto [last, error] = std::from_chars(one.data() + equals + 1, end, value);
-            if (error != std::errc() || last != end || value > kLargestSize) value = 0;
+            if (error != std::errc() || last != end || value >= poly::kIndexLimit) value = 0;
         }
         if (equals == 0 || value < 1) {
             throw CLI::ValidationError(

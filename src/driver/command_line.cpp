@@ -47,7 +47,7 @@ bool matches(const Classic& c, std::string_view argument) {
 constexpr std::size_t kNameWidth = 32;
 constexpr std::size_t kDescriptionWidth = 64;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kPipecFooter = R"(
 Without --target, `-o x.cpp` means host and all else cuda. Objects for cuda are made by --nvcc,
 $NVCC, $CUDA_HOME/bin/nvcc, nvcc on PATH or /usr/local/cuda/bin/nvcc, those for host by --cxx, $CXX
 or c++. An argument @FILE stands for the arguments in FILE.
@@ -174,7 +174,7 @@ std::string HelpFormatter::make_usage(const CLI::App*, std::string) const {
 }
 
 std::string HelpFormatter::make_footer(const CLI::App*) const {
-    return std::string(kFooter) + "\n";
+    return std::string(kPipecFooter) + "\n";
 }
 
 }  // namespace pipec::driver

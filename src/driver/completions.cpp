@@ -20,7 +20,7 @@ namespace pipec::driver {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCompletionsFooter = R"(
 For bash: `source <(pipec completions bash)` in ~/.bashrc; for zsh `pipec completions zsh` to a file
 _pipec in a directory of $fpath; for fish `pipec completions fish | source` in config.fish. The Debian
 package has them in the places where the three look.)";
@@ -118,11 +118,11 @@ struct CompletionOptions {
 };
 
 void declare(CLI::App& app, CompletionOptions& options) {
-    app.footer(kFooter);
+    app.footer(kCompletionsFooter);
     app.add_option("shell", options.shell, "bash, zsh or fish")->required()->option_text("SHELL");
 }
 
-constexpr const char* kTitle = "Prints a script with which a shell completes pipec's command line.";
+constexpr const char* kCompletionsTitle = "Prints a script with which a shell completes pipec's command line.";
 
 }  // namespace
 
@@ -138,12 +138,12 @@ std::vector<CompletedCommand> completed_commands() {
 }
 
 void describe_completions(const AppVisitor& visit) {
-    describe<CompletionOptions>(kTitle, "pipec completions", declare, visit);
+    describe<CompletionOptions>(kCompletionsTitle, "pipec completions", declare, visit);
 }
 
 int completions_command(int argc, char** argv) {
     CompletionOptions options;
-    CLI::App app(kTitle, "pipec completions");
+    CLI::App app(kCompletionsTitle, "pipec completions");
     declare(app, options);
     try {
         app.parse(argc, argv);

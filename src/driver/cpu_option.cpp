@@ -12,28 +12,13 @@
 #include <iterator>
 #include <set>
 #include <sstream>
-#include <vector>
 
 #include "driver/files.h"
+#include "driver/machine_option.h"
 #include "driver/native/tool.h"
 
 namespace pipec::driver {
 namespace {
-
-constexpr const char* kNative = "native";
-
-bool is_file_name(const std::string& cpu) {
-    return cpu.find('/') != std::string::npos || cpu.ends_with(".toml");
-}
-
-void check_name(const std::string& cpu) {
-    std::vector<std::string> known = fusion::known_cpus();
-    known.emplace_back(kNative);
-    if (is_file_name(cpu) || std::find(known.begin(), known.end(), cpu) != known.end()) return;
-    throw CLI::ValidationError(
-        fmt::format("`{}` is no CPU that is known, and no name of a file (with .toml or a /); there are: {}", cpu,
-                    fmt::join(known, ", ")));
-}
 
 /// The text of a file of the system's; empty where there is none.
 std::string system_file(const std::filesystem::path& path) {
@@ -80,7 +65,7 @@ int count(const std::string& list) {
 
 void add_cpu_option(CLI::App& app, std::string& cpu, const std::string& group) {
     const auto take = [&cpu](const std::string& text) {
-        check_name(text);
+        check_machine(text, "CPU", fusion::known_cpus());
         cpu = text;
     };
     const std::string help = fmt::format(

@@ -1,39 +1,19 @@
 #include "driver/gpu_option.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <vector>
 
 #include "driver/files.h"
+#include "driver/machine_option.h"
 #include "driver/native/tool.h"
 #include "fusion/schedule.h"
 
 namespace pipec::driver {
-namespace {
-
-constexpr const char* kNative = "native";
-
-bool is_file_name(const std::string& gpu) {
-    return gpu.find('/') != std::string::npos || gpu.ends_with(".toml");
-}
-
-void check_name(const std::string& gpu) {
-    std::vector<std::string> known = fusion::known_gpus();
-    known.emplace_back(kNative);
-    if (is_file_name(gpu) || std::find(known.begin(), known.end(), gpu) != known.end()) return;
-    throw CLI::ValidationError(
-        fmt::format("`{}` is no GPU that is known, and no name of a file (with .toml or a /); there are: {}", gpu,
-                    fmt::join(known, ", ")));
-}
-
-}  // namespace
 
 void add_gpu_option(CLI::App& app, std::string& gpu, std::string_view usual, const std::string& group) {
     const auto take = [&gpu](const std::string& text) {
-        check_name(text);
+        check_machine(text, "GPU", fusion::known_gpus());
         gpu = text;
     };
     const std::string help = fmt::format(

@@ -180,7 +180,7 @@ struct Flags {
     bool version = false;
 };
 
-constexpr const char* kTitle = "pipec compiles image-processing pipelines to CUDA and C++.";
+constexpr const char* kPipecTitle = "pipec compiles image-processing pipelines to CUDA and C++.";
 
 void declare(CLI::App& app, Options& options, Flags& flags) {
     app.formatter(std::make_shared<HelpFormatter>());
@@ -311,7 +311,7 @@ void declare(CLI::App& app, Options& options, Flags& flags) {
 void describe_compilation(const AppVisitor& visit) {
     Options options;
     Flags flags;
-    CLI::App app(kTitle, "pipec");
+    CLI::App app(kPipecTitle, "pipec");
     declare(app, options, flags);
     visit(app);
 }
@@ -334,7 +334,7 @@ std::variant<Options, Finished> parse_options(int argc, const char* const* argv)
     Options options;
     Flags flags;
     ObjectOptions& o = options.object;
-    CLI::App app(kTitle, "pipec");
+    CLI::App app(kPipecTitle, "pipec");
     declare(app, options, flags);
     Arguments arguments = rewrite_classic(expand_response_files({argv + 1, argv + argc}));
     try {

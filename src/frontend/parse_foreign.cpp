@@ -30,9 +30,9 @@ const std::map<std::string_view, std::string_view> kOperatorWords = {
 constexpr std::string_view kChoice = "a choice is written `if c then a else b`";
 constexpr std::string_view kFunction = "a function is written `fn f(a, b) = e`, outside of pipelines";
 
-class Foreign {
+class ForeignSyntax {
 public:
-    Foreign(const ErrorPlace& place, const SourceManager& sources, FileId file, Diagnostics& diags)
+    ForeignSyntax(const ErrorPlace& place, const SourceManager& sources, FileId file, Diagnostics& diags)
         : place_(place), found_(place.found), sources_(sources), file_(file), diags_(diags) {
         previous_ = visible(found_, -1);
         before_ = previous_ == nullptr ? nullptr : visible(*previous_, -1);
@@ -456,7 +456,7 @@ private:
 }  // namespace
 
 bool report_foreign_syntax(const ErrorPlace& place, const SourceManager& sources, FileId file, Diagnostics& diags) {
-    return Foreign(place, sources, file, diags).report();
+    return ForeignSyntax(place, sources, file, diags).report();
 }
 
 }  // namespace pipec::syntax

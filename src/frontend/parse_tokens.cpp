@@ -81,13 +81,13 @@ std::uint32_t code_point(std::string_view sequence) {
 }
 
 /// What other languages write, what .pipe writes, and the token to go on with.
-struct Foreign {
+struct ForeignToken {
     std::size_t type;
     std::string_view replacement;  ///< empty: no single token replaces it
     std::string_view advice;
     std::size_t as;
 };
-constexpr Foreign kForeign[] = {
+constexpr ForeignToken kForeignTokens[] = {
     {PipeLexer::AND_AND, "and", "logical and is written `and`", PipeLexer::AND},
     {PipeLexer::OR_OR, "or", "logical or is written `or`", PipeLexer::OR},
     {PipeLexer::BANG, "not ", "logical negation is written `not`, and binds looser than a comparison", PipeLexer::NOT},
@@ -190,7 +190,7 @@ private:
     }
 
     void foreign(antlr4::CommonToken& token, SourceRange range) {
-        for (const Foreign& f : kForeign) {
+        for (const ForeignToken& f : kForeignTokens) {
             if (token.getType() != f.type) continue;
             if (f.type == PipeLexer::BANG && range.begin > 0 && sources_.text(file_)[range.begin - 1] == '=') {
                 token.setType(f.as);  // `=!`: the parser says how `!=` is written

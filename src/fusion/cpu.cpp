@@ -14,13 +14,13 @@ namespace pipec::fusion {
 namespace {
 
 /// A number of the description: how the file calls it, where it goes, and what one of it is.
-struct Number {
+struct CpuNumber {
     std::string_view key;
     double Cpu::*field;
     double unit;
 };
 
-constexpr Number kNumbers[] = {
+constexpr CpuNumber kNumbers[] = {
     {"vector_bytes", &Cpu::vector_bytes, 1},
     {"vectors_per_ns", &Cpu::vector_rate, 1e9},
     {"core_cache_kb", &Cpu::core_cache, 1024},
@@ -33,16 +33,16 @@ constexpr Number kNumbers[] = {
 };
 
 /// Numbers in a description lie between these: in the units of the file, and far from every processor there is.
-constexpr double kLargest = 1e8, kSmallest = 1e-3;
+constexpr double kLargestOfCpu = 1e8, kSmallestOfCpu = 1e-3;
 
 ScheduleError error(const std::string& file, const toml::source_position& at, std::string_view sentence) {
     return ScheduleError(fmt::format("{}:{}:{}: {}", file, at.line, at.column, sentence));
 }
 
-double number(const toml::node& node, const Number& n, const std::string& file) {
+double number(const toml::node& node, const CpuNumber& n, const std::string& file) {
     const std::optional<double> value =
         node.is_integer() || node.is_floating_point() ? node.value<double>() : std::nullopt;
-    if (value && *value >= kSmallest && *value <= kLargest) return *value * n.unit;
+    if (value && *value >= kSmallestOfCpu && *value <= kLargestOfCpu) return *value * n.unit;
     throw error(file, node.source().begin, fmt::format("`{}` is a positive finite number", n.key));
 }
 
@@ -56,8 +56,8 @@ Cpu parse_cpu(std::string_view text, const std::string& file) {
         const toml::table table = toml::parse(text);
         Cpu cpu;
         for (const auto& [key, value] : table) {
-            const auto is_key = [&](const Number& n) { return n.key == key.str(); };
-            const Number* const found = std::find_if(std::begin(kNumbers), std::end(kNumbers), is_key);
+            const auto is_key = [&](const CpuNumber& n) { return n.key == key.str(); };
+            const CpuNumber* const found = std::find_if(std::begin(kNumbers), std::end(kNumbers), is_key);
             if (found != std::end(kNumbers)) {
                 cpu.*found->field = number(value, *found, file);
             } else if (key.str() != "name") {
@@ -69,7 +69,7 @@ Cpu parse_cpu(std::string_view text, const std::string& file) {
             }
         }
         if (cpu.name.empty()) throw ScheduleError(fmt::format("{}: `name` is missing", file));
-        for (const Number& n : kNumbers) {
+        for (const CpuNumber& n : kNumbers) {
             if (cpu.*n.field == 0) throw ScheduleError(fmt::format("{}: `{}` is missing", file, n.key));
         }
         return cpu;

@@ -15,7 +15,7 @@ namespace pipec::fusion {
 namespace {
 
 /// A number of the description: how the file calls it, and where it goes.
-struct Number {
+struct GpuNumber {
     const char* key;
     bool whole;  ///< an integer
     std::function<void(Gpu&, double)> set;
@@ -33,8 +33,8 @@ std::function<void(Gpu&, double)> to_bytes(std::int64_t Gpu::*field) {
     return [field](Gpu& gpu, double kilobytes) { gpu.*field = static_cast<std::int64_t>(kilobytes) * 1024; };
 }
 
-const std::vector<Number>& numbers() {
-    static const std::vector<Number> all{
+const std::vector<GpuNumber>& numbers() {
+    static const std::vector<GpuNumber> all{
         {"sms", true, to(&Gpu::sms)},
         {"cores_per_sm", true, to(&Gpu::cores_per_sm)},
         {"warps_per_sm", true, to(&Gpu::warps_per_sm), 32},
@@ -51,7 +51,7 @@ const std::vector<Number>& numbers() {
 }
 
 /// Numbers in a description lie between these. They are in the units of the file, and far from every GPU there is.
-constexpr double kLargest = 1e8, kSmallest = 1e-6;
+constexpr double kLargestOfGpu = 1e8, kSmallestOfGpu = 1e-6;
 
 /// The GPU on which the rates were measured. Its description has all of them.
 constexpr std::string_view kMeasured = "h200";
@@ -74,7 +74,7 @@ public:
             for (const toml::node& device : list(*devices, "devices")) gpu.devices.push_back(text(device, "devices"));
         }
         read_capability(gpu);
-        for (const Number& n : numbers()) {
+        for (const GpuNumber& n : numbers()) {
             const toml::node& node = require(table_, n.key);
             const double value = number(node, n.key, n.whole, false);
             if (value < n.least) throw error(node, fmt::format("`{}` is at least {} on every GPU", n.key, n.least));
@@ -100,7 +100,7 @@ private:
     void refuse_unknown(const toml::table& table, const std::string& prefix, std::vector<std::string_view> known,
                         bool with_numbers) const {
         if (with_numbers) {
-            for (const Number& n : numbers()) known.emplace_back(n.key);
+            for (const GpuNumber& n : numbers()) known.emplace_back(n.key);
         }
         for (const auto& [key, value] : table) {
             if (std::find(known.begin(), known.end(), key.str()) != known.end()) continue;
@@ -128,7 +128,7 @@ private:
     [[nodiscard]] double number(const toml::node& node, const char* key, bool whole, bool zero) const {
         const auto value =
             node.is_integer() || (node.is_floating_point() && !whole) ? node.value<double>() : std::optional<double>();
-        if (!value || *value > kLargest || !(*value >= (zero ? 0 : kSmallest))) {
+        if (!value || *value > kLargestOfGpu || !(*value >= (zero ? 0 : kSmallestOfGpu))) {
             throw error(node,
                         fmt::format("`{}` is a {}{} number", key, zero ? "" : "positive ", whole ? "whole" : "finite"));
         }

@@ -15,6 +15,11 @@
 
 namespace pipec::fusion {
 
+/// Threads of a warp, on every GPU that CUDA compiles for.
+inline constexpr int kWarp = 32;
+/// Bytes of the widest access of a thread.
+inline constexpr std::int64_t kAccessBytes = 16;
+
 struct Gpu {
     std::string name;                  ///< "NVIDIA H100 SXM"
     std::vector<std::string> devices;  ///< how CUDA calls it: "NVIDIA H100 80GB HBM3"

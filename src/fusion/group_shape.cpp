@@ -13,9 +13,9 @@ namespace pipec::fusion {
 namespace {
 
 /// The variables that expressions depend on, as bits of StageShape::Read::dims; what lets stand for in their places.
-class Depends {
+class DimsOfIndices {
 public:
-    Depends(const ir::Stage& stage, const ir::Expr& value) {
+    DimsOfIndices(const ir::Stage& stage, const ir::Expr& value) {
         for (std::size_t d = 0; d < stage.dims.size(); ++d) dims_[stage.dims[d].var] = 1U << d;
         ir::for_each_node(value, [&](const ir::Expr& e) {
             if (const auto* let = ir::as<ir::Let>(e)) lets_[let->var] = let->value;
@@ -44,7 +44,7 @@ private:
 std::vector<StageShape::Read> reads_of(const ir::Stage& stage) {
     const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
     const ir::Expr value = accumulate ? accumulate->init : std::get<ir::Pure>(stage.definition).value;
-    Depends depends(stage, value);
+    DimsOfIndices depends(stage, value);
     std::set<StageShape::Read> reads;
     ir::for_each_node(value, [&](const ir::Expr& e) {
         const auto* read = ir::as<ir::Read>(e);

@@ -10,9 +10,9 @@ namespace pipec::fusion {
 
 namespace {
 
-class Growth {
+class Grower {
 public:
-    Growth(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<poly::Dependence>& dependences,
+    Grower(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<poly::Dependence>& dependences,
            const Propose& propose)
         : pipeline_(pipeline),
           model_(model),
@@ -163,7 +163,7 @@ private:
 
 std::vector<GroupSchedule> grow_groups(const ir::Pipeline& pipeline, const poly::Model& model,
                                        const std::vector<poly::Dependence>& dependences, const Propose& propose) {
-    return Growth(pipeline, model, dependences, propose).grow();
+    return Grower(pipeline, model, dependences, propose).grow();
 }
 
 }  // namespace pipec::fusion

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "fusion/gpu.h"
 #include "fusion/index_factors.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
@@ -17,7 +18,6 @@ namespace {
 /// Of reductions with different terms, which share less of what they read than those side by side do.
 constexpr std::int64_t kMostDifferent = 16;
 constexpr std::int64_t kMostPoints = 16;
-constexpr std::int64_t kWarp = 32;
 /// Of the loads: what more points, and any block at all, must save.
 constexpr double kWorthMore = 0.85, kWorthIt = 0.75;
 

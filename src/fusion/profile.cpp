@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kProfileVersion = 1;
 constexpr double kNanoseconds = 1e9;
 
 /// A member of an object; its type is checked by who reads it.
@@ -84,7 +84,7 @@ std::string definition_digest(const ir::Pipeline& pipeline, const ir::Stage& sta
 }
 
 std::string to_json(const Profile& profile) {
-    Json document{{"version", kVersion}, {"architecture", profile.architecture}, {"device", nullptr}};
+    Json document{{"version", kProfileVersion}, {"architecture", profile.architecture}, {"device", nullptr}};
     if (profile.device) document["device"] = *profile.device;
     document["pipelines"] = Json::object();
     std::string text = document.dump(2, ' ', false, Json::error_handler_t::replace);
@@ -110,8 +110,8 @@ std::string to_json(const Profile& profile) {
 Profile profile_from_json(std::string_view text, const std::string& file) {
     const Json document = Json::parse(text.begin(), text.end(), nullptr, false);
     if (document.is_discarded()) throw ScheduleError(fmt::format("{}: this is no JSON", file));
-    if (const Json& version = member(document, "version", file); version != kVersion) {
-        throw ScheduleError(fmt::format("{}: `version` is {}, but must be {}", file, version.dump(), kVersion));
+    if (const Json& version = member(document, "version", file); version != kProfileVersion) {
+        throw ScheduleError(fmt::format("{}: `version` is {}, but must be {}", file, version.dump(), kProfileVersion));
     }
     Profile result;
     result.architecture = value_of<std::string>(document, "architecture", file).value_or("");

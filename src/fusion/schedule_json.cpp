@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 2;
+constexpr int kScheduleVersion = 2;
 /// Without choices.
-constexpr int kFirstVersion = 1;
+constexpr int kFirstScheduleVersion = 1;
 
 // ------------------------------------------------------------------------------------------------------------- writing
 
@@ -94,9 +94,9 @@ Json to_json(const GroupSchedule& group) {
 // ------------------------------------------------------------------------------------------------------------- reading
 
 /// A value in a file, and where it stands.
-class Place {
+class JsonPlace {
 public:
-    Place(const Json& value, const std::string& file, std::string path = {})
+    JsonPlace(const Json& value, const std::string& file, std::string path = {})
         : value_(value), file_(file), path_(std::move(path)) {}
 
     [[noreturn]] void fail(const std::string& message) const {
@@ -113,12 +113,12 @@ public:
     }
 
     /// The member of that name; null where there is none.
-    [[nodiscard]] std::optional<Place> find(std::string_view key) const {
+    [[nodiscard]] std::optional<JsonPlace> find(std::string_view key) const {
         const auto found = value_.find(key);
         if (found == value_.end()) return std::nullopt;
-        return Place(*found, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
+        return JsonPlace(*found, file_, path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key));
     }
-    [[nodiscard]] Place at(std::string_view key) const {
+    [[nodiscard]] JsonPlace at(std::string_view key) const {
         auto found = find(key);
         if (!found) fail(fmt::format("`{}` is missing", key));
         return *found;
@@ -128,9 +128,9 @@ public:
         for (const auto& item : value_.items()) result.push_back(item.key());
         return result;
     }
-    [[nodiscard]] std::vector<Place> elements() const {
+    [[nodiscard]] std::vector<JsonPlace> elements() const {
         require(value_.is_array(), "a list");
-        std::vector<Place> result;
+        std::vector<JsonPlace> result;
         for (std::size_t i = 0; i < value_.size(); ++i)
             result.emplace_back(value_[i], file_, fmt::format("{}[{}]", path_, i));
         return result;
@@ -194,8 +194,8 @@ private:
 };
 
 template <std::size_t n>
-std::array<int, n> read_sizes(const Place& place, Field field) {
-    const std::vector<Place> elements = place.elements();
+std::array<int, n> read_sizes(const JsonPlace& place, Field field) {
+    const std::vector<JsonPlace> elements = place.elements();
     std::array<int, n> result{};
     if (elements.size() != n) {
         place.fail(fmt::format("this has {} elements, and must have {}", elements.size(),
@@ -208,7 +208,7 @@ std::array<int, n> read_sizes(const Place& place, Field field) {
 }
 
 /// A choice: of a string only words are values, of which all have `auto`.
-void read_choice(const Place& place, Field field, GroupSchedule& group) {
+void read_choice(const JsonPlace& place, Field field, GroupSchedule& group) {
     Choices& choices = group.choices;
     const bool has_words = field != Field::MinBlocks && field != Field::Packed && field != Field::Threads &&
                            field != Field::Columns && field != Field::Histogram;
@@ -228,7 +228,7 @@ void read_choice(const Place& place, Field field, GroupSchedule& group) {
     if (field == Field::Histogram) choices.histogram = HistogramShape{read_sizes<8>(place, field)};
 }
 
-void read_field(const Place& place, Field field, GroupSchedule& group) {
+void read_field(const JsonPlace& place, Field field, GroupSchedule& group) {
     switch (field) {
         case Field::Block: group.block = read_sizes<3>(place, field); return;
         case Field::Tile: group.tile = read_sizes<3>(place, field); return;
@@ -248,18 +248,18 @@ class PipelineReader {
 public:
     PipelineReader(const ir::Pipeline& pipeline, int version) : pipeline_(pipeline), version_(version) {}
 
-    Schedule read(const Place& place) {
+    Schedule read(const JsonPlace& place) {
         place.check_object({"origin", "inlined", "groups"});
         Schedule result;
         if (const auto origin = place.find("origin")) result.origin = origin->string();
-        for (const Place& stage : place.at("inlined").elements()) result.inlined.push_back(read_stage(stage));
-        for (const Place& group : place.at("groups").elements()) result.groups.push_back(read_group(group));
+        for (const JsonPlace& stage : place.at("inlined").elements()) result.inlined.push_back(read_stage(stage));
+        for (const JsonPlace& group : place.at("groups").elements()) result.groups.push_back(read_group(group));
         return result;
     }
 
 private:
     /// A stage, which has no other place in the schedule.
-    std::string read_stage(const Place& place) {
+    std::string read_stage(const JsonPlace& place) {
         const std::string name = place.string();
         std::vector<std::string> names;
         for (const ir::Stage& stage : pipeline_.stages) names.push_back(stage.name);
@@ -273,13 +273,13 @@ private:
         return name;
     }
 
-    GroupSchedule read_group(const Place& place) {
+    GroupSchedule read_group(const JsonPlace& place) {
         std::vector<std::string> known{"stages", "strategy"};
         for (const Field field : kFields) known.emplace_back(name(field));
         place.check_object(known);
         GroupSchedule group;
-        const Place stages = place.at("stages");
-        for (const Place& stage : stages.elements()) group.stages.push_back(read_stage(stage));
+        const JsonPlace stages = place.at("stages");
+        for (const JsonPlace& stage : stages.elements()) group.stages.push_back(read_stage(stage));
         if (group.stages.empty()) stages.fail("a group has at least one stage");
         group.strategy = place.at("strategy").word(parse_strategy);
         for (const Field field : kFields) {
@@ -288,9 +288,9 @@ private:
             if (!has(group.strategy, field)) {
                 value->fail(fmt::format("the strategy `{}` has no `{}`", name(group.strategy), name(field)));
             }
-            if (is_choice(field) && version_ == kFirstVersion) {
+            if (is_choice(field) && version_ == kFirstScheduleVersion) {
                 value->fail(fmt::format("`{}` is for files of version {}, and this is one of version {}", name(field),
-                                        kVersion, version_));
+                                        kScheduleVersion, version_));
             }
             read_field(*value, field, group);
         }
@@ -348,7 +348,7 @@ Json parse(std::string_view text, const std::string& file) {
 }  // namespace
 
 std::string to_json(const Schedules& schedules, const std::vector<ir::Pipeline>& pipelines) {
-    Json document{{"version", kVersion}, {"pipelines", Json::object()}};
+    Json document{{"version", kScheduleVersion}, {"pipelines", Json::object()}};
     for (const ir::Pipeline& pipeline : pipelines) {
         const auto found = schedules.find(pipeline.name);
         if (found == schedules.end()) continue;
@@ -367,15 +367,15 @@ std::string to_json(const Schedules& schedules, const std::vector<ir::Pipeline>&
 Schedules schedules_from_json(std::string_view text, const std::string& file,
                               const std::vector<ir::Pipeline>& pipelines) {
     const Json document = parse(text, file);
-    const Place root(document, file);
+    const JsonPlace root(document, file);
     root.check_object({"version", "pipelines"});
-    const Place version = root.at("version");
-    if (document["version"] != kVersion && document["version"] != kFirstVersion) {
-        version.fail(
-            fmt::format("this is {}, but must be {} or {}", document["version"].dump(), kFirstVersion, kVersion));
+    const JsonPlace version = root.at("version");
+    if (document["version"] != kScheduleVersion && document["version"] != kFirstScheduleVersion) {
+        version.fail(fmt::format("this is {}, but must be {} or {}", document["version"].dump(), kFirstScheduleVersion,
+                                 kScheduleVersion));
     }
-    const int number = document["version"] == kVersion ? kVersion : kFirstVersion;
-    const Place entries = root.at("pipelines");
+    const int number = document["version"] == kScheduleVersion ? kScheduleVersion : kFirstScheduleVersion;
+    const JsonPlace entries = root.at("pipelines");
     std::vector<std::string> names;
     for (const ir::Pipeline& pipeline : pipelines) names.push_back(pipeline.name);
     entries.check_object(names);

@@ -14,8 +14,8 @@ namespace pipec::fusion {
 namespace {
 
 /// Nodes of one pass at most; a larger graph is searched in pieces.
-constexpr std::size_t kMostNodes = 256;
-using Set = std::bitset<kMostNodes>;
+constexpr std::size_t kNodesOfPass = 256;
+using Set = std::bitset<kNodesOfPass>;
 
 bool contains(const Set& all, const Set& part) {
     return (part & ~all).none();
@@ -263,11 +263,11 @@ private:
 Grouping search_pieces(const StageGraph& graph, const std::vector<std::vector<int>>& groups, Costs& costs,
                        const SearchOptions& options) {
     Grouping result;
-    result.exact = groups.size() <= kMostNodes;
+    result.exact = groups.size() <= kNodesOfPass;
     const std::size_t left = options.most_work - std::min(options.most_work, costs.work());
     const std::size_t end = left < SIZE_MAX ? costs.work() + (left + 1) / 2 : SIZE_MAX;
-    for (std::size_t begin = 0; begin < groups.size(); begin += kMostNodes) {
-        const std::size_t count = std::min(kMostNodes, groups.size() - begin);
+    for (std::size_t begin = 0; begin < groups.size(); begin += kNodesOfPass) {
+        const std::size_t count = std::min(kNodesOfPass, groups.size() - begin);
         const auto first = groups.begin() + static_cast<std::ptrdiff_t>(begin);
         const Nodes nodes(graph, options.siblings, {first, first + static_cast<std::ptrdiff_t>(count)});
         SearchOptions bounds = options;

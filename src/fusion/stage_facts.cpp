@@ -115,7 +115,7 @@ double half_rate(const ir::Expr& e) {
 
 /// What depends on the point alone: integers of variables and sizes. Kernels have such places as constants or sums that
 /// move along, and know conditions on them for whole tiles or columns.
-class Places {
+class PlaceExpressions {
 public:
     bool has(const ir::Expr& e) {
         if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
@@ -138,7 +138,8 @@ public:
         if (!e || places_.has(e) || !seen_.insert(e.get()).second) return;
         const auto* select = ir::as<ir::Select>(e);
         if (select != nullptr && select->otherwise && places_.has(select->cond)) {
-            walk(size(select->then) >= size(select->otherwise) ? select->then : select->otherwise, visit);
+            walk(ir::node_count(select->then) >= ir::node_count(select->otherwise) ? select->then : select->otherwise,
+                 visit);
             return;
         }
         visit(e);
@@ -147,12 +148,7 @@ public:
     }
 
 private:
-    static std::size_t size(const ir::Expr& e) {
-        std::size_t nodes = 0;
-        ir::for_each_node(e, [&](const ir::Expr&) { ++nodes; });
-        return nodes;
-    }
-    Places places_;
+    PlaceExpressions places_;
     std::unordered_set<const ir::Node*> seen_;
 };
 
@@ -221,9 +217,9 @@ void for_executed(ExecutedLoops& before, const ir::Expr& root, const std::vector
 }
 
 /// The dimensions of a stage that a value depends on.
-class Depends {
+class DimsOfValues {
 public:
-    explicit Depends(const ir::Stage& stage) {
+    explicit DimsOfValues(const ir::Stage& stage) {
         for (std::size_t d = 0; d < stage.dims.size(); ++d) variables_[stage.dims[d].var] = 1U << d;
     }
     unsigned of(const ir::Expr& e) {
@@ -454,7 +450,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
         // Updates of an accumulate have loops of their own, all of them for each point.
-        Depends depends(stage);
+        DimsOfValues depends(stage);
         const unsigned all_dims = (1U << stage.dims.size()) - 1;
         std::map<std::pair<unsigned, bool>, double> shares;  // by dimensions, and Operations::as_written
         SharedNodes shared;

@@ -10,18 +10,12 @@ namespace pipec::fusion {
 namespace {
 
 /// Nodes that written-out terms have in all, at most.
-constexpr std::int64_t kMostNodes = 4000;
+constexpr std::int64_t kMostTermNodes = 4000;
 /// Where the order of the terms cannot be told, twice as many may be written out if they are small: no order keeps the
 /// code from sharing what neighbouring points read, and no term waits for the one before.
-constexpr std::int64_t kMostSmallNodes = 1500;
+constexpr std::int64_t kMostSmallTermNodes = 1500;
 /// Loops that are made as one: each has a total of its own in a register.
 constexpr std::int64_t kMostSideBySide = 16;
-
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
 
 /// Nothing where there are more than `most`, or nobody knows how many.
 std::optional<std::int64_t> terms(const ir::Reduce& reduce, std::int64_t most, const KnownBound& bound) {
@@ -41,7 +35,7 @@ bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& 
     const bool free = !ir::depends_on_order(reduce.op, reduce.body->type);
     const auto own = terms(reduce, free ? 2 * most : most, bound);
     if (!own) return false;
-    if (*own > most && *own * node_count(reduce.body) > kMostSmallNodes) return false;
+    if (*own > most && *own * ir::node_count(reduce.body) > kMostSmallTermNodes) return false;
     most = std::max(most, *own);
     // A reduction without terms still has one of each in it.
     std::int64_t all = std::max<std::int64_t>(1, *own);
@@ -52,7 +46,7 @@ bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& 
         all *= std::max<std::int64_t>(1, *more);
         if (all > most) return false;
     }
-    return *own * node_count(reduce.body) <= kMostNodes;
+    return *own * ir::node_count(reduce.body) <= kMostTermNodes;
 }
 
 std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loops) {
@@ -74,7 +68,7 @@ std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loop
         return ir::uses_variable(range.lo, outer) || ir::uses_variable(range.hi, outer);
     });
     if (count < 2 || differ || ir::gives_place(reduce.op) || ir::gives_place(loop->op) ||
-        count * node_count(loop->body) > kMostSmallNodes) {
+        count * ir::node_count(loop->body) > kMostSmallTermNodes) {
         return std::nullopt;
     }
     return SideBySide{count, loop};

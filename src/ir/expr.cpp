@@ -6,34 +6,35 @@
 namespace pipec::ir {
 
 namespace {
-constexpr std::array<std::string_view, 3> kUnary = {"-", "~", "not"};
-constexpr std::array<std::string_view, 20> kBinary = {"+",  "-",  "*",  "/",  "%", "min", "max", "&",  "|",   "^",
-                                                      "<<", ">>", "==", "!=", "<", "<=",  ">",   ">=", "and", "or"};
-constexpr std::array<std::string_view, 8> kReduce = {"sum", "prod", "min", "max", "any", "all", "argmin", "argmax"};
-constexpr std::array<std::string_view, 24> kBuiltin = {
+constexpr std::array<std::string_view, 3> kUnaryNames = {"-", "~", "not"};
+constexpr std::array<std::string_view, 20> kBinaryNames = {
+    "+", "-", "*", "/", "%", "min", "max", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "and", "or"};
+constexpr std::array<std::string_view, 8> kReduceNames = {"sum", "prod", "min",    "max",
+                                                          "any", "all",  "argmin", "argmax"};
+constexpr std::array<std::string_view, 24> kBuiltinNames = {
     "abs",  "sqrt", "rsqrt", "exp",  "exp2", "log",  "log2",  "pow",   "sin",  "cos",   "tan",   "asin",
     "acos", "atan", "atan2", "sinh", "cosh", "tanh", "hypot", "floor", "ceil", "round", "trunc", "isnan"};
-static_assert(static_cast<std::size_t>(BinaryOp::Or) + 1 == kBinary.size());
-static_assert(static_cast<std::size_t>(Builtin::IsNan) + 1 == kBuiltin.size());
+static_assert(static_cast<std::size_t>(BinaryOp::Or) + 1 == kBinaryNames.size());
+static_assert(static_cast<std::size_t>(Builtin::IsNan) + 1 == kBuiltinNames.size());
 }  // namespace
 
 std::string_view name(UnaryOp op) {
-    return kUnary.at(static_cast<std::size_t>(op));
+    return kUnaryNames.at(static_cast<std::size_t>(op));
 }
 std::string_view name(BinaryOp op) {
-    return kBinary.at(static_cast<std::size_t>(op));
+    return kBinaryNames.at(static_cast<std::size_t>(op));
 }
 std::string_view name(Builtin fn) {
-    return kBuiltin.at(static_cast<std::size_t>(fn));
+    return kBuiltinNames.at(static_cast<std::size_t>(fn));
 }
 std::string_view name(ReduceOp op) {
-    return kReduce.at(static_cast<std::size_t>(op));
+    return kReduceNames.at(static_cast<std::size_t>(op));
 }
 
 std::optional<Builtin> builtin_from_name(std::string_view name) {
-    const auto found = std::find(kBuiltin.begin(), kBuiltin.end(), name);
-    if (found == kBuiltin.end()) return std::nullopt;
-    return static_cast<Builtin>(found - kBuiltin.begin());
+    const auto found = std::find(kBuiltinNames.begin(), kBuiltinNames.end(), name);
+    if (found == kBuiltinNames.end()) return std::nullopt;
+    return static_cast<Builtin>(found - kBuiltinNames.begin());
 }
 
 int arity(Builtin fn) {

@@ -31,6 +31,18 @@ void for_each_node(const Expr& e, const std::function<void(const Expr&)>& f) {
     }
 }
 
+std::int64_t node_count(const Expr& e) {
+    std::int64_t count = 0;
+    for_each_node(e, [&](const Expr&) { ++count; });
+    return count;
+}
+
+bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds) {
+    bool found = false;
+    for_each_node(e, [&](const Expr& node) { found = found || holds(node); });
+    return found;
+}
+
 std::vector<Expr> expressions(const Stage& stage) {
     std::vector<Expr> result;
     for (const Dimension& dim : stage.dims) {

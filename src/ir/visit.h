@@ -1,6 +1,7 @@
 // Walking and rewriting expressions.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <vector>
@@ -49,6 +50,12 @@ std::vector<Expr> children(const Expr& e);
 
 /// Calls `f` on every distinct node reachable from `e`, parents before children; a shared node is visited once.
 void for_each_node(const Expr& e, const std::function<void(const Expr&)>& f);
+
+/// The number of distinct nodes reachable from `e`.
+std::int64_t node_count(const Expr& e);
+
+/// Whether `holds` is true of a node reachable from `e`.
+bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds);
 
 /// The expressions of a stage in evaluation order: explicit ranges, then the value or init and updates.
 std::vector<Expr> expressions(const Stage& stage);

@@ -10,7 +10,7 @@ using Table = HistogramTable::Table;
 
 namespace {
 
-constexpr std::int64_t kThreads = 512, kThreadsInMemory = 256;
+constexpr std::int64_t kThreadsOfTable = 512, kThreadsInMemory = 256;
 /// Threads of a multiprocessor that leave each of them 32, 40 and 64 registers, where a thread loads at most so many
 /// bytes.
 constexpr std::int64_t kFewBytes = 16, kMoreBytes = 32;
@@ -24,7 +24,7 @@ std::int64_t power_below(std::int64_t n) {
 }
 
 void choose_blocks(const TableFacts& facts, const fusion::Gpu& gpu, const Shape& asked, HistogramTable& t) {
-    t.threads = asked[Shape::Threads] > 0 ? asked[Shape::Threads] : kThreads;
+    t.threads = asked[Shape::Threads] > 0 ? asked[Shape::Threads] : kThreadsOfTable;
     const std::int64_t at_once = facts.loaded <= kFewBytes ? 2048 : facts.loaded <= kMoreBytes ? 1536 : 1024;
     t.blocks = std::max<std::int64_t>(1, std::min<std::int64_t>(at_once, gpu.threads_per_sm) / t.threads);
     if (asked[Shape::Blocks] > 0)

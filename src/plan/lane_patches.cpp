@@ -7,7 +7,6 @@ namespace pipec::plan {
 
 namespace {
 
-constexpr std::int64_t kWarp = 32;
 /// Where cells are gathered: warps of a block, unless its cells take more shared memory than so many bytes.
 constexpr int kGatherWarps = 4;
 constexpr std::int64_t kGatherBytes = 32 * 1024;
@@ -149,8 +148,8 @@ Patches alike_patches(const Patches& points, std::int64_t columns, std::int64_t 
 std::array<int, 3> gather_block(std::int64_t bytes, int rank) {
     int warps = kGatherWarps;
     while (warps > 1 && warps * kWarp * bytes > kGatherBytes) warps /= 2;
-    if (rank == 1) return {static_cast<int>(kWarp) * warps, 1, 1};
-    return {static_cast<int>(kWarp), warps, 1};
+    if (rank == 1) return {kWarp * warps, 1, 1};
+    return {kWarp, warps, 1};
 }
 
 }  // namespace pipec::plan

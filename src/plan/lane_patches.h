@@ -9,12 +9,16 @@
 #include <functional>
 #include <vector>
 
+#include "fusion/gpu.h"
 #include "fusion/group_shape.h"
 
 namespace pipec::plan {
 
-/// Bytes of the widest access.
-inline constexpr std::int64_t kAccessBytes = 16;
+using fusion::kAccessBytes;
+using fusion::kWarp;
+
+/// Inner dimensions of no more points than this, as constants, belong to one thread.
+inline constexpr std::int64_t kInnerPoints = 4;
 /// Points of a patch, and elements that it reads and computes, which all are in registers at once.
 inline constexpr std::int64_t kPatchPoints = 32, kPatchElements = 96;
 /// Of a whole dimension a lane computes no more columns at once.

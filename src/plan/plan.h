@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "fusion/gpu.h"
 #include "fusion/schedule.h"
 #include "ir/expr.h"
 #include "plan/march.h"
@@ -25,7 +26,7 @@
 
 namespace pipec::plan {
 
-inline constexpr int kWarp = 32;
+using fusion::kWarp;
 inline constexpr std::int64_t kSectorBytes = 32;  ///< of global memory that move together
 
 /// How one dimension of the group is cut into tiles.

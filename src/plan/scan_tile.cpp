@@ -8,14 +8,13 @@ namespace pipec::plan {
 
 namespace {
 
-constexpr std::int64_t kLanes = 32;
 /// As many points of a line as shared memory has room for: threads wait for memory once for each batch.
 constexpr std::int64_t kMostPoints = 256;
 constexpr std::int64_t kLeastPoints = 8;
 /// Where a GPU has more, two blocks still fit into a multiprocessor.
 constexpr std::int64_t kSharedBytes = 80 * 1024;
 /// Constant dimensions inside of the scan's, of no more points than this together, do not make it run across memory.
-constexpr std::int64_t kInnerPoints = 4;
+constexpr std::int64_t kPointsInside = 4;
 
 /// Points of a line that a thread has at once, and warps of a block, where lines run along memory and across.
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
@@ -44,12 +43,12 @@ bool runs_along_memory(const std::vector<int>& order, int scan,
     bool passed = false;
     for (const int dim : order) {
         if (passed) {
-            const std::int64_t extent = extents[static_cast<std::size_t>(dim)].value_or(kInnerPoints + 1);
-            inner = std::min(inner * std::min(extent, kInnerPoints + 1), kInnerPoints + 1);
+            const std::int64_t extent = extents[static_cast<std::size_t>(dim)].value_or(kPointsInside + 1);
+            inner = std::min(inner * std::min(extent, kPointsInside + 1), kPointsInside + 1);
         }
         passed = passed || dim == scan;
     }
-    return inner <= kInnerPoints;
+    return inner <= kPointsInside;
 }
 
 std::int64_t slice_threads(std::optional<std::int64_t> slice) {
@@ -67,7 +66,7 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
     ScanTile tile;
     tile.along_memory = runs_along_memory(order, scan, extents);
     // Few lines for each block keep more blocks at work; across memory, lanes need lines beside each other.
-    tile.lines = tile.along_memory ? kScanWarps : kLanes;
+    tile.lines = tile.along_memory ? kScanWarps : kWarp;
     tile.points = kMostPoints;
     const std::int64_t length = extents[static_cast<std::size_t>(scan)].value_or(kMostPoints);
     const auto taken = [&] { return 2 * tile.lines * (tile.points + 1) * bytes + arrays * kSharedAlignment; };
@@ -82,7 +81,7 @@ std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& orde
                                                     bool small) {
     SharedScanTile tile;
     tile.along_memory = runs_along_memory(order, scan, extents);
-    tile.lines = tile.along_memory ? 1 : kLanes;
+    tile.lines = tile.along_memory ? 1 : kWarp;
     tile.warps = tile.along_memory ? kWarpsAlong : kWarpsAcross;
     tile.points = small ? (tile.along_memory ? kPointsAlong : kPointsAcross) : 1;
     const auto length = extents[static_cast<std::size_t>(scan)];

@@ -9,6 +9,8 @@
 
 namespace pipec::plan {
 
+using fusion::kWarp;
+
 struct ScanTile {
     bool along_memory = false;      ///< lines run along the innermost dimension, or one with a short one inside
     std::int64_t lines = 0;         ///< of a block
@@ -43,7 +45,7 @@ struct SharedScanTile {
     std::int64_t warps = 0;   ///< of a block, all of which have the same lines
     std::int64_t points = 0;  ///< of a line that a thread has at once
     /// Points of each line that a block takes at once.
-    [[nodiscard]] std::int64_t chunk() const { return warps * points * (along_memory ? 32 : 1); }
+    [[nodiscard]] std::int64_t chunk() const { return warps * points * (along_memory ? kWarp : 1); }
 };
 
 /// A scan that reads itself at other lines goes slice by slice (ir::Scan). Slices of at most so many points take the

@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::int64_t kThreads = 256;
 constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
-constexpr std::int64_t kLanes = 32;
-/// Constant innermost dimensions of no more points than this belong to one thread.
-constexpr std::int64_t kInnerPoints = 4;
 /// That a thread computes at most, where it accesses several elements at once.
 constexpr std::int64_t kPointsPerThread = 16;
 
@@ -69,9 +66,9 @@ std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::in
 
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const Extents& extents, std::int64_t columns) {
     const auto& lanes = extents[*axes.lane];
-    std::int64_t across = least(axes.row ? kLanes : kThreads, lanes, columns);
+    std::int64_t across = least(axes.row ? kWarp : kThreads, lanes, columns);
     const std::int64_t down = axes.row ? least(kThreads / across, extents[*axes.row], 1) : 1;
-    if (axes.row && across == kLanes && across * down < kThreads && !lanes) across = kThreads / down;
+    if (axes.row && across == kWarp && across * down < kThreads && !lanes) across = kThreads / down;
     return {across, down, stage_layers(axes, extents, columns, across, down)};
 }
 

@@ -19,7 +19,7 @@ constexpr Name kDifference{Name::Kind::Variable, -1};
 /// Slopes with larger numbers are not what tiles are made for.
 constexpr std::int64_t kLargestFactor = 64;
 /// Nor are larger distances.
-constexpr long kFarthest = 1 << 20;
+constexpr long kLargestDistance = 1 << 20;
 
 using Slope = std::pair<std::int64_t, std::int64_t>;  // numerator, denominator
 
@@ -59,7 +59,7 @@ struct Index {
 };
 
 /// The points at which something is read, and what is known of indices there: stencils repeat few of them.
-struct Place {
+struct ReadPoints {
     isl::set where;
     std::optional<bool> is_empty;  ///< once that was asked
     struct Known {
@@ -118,7 +118,7 @@ private:
         const bool pure = std::holds_alternative<ir::Pure>(stage.definition);
         const std::size_t first = result_.size();
         const StageAccesses found = find_accesses(isl_, pipeline_, static_cast<int>(index), affine, ranges);
-        std::map<int, Place> places;  // by guard
+        std::map<int, ReadPoints> places;  // by guard
         for (const Access& access : found.accesses) {
             const bool is_self = access.source == ir::Source{ir::Source::Kind::Stage, static_cast<int>(index)};
             if (access.is_write || is_self) continue;  // of a scan; it is in no group with others
@@ -126,7 +126,7 @@ private:
             auto at = places.find(access.guard);
             if (at == places.end()) {
                 const isl::set where = points.intersect(found.guards[static_cast<std::size_t>(access.guard)]);
-                at = places.emplace(access.guard, Place{where, {}, {}}).first;
+                at = places.emplace(access.guard, ReadPoints{where, {}, {}}).first;
             }
             for (const isl::pw_aff& value : access.values) {
                 isl_.begin_question(access.range, stage.name);
@@ -157,8 +157,9 @@ private:
         }
     }
 
-    Index relation(const ir::Stage& stage, const isl::pw_aff& value, Place& place, const AffineTranslator& affine) {
-        for (const Place::Known& known : place.known) {
+    Index relation(const ir::Stage& stage, const isl::pw_aff& value, ReadPoints& place,
+                   const AffineTranslator& affine) {
+        for (const ReadPoints::Known& known : place.known) {
             if (isl_pw_aff_plain_is_equal(value.get(), known.value.get()) == isl_bool_true) return known.index;
         }
         Index result;
@@ -177,13 +178,13 @@ private:
     }
 
     /// What `relate` finds of n * v + c and of c, which most indices are, without a question.
-    std::optional<IndexRelation> at_once(const ir::Stage& stage, const isl::pw_aff& value, Place& place) {
+    std::optional<IndexRelation> at_once(const ir::Stage& stage, const isl::pw_aff& value, ReadPoints& place) {
         const std::vector<Name> names = names_in(value);
         if (names.size() > 1 || !value.isa_aff()) return std::nullopt;
         const isl::aff aff = value.as_aff();
         const isl::val constant = aff.constant_val();
         if (isl_aff_dim(aff.get(), isl_dim_div) > 0 || !constant.is_int()) return std::nullopt;
-        if (constant.abs().gt(isl::val(isl_.ctx(), kFarthest))) return std::nullopt;
+        if (constant.abs().gt(isl::val(isl_.ctx(), kLargestDistance))) return std::nullopt;
         IndexRelation result;
         if (!names.empty()) {
             const isl::val factor = coefficient(aff, names.front());
@@ -238,7 +239,8 @@ private:
         const isl::set tuple = as_tuple(isl_, set, {kDifference});
         const isl::val lo = tuple.dim_min_val(0), hi = tuple.dim_max_val(0);
         if (!lo.is_int() || !hi.is_int()) return std::nullopt;
-        if (lo.lt(isl::val(lo.ctx(), -kFarthest)) || hi.gt(isl::val(hi.ctx(), kFarthest))) return std::nullopt;
+        if (lo.lt(isl::val(lo.ctx(), -kLargestDistance)) || hi.gt(isl::val(hi.ctx(), kLargestDistance)))
+            return std::nullopt;
         return std::pair<std::int64_t, std::int64_t>{to_long(lo), to_long(hi)};
     }
 

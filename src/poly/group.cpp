@@ -62,7 +62,7 @@ void find_reach(Group& group, int dim, std::int64_t n, const FirstPoint& first_p
 }
 
 /// Where a stage's dimension is, while the group is being aligned.
-struct Place {
+struct DimPlace {
     int dim = -1;
     Rational scale;
 };
@@ -195,7 +195,7 @@ private:
     /// Tiles must share an accumulate's updates.
     std::optional<Illegal> check_gather(int s) {
         const auto& places = places_[group_.position(s)];
-        const bool shared = std::any_of(places.begin(), places.end(), [](const Place& p) { return p.dim >= 0; });
+        const bool shared = std::any_of(places.begin(), places.end(), [](const DimPlace& p) { return p.dim >= 0; });
         if (accumulate(s) == nullptr || shared) return std::nullopt;
         return Illegal{fmt::format("every tile would need all of `{}`, which accumulates", stage(s).name),
                        stage(s).range};
@@ -227,7 +227,7 @@ private:
         const std::vector<std::vector<Ends>> touching = dependences_by_member();
         for (bool again = true; again;) {
             again = false;
-            for (auto& places : places_) std::fill(places.begin(), places.end(), Place{});
+            for (auto& places : places_) std::fill(places.begin(), places.end(), DimPlace{});
             group_.rank = 0;
             std::vector<bool> reached(group_.stages.size(), false);
             const std::size_t seed = first_seed();
@@ -307,17 +307,17 @@ private:
     /// Places from what two members read of the same array, if that says where all long dimensions are.
     bool place_by(const Dependence& ours, const Dependence& theirs) {
         const std::size_t p = group_.position(ours.reader), q = group_.position(theirs.reader);
-        std::vector<Place> places(places_[p].size());
+        std::vector<DimPlace> places(places_[p].size());
         for (std::size_t i = 0; i < ours.indices.size(); ++i) {
             if (!ours.indices[i] || !theirs.indices[i] || ours.indices[i]->dim < 0 || theirs.indices[i]->dim < 0)
                 continue;
             const IndexRelation &a = *ours.indices[i], &b = *theirs.indices[i];
-            const Place& other = places_[q][static_cast<std::size_t>(b.dim)];
+            const DimPlace& other = places_[q][static_cast<std::size_t>(b.dim)];
             if (other.dim < 0 || whole_[p][static_cast<std::size_t>(a.dim)]) continue;
-            const Place wanted{other.dim, times(times(other.scale, b.den, b.num), a.num, a.den)};
-            Place& place = places[static_cast<std::size_t>(a.dim)];
-            const bool is_taken =
-                std::any_of(places.begin(), places.end(), [&](const Place& known) { return known.dim == wanted.dim; });
+            const DimPlace wanted{other.dim, times(times(other.scale, b.den, b.num), a.num, a.den)};
+            DimPlace& place = places[static_cast<std::size_t>(a.dim)];
+            const bool is_taken = std::any_of(places.begin(), places.end(),
+                                              [&](const DimPlace& known) { return known.dim == wanted.dim; });
             if (place.dim != wanted.dim && (place.dim >= 0 || is_taken)) return false;
             if (place.dim == wanted.dim && !(place.scale == wanted.scale)) return false;
             place = wanted;
@@ -337,7 +337,7 @@ private:
     void put_channels_outside() {
         for (int turn = 2; turn < group_.rank && is_short(group_.rank - 1); ++turn) {
             for (auto& places : places_) {
-                for (Place& place : places) {
+                for (DimPlace& place : places) {
                     if (place.dim >= 0) place.dim = (place.dim + 1) % group_.rank;
                 }
             }
@@ -390,16 +390,16 @@ private:
             const IndexRelation& r = *d.indices[i];
             const auto j = static_cast<std::size_t>(r.dim);
             if (whole_[reader][j]) return std::pair{producer, i};  // a whole tile's worth of the reader needs all of it
-            Place& theirs = places_[producer][i];
-            Place& ours = places_[reader][j];
+            DimPlace& theirs = places_[producer][i];
+            DimPlace& ours = places_[reader][j];
             if (from_reader && ours.dim >= 0) {
-                const Place wanted{ours.dim, times(ours.scale, r.den, r.num)};
+                const DimPlace wanted{ours.dim, times(ours.scale, r.den, r.num)};
                 if (theirs.dim < 0 && !has_dim(producer, wanted.dim))
                     theirs = wanted;
                 else if (theirs.dim != wanted.dim || !(theirs.scale == wanted.scale))
                     return std::pair{producer, i};
             } else if (!from_reader && theirs.dim >= 0) {
-                const Place wanted{theirs.dim, times(theirs.scale, r.num, r.den)};
+                const DimPlace wanted{theirs.dim, times(theirs.scale, r.num, r.den)};
                 if (ours.dim < 0 && !has_dim(reader, wanted.dim))
                     ours = wanted;
                 else if (ours.dim != wanted.dim || !(ours.scale == wanted.scale))
@@ -410,7 +410,8 @@ private:
     }
 
     [[nodiscard]] bool has_dim(std::size_t p, int dim) const {
-        return std::any_of(places_[p].begin(), places_[p].end(), [&](const Place& place) { return place.dim == dim; });
+        return std::any_of(places_[p].begin(), places_[p].end(),
+                           [&](const DimPlace& place) { return place.dim == dim; });
     }
 
     void make_scales_integers() {
@@ -418,7 +419,7 @@ private:
             std::int64_t multiple = 1, common = 0;
             const auto each = [&](auto f) {
                 for (auto& places : places_) {
-                    for (Place& place : places) {
+                    for (DimPlace& place : places) {
                         if (place.dim == g) f(place.scale);
                     }
                 }
@@ -430,7 +431,7 @@ private:
         }
         for (const auto& places : places_) {
             std::vector<Alignment>& alignment = group_.alignment.emplace_back();
-            for (const Place& place : places) alignment.push_back({place.dim, place.dim < 0 ? 1 : place.scale.num});
+            for (const DimPlace& place : places) alignment.push_back({place.dim, place.dim < 0 ? 1 : place.scale.num});
         }
     }
 
@@ -483,7 +484,7 @@ private:
     const Model& model_;
     Group group_;
     std::vector<const Dependence*> inner_, outer_;  ///< of members: on members, on other arrays
-    std::vector<std::vector<Place>> places_;
+    std::vector<std::vector<DimPlace>> places_;
     std::vector<std::vector<bool>> whole_;
 };
 

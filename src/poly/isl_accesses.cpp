@@ -15,9 +15,10 @@ using ir::BinaryOp;
 /// Conditions, one inside of another, that a guard is made of, and its convex parts.
 constexpr int kMostConditions = 64, kMostParts = 32;
 
-class Walk {
+class AccessWalk {
 public:
-    Walk(const IslContext& isl, AffineTranslator& affine, ValueRanges& ranges) : affine_(affine), ranges_(ranges) {
+    AccessWalk(const IslContext& isl, AffineTranslator& affine, ValueRanges& ranges)
+        : affine_(affine), ranges_(ranges) {
         result_.guards.push_back(isl.everything());
         isl_ = &isl;
     }
@@ -243,7 +244,7 @@ private:
 StageAccesses find_accesses(const IslContext& isl, const ir::Pipeline& pipeline, int index, AffineTranslator& affine,
                             ValueRanges& ranges) {
     const ir::Stage& stage = pipeline.stages.at(static_cast<std::size_t>(index));
-    Walk walk(isl, affine, ranges);
+    AccessWalk walk(isl, affine, ranges);
     if (const auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
         walk.visit(pure->value, 0);
     } else {

@@ -101,6 +101,10 @@ std::vector<Name> names_in(const isl::pw_aff& value) {
     return names_of(isl::manage(isl_pw_aff_drop_unused_params(value.copy())).space());
 }
 
+bool contains(const std::vector<Name>& names, Name name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 isl::val coefficient(const isl::aff& aff, Name name) {
     const int position = isl_aff_find_dim_by_name(aff.get(), isl_dim_param, text(name).c_str());
     if (position < 0) return isl::val(aff.ctx(), 0L);

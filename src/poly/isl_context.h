@@ -85,6 +85,7 @@ private:
 /// The parameters that really occur, in isl's order.
 std::vector<Name> names_in(const isl::set& set);
 std::vector<Name> names_in(const isl::pw_aff& value);
+bool contains(const std::vector<Name>& names, Name name);
 
 /// The coefficient of a parameter; 0 where it does not occur.
 isl::val coefficient(const isl::aff& aff, Name name);

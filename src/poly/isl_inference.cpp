@@ -18,11 +18,11 @@ namespace pipec::poly {
 namespace {
 
 /// Pieces of a bound, and of all bounds of a stage together, that are still worth computing.
-constexpr int kMostPieces = 6, kMostPiecesOfBox = 64;
+constexpr int kMostPiecesOfBound = 6, kMostPiecesOfBox = 64;
 /// Bounds of which a launch computes the maximum.
 constexpr std::size_t kFewBounds = 4;
 
-int pieces(const isl::pw_aff& value) {
+int piece_count(const isl::pw_aff& value) {
     return isl_pw_aff_n_piece(value.get());
 }
 
@@ -108,10 +108,6 @@ struct Reader {
     /// Guards with the opaque values projected out: what they say about dimensions and sizes.
     std::vector<std::optional<isl::set>> plain_guards;
 };
-
-bool contains(const std::vector<Name>& names, Name name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 bool has_kind(const std::vector<Name>& names, Name::Kind kind) {
     return std::any_of(names.begin(), names.end(), [&](Name n) { return n.kind == kind; });
@@ -268,7 +264,7 @@ private:
                     const auto empty = mode_ == DomainMode::Exact ? std::optional(lo.add_constant(-1)) : std::nullopt;
                     hi = extremum(need, true, empty).add_constant(1);
                 }
-                if (pieces(lo) > kMostPieces || pieces(hi) > kMostPieces) return std::nullopt;
+                if (piece_count(lo) > kMostPiecesOfBound || piece_count(hi) > kMostPiecesOfBound) return std::nullopt;
                 return bounds(lo, hi);
             })
             .value_or(std::nullopt);
@@ -328,10 +324,10 @@ private:
     /// Pieces of bounds multiply: where that makes too many, inferred dimensions get bounds of one.
     void simplify_box(std::vector<Bounds>& box, const ExplicitBounds& given, const Need& need) {
         int all = 1;
-        for (const Bounds& b : box) all = std::min(all * pieces(b.lo) * pieces(b.hi), kMostPiecesOfBox + 1);
+        for (const Bounds& b : box) all = std::min(all * piece_count(b.lo) * piece_count(b.hi), kMostPiecesOfBox + 1);
         if (all <= kMostPiecesOfBox) return;
         for (std::size_t d = 0; d < box.size(); ++d) {
-            if (!given[d] && pieces(box[d].lo) * pieces(box[d].hi) > 1) box[d] = loose_hull(need.dims[d], 1);
+            if (!given[d] && piece_count(box[d].lo) * piece_count(box[d].hi) > 1) box[d] = loose_hull(need.dims[d], 1);
         }
     }
 

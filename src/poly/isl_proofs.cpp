@@ -17,10 +17,6 @@ namespace pipec::poly {
 
 namespace {
 
-bool contains(const std::vector<Name>& names, Name name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Appends those of `more` that are new.
 void merge(std::vector<Name>& names, const std::vector<Name>& more) {
     for (const Name name : more) {

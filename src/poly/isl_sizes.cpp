@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <set>
 
 #include "ir/build.h"
@@ -19,10 +18,8 @@ namespace pipec::poly {
 
 namespace {
 
-constexpr long kLimit = 1L << 30;
 /// Bounds of parameters that are farther away are those of their types.
-constexpr long kFar = 1L << 62;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr long kFarthestBound = 1L << 62;
 constexpr FloatRange kEveryNumber{-kInfinity, kInfinity, false};
 
 std::vector<Name> all_sizes(const ir::Pipeline& pipeline) {
@@ -39,14 +36,14 @@ public:
         : isl_(isl),
           pipeline_(pipeline),
           diags_(diags),
-          ranges_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kLimit, kLimit})),
+          ranges_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kIndexLimit, kIndexLimit})),
           affine_(isl, ranges_, Integers::Exact),
           conditions_(isl.everything()) {
         context_.assumed = context_.bounded = isl.everything();
         for (const Name name : all_sizes(pipeline)) {
             const isl::pw_aff size = isl.value(name);
-            context_.bounded = context_.bounded.intersect(size.gt_set(isl.constant(-kLimit)))
-                                   .intersect(size.lt_set(isl.constant(kLimit)));
+            context_.bounded = context_.bounded.intersect(size.gt_set(isl.constant(-kIndexLimit)))
+                                   .intersect(size.lt_set(isl.constant(kIndexLimit)));
         }
     }
 
@@ -93,7 +90,7 @@ private:
             const isl::set before = context_.assumed, before_bounded = context_.bounded;
             context_.assumed = before.intersect(value->ge_set(isl_.constant(1))).coalesce();
             context_.bounded =
-                before_bounded.intersect(context_.assumed).intersect(value->lt_set(isl_.constant(kLimit)));
+                before_bounded.intersect(context_.assumed).intersect(value->lt_set(isl_.constant(kIndexLimit)));
             if (context_.bounded.is_empty() && !before_bounded.is_empty()) {
                 const bool never_positive = context_.assumed.is_empty();
                 diags_.report(diag::UnsatisfiableWhere, e->range,
@@ -168,7 +165,7 @@ private:
         const bool none = context_.bounded.is_empty();
         for (std::size_t i = 0; i < pipeline_.sizes.size(); ++i) {
             if (none) {
-                context_.ranges.push_back({-kLimit, kLimit});
+                context_.ranges.push_back({-kIndexLimit, kIndexLimit});
                 continue;
             }
             const isl::val least = tuple.dim_min_val(static_cast<int>(i));
@@ -190,8 +187,9 @@ private:
             if (values.is_empty()) continue;
             const isl::val least = values.dim_min_val(0), greatest = values.dim_max_val(0);
             IntRange& range = std::get<IntRange>(context_.params.at(static_cast<std::size_t>(param->index)));
-            if (least.is_int() && least.abs().lt(isl::val(isl_.ctx(), kFar))) range.lo = to_long(least);
-            if (greatest.is_int() && greatest.abs().lt(isl::val(isl_.ctx(), kFar))) range.hi = to_long(greatest);
+            if (least.is_int() && least.abs().lt(isl::val(isl_.ctx(), kFarthestBound))) range.lo = to_long(least);
+            if (greatest.is_int() && greatest.abs().lt(isl::val(isl_.ctx(), kFarthestBound)))
+                range.hi = to_long(greatest);
         }
     }
 
@@ -205,8 +203,8 @@ private:
             for (std::size_t j = 0; j < pipeline_.sizes.size(); ++j) {
                 if (j == i) continue;
                 const isl::pw_aff other = isl_.value({Name::Kind::Size, static_cast<int>(j)});
-                known = known.intersect(other.gt_set(isl_.constant(-kLimit)))
-                            .intersect(other.lt_set(isl_.constant(kLimit)));
+                known = known.intersect(other.gt_set(isl_.constant(-kIndexLimit)))
+                            .intersect(other.lt_set(isl_.constant(kIndexLimit)));
             }
             const isl::set tuple = as_tuple(isl_, known, all_sizes(pipeline_));
             const int number = static_cast<int>(i);
@@ -295,7 +293,7 @@ isl::set admitted(const SizeContext& sizes, const isl::set& violation) {
 }
 
 std::vector<SizeSolution> solve_sizes(const ir::Pipeline& pipeline, const IslContext& isl) {
-    ValueRanges ranges(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kLimit, kLimit}));
+    ValueRanges ranges(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kIndexLimit, kIndexLimit}));
     AffineTranslator affine(isl, ranges);
     std::vector<SizeSolution> result;
     std::set<int> solved;

@@ -23,26 +23,27 @@ using ir::ReduceOp;
 using ir::Type;
 
 /// Totals end here: no type holds them.
-constexpr Wide kFar = Wide{1} << 100;
+constexpr Wide kFarthestTotal = Wide{1} << 100;
 
-/// Of two numbers within kFar; saturates there, in both directions.
-Wide product(Wide a, Wide b) {
+/// Of two numbers within kFarthestTotal; saturates there, in both directions.
+Wide saturated_product(Wide a, Wide b) {
     const long double estimate = static_cast<long double>(a) * static_cast<long double>(b);
-    if (estimate >= static_cast<long double>(kFar)) return kFar;
-    if (estimate <= -static_cast<long double>(kFar)) return -kFar;
+    if (estimate >= static_cast<long double>(kFarthestTotal)) return kFarthestTotal;
+    if (estimate <= -static_cast<long double>(kFarthestTotal)) return -kFarthestTotal;
     return a * b;
 }
 
 Wide power(Wide base, Wide exponent) {
     Wide result = 1;
-    for (Wide i = 0; i < exponent && result < kFar; ++i) result = product(result, base);
+    for (Wide i = 0; i < exponent && result < kFarthestTotal; ++i) result = saturated_product(result, base);
     return result;
 }
 
 /// All totals of at most `count` terms.
 IntRange total_of(ReduceOp op, const IntRange& term, Wide count) {
     if (op == ReduceOp::Sum) {
-        return {std::min<Wide>(0, product(term.lo, count)), std::max<Wide>(0, product(term.hi, count))};
+        return {std::min<Wide>(0, saturated_product(term.lo, count)),
+                std::max<Wide>(0, saturated_product(term.hi, count))};
     }
     const Wide most = std::max(term.lo < 0 ? -term.lo : term.lo, term.hi < 0 ? -term.hi : term.hi);
     const Wide reach = most <= 1 ? 1 : power(most, count);
@@ -319,7 +320,7 @@ private:
             const isl::pw_aff b = isl_.value({Name::Kind::Variable, id_of(second.at(loop.var))});
             const auto apart = largest(b.sub(a), both);
             if (!apart) return std::nullopt;
-            count = product(count, *apart + 1);
+            count = saturated_product(count, *apart + 1);
             both = both.intersect(a.eq_set(b));
         }
         return count;
@@ -369,7 +370,7 @@ private:
         const IntRange total = total_of(op, term, count);
         const bool above = total.hi > type_range(type).hi;
         const Wide end = above ? total.hi : total.lo;
-        const std::string reached = (end < 0 ? -end : end) < kFar ? fmt::format("{}", end)
+        const std::string reached = (end < 0 ? -end : end) < kFarthestTotal ? fmt::format("{}", end)
                                     : op == ReduceOp::Prod ? fmt::format("{}^{}", std::max(term.hi, -term.lo), count)
                                                            : std::string("even more than that");
         const std::string terms =

@@ -15,9 +15,9 @@ namespace {
 
 using ir::BinaryOp;
 
-class Walk {
+class ScopeWalk {
 public:
-    Walk() { scopes_.emplace_back(); }
+    ScopeWalk() { scopes_.emplace_back(); }
 
     /// An expression that is evaluated in a scope.
     void visit(const ir::Expr& e, int scope) {
@@ -128,7 +128,7 @@ private:
 }  // namespace
 
 std::vector<ReadScope> find_reads(const ir::Stage& stage) {
-    Walk walk;
+    ScopeWalk walk;
     if (const auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
         walk.visit(pure->value, 0);
         return walk.take();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -20,7 +19,6 @@ using ir::Builtin;
 using ir::Type;
 using ir::UnaryOp;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr FloatRange kAnyFloat{-kInfinity, kInfinity, true};
 
 /// Ranges of unbounded integers end here. One that would reach further is `kAnyInteger`, at both ends: an end that was

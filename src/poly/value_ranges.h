@@ -2,6 +2,7 @@
 // affine analysis cannot follow (data, scalar parameters, products).
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <variant>
@@ -29,6 +30,9 @@ struct FloatRange {
 };
 
 using ValueRange = std::variant<IntRange, FloatRange>;
+
+/// An end of a FloatRange that is not known.
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 IntRange type_range(ir::Type integer_or_bool);
 /// All values of a type.

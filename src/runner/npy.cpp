@@ -43,7 +43,7 @@ constexpr std::array<TypeCode, 12> kTypes = {{{"b1", ir::Type::Bool},
                                               {"f4", ir::Type::Float32},
                                               {"f8", ir::Type::Float64}}};
 
-struct Header {
+struct NpyHeader {
     ir::Type type = ir::Type::UInt8;
     bool big_endian = false;
     bool fortran_order = false;
@@ -81,12 +81,12 @@ std::optional<Extents> parse_shape(std::string_view text) {
     return extents;
 }
 
-std::optional<Header> parse_header(std::string_view dictionary) {
+std::optional<NpyHeader> parse_header(std::string_view dictionary) {
     const auto descr = value_of(dictionary, "descr");
     const auto order = value_of(dictionary, "fortran_order");
     const auto shape = value_of(dictionary, "shape");
     if (!descr || descr->size() < 6 || !order || !shape) return std::nullopt;
-    Header header;
+    NpyHeader header;
     const auto type = parse_element_type(descr->substr(1, 3));
     if (!type || descr->front() != (*descr)[4]) return std::nullopt;
     header.type = type->type;
@@ -103,7 +103,7 @@ Error bad(const std::string& path, const char* reason) {
 }
 
 /// Leaves the stream at the first element. Throws Error.
-Header read_header(std::istream& file, const std::string& path) {
+NpyHeader read_npy_header(std::istream& file, const std::string& path) {
     std::array<char, 8> start{};
     if (!file.read(start.data(), start.size()) || std::string_view(start.data(), kMagic.size()) != kMagic) {
         throw bad(path, "it is not a .npy file");
@@ -115,7 +115,7 @@ Header read_header(std::istream& file, const std::string& path) {
     if (!file || size > kMaxHeader) throw bad(path, "its header is damaged");
     std::string text(size, '\0');
     if (!file.read(text.data(), static_cast<std::streamsize>(size))) throw bad(path, "its header is damaged");
-    std::optional<Header> header = parse_header(text);
+    std::optional<NpyHeader> header = parse_header(text);
     if (!header) throw bad(path, "its header is damaged, or its elements are not numbers of 8 to 64 bits");
     return *std::move(header);
 }
@@ -148,7 +148,7 @@ std::string element_type_name(ir::Type type) {
 
 Array read_npy(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const Header header = read_header(file, path);
+    const NpyHeader header = read_npy_header(file, path);
     Extents stored = header.extents;  // as it lies in the file
     if (header.fortran_order) std::reverse(stored.begin(), stored.end());
     Array array(header.type, stored);
@@ -171,7 +171,7 @@ void write_npy(const std::string& path, const Array& array) {
 
 std::unique_ptr<PartReader> open_npy(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const Header header = read_header(file, path);
+    const NpyHeader header = read_npy_header(file, path);
     return open_raw(path, {header.type, header.extents, file.tellg(), header.fortran_order, false, header.big_endian});
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 30;
 
-struct Header {
+struct PnmHeader {
     std::int64_t rows = 0, columns = 0, channels = 1;
     ir::Type type = ir::Type::UInt8;
     bool swap = false;       ///< the elements are big endian
@@ -45,10 +45,10 @@ std::int64_t integer(std::istream& file) {
 }
 
 /// None where it is not one of the maps that this file knows. Leaves the stream at the first element.
-std::optional<Header> read_header(std::istream& file) {
+std::optional<PnmHeader> read_pnm_header(std::istream& file) {
     const std::string magic = word(file);
     if (magic != "P5" && magic != "P6" && magic != "Pf" && magic != "PF") return std::nullopt;
-    Header header;
+    PnmHeader header;
     header.channels = magic == "P6" || magic == "PF" ? 3 : 1;
     header.columns = integer(file);
     header.rows = integer(file);
@@ -77,7 +77,7 @@ void swap_bytes(std::byte* row, std::size_t size, std::size_t width) {
 
 /// Calls `each` with the rows in the order of the file.
 template <class F>
-void for_each_row(const Header& header, std::byte* data, std::size_t row_bytes, F&& each) {
+void for_each_row(const PnmHeader& header, std::byte* data, std::size_t row_bytes, F&& each) {
     for (std::int64_t i = 0; i < header.rows; ++i) {
         const std::int64_t row = header.bottom_up ? header.rows - 1 - i : i;
         each(data + static_cast<std::size_t>(row) * row_bytes);
@@ -88,7 +88,7 @@ void for_each_row(const Header& header, std::byte* data, std::size_t row_bytes, 
 
 std::optional<Array> read_pnm(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const std::optional<Header> header = read_header(file);
+    const std::optional<PnmHeader> header = read_pnm_header(file);
     if (!header) return std::nullopt;
     Array image(header->type, {header->rows, header->columns, header->channels});
     const std::size_t row_bytes = image.data.size() / static_cast<std::size_t>(header->rows);
@@ -104,7 +104,7 @@ std::optional<Array> read_pnm(const std::string& path) {
 
 std::unique_ptr<PartReader> open_pnm(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    const std::optional<Header> header = read_header(file);
+    const std::optional<PnmHeader> header = read_pnm_header(file);
     if (!header) return nullptr;
     return open_raw(path, {header->type,
                            {header->rows, header->columns, header->channels},
@@ -115,12 +115,12 @@ std::unique_ptr<PartReader> open_pnm(const std::string& path) {
 }
 
 void write_pnm(const std::string& path, const Array& image) {
-    const Header header = {image.extents[0],
-                           image.extents[1],
-                           image.extents[2],
-                           image.type,
-                           image.type == ir::Type::UInt16,
-                           image.type == ir::Type::Float32};
+    const PnmHeader header = {image.extents[0],
+                              image.extents[1],
+                              image.extents[2],
+                              image.type,
+                              image.type == ir::Type::UInt16,
+                              image.type == ir::Type::Float32};
     const bool color = header.channels == 3;
     const char* magic = header.bottom_up ? (color ? "PF" : "Pf") : (color ? "P6" : "P5");
     const char* scale = header.bottom_up ? "-1.0" : header.type == ir::Type::UInt8 ? "255" : "65535";

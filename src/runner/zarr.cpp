@@ -22,7 +22,7 @@
 #include "runner/raw_parts.h"
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using Json = nlohmann::json;
 
 namespace pipec::runner {
 
@@ -48,7 +48,7 @@ std::string chunk_name(const Extents& lo, const Extents& chunk, const std::strin
 }
 
 /// One element with the value that missing chunks have.
-Array fill_element(ir::Type type, const json& value) {
+Array fill_element(ir::Type type, const Json& value) {
     Array number(ir::Type::Float64, {1});
     double as_double = 0;
     if (value.is_number_integer() && !ir::is_float(type)) {  // 64 bits do not pass through a double
@@ -78,10 +78,10 @@ public:
                                        ? "it is in Zarr's format of version 3; version 2 can be read"
                                        : "it has no Zarr array: there is no .zarray in it");
         }
-        const json about = json::parse(file, nullptr, false);
+        const Json about = Json::parse(file, nullptr, false);
         try {
             describe(about);
-        } catch (const json::exception&) {
+        } catch (const Json::exception&) {
             throw unreadable(path, "its .zarray is damaged");
         }
     }
@@ -95,9 +95,9 @@ public:
     }
 
 private:
-    void describe(const json& about) {
+    void describe(const Json& about) {
         if (about.at("zarr_format") != 2) throw unreadable(path_, "it is not in Zarr's format of version 2");
-        const json& dtype = about.at("dtype");
+        const Json& dtype = about.at("dtype");
         const auto element = dtype.is_string() ? parse_element_type(dtype.get<std::string>()) : std::nullopt;
         if (!element) {
             throw unreadable(path_, fmt::format("its elements, {}, are not numbers of 8 to 64 bits", dtype.dump()));
@@ -115,7 +115,7 @@ private:
         const double chunk_bytes =
             std::accumulate(grain.begin(), grain.end(), double(ir::bytes(type)), std::multiplies<>());
         if (chunk_bytes > kMostChunkBytes) throw unreadable(path_, "its chunks have more than 2 GiB");
-        const json compressor = about.value("compressor", json()), filters = about.value("filters", json());
+        const Json compressor = about.value("compressor", Json()), filters = about.value("filters", Json());
         if (!compressor.is_null()) {
             const std::string name = compressor.at("id").get<std::string>();
             compressed_ = true;
@@ -130,7 +130,7 @@ private:
         }
         first_inmost_ = about.value("order", std::string("C")) == "F";
         separator_ = about.value("dimension_separator", std::string("."));
-        fill_ = fill_element(type, about.value("fill_value", json()));
+        fill_ = fill_element(type, about.value("fill_value", Json()));
     }
 
     /// The one that begins at `lo`.
@@ -178,9 +178,9 @@ class ZarrWriter : public BlockWriter {
 public:
     ZarrWriter(std::string path, std::string shown, ir::Type type, const Extents& extents)
         : BlockWriter(type, extents, zarr_chunks(extents)), path_(std::move(path)), shown_(std::move(shown)) {
-        const json about = {{"zarr_format", 2},      {"shape", extents},
+        const Json about = {{"zarr_format", 2},      {"shape", extents},
                             {"chunks", block()},     {"dtype", element_type_name(type)},
-                            {"compressor", nullptr}, {"fill_value", type == ir::Type::Bool ? json(false) : json(0)},
+                            {"compressor", nullptr}, {"fill_value", type == ir::Type::Bool ? Json(false) : Json(0)},
                             {"order", "C"},          {"filters", nullptr}};
         const std::string text = about.dump(4) + "\n";
         {

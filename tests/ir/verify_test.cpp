@@ -3,14 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "constants.h"
 #include "ir/build.h"
 
 namespace pipec::ir {
 namespace {
 
-Expr i32(std::int64_t value) {
-    return int_constant(Type::Int32, value);
-}
 Expr f32(double value) {
     return float_constant(Type::Float32, value);
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "constants.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
 #include "ir/print.h"
@@ -11,9 +12,6 @@
 namespace pipec::ir {
 namespace {
 
-Expr i32(std::int64_t value) {
-    return int_constant(Type::Int32, value);
-}
 Expr var(VarId id) {
     return variable(id, Type::Int32);
 }

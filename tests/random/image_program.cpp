@@ -16,7 +16,7 @@ namespace {
 const std::vector<Type> kTypes = {Type::Float32, Type::Int32,  Type::UInt8,   Type::Float32, Type::Int16,
                                   Type::UInt16,  Type::UInt32, Type::Float16, Type::Int64};
 
-struct Source {
+struct ImageSource {
     std::string name;
     Type type = Type::Float32;
     int channels = 0;        ///< 3: has a dimension of channels
@@ -26,26 +26,26 @@ struct Source {
     int finer = 0;           ///< how many times twice as fine as the output it may be, by which its reads are limited
 };
 
-class Generator {
+class ImageGenerator {
 public:
-    Generator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
+    ImageGenerator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
     std::string program();
 
 private:
     std::size_t choose(std::size_t count) { return choices_.choose(count); }
-    const Source& source();
+    const ImageSource& source();
     std::string number();
-    std::string read(const Source& s, const std::string& y, const std::string& x, const std::string& c = "0");
+    std::string read(const ImageSource& s, const std::string& y, const std::string& x, const std::string& c = "0");
     /// A read as an operand of a computation.
-    std::string operand(const Source& s, const std::string& y, const std::string& x, const std::string& c = "0");
+    std::string operand(const ImageSource& s, const std::string& y, const std::string& x, const std::string& c = "0");
     static std::string shifted(const std::string& index, int offset);
 
-    std::string taps(const Source& s, const std::string& c);
-    std::string pointwise(const Source& s, const std::string& c);
-    std::string half(const Source& s, const std::string& c);
-    std::string twice(const Source& s, const std::string& c);
-    std::string cases(const Source& s, const std::string& c);
-    std::string value(const Source& s, const std::string& c);
+    std::string taps(const ImageSource& s, const std::string& c);
+    std::string pointwise(const ImageSource& s, const std::string& c);
+    std::string half(const ImageSource& s, const std::string& c);
+    std::string twice(const ImageSource& s, const std::string& c);
+    std::string cases(const ImageSource& s, const std::string& c);
+    std::string value(const ImageSource& s, const std::string& c);
 
     void input();
     void stage(bool is_output);
@@ -57,7 +57,7 @@ private:
 
     Choices choices_;
     std::string name_;
-    std::vector<Source> sources_;
+    std::vector<ImageSource> sources_;
     std::vector<std::string> inputs_, outputs_;
     std::string body_;
     bool floats_ = true;  ///< what is computed: float32 or int32
@@ -66,22 +66,23 @@ private:
 };
 
 /// The latest first: most stages should have readers.
-const Source& Generator::source() {
+const ImageSource& ImageGenerator::source() {
     const std::size_t back =
         choose(3) == 2 ? choose(sources_.size()) : choose(std::min<std::size_t>(2, sources_.size()));
     return sources_[sources_.size() - 1 - back];
 }
 
-std::string Generator::number() {
+std::string ImageGenerator::number() {
     return choices_.pick(floats_ ? std::vector<std::string>{"2.0", "0.5", "3.0", "0.25", "1.5"}
                                  : std::vector<std::string>{"2", "3", "5", "1", "7"});
 }
 
-std::string Generator::shifted(const std::string& index, int offset) {
+std::string ImageGenerator::shifted(const std::string& index, int offset) {
     return offset == 0 ? index : fmt::format("{} {} {}", index, offset > 0 ? '+' : '-', std::abs(offset));
 }
 
-std::string Generator::read(const Source& s, const std::string& y, const std::string& x, const std::string& c) {
+std::string ImageGenerator::read(const ImageSource& s, const std::string& y, const std::string& x,
+                                 const std::string& c) {
     finer_ = std::max(finer_, s.finer);
     std::vector<std::string> indices;
     const auto clamped = [](const std::string& index, const std::string& extent) {
@@ -93,7 +94,8 @@ std::string Generator::read(const Source& s, const std::string& y, const std::st
     return fmt::format("{}({})", s.name, fmt::join(indices, ", "));
 }
 
-std::string Generator::operand(const Source& s, const std::string& y, const std::string& x, const std::string& c) {
+std::string ImageGenerator::operand(const ImageSource& s, const std::string& y, const std::string& x,
+                                    const std::string& c) {
     const Type type = floats_ ? Type::Float32 : Type::Int32;
     const std::string text = read(s, y, x, c);
     return s.type == type ? text : fmt::format("{}({})", ir::name(type), text);
@@ -102,9 +104,9 @@ std::string Generator::operand(const Source& s, const std::string& y, const std:
 // ----------------------------------------------------------------------------------------------------------
 // definitions
 
-std::string Generator::pointwise(const Source& s, const std::string& c) {
+std::string ImageGenerator::pointwise(const ImageSource& s, const std::string& c) {
     const std::string a = operand(s, "y", "x", c);
-    const Source& other = source();
+    const ImageSource& other = source();
     const std::string b = operand(other, "y", "x", c);
     switch (choose(4)) {
         case 0: return fmt::format("{} * {} - {}", a, number(), b);
@@ -115,7 +117,7 @@ std::string Generator::pointwise(const Source& s, const std::string& c) {
 }
 
 /// A stencil: along y, along x, or a box; written out or as a sum over a range.
-std::string Generator::taps(const Source& s, const std::string& c) {
+std::string ImageGenerator::taps(const ImageSource& s, const std::string& c) {
     const std::size_t shape = choose(4);
     const int lo = -static_cast<int>(choose(3)), hi = static_cast<int>(choose(3));
     if (shape == 3)
@@ -129,7 +131,7 @@ std::string Generator::taps(const Source& s, const std::string& c) {
 }
 
 /// An image of half the size in one dimension or both.
-std::string Generator::half(const Source& s, const std::string& c) {
+std::string ImageGenerator::half(const ImageSource& s, const std::string& c) {
     if (s.finer >= 2) return taps(s, c);
     const std::size_t dims = choose(3);
     const std::string y = dims == 1 ? "y" : "2 * y", x = dims == 0 ? "x" : "2 * x";
@@ -141,7 +143,7 @@ std::string Generator::half(const Source& s, const std::string& c) {
     return fmt::format("({}) * {}", text, number());
 }
 
-std::string Generator::twice(const Source& s, const std::string& c) {
+std::string ImageGenerator::twice(const ImageSource& s, const std::string& c) {
     const std::size_t dims = choose(3);
     const std::string y = dims == 1 ? "y" : choose(2) == 0 ? "y / 2" : "(y + 1) / 2", x = dims == 0 ? "x" : "x / 2";
     const std::string a = operand(s, y, x, c);
@@ -154,7 +156,7 @@ std::string Generator::twice(const Source& s, const std::string& c) {
     }
 }
 
-std::string Generator::cases(const Source& s, const std::string& c) {
+std::string ImageGenerator::cases(const ImageSource& s, const std::string& c) {
     const std::vector<std::string> conditions = {"y > 2",  "x % 2 == 0", "y < x",         "(y + x) % 2 == 0",
                                                  "x <= 5", "y % 3 == 1", "1 <= x < C - 1"};
     const int shift = 1 + static_cast<int>(choose(2));
@@ -162,7 +164,7 @@ std::string Generator::cases(const Source& s, const std::string& c) {
                        operand(s, shifted("y", -shift), "x", c), operand(s, "y", shifted("x", shift), c), number());
 }
 
-std::string Generator::value(const Source& s, const std::string& c) {
+std::string ImageGenerator::value(const ImageSource& s, const std::string& c) {
     switch (choose(8)) {
         case 0: return pointwise(s, c);
         case 3: return half(s, c);
@@ -172,13 +174,13 @@ std::string Generator::value(const Source& s, const std::string& c) {
     }
 }
 
-void Generator::stage(bool is_output) {
+void ImageGenerator::stage(bool is_output) {
     finer_ = 0;
-    Source made;
+    ImageSource made;
     made.type = choices_.pick(kTypes);
     floats_ = ir::is_float(made.type);
     made.name = fmt::format("{}{}", is_output ? "out" : "f", ++names_);
-    const Source of = source();
+    const ImageSource of = source();
     std::string text;
     // To channels, from channels, or as the source is.
     const std::size_t channels = choose(5);
@@ -215,8 +217,8 @@ void Generator::stage(bool is_output) {
 }
 
 /// One row, which all rows of others read.
-void Generator::row() {
-    const Source of = source();
+void ImageGenerator::row() {
+    const ImageSource of = source();
     finer_ = 0;
     floats_ = true;
     const std::string name = fmt::format("r{}", ++names_);
@@ -224,12 +226,12 @@ void Generator::row() {
     sources_.push_back({name, Type::Float32, 0, false, true, "", "", finer_});
 }
 
-void Generator::boundary() {
-    for (const Source& s : sources_) {
+void ImageGenerator::boundary() {
+    for (const ImageSource& s : sources_) {
         if (s.rows.empty() || s.channels > 0) continue;
         const std::string rule =
             choices_.pick(std::vector<std::string>{"clamp_to_edge", "mirror", "constant", "reflect"});
-        Source made{fmt::format("m{}", ++names_), s.type, 0, false, false, "", "", s.finer};
+        ImageSource made{fmt::format("m{}", ++names_), s.type, 0, false, false, "", "", s.finer};
         body_ += fmt::format("    {} = {}({})\n", made.name, rule, s.name);
         sources_.push_back(made);
         return;
@@ -238,8 +240,8 @@ void Generator::boundary() {
 }
 
 /// A stage with a range of its own, which is read clamped.
-void Generator::bounded() {
-    const Source of = source();
+void ImageGenerator::bounded() {
+    const ImageSource of = source();
     finer_ = 0;
     floats_ = true;
     const std::string name = fmt::format("e{}", ++names_);
@@ -249,8 +251,8 @@ void Generator::bounded() {
 }
 
 /// A histogram of each square of some pixels, and what it is good for.
-void Generator::histograms() {
-    const Source of = source();
+void ImageGenerator::histograms() {
+    const ImageSource of = source();
     finer_ = 0;
     floats_ = false;
     const std::string name = fmt::format("h{}", ++names_), side = choose(2) == 0 ? "4" : "8";
@@ -270,8 +272,8 @@ void Generator::histograms() {
 
 /// A table of counts, sums or extremes of data, of the image or of each of its rows or bands, and what stands in it for
 /// a pixel.
-void Generator::table() {
-    const Source of = source();
+void ImageGenerator::table() {
+    const ImageSource of = source();
     finer_ = 0;
     floats_ = false;
     const std::string name = fmt::format("t{}", ++names_);
@@ -311,8 +313,8 @@ void Generator::table() {
     sources_.push_back({fmt::format("s{}", names_), Type::Int32, 0, false, false, "", "", finer_});
 }
 
-void Generator::input() {
-    Source made{fmt::format("in{}", sources_.size()), choices_.pick(kTypes), 0, false, false, "R", "C", 0};
+void ImageGenerator::input() {
+    ImageSource made{fmt::format("in{}", sources_.size()), choices_.pick(kTypes), 0, false, false, "R", "C", 0};
     std::string extents = "R, C";
     switch (choose(5)) {
         case 1:
@@ -335,7 +337,7 @@ void Generator::input() {
     sources_.push_back(made);
 }
 
-std::string Generator::program() {
+std::string ImageGenerator::program() {
     const std::size_t input_count = 1 + choose(2);
     for (std::size_t i = 0; i < input_count; ++i) input();
     if (choose(4) != 3) boundary();
@@ -359,7 +361,7 @@ std::string Generator::program() {
 }  // namespace
 
 std::string image_program(const Tape& tape, const std::string& name) {
-    return Generator(tape, name).program();
+    return ImageGenerator(tape, name).program();
 }
 
 }  // namespace pipec::testing

@@ -8,14 +8,14 @@ namespace pipec::testing {
 namespace {
 
 /// Something with bounds: each dimension is 0..extent.
-struct Source {
+struct IndexSource {
     std::string name;
     std::vector<std::string> extents;
 };
 
-class Generator {
+class IndexGenerator {
 public:
-    Generator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
+    IndexGenerator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
     std::string program();
 
 private:
@@ -36,10 +36,10 @@ private:
     std::string reduction(int depth);
     std::string condition(int depth);
 
-    std::string read(const Source& source, int depth);
+    std::string read(const IndexSource& source, int depth);
     /// A read of `source` with one index that may be outside of 0..extent before it is protected.
     std::string protected_index(const std::string& index, const std::string& extent);
-    const Source& source() { return sources_[sources_.size() - 1 - choose(sources_.size())]; }
+    const IndexSource& source() { return sources_[sources_.size() - 1 - choose(sources_.size())]; }
 
     void table();
     void stage();
@@ -51,7 +51,7 @@ private:
 
     Choices choices_;
     std::string name_, body_;
-    std::vector<Source> sources_;
+    std::vector<IndexSource> sources_;
     Texts indices_, lets_;
     int names_ = 0, reductions_ = 0;
     bool imports_ = false;
@@ -59,7 +59,7 @@ private:
 
 // ------------------------------------------------------------------------------------------------- expressions
 
-std::string Generator::constant() {
+std::string IndexGenerator::constant() {
     return pick({"1",           "2",          "3",          "0",          "5",
                  "7",           "8",          "-1",         "-2",         "15",
                  "16",          "255",        "256",        "-128",       "65535",
@@ -67,7 +67,7 @@ std::string Generator::constant() {
                  "-1073741824", "715827883"});
 }
 
-std::string Generator::leaf() {
+std::string IndexGenerator::leaf() {
     Texts candidates = indices_;
     candidates.insert(candidates.end(), lets_.begin(), lets_.end());
     candidates.insert(candidates.end(), {"m", "R", "C"});
@@ -75,7 +75,7 @@ std::string Generator::leaf() {
     return i < candidates.size() ? candidates[i] : constant();
 }
 
-std::string Generator::number(int depth) {
+std::string IndexGenerator::number(int depth) {
     if (depth <= 0) return leaf();
     switch (choose(12)) {
         case 0:
@@ -96,7 +96,7 @@ std::string Generator::number(int depth) {
     }
 }
 
-std::string Generator::arithmetic(int depth) {
+std::string IndexGenerator::arithmetic(int depth) {
     const std::string a = number(depth);
     switch (choose(12)) {
         case 0: return fmt::format("({} + {})", a, leaf());
@@ -114,7 +114,7 @@ std::string Generator::arithmetic(int depth) {
     }
 }
 
-std::string Generator::cast(int depth) {
+std::string IndexGenerator::cast(int depth) {
     const std::string a = number(depth);
     switch (choose(7)) {
         case 0: return fmt::format("int32({}({}))", pick({"uint8", "int8", "uint16", "int16", "uint32"}), a);
@@ -127,7 +127,7 @@ std::string Generator::cast(int depth) {
     }
 }
 
-std::string Generator::condition(int depth) {
+std::string IndexGenerator::condition(int depth) {
     const std::string a = number(depth);
     switch (choose(6)) {
         case 0: return fmt::format("{} < {}", a, leaf());
@@ -139,7 +139,7 @@ std::string Generator::condition(int depth) {
     }
 }
 
-std::string Generator::choice(int depth) {
+std::string IndexGenerator::choice(int depth) {
     const std::string c = condition(depth - 1), a = number(depth), b = number(depth - 1);
     switch (choose(3)) {
         case 0: return fmt::format("(if {} then {} else {})", c, a, b);
@@ -150,8 +150,8 @@ std::string Generator::choice(int depth) {
 }
 
 /// How many of some pixels are small, their rank, the least of them.
-std::string Generator::count(int depth) {
-    const Source& s = source();
+std::string IndexGenerator::count(int depth) {
+    const IndexSource& s = source();
     const std::string i = fresh("i");
     if (reductions_ > 1) return leaf();
     ++reductions_;
@@ -168,7 +168,7 @@ std::string Generator::count(int depth) {
     }
 }
 
-std::string Generator::reduction(int depth) {
+std::string IndexGenerator::reduction(int depth) {
     if (reductions_ > 1) return leaf();
     const std::string i = fresh("i");
     const std::string y = indices_.empty() ? "3" : indices_[choose(indices_.size())];
@@ -185,7 +185,7 @@ std::string Generator::reduction(int depth) {
 
 // ------------------------------------------------------------------------------------------------------- reads
 
-std::string Generator::protected_index(const std::string& index, const std::string& extent) {
+std::string IndexGenerator::protected_index(const std::string& index, const std::string& extent) {
     switch (choose(10)) {
         case 0:
         case 1: return fmt::format("clamp({}, 0, {} - 1)", index, extent);
@@ -201,7 +201,7 @@ std::string Generator::protected_index(const std::string& index, const std::stri
     }
 }
 
-std::string Generator::read(const Source& source, int depth) {
+std::string IndexGenerator::read(const IndexSource& source, int depth) {
     Texts reads, conditions;
     for (const std::string& extent : source.extents) {
         const std::string index = choose(3) == 0 && !indices_.empty() ? indices_.back() : number(depth);
@@ -220,14 +220,14 @@ std::string Generator::read(const Source& source, int depth) {
 // ------------------------------------------------------------------------------------------------- definitions
 
 /// Constants, which are looked up.
-void Generator::table() {
+void IndexGenerator::table() {
     const std::string name = fresh("lut"), cells = pick({"16", "1", "3", "256", "8"});
     body_ += fmt::format("    {}(i in 0..{}): {} = {}\n", name, cells, pick({"int32", "uint8", "int16"}),
                          pick({"uint8(i)", "uint8(i * 7 % 5)", "uint8(255 - i)"}));
     sources_.push_back({name, {cells}});
 }
 
-void Generator::stage() {
+void IndexGenerator::stage() {
     const std::string name = fresh("f");
     const Texts extents = {pick({"R", "(R + 1) / 2", "R + 1", "1", "max(R - 2, 1)", "min(R, C)"}),
                            pick({"C", "3", "C / 2 + 1", "1"})};
@@ -238,8 +238,8 @@ void Generator::stage() {
 }
 
 /// Halves, also of odd sizes, and what they are read as at twice the size.
-void Generator::pyramid() {
-    const Source base = sources_.front();
+void IndexGenerator::pyramid() {
+    const IndexSource base = sources_.front();
     const std::string half = fresh("p"), quarter = fresh("p"), up = fresh("u");
     const std::string n = base.extents[0], h = fmt::format("(({} + 1) / 2)", n), q = fmt::format("(({} + 1) / 2)", h);
     const std::string other = base.extents.size() > 1 ? ", clamp(x, 0, C - 1)" : "";
@@ -256,9 +256,9 @@ void Generator::pyramid() {
 }
 
 /// A function of an image, on an expression.
-void Generator::whole_image() {
-    const Source* image = nullptr;
-    for (const Source& s : sources_) {
+void IndexGenerator::whole_image() {
+    const IndexSource* image = nullptr;
+    for (const IndexSource& s : sources_) {
         if (s.extents.size() == 2) image = &s;
     }
     if (image == nullptr) return stage();
@@ -274,7 +274,7 @@ void Generator::whole_image() {
     sources_.push_back({name, image->extents});
 }
 
-void Generator::histogram() {
+void IndexGenerator::histogram() {
     const std::string name = fresh("h"), cells = pick({"8", "1", "16"});
     indices_ = {"y", "x"};
     const std::string at = protected_index(number(3), cells), value = number(1);
@@ -286,7 +286,7 @@ void Generator::histogram() {
     sources_.push_back({name, {cells}});
 }
 
-std::string Generator::output() {
+std::string IndexGenerator::output() {
     const std::string name = fresh("out");
     const Texts extents = {pick({"R", "(R + 1) / 2", "1", "R + 1"}), pick({"C", "1", "C + 2"})};
     indices_ = {"y", "x"};
@@ -297,7 +297,7 @@ std::string Generator::output() {
     return fmt::format("{}: {}[{}]", name, type, fmt::join(extents, ", "));
 }
 
-std::string Generator::where() {
+std::string IndexGenerator::where() {
     Texts conditions;
     for (std::size_t n = choose(3); n > 0; --n) {
         conditions.push_back(pick({"0 <= m < 4", "R >= 4", "m >= -3, m < R", "R % 2 == 0", "R < C + 9", "4 * R < 100",
@@ -307,7 +307,7 @@ std::string Generator::where() {
     return conditions.empty() ? "" : fmt::format(" where {}", fmt::join(conditions, ", "));
 }
 
-std::string Generator::program() {
+std::string IndexGenerator::program() {
     const std::vector<std::string> types = {"uint8", "int32", "int8", "uint16", "int16"};
     Texts inputs = {fmt::format("in0: {}[R, C]", pick(types))};
     sources_.push_back({"in0", {"R", "C"}});
@@ -341,7 +341,7 @@ std::string Generator::program() {
 }  // namespace
 
 std::string index_program(const Tape& tape, const std::string& name) {
-    return Generator(tape, name).program();
+    return IndexGenerator(tape, name).program();
 }
 
 }  // namespace pipec::testing

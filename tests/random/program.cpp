@@ -29,7 +29,7 @@ constexpr const char* kFunctions =
     "    return far\n"
     "}\n\n";
 
-struct Source {
+struct ProgramSource {
     std::string name;
     Type type;
     std::size_t rank;
@@ -42,9 +42,9 @@ struct LocalVariable {
     Type type;
 };
 
-class Generator {
+class ProgramWriter {
 public:
-    Generator(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
+    ProgramWriter(const Tape& tape, std::string name) : choices_(tape), name_(std::move(name)) {}
     std::string program();
 
 private:
@@ -71,7 +71,7 @@ private:
     std::string affine_condition();
 
     // Reads.
-    std::string read(const Source& source, int depth);
+    std::string read(const ProgramSource& source, int depth);
     std::string read_as(Type type, int depth);
     std::string affine_index(int scale);
     std::string inside(const std::string& index, const std::string& extent);
@@ -92,7 +92,7 @@ private:
     std::string name_;
     int names_ = 0;
     std::string body_;
-    std::vector<Source> sources_;
+    std::vector<ProgramSource> sources_;
     std::vector<LocalVariable> params_;
     std::vector<std::string> indices_;  ///< index variables in scope
     std::vector<LocalVariable> lets_;
@@ -109,7 +109,7 @@ bool computes(Type t) {
     return ir::is_float(t) || (ir::is_int(t) && ir::bits(t) >= 32);
 }
 
-std::string Generator::literal(Type type) {
+std::string ProgramWriter::literal(Type type) {
     if (type == Type::Bool) return choose(2) == 0 ? "true" : "false";
     if (ir::is_float(type)) {
         const std::string text = pick<std::string>({"1.0", "0.5", "2.0", "0.25", "3.0", "0.1", "100.0", "1e-3"});
@@ -119,7 +119,7 @@ std::string Generator::literal(Type type) {
     return type == Type::Int32 ? text : fmt::format("{}({})", ir::name(type), text);
 }
 
-std::string Generator::leaf(Type type) {
+std::string ProgramWriter::leaf(Type type) {
     std::vector<std::string> candidates;
     for (const LocalVariable& v : lets_) {
         if (v.type == type) candidates.push_back(v.name);
@@ -132,7 +132,7 @@ std::string Generator::leaf(Type type) {
     return pick(candidates);
 }
 
-std::string Generator::expr(Type type, int depth) {
+std::string ProgramWriter::expr(Type type, int depth) {
     if (depth <= 0) return choose(2) == 0 ? leaf(type) : read_as(type, 0);
     if (type == Type::Bool) return logical(depth);
     switch (choose(9)) {
@@ -148,7 +148,7 @@ std::string Generator::expr(Type type, int depth) {
     }
 }
 
-std::string Generator::arithmetic(Type type, int depth) {
+std::string ProgramWriter::arithmetic(Type type, int depth) {
     if (!computes(type)) return conversion(type, depth);
     const std::vector<std::string> float_ops = {"+", "-", "*", "/"};
     const std::vector<std::string> int_ops = {"+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"};
@@ -161,7 +161,7 @@ std::string Generator::arithmetic(Type type, int depth) {
     return fmt::format("({} {} {})", a, op, expr(type, depth));
 }
 
-std::string Generator::function(Type type, int depth) {
+std::string ProgramWriter::function(Type type, int depth) {
     if (!computes(type)) return conversion(type, depth);
     const std::string a = expr(type, depth);
     if (ir::is_float(type)) {
@@ -183,7 +183,7 @@ std::string Generator::function(Type type, int depth) {
     }
 }
 
-std::string Generator::conversion(Type type, int depth) {
+std::string ProgramWriter::conversion(Type type, int depth) {
     const Type from = pick<Type>({Type::Int32, Type::Float32, Type::Int64, Type::Float64, Type::UInt32, Type::Float16});
     if (type == Type::Bool) return condition(depth);
     const bool saturate = ir::is_int(type) && choose(3) == 2;
@@ -191,7 +191,7 @@ std::string Generator::conversion(Type type, int depth) {
     return fmt::format("{}({})", saturate ? "saturate<" + name + ">" : name, expr(from, depth));
 }
 
-std::string Generator::affine_condition() {
+std::string ProgramWriter::affine_condition() {
     if (indices_.empty()) return "true";
     const std::string& v = pick(indices_);
     switch (choose(6)) {
@@ -204,7 +204,7 @@ std::string Generator::affine_condition() {
     }
 }
 
-std::string Generator::condition(int depth) {
+std::string ProgramWriter::condition(int depth) {
     if (choose(2) == 0) return fmt::format("({})", affine_condition());
     const Type type = pick<Type>({Type::Int32, Type::Float32, Type::UInt8, Type::Float64, Type::Int64});
     const std::string op = pick<std::string>({"<", "<=", ">", ">=", "==", "!="});
@@ -213,7 +213,7 @@ std::string Generator::condition(int depth) {
     return fmt::format("({} {} {})", a, op, expr(type, depth - 1));
 }
 
-std::string Generator::logical(int depth) {
+std::string ProgramWriter::logical(int depth) {
     switch (choose(6)) {
         case 0: return condition(depth - 1);
         case 1: {
@@ -230,14 +230,14 @@ std::string Generator::logical(int depth) {
     }
 }
 
-std::string Generator::conditional(Type type, int depth) {
+std::string ProgramWriter::conditional(Type type, int depth) {
     const std::string c = condition(depth - 1);
     const std::string a = expr(type, depth);
     const std::string b = expr(type, depth);
     return rarely(4) ? fmt::format("select({}, {}, {})", c, a, b) : fmt::format("(if {} then {} else {})", c, a, b);
 }
 
-std::string Generator::let(Type type, int depth) {
+std::string ProgramWriter::let(Type type, int depth) {
     const Type bound = pick<Type>({Type::Int32, Type::Float32, Type::Float64, Type::UInt8});
     const std::string value = fmt::format("{}({})", ir::name(bound), expr(bound, depth));
     lets_.push_back({fresh("t"), bound});
@@ -247,7 +247,7 @@ std::string Generator::let(Type type, int depth) {
     return fmt::format("(let {} = {} in {})", name, value, body);
 }
 
-std::string Generator::reduction(Type type, int depth) {
+std::string ProgramWriter::reduction(Type type, int depth) {
     if (reductions_ >= 2 || !computes(type)) return conversion(type, depth);
     ++reductions_;
     const std::string variable = fresh("i");
@@ -285,7 +285,7 @@ std::string Generator::reduction(Type type, int depth) {
 
 // ------------------------------------------------------------------------------------------------------- reads
 
-std::string Generator::affine_index(int scale) {
+std::string ProgramWriter::affine_index(int scale) {
     if (indices_.empty()) return std::to_string(choose(3));
     const std::string v = pick(indices_);
     const auto shift = static_cast<int>(choose(5)) - 2;
@@ -307,11 +307,11 @@ std::string Generator::affine_index(int scale) {
     }
 }
 
-std::string Generator::inside(const std::string& index, const std::string& extent) {
+std::string ProgramWriter::inside(const std::string& index, const std::string& extent) {
     return fmt::format("clamp({}, 0, {} - 1)", index, extent);
 }
 
-std::string Generator::read(const Source& source, int depth) {
+std::string ProgramWriter::read(const ProgramSource& source, int depth) {
     std::vector<std::string> indices;
     scale_ = std::max(scale_, source.scale);
     for (std::size_t d = 0; d < source.rank; ++d) {
@@ -335,25 +335,25 @@ std::string Generator::read(const Source& source, int depth) {
                        fmt::join(plain, ", "), literal(source.type));
 }
 
-std::string Generator::read_as(Type type, int depth) {
-    std::vector<const Source*> same;
-    for (const Source& s : sources_) {
+std::string ProgramWriter::read_as(Type type, int depth) {
+    std::vector<const ProgramSource*> same;
+    for (const ProgramSource& s : sources_) {
         if (s.type == type) same.push_back(&s);
     }
     if (!same.empty() && choose(3) != 2) return read(*same[choose(same.size())], depth);
-    std::vector<const Source*> numbers;
-    for (const Source& s : sources_) {
+    std::vector<const ProgramSource*> numbers;
+    for (const ProgramSource& s : sources_) {
         if (s.type != Type::Bool) numbers.push_back(&s);
     }
     if (type == Type::Bool || numbers.empty()) return leaf(type);
     // The latest first: most stages should have readers.
-    const Source& source = *numbers[numbers.size() - 1 - choose(numbers.size())];
+    const ProgramSource& source = *numbers[numbers.size() - 1 - choose(numbers.size())];
     return fmt::format("{}({})", ir::name(type), read(source, depth));
 }
 
 // ------------------------------------------------------------------------------------------------- definitions
 
-std::string Generator::dims(std::size_t rank) {
+std::string ProgramWriter::dims(std::size_t rank) {
     const std::vector<std::string> names = rank == 3   ? std::vector<std::string>{"c", "y", "x"}
                                            : rank == 2 ? std::vector<std::string>{"y", "x"}
                                            : rank == 1 ? std::vector<std::string>{"y"}
@@ -362,7 +362,7 @@ std::string Generator::dims(std::size_t rank) {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
-void Generator::stage() {
+void ProgramWriter::stage() {
     scale_ = 1;
     const Type type = pick(kStageTypes);
     const std::size_t rank = pick<std::size_t>({2, 2, 1, 3});
@@ -374,7 +374,7 @@ void Generator::stage() {
     indices_.clear();
 }
 
-void Generator::explicit_stage() {
+void ProgramWriter::explicit_stage() {
     scale_ = 1;
     const Type type = pick(kStageTypes);
     const std::string name = fresh("e");
@@ -388,7 +388,7 @@ void Generator::explicit_stage() {
     indices_.clear();
 }
 
-void Generator::accumulate() {
+void ProgramWriter::accumulate() {
     const Type type = pick<Type>({Type::Int32, Type::Int64, Type::UInt32, Type::Float32});
     const std::string name = fresh("h");
     const std::string cells = pick<std::string>({"4", "9", "16"});
@@ -414,16 +414,16 @@ void Generator::accumulate() {
     sources_.push_back({name, type, 1, {cells}, 1});
 }
 
-void Generator::whole_image() {
-    std::vector<const Source*> free;
-    for (const Source& s : sources_) {
+void ProgramWriter::whole_image() {
+    std::vector<const ProgramSource*> free;
+    for (const ProgramSource& s : sources_) {
         if (s.extents.empty() && s.rank > 0 && computes(s.type)) free.push_back(&s);
     }
     if (free.empty()) return stage();
-    const Source a = *free[choose(free.size())];
+    const ProgramSource a = *free[choose(free.size())];
     std::vector<std::string> operands = {a.name};
     int scale = a.scale;
-    for (const Source* s : free) {
+    for (const ProgramSource* s : free) {
         if (s->rank == a.rank && s->type == a.type && s->name != a.name)
             operands.push_back(s->name), scale = std::max(scale, s->scale);
     }
@@ -443,13 +443,13 @@ void Generator::whole_image() {
     sources_.push_back({name, a.type, a.rank, {}, scale});
 }
 
-void Generator::levels() {
-    std::vector<const Source*> free;
-    for (const Source& s : sources_) {
+void ProgramWriter::levels() {
+    std::vector<const ProgramSource*> free;
+    for (const ProgramSource& s : sources_) {
         if (s.extents.empty() && s.rank == 2 && computes(s.type)) free.push_back(&s);
     }
     if (free.empty()) return stage();
-    const Source base = *free[choose(free.size())];
+    const ProgramSource base = *free[choose(free.size())];
     const std::string name = fresh("p");
     const std::size_t count = 2 + choose(2);
     const std::string l = fresh("l");
@@ -465,14 +465,14 @@ void Generator::levels() {
     }
 }
 
-void Generator::boundary() {
-    std::vector<const Source*> bounded;
-    for (const Source& s : sources_) {
+void ProgramWriter::boundary() {
+    std::vector<const ProgramSource*> bounded;
+    for (const ProgramSource& s : sources_) {
         // Not of a boundary: all its bounds are not known.
         if (s.extents.size() >= 2 && s.name.front() != 'm') bounded.push_back(&s);
     }
     if (bounded.empty()) return explicit_stage();
-    const Source of = *bounded[choose(bounded.size())];
+    const ProgramSource of = *bounded[choose(bounded.size())];
     imports_ = true;
     const std::string name = fresh("m");
     const std::string rule = pick<std::string>({"clamp_to_edge", "mirror", "reflect", "wrap", "constant"});
@@ -484,7 +484,7 @@ void Generator::boundary() {
     }
 }
 
-std::string Generator::input() {
+std::string ProgramWriter::input() {
     const Type type = pick(kStageTypes);
     const std::string name = "in" + std::to_string(sources_.size());
     const std::vector<std::vector<std::string>> shapes = {
@@ -500,7 +500,7 @@ std::string Generator::input() {
     return fmt::format("{}: {}[{}]{}", name, ir::name(type), fmt::join(extents, ", "), order);
 }
 
-std::string Generator::output() {
+std::string ProgramWriter::output() {
     scale_ = 1;
     const Type type = pick(kStageTypes);
     const std::string name = fresh("out");
@@ -517,7 +517,7 @@ std::string Generator::output() {
 
 /// A stage that reads itself one or two points before, in either dimension and direction; then, perhaps, one that reads
 /// it at its own points.
-void Generator::scan() {
+void ProgramWriter::scan() {
     scale_ = 1;
     const Type type = pick(kStageTypes);
     const std::string name = fresh("s"), type_name(ir::name(type));
@@ -562,7 +562,7 @@ void Generator::scan() {
     indices_.clear();
 }
 
-std::string Generator::program() {
+std::string ProgramWriter::program() {
     std::vector<std::string> inputs;
     const std::size_t input_count = 1 + choose(3);
     for (std::size_t i = 0; i < input_count; ++i) inputs.push_back(input());
@@ -602,7 +602,7 @@ std::string Generator::program() {
 }  // namespace
 
 std::string program_text(const Tape& tape, const std::string& name) {
-    return Generator(tape, name).program();
+    return ProgramWriter(tape, name).program();
 }
 
 }  // namespace pipec::testing

@@ -1,11 +1,11 @@
 // What ir/build.h makes of constants is what the interpreter computes, for every operator and cast on edge values.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <vector>
 
 #include "ir/build.h"
+#include "number_types.h"
 #include "reference/numeric.h"
 
 namespace pipec::reference {
@@ -14,10 +14,6 @@ namespace {
 using ir::BinaryOp;
 using ir::Type;
 using ir::UnaryOp;
-
-constexpr std::array kIntegers{Type::Int8,  Type::Int16,  Type::Int32,  Type::Int64,
-                               Type::UInt8, Type::UInt16, Type::UInt32, Type::UInt64};
-constexpr std::array kFloats{Type::Float16, Type::Float32, Type::Float64};
 
 /// The ends, 0, around powers of two, and around the middles of powers of two and the next floats.
 std::vector<Value> edges(Type type) {

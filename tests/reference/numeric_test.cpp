@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+#include "number_types.h"
+
 namespace pipec::reference {
 namespace {
 
@@ -23,10 +25,6 @@ __extension__ using Half = _Float16;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-const std::vector<Type> kIntegers = {Type::Int8,  Type::Int16,  Type::Int32,  Type::Int64,
-                                     Type::UInt8, Type::UInt16, Type::UInt32, Type::UInt64};
-const std::vector<Type> kFloats = {Type::Float16, Type::Float32, Type::Float64};
 
 Wide least(Type t) {
     return ir::is_signed_int(t) ? -(Wide{1} << (ir::bits(t) - 1)) : Wide{0};

@@ -40,13 +40,13 @@ std::int64_t none_rule(std::int64_t i, std::int64_t n) {
     return i < 0 || i >= n ? -1 : i;
 }
 
-struct Case {
+struct BoundaryCase {
     const char* name;
     const char* arguments;
     Rule rule;
 };
 
-class Boundary : public testing::TestWithParam<Case> {};
+class Boundary : public testing::TestWithParam<BoundaryCase> {};
 
 constexpr double kOutside = 7.5;
 
@@ -137,10 +137,11 @@ TEST_P(Boundary, OnePixelAndIntegers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Boundary,
-                         testing::Values(Case{"clamp_to_edge", "", clamp_rule},
-                                         Case{"mirror", "", [](auto i, auto n) { return walk(i, n, false); }},
-                                         Case{"reflect", "", [](auto i, auto n) { return walk(i, n, true); }},
-                                         Case{"wrap", "", wrap_rule}, Case{"constant", ", 7.5", none_rule}),
+                         testing::Values(BoundaryCase{"clamp_to_edge", "", clamp_rule},
+                                         BoundaryCase{"mirror", "", [](auto i, auto n) { return walk(i, n, false); }},
+                                         BoundaryCase{"reflect", "", [](auto i, auto n) { return walk(i, n, true); }},
+                                         BoundaryCase{"wrap", "", wrap_rule},
+                                         BoundaryCase{"constant", ", 7.5", none_rule}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST(BoundaryMore, FarOutsideRepeatsTheOutermost) {

@@ -22,7 +22,7 @@ Grid resized(const std::string& function, const Grid& f, const std::string& type
 }
 
 /// What Pillow gives for some sizes; `within`: of rounded results.
-struct Case {
+struct ResizeCase {
     const char* function;
     const char* type;
     std::int64_t rows, cols;
@@ -30,7 +30,7 @@ struct Case {
     std::vector<double> pixels;
 };
 
-const Case kCases[] = {
+const ResizeCase kResizeCases[] = {
     {"resize_bilinear_u8", "uint8", 4, 5, 0, {44,  83,  151, 143, 150, 109, 142, 167, 144, 139,
                                               148, 167, 112, 123, 127, 131, 138, 119, 119, 134}},
     {"resize_bilinear_u8", "uint8", 11, 3, 0, {39,  117, 130, 58,  137, 150, 78,  157, 149, 101, 169,
@@ -124,7 +124,7 @@ const Case kCases[] = {
 };
 
 TEST(Resize, IsThatOfPillow) {
-    for (const Case& c : kCases) {
+    for (const ResizeCase& c : kResizeCases) {
         SCOPED_TRACE(std::string(c.function) + " to " + std::to_string(c.rows) + " x " + std::to_string(c.cols));
         expect_near(resized(c.function, source(), c.type, c.rows, c.cols), of(c.rows, c.cols, c.pixels), c.within);
     }

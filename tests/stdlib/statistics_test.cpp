@@ -15,7 +15,7 @@ Grid of_channels(const std::string& function, const Grid& f, const std::string& 
                         "(f) out(c) = s(c) }",
                     {{"f", f}});
 }
-Grid whole(const std::string& expression, const Grid& f, const std::string& type, const std::string& result) {
+Grid of_image(const std::string& expression, const Grid& f, const std::string& type, const std::string& result) {
     return evaluate("import \"statistics\" pipeline p(f: " + type + "[R, C]) -> out: " + result +
                         "[R, C] { out = " + expression + " }",
                     {{"f", f}});
@@ -75,22 +75,22 @@ TEST(Statistics, ImagesThatAreScaledByThem) {
     const Grid all = bytes3(1, 8, 12);
     const Grid f = make2(8, 12, [&](auto y, auto x) { return all({0, y, x}); });
     const Moments m = moments(all, 0);
-    expect_near(whole("standardize(f)", f, "uint8", "float32"),
+    expect_near(of_image("standardize(f)", f, "uint8", "float32"),
                 make2(8, 12,
                       [&](auto y, auto x) {
                           return (f({y, x}) - m.mean) / std::sqrt(m.variance);
                       }),
                 1e-5);
-    expect_near(whole("stretch(f, -1, 3)", f, "float32", "float32"),
+    expect_near(of_image("stretch(f, -1, 3)", f, "float32", "float32"),
                 make2(8, 12,
                       [&](auto y, auto x) {
                           return 4 * (f({y, x}) - m.least) / (m.most - m.least) - 1;
                       }),
                 1e-5);
     const Grid flat({5, 4}, 7);
-    expect_near(whole("standardize(f)", flat, "uint8", "float32"), Grid({5, 4}, 0), 0);
-    expect_near(whole("stretch(f, 2, 3)", flat, "float32", "float32"), Grid({5, 4}, 2), 0);
-    expect_near(whole("equalize(f)", flat, "uint8", "uint8"), flat, 0);
+    expect_near(of_image("standardize(f)", flat, "uint8", "float32"), Grid({5, 4}, 0), 0);
+    expect_near(of_image("stretch(f, 2, 3)", flat, "float32", "float32"), Grid({5, 4}, 2), 0);
+    expect_near(of_image("equalize(f)", flat, "uint8", "uint8"), flat, 0);
 }
 
 TEST(Statistics, Histograms) {
@@ -118,7 +118,7 @@ TEST(Statistics, EqualisedAsByOpenCv) {
                      178, 22,  80,  132, 117, 184, 181, 190, 9,   37,  132, 178, 221, 77,  157, 212, 206,
                      215, 233, 252, 83,  120, 169, 224, 18,  160, 237, 243, 252, 3,   40,  68,  108, 163,
                      227, 25,  98,  190, 71,  89,  117, 157, 197, 172, 233, 37,  101, 194, 203, 43};
-    expect_near(whole("equalize(f)", f, "uint8", "uint8"), expected, 0);
+    expect_near(of_image("equalize(f)", f, "uint8", "uint8"), expected, 0);
 }
 
 }  // namespace

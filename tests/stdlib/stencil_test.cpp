@@ -41,13 +41,13 @@ Weights outer(const std::vector<double>& a, const std::vector<double>& b) {
     return w;
 }
 
-struct Case {
+struct StencilCase {
     const char* expression;
     int halo;
     Weights weights;
 };
 
-class Stencil : public testing::TestWithParam<Case> {};
+class Stencil : public testing::TestWithParam<StencilCase> {};
 
 TEST_P(Stencil, FloatImage) {
     const Grid f = random3(2, 13, 11);
@@ -71,32 +71,33 @@ std::vector<double> bell(double sigma, int radius) {
     return w;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Stencil,
-                         testing::Values(Case{"sobel_x(f)", 1, {{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}},
-                                         Case{"sobel_y(f)", 1, {{-1, -2, -1}, {0, 0, 0}, {1, 2, 1}}},
-                                         Case{"scharr_x(f)", 1, {{-3, 0, 3}, {-10, 0, 10}, {-3, 0, 3}}},
-                                         Case{"scharr_y(f)", 1, {{-3, -10, -3}, {0, 0, 0}, {3, 10, 3}}},
-                                         Case{"laplacian(f)", 1, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}},
-                                         Case{"laplacian_8(f)", 1, {{1, 1, 1}, {1, -8, 1}, {1, 1, 1}}},
-                                         Case{"box3(f)", 1, Weights(3, std::vector<double>(3, 1))},
-                                         Case{"box5(f)", 2, Weights(5, std::vector<double>(5, 1))},
-                                         Case{"box(f, 1)", 0, {{1}}},  //
-                                         Case{"box(f, 4)", 2, Weights(4, std::vector<double>(4, 1))},
-                                         Case{"box(f, 7)", 3, Weights(7, std::vector<double>(7, 1))},
-                                         Case{"mean(f, 3)", 1, Weights(3, std::vector<double>(3, 1 / 9.0))},
-                                         Case{"gaussian3(f)", 1, outer(kB3, kB3)},  //
-                                         Case{"gaussian5(f)", 2, outer(kB5, kB5)},
-                                         Case{"gaussian(f, 1.5, 4)", 4, outer(bell(1.5, 4), bell(1.5, 4))},
-                                         Case{"gaussian(f, 1, 2)", 2, outer(bell(1, 2), bell(1, 2))},
-                                         Case{"conv2d(f, [[1, 2], [3, 4], [5, 6]])", 1, {{1, 2}, {3, 4}, {5, 6}}},
-                                         Case{"conv_x(f, [1, 0, 5])", 1, {{1, 0, 5}}},
-                                         Case{"conv_y(f, [1, 0, 0, 0, 5] / 4)", 2, {{0.25}, {0}, {0}, {0}, {1.25}}},
-                                         Case{"sep_conv(f, [1, 2, 4], [1, -3, 5])", 1, outer({1, 2, 4}, {1, -3, 5})}),
-                         [](const auto& test) {
-                             std::string name = std::to_string(test.index) + "_";
-                             for (const char* p = test.param.expression; std::isalnum(*p) || *p == '_'; p++) name += *p;
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Stencil,
+    testing::Values(StencilCase{"sobel_x(f)", 1, {{-1, 0, 1}, {-2, 0, 2}, {-1, 0, 1}}},
+                    StencilCase{"sobel_y(f)", 1, {{-1, -2, -1}, {0, 0, 0}, {1, 2, 1}}},
+                    StencilCase{"scharr_x(f)", 1, {{-3, 0, 3}, {-10, 0, 10}, {-3, 0, 3}}},
+                    StencilCase{"scharr_y(f)", 1, {{-3, -10, -3}, {0, 0, 0}, {3, 10, 3}}},
+                    StencilCase{"laplacian(f)", 1, {{0, 1, 0}, {1, -4, 1}, {0, 1, 0}}},
+                    StencilCase{"laplacian_8(f)", 1, {{1, 1, 1}, {1, -8, 1}, {1, 1, 1}}},
+                    StencilCase{"box3(f)", 1, Weights(3, std::vector<double>(3, 1))},
+                    StencilCase{"box5(f)", 2, Weights(5, std::vector<double>(5, 1))},
+                    StencilCase{"box(f, 1)", 0, {{1}}},  //
+                    StencilCase{"box(f, 4)", 2, Weights(4, std::vector<double>(4, 1))},
+                    StencilCase{"box(f, 7)", 3, Weights(7, std::vector<double>(7, 1))},
+                    StencilCase{"mean(f, 3)", 1, Weights(3, std::vector<double>(3, 1 / 9.0))},
+                    StencilCase{"gaussian3(f)", 1, outer(kB3, kB3)},  //
+                    StencilCase{"gaussian5(f)", 2, outer(kB5, kB5)},
+                    StencilCase{"gaussian(f, 1.5, 4)", 4, outer(bell(1.5, 4), bell(1.5, 4))},
+                    StencilCase{"gaussian(f, 1, 2)", 2, outer(bell(1, 2), bell(1, 2))},
+                    StencilCase{"conv2d(f, [[1, 2], [3, 4], [5, 6]])", 1, {{1, 2}, {3, 4}, {5, 6}}},
+                    StencilCase{"conv_x(f, [1, 0, 5])", 1, {{1, 0, 5}}},
+                    StencilCase{"conv_y(f, [1, 0, 0, 0, 5] / 4)", 2, {{0.25}, {0}, {0}, {0}, {1.25}}},
+                    StencilCase{"sep_conv(f, [1, 2, 4], [1, -3, 5])", 1, outer({1, 2, 4}, {1, -3, 5})}),
+    [](const auto& test) {
+        std::string name = std::to_string(test.index) + "_";
+        for (const char* p = test.param.expression; std::isalnum(*p) || *p == '_'; p++) name += *p;
+        return name;
+    });
 
 TEST(StencilMore, IntegersStayIntegers) {
     EXPECT_NO_THROW(inner("sobel_x(f)", 1, bytes3(1, 5, 5), "uint8", "int32"));

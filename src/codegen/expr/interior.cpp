@@ -59,9 +59,10 @@ std::optional<std::int64_t> typical(const ir::Expr& e) {
     }
 }
 
-class Finder {
+class InteriorFinder {
 public:
-    Finder(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain, const std::vector<bool>& splits)
+    InteriorFinder(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain,
+                   const std::vector<bool>& splits)
         : rewriter_(rewriter), stage_(stage), domain_(domain), splits_(splits), limits_(stage.dims.size()) {}
 
     Interior find(const ir::Expr& value, const ir::Expr& guard);
@@ -83,13 +84,13 @@ private:
     std::vector<Limits> limits_;
 };
 
-ir::Expr Finder::expr(const Bound& bound) {
+ir::Expr InteriorFinder::expr(const Bound& bound) {
     const ir::Expr sum = rewriter_.expr(bound.sum);
     return bound.divisor == 1 ? sum : ir::binary(BinaryOp::Div, sum, ir::int_constant(Type::Int32, bound.divisor));
 }
 
 /// The greatest (or the least) of a dimension's own bound and the ones that were found.
-void Finder::merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest) {
+void InteriorFinder::merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest) {
     const auto sum = rewriter_.linear(own);
     if (sum) tighten(bounds, {*sum, 1}, greatest);
     ir::Expr result = sum ? nullptr : own;
@@ -101,7 +102,7 @@ void Finder::merge(std::vector<Bound> bounds, ir::Expr& own, bool greatest) {
 
 /// Restricts the interior to where `sum` is not negative, if that is a half-space of one dimension that keeps most of
 /// the domain.
-bool Finder::assume_not_negative(const Linear& sum) {
+bool InteriorFinder::assume_not_negative(const Linear& sum) {
     // floor(s / c) + rest >= 0  <=>  s + c rest >= 0;  rest - floor(s / c) >= 0  <=>  c rest + c - 1 - s >= 0
     for (const auto& [atom, times] : sum.terms) {
         const auto* quotient = ir::as<ir::Binary>(atom);
@@ -151,7 +152,7 @@ bool Finder::assume_not_negative(const Linear& sum) {
 }
 
 /// The side of a min, max or comparison that holds in the interior.
-ir::Expr Finder::choose(const ir::Expr& e) {
+ir::Expr InteriorFinder::choose(const ir::Expr& e) {
     const auto* n = ir::as<ir::Binary>(e);
     if (n == nullptr || n->a->type != Type::Int32) return e;
     const bool order = ir::is_comparison(n->op) && n->op != BinaryOp::Eq && n->op != BinaryOp::Ne;
@@ -187,7 +188,7 @@ ir::Expr Finder::choose(const ir::Expr& e) {
     }
 }
 
-Interior Finder::find(const ir::Expr& value, const ir::Expr& guard) {
+Interior InteriorFinder::find(const ir::Expr& value, const ir::Expr& guard) {
     // Loops get variables of their own in each instance, so that one is another node says nothing.
     bool decided = false;
     const Rewriter::Hook hook = [&](const ir::Expr& e) {
@@ -215,7 +216,7 @@ Interior Finder::find(const ir::Expr& value, const ir::Expr& guard) {
 
 Interior find_interior(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain, const ir::Expr& value,
                        const ir::Expr& guard, const std::vector<bool>& splits) {
-    return Finder(rewriter, stage, domain, splits).find(value, guard);
+    return InteriorFinder(rewriter, stage, domain, splits).find(value, guard);
 }
 
 }  // namespace pipec::codegen

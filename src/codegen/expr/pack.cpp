@@ -15,7 +15,6 @@ namespace pipec::codegen {
 
 namespace {
 
-constexpr std::int64_t kBytes = 16;
 constexpr std::int64_t kCount = 16;
 
 /// Elements of one group differ by a constant offset only.
@@ -56,10 +55,6 @@ Place place_of(Rewriter& rewriter, const Element& element, const std::vector<std
     return place;
 }
 
-bool is_local(ir::Source source) {
-    return source.kind == ir::Source::Kind::Local;
-}
-
 /// What a source is, as far as packs ask.
 struct Array {
     const std::string& name;
@@ -68,7 +63,7 @@ struct Array {
 
 Array array_of(const ir::Pipeline& pipeline, const std::vector<kernel::SharedArray>& shared, ir::Source source) {
     const auto i = static_cast<std::size_t>(source.index);
-    if (is_local(source)) return {shared.at(i).name, shared.at(i).type};
+    if (kernel::is_local(source)) return {shared.at(i).name, shared.at(i).type};
     if (source.kind == ir::Source::Kind::Input) return {pipeline.inputs.at(i).name, pipeline.inputs.at(i).type};
     return {pipeline.stages.at(i).name, pipeline.stages.at(i).type};
 }
@@ -130,16 +125,17 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
     std::vector<Pack> packs;
     for (std::size_t i = 0; i < elements.size(); ++i) {
         const ir::Source source = elements[i].source;
-        const Place place = place_of(rewriter, elements[i],
-                                     is_local(source) ? strides_of(shared.at(static_cast<std::size_t>(source.index)))
-                                                      : known_strides(pipeline, model, source));
+        const Place place =
+            place_of(rewriter, elements[i],
+                     kernel::is_local(source) ? strides_of(shared.at(static_cast<std::size_t>(source.index)))
+                                              : known_strides(pipeline, model, source));
         Group& group = groups[place.key];
         if (!group.at.emplace(place.offset, i).second) packs.push_back({i});
         group.widest = std::min(
             kCount, std::max<std::int64_t>(1, most_bytes / ir::bytes(array_of(pipeline, shared, source).type)));
         // What fills a pack must be in the same row.
         const auto in_row = [&](std::int64_t width) {
-            if (width == 1 || !fill || !is_local(source)) return true;
+            if (width == 1 || !fill || !kernel::is_local(source)) return true;
             const std::vector<std::int64_t>& extents = shared.at(static_cast<std::size_t>(source.index)).extents;
             return !extents.empty() && extents.back() % width == 0;  // a single value has no row
         };
@@ -204,8 +200,8 @@ std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool f
     std::vector<Element> local, global;
     std::vector<std::size_t> place_of_local, place_of_global;
     for (std::size_t i = 0; i < elements.size(); ++i) {
-        (is_local(elements[i].source) ? local : global).push_back(elements[i]);
-        (is_local(elements[i].source) ? place_of_local : place_of_global).push_back(i);
+        (kernel::is_local(elements[i].source) ? local : global).push_back(elements[i]);
+        (kernel::is_local(elements[i].source) ? place_of_local : place_of_global).push_back(i);
     }
     const std::vector<kernel::SharedArray>& shared = build_.kernel.shared;
     std::vector<Pack> result;
@@ -221,7 +217,8 @@ std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool f
         const ir::Type type = array_of(program_.pipeline, shared, elements[pack.front()].source).type;
         widest_ = std::max(widest_, static_cast<std::int64_t>(pack.size()) * ir::bytes(type));
     }
-    take(find_packs(rewriter_, program_.pipeline, program_.model, local, shared, kBytes, fill), place_of_local);
+    take(find_packs(rewriter_, program_.pipeline, program_.model, local, shared, fusion::kAccessBytes, fill),
+         place_of_local);
     return result;
 }
 

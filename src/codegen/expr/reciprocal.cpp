@@ -8,7 +8,7 @@ namespace pipec::codegen {
 namespace {
 
 constexpr int kDigits = 24;  // of a float32's significand
-constexpr std::uint64_t kLeast = 1ULL << (kDigits - 1), kMost = 1ULL << kDigits;
+constexpr std::uint64_t kLeastSignificand = 1ULL << (kDigits - 1), kSignificandEnd = 1ULL << kDigits;
 constexpr int kMostExponent = 20;
 
 /// 2^-exponent modulo an odd number.
@@ -28,8 +28,8 @@ bool rounds_like_division(std::uint64_t odd, float divisor, const Reciprocal& by
         const std::uint64_t half = power_of_half(shift + 1, odd);
         for (const std::uint64_t rest : {std::uint64_t{1}, std::uint64_t{3}, odd - 1, odd - 3}) {
             const std::uint64_t first = half * rest % odd;
-            for (std::uint64_t significand = first; significand < kMost; significand += odd) {
-                if (significand < kLeast) continue;
+            for (std::uint64_t significand = first; significand < kSignificandEnd; significand += odd) {
+                if (significand < kLeastSignificand) continue;
                 const auto x = static_cast<float>(significand);
                 if (std::fmaf(x, by.high, x * by.low) != x / divisor) return false;
             }

@@ -16,7 +16,7 @@ using ir::Type;
 namespace {
 
 /// Nodes of a right side that is computed in any case.
-constexpr std::size_t kMostNodes = 64;
+constexpr std::size_t kShortNodes = 64;
 
 }  // namespace
 
@@ -26,7 +26,7 @@ bool Rewriter::is_short(const ir::Expr& root) {
     for (std::size_t count = 0; !stack.empty(); ++count) {
         const ir::Expr e = std::move(stack.back());
         stack.pop_back();
-        if (count == kMostNodes || ir::as<ir::Reduce>(e) != nullptr) return false;
+        if (count == kShortNodes || ir::as<ir::Reduce>(e) != nullptr) return false;
         ir::for_each_child(*e, [&](const ir::Expr& child) { stack.push_back(child); });
     }
     return true;

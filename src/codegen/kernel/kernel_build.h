@@ -13,6 +13,8 @@
 
 namespace pipec::codegen {
 
+using kernel::kWarp;
+
 /// Int32 expressions.
 inline ir::Expr constant(std::int64_t value) {
     return ir::int_constant(ir::Type::Int32, value);

@@ -36,7 +36,7 @@ ir::Type element_type(const kernel::Program& program, Source source) {
 }
 
 /// What the names of variables and arrays have no part in.
-class Shape {
+class ShapeHash {
 public:
     void add(std::size_t part) {
         hash_ = (hash_ ^ part) * 0x9e3779b97f4a7c15U;
@@ -48,7 +48,7 @@ public:
 private:
     std::size_t of(const ir::Expr& e) {
         if (const auto known = known_.find(e.get()); known != known_.end()) return known->second;
-        Shape shape;
+        ShapeHash shape;
         shape.add(e->value.index() << 8U | static_cast<std::size_t>(e->type));
         if (const auto* n = ir::as<ir::Binary>(e)) shape.add(static_cast<std::size_t>(n->op));
         if (const auto* n = ir::as<ir::IntConstant>(e)) shape.add(static_cast<std::size_t>(n->value));
@@ -256,7 +256,7 @@ private:
 }  // namespace
 
 std::size_t shape_of(const kernel::Kernel& kernel) {
-    Shape shape;
+    ShapeHash shape;
     shape.add(static_cast<std::size_t>(kernel.layout));
     for (const int threads : kernel.block) shape.add(static_cast<std::size_t>(threads));
     kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {

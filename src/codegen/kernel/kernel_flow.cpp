@@ -50,7 +50,6 @@ std::vector<ir::Expr> expressions(const Stmt& stmt) {
 
 namespace {
 
-constexpr int kWarp = 32;
 /// For following the threads of a kernel in every compilation: some tens of milliseconds.
 constexpr std::int64_t kBudget = 10'000'000;
 

@@ -35,12 +35,20 @@
 #include <variant>
 #include <vector>
 
+#include "fusion/gpu.h"
 #include "fusion/schedule.h"
 #include "fusion/target.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
 namespace pipec::codegen::kernel {
+
+using fusion::kWarp;
+
+/// Whether it is an array of the kernel's own, in shared memory.
+inline bool is_local(ir::Source source) {
+    return source.kind == ir::Source::Kind::Local;
+}
 
 /// What loop variables, arguments, specials and indices stay below in magnitude: domains end below 2^30, tiles reach a
 /// little beyond. With a constant added or subtracted they do not wrap.
@@ -82,6 +90,7 @@ struct Shuffle {
 /// writes; that step is certainly launched (or steps before it, of which the same is true), and has waited for all
 /// before it.
 struct Barrier { enum class Scope : std::uint8_t { Warp, Block, Step } scope; };
+inline constexpr Barrier kBlockBarrier{Barrier::Scope::Block};
 
 /// Begins to copy `count` adjacent elements (4, 8 or 16 bytes) from global into shared memory, in one access. Neither
 /// side may change, and what is copied may not be read, until a Wait says that it is there; then the thread itself sees
@@ -91,6 +100,8 @@ struct Copy {
     ir::Source to; std::vector<ir::Expr> to_indices; ir::Source from; std::vector<ir::Expr> from_indices;
     std::size_t count;
 };
+/// The least that the hardware copies by itself.
+inline constexpr std::int64_t kCopyBytes = 4;
 struct Commit {};
 struct Wait { int pending = 0; };
 

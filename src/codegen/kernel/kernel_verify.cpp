@@ -20,15 +20,8 @@ using ir::Type;
 namespace {
 
 /// What the hardware has: threads of a block, in z.
-constexpr std::int64_t kThreads = 1024;
-constexpr int kThreadsZ = 64;
-constexpr std::int64_t kAccessBytes = 16;
-/// The least that the hardware copies by itself.
-constexpr std::int64_t kCopyBytes = 4;
-
-bool is_local(ir::Source source) {
-    return source.kind == ir::Source::Kind::Local;
-}
+constexpr std::int64_t kMostThreads = 1024;
+constexpr int kMostThreadsZ = 64;
 
 class Verifier {
 public:
@@ -80,10 +73,11 @@ private:
         std::int64_t threads = 1;
         for (const int n : kernel_.block) {
             check(n >= 1, "a block has {} threads in a direction", n);
-            threads *= std::clamp<std::int64_t>(n, 1, kThreads + 1);
+            threads *= std::clamp<std::int64_t>(n, 1, kMostThreads + 1);
         }
-        check(threads <= kThreads, "a block has {} threads, more than {}", threads, kThreads);
-        check(kernel_.block[2] <= kThreadsZ, "a block has {} threads in z, more than {}", kernel_.block[2], kThreadsZ);
+        check(threads <= kMostThreads, "a block has {} threads, more than {}", threads, kMostThreads);
+        check(kernel_.block[2] <= kMostThreadsZ, "a block has {} threads in z, more than {}", kernel_.block[2],
+              kMostThreadsZ);
         for (const ir::Expr& e : kernel_.grid) {
             if (e) size_expression(e, "the grid");
         }
@@ -231,7 +225,7 @@ private:
 
     void width(ir::Source source, std::size_t count, Type type) {
         const bool power = count == 1 || count == 2 || count == 4 || count == 8 || count == 16;
-        check(power && static_cast<std::int64_t>(count) * ir::bytes(type) <= kAccessBytes,
+        check(power && static_cast<std::int64_t>(count) * ir::bytes(type) <= fusion::kAccessBytes,
               "an access to `{}` has {} elements of {} bytes", array_name(source), count, ir::bytes(type));
     }
 

@@ -22,15 +22,9 @@ using ir::Type;
 
 namespace {
 
-constexpr int kWarp = 32;
-constexpr std::int64_t kUnknown = LaneValues::kUnknown;
 using Certain = SharedCells::Certain;
 
 struct Exhausted {};
-
-bool is_local(ir::Source source) {
-    return source.kind == ir::Source::Kind::Local;
-}
 
 class Walk {
 public:
@@ -352,7 +346,7 @@ private:
         const LaneValue value = evaluate(s.value, active);
         const LaneValue amount = evaluate(s.amount, active);
         if (s.from != Shuffle::From::Index) return;
-        std::vector<std::int64_t> received(threads_, LaneValues::kUnknown);
+        std::vector<std::int64_t> received(threads_, kUnknown);
         for (std::size_t t = 0; t < threads_; ++t) {
             const std::int64_t lane = amount->at(t);
             const std::size_t other = t / kWarp * kWarp + static_cast<std::size_t>(std::max<std::int64_t>(lane, 0));

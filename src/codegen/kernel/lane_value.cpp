@@ -10,7 +10,6 @@ using ir::BinaryOp;
 
 namespace {
 
-constexpr std::int64_t kUnknown = LaneValues::kUnknown;
 /// Indices stay far below; what does not fit an Int32 would have wrapped.
 constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
 

@@ -13,9 +13,10 @@
 
 namespace pipec::codegen::kernel {
 
-struct LaneValues {
-    static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+/// The number of a thread of which nothing is known.
+inline constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 
+struct LaneValues {
     /// Unknowns and their factors, by the unknown; no factor is 0.
     std::vector<std::pair<int, std::int64_t>> terms;
     /// One number for all threads, or one for each, or none where nothing is known of any.

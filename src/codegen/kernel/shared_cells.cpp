@@ -12,8 +12,6 @@ namespace pipec::codegen::kernel {
 
 namespace {
 
-constexpr int kWarp = 32;
-
 std::int16_t warp_of(int thread) {
     return static_cast<std::int16_t>(thread / kWarp);
 }

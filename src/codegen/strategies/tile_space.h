@@ -20,8 +20,6 @@
 
 namespace pipec::codegen {
 
-using plan::kWarp;
-
 /// The least scale of members in a dimension of the group.
 std::int64_t finest_scale(const poly::Group& group, std::size_t dim);
 

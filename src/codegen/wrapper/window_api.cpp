@@ -13,10 +13,6 @@ namespace pipec::codegen {
 
 namespace {
 
-void check(Writer& out, const std::string& call) {
-    out.line("if (const pipe_status status = {}) return status;", call);
-}
-
 void write_window_plan_call(Writer& out, const std::string& space, const std::string& plan,
                             const std::string& failure) {
     out.line("{}::{} plan{{}};", space, plan);
@@ -25,6 +21,10 @@ void write_window_plan_call(Writer& out, const std::string& space, const std::st
 }
 
 }  // namespace
+
+void check_status(Writer& out, const std::string& call) {
+    out.line("if (const pipe_status status = {}) return status;", call);
+}
 
 bool is_kept(const ir::Pipeline& pipeline, int stage) {
     const ir::Stage& output = pipeline.stages[static_cast<std::size_t>(stage)];
@@ -47,8 +47,9 @@ void write_holds(Writer& out, const ir::Pipeline& pipeline, const CodeNames& nam
                      i < inputs ? "1" : fmt::format("window.{} != 0", fields.wanted));
             continue;
         }
-        check(out, fmt::format("hold(report, buffers, {0}, window.{1}, window.{2}, args.{3}, parts.{4}, plan.{5})", i,
-                               fields.lo, fields.hi, names.fields.buffers[i].stride, names.buffers[i], held[i]));
+        check_status(out,
+                     fmt::format("hold(report, buffers, {0}, window.{1}, window.{2}, args.{3}, parts.{4}, plan.{5})", i,
+                                 fields.lo, fields.hi, names.fields.buffers[i].stride, names.buffers[i], held[i]));
     }
 }
 
@@ -62,10 +63,10 @@ void place_part(Writer& out, const ir::Stage& stage, const std::string& part, co
     }
     const char* const box = rank > 0 ? "box" : "nullptr";
     if (region.empty()) {
-        check(out, fmt::format("bound(report, {}, {}, {}, {})", c_string(stage.name), rank, box, space));
+        check_status(out, fmt::format("bound(report, {}, {}, {}, {})", c_string(stage.name), rank, box, space));
     } else {
-        check(out, fmt::format("place(report, {}, {}, sizeof({}), {}, {}, {})", c_string(stage.name), rank,
-                               storage_type(stage.type), box, space, region));
+        check_status(out, fmt::format("place(report, {}, {}, sizeof({}), {}, {}, {})", c_string(stage.name), rank,
+                                      storage_type(stage.type), box, space, region));
     }
     out.close();
 }
@@ -79,7 +80,7 @@ void write_window_pointers(Writer& out, const ir::Pipeline& pipeline, const Code
                     names.prefix, plan));
     for (std::size_t i = 0; i < buffers; ++i) {
         out.open(fmt::format("if (plan.{}.array.points > 0)", held[i]));
-        check(out, fmt::format("check_pointer(report, buffers, {}, args.{})", i, names.fields.buffers[i].data));
+        check_status(out, fmt::format("check_pointer(report, buffers, {}, args.{})", i, names.fields.buffers[i].data));
         out.close();
     }
     out.line("const Array* const arrays[] = {{");
@@ -97,7 +98,7 @@ void write_window_pointers(Writer& out, const ir::Pipeline& pipeline, const Code
     out.open(fmt::format("for (int output = {}; output < {}; ++output)", pipeline.inputs.size(), buffers));
     out.open("for (int other = 0; other < output; ++other)");
     out.line("if (arrays[output]->points == 0 || arrays[other]->points == 0) continue;");
-    check(out, "check_overlap(report, buffers, output, hulls[output], other, hulls[other])");
+    check_status(out, "check_overlap(report, buffers, output, hulls[output], other, hulls[other])");
     out.close();
     out.close();
     out.line("return PIPE_OK;");
@@ -200,7 +201,7 @@ void open_window_launch(Writer& out, const CodeNames& names, const std::string& 
     out.line("Report report(nullptr, 0);");
     out.line("if (args == nullptr || window == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1);");
     write_window_plan_call(out, space, plan, "status");
-    check(out, fmt::format("{}::check_window_pointers(*args, report, plan)", space));
+    check_status(out, fmt::format("{}::check_window_pointers(*args, report, plan)", space));
 }
 
 }  // namespace pipec::codegen

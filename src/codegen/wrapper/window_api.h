@@ -9,6 +9,9 @@
 
 namespace pipec::codegen {
 
+/// A statement that returns the status of a call unless it is PIPE_OK.
+void check_status(Writer& out, const std::string& call);
+
 /// An output of which a launch of windows computes all that is needed in the workspace, which may be more than its
 /// window: one that other stages read, a scan or an accumulate.
 bool is_kept(const ir::Pipeline& pipeline, int stage);

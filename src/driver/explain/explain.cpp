@@ -37,12 +37,12 @@ struct ExplainOptions {
     ScheduleOptions schedule;
 };
 
-struct Parsed {
+struct ParsedExplain {
     ExplainOptions options;
     std::optional<int> finished;  ///< exit code: there is nothing to explain
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kExplainFooter = R"(
 For each kernel: its stages, where their values are kept, its tiles and their overlap, the bytes
 that it moves, and the time that a model of the GPU predicts, term by term; then what other
 strategies would take, and what keeps neighbouring kernels apart. Options are explained in
@@ -67,10 +67,10 @@ std::optional<std::string> wrong(const ExplainOptions& options) {
     return inconsistency(schedule);
 }
 
-constexpr const char* kTitle = "Says why a pipeline runs on a GPU as it does.";
+constexpr const char* kExplainTitle = "Says why a pipeline runs on a GPU as it does.";
 
 void declare(CLI::App& app, ExplainOptions& options) {
-    app.footer(kFooter);
+    app.footer(kExplainFooter);
     use_classic_names(app);
     app.add_option("file.pipe", options.program.input, "The program; `-` is standard input")->option_text(" ");
     const std::string output_group = "Output";
@@ -88,10 +88,10 @@ void declare(CLI::App& app, ExplainOptions& options) {
     app.allow_extras();
 }
 
-Parsed parse_explain_options(int argc, char** argv) {
-    Parsed parsed;
+ParsedExplain parse_explain_options(int argc, char** argv) {
+    ParsedExplain parsed;
     ExplainOptions& options = parsed.options;
-    CLI::App app(kTitle, "pipec explain");
+    CLI::App app(kExplainTitle, "pipec explain");
     declare(app, options);
     const std::vector<std::string> arguments = expand_response_files({argv + 1, argv + argc});
     try {
@@ -164,11 +164,11 @@ int explain_program(const ExplainOptions& options) {
 }  // namespace
 
 void describe_explain(const AppVisitor& visit) {
-    describe<ExplainOptions>(kTitle, "pipec explain", declare, visit);
+    describe<ExplainOptions>(kExplainTitle, "pipec explain", declare, visit);
 }
 
 int explain_command(int argc, char** argv) {
-    const Parsed parsed = parse_explain_options(argc, argv);
+    const ParsedExplain parsed = parse_explain_options(argc, argv);
     return parsed.finished ? *parsed.finished : explain_program(parsed.options);
 }
 

@@ -9,17 +9,17 @@ namespace pipec::driver::explain {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Members are added, never renamed, as long as this number stays.
-constexpr int kVersion = 1;
+constexpr int kExplainVersion = 1;
 
 template <class T>
-Json or_null(const std::optional<T>& value) {
-    return value ? Json(*value) : Json(nullptr);
+OrderedJson or_null(const std::optional<T>& value) {
+    return value ? OrderedJson(*value) : OrderedJson(nullptr);
 }
 
-Json of(const cost::TimePrediction& t) {
+OrderedJson of(const cost::TimePrediction& t) {
     return {{"seconds", t.seconds},
             {"bound_by", cost::bound_by(t)},
             {"resources",
@@ -38,8 +38,8 @@ Json of(const cost::TimePrediction& t) {
             {"occupancy", t.occupancy},
             {"waves", t.waves}};
 }
-Json of(const std::optional<cost::TimePrediction>& time) {
-    return time ? of(*time) : Json(nullptr);
+OrderedJson of(const std::optional<cost::TimePrediction>& time) {
+    return time ? of(*time) : OrderedJson(nullptr);
 }
 
 std::string_view of(Kept kept) {
@@ -52,8 +52,8 @@ std::string_view of(Kept kept) {
     return "registers_and_shared";
 }
 
-Json of(const StageReport& stage) {
-    Json tile = Json::array();
+OrderedJson of(const StageReport& stage) {
+    OrderedJson tile = OrderedJson::array();
     for (const TilePart& part : stage.part) {
         tile.push_back({{"dimension", part.name},
                         {"computed", part.computed},
@@ -74,8 +74,8 @@ Json of(const StageReport& stage) {
 }
 
 /// With a schedule and a time, or with the reason why it is impossible.
-Json of(const Alternative& other) {
-    Json result = {{"strategy", other.what}, {"time", of(other.time)}};
+OrderedJson of(const Alternative& other) {
+    OrderedJson result = {{"strategy", other.what}, {"time", of(other.time)}};
     if (other.schedule) {
         result["strategy"] = fusion::name(other.schedule->strategy);
         result["parameters"] = parameters(*other.schedule, other.dims);
@@ -87,32 +87,32 @@ Json of(const Alternative& other) {
     return result;
 }
 
-Json of(const GroupReport& group) {
-    Json stages = Json::array(), alternatives = Json::array();
+OrderedJson of(const GroupReport& group) {
+    OrderedJson stages = OrderedJson::array(), alternatives = OrderedJson::array();
     for (const StageReport& stage : group.stages) stages.push_back(of(stage));
     for (const Alternative& other : group.alternatives) alternatives.push_back(of(other));
-    Json traffic = nullptr;
+    OrderedJson traffic = nullptr;
     if (group.traffic) {
         traffic = {
             {"inputs", group.traffic->inputs}, {"stages", group.traffic->stages}, {"outputs", group.traffic->outputs}};
     }
-    Json result = {{"strategy", fusion::name(group.schedule.strategy)},
-                   {"parameters", parameters(group.schedule, group.dims)},
-                   {"dimensions", group.dims},
-                   {"tile", group.tile},
-                   {"recomputed", group.redundant},
-                   {"shared_bytes", group.shared_bytes},
-                   {"stages", stages},
-                   {"traffic", traffic},
-                   {"time", of(group.time)}};
+    OrderedJson result = {{"strategy", fusion::name(group.schedule.strategy)},
+                          {"parameters", parameters(group.schedule, group.dims)},
+                          {"dimensions", group.dims},
+                          {"tile", group.tile},
+                          {"recomputed", group.redundant},
+                          {"shared_bytes", group.shared_bytes},
+                          {"stages", stages},
+                          {"traffic", traffic},
+                          {"time", of(group.time)}};
     if (!group.time) result["unknown"] = group.unknown;
     result["alternatives"] = alternatives;
     result["apart_seconds"] = or_null(group.apart);
     return result;
 }
 
-Json of(const PipelineReport& report) {
-    Json sizes = Json::object(), kernels = Json::array(), merges = Json::array();
+OrderedJson of(const PipelineReport& report) {
+    OrderedJson sizes = OrderedJson::object(), kernels = OrderedJson::array(), merges = OrderedJson::array();
     for (const auto& [name, value] : report.sizes) sizes[name] = value;
     for (const GroupReport& group : report.groups) kernels.push_back(of(group));
     for (const MergeReport& merge : report.merges) {
@@ -128,10 +128,10 @@ Json of(const PipelineReport& report) {
 }  // namespace
 
 std::string to_json(const std::vector<PipelineReport>& reports) {
-    Json pipelines = Json::array();
+    OrderedJson pipelines = OrderedJson::array();
     for (const PipelineReport& report : reports) pipelines.push_back(of(report));
-    const Json document = {{"version", kVersion}, {"pipelines", pipelines}};
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const OrderedJson document = {{"version", kExplainVersion}, {"pipelines", pipelines}};
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pipec::driver::explain

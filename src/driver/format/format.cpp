@@ -17,7 +17,7 @@ namespace pipec::driver {
 
 namespace {
 
-constexpr const char* kFooter = R"(
+constexpr const char* kFormatFooter = R"(
 Files are rewritten in the one style of the language (docs/editors.md); `-` is standard input, which
 goes to standard output. Files with syntax errors stay as they are. With --check nothing is written.
 
@@ -55,10 +55,10 @@ bool format_file(const FormatOptions& options, const std::string& path) {
     return true;
 }
 
-constexpr const char* kTitle = "Formats programs.";
+constexpr const char* kFormatTitle = "Formats programs.";
 
 void declare(CLI::App& app, FormatOptions& options) {
-    app.footer(kFooter);
+    app.footer(kFormatFooter);
     app.add_option("file", options.files, "Programs; - is standard input")->required()->option_text("FILE ...");
     app.add_flag("--check", options.check, "Name the files that are not formatted, and write nothing");
     add_message_options(app, options.messages, "Messages");
@@ -67,12 +67,12 @@ void declare(CLI::App& app, FormatOptions& options) {
 }  // namespace
 
 void describe_format(const AppVisitor& visit) {
-    describe<FormatOptions>(kTitle, "pipec fmt", declare, visit);
+    describe<FormatOptions>(kFormatTitle, "pipec fmt", declare, visit);
 }
 
 int format_command(int argc, char** argv) {
     FormatOptions options;
-    CLI::App app(kTitle, "pipec fmt");
+    CLI::App app(kFormatTitle, "pipec fmt");
     declare(app, options);
     try {
         runner::parse(app, {argv + 1, argv + argc});

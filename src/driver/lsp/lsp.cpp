@@ -33,7 +33,7 @@ namespace {
 
 using lsp::Json;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kLspFooter = R"(
 Editors start this command and talk to it: the Language Server Protocol on standard input and
 output. docs/editors.md says how they are told to.)";
 
@@ -187,10 +187,10 @@ int serve(lsp::ServerOptions options) {
     std::_Exit(server.exit_code());  // the worker may be at work
 }
 
-constexpr const char* kTitle = "The language server.";
+constexpr const char* kLspTitle = "The language server.";
 
 void declare(CLI::App& app, lsp::ServerOptions& options) {
-    app.footer(kFooter);
+    app.footer(kLspFooter);
     app.add_option("-I", options.include_dirs, "Search DIR for imports")
         ->allow_extra_args(false)
         ->option_text("DIR ...");
@@ -200,13 +200,13 @@ void declare(CLI::App& app, lsp::ServerOptions& options) {
 }  // namespace
 
 void describe_lsp(const AppVisitor& visit) {
-    describe<lsp::ServerOptions>(kTitle, "pipec lsp", declare, visit);
+    describe<lsp::ServerOptions>(kLspTitle, "pipec lsp", declare, visit);
 }
 
 int lsp_command(int argc, char** argv) {
     lsp::ServerOptions options;
     options.version = PIPEC_VERSION;
-    CLI::App app(kTitle, "pipec lsp");
+    CLI::App app(kLspTitle, "pipec lsp");
     declare(app, options);
     try {
         runner::parse(app, {argv + 1, argv + argc});

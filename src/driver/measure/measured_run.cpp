@@ -15,13 +15,12 @@
 #include "fusion/group_facts.h"
 #include "fusion/schedule.h"
 #include "ir/parameter_sizes.h"
+#include "poly/value_ranges.h"
 #include "support/diagnostics.h"
 
 namespace pipec::driver {
 
 namespace {
-
-constexpr std::int64_t kLargestSize = (std::int64_t{1} << 30) - 1;
 
 std::int64_t value_of(const ir::Expr& e, const std::vector<std::int64_t>& sizes) {
     const auto value = fusion::evaluate(e, sizes);
@@ -138,7 +137,7 @@ std::vector<std::int64_t> chosen_sizes(const ir::Pipeline& pipeline, const std::
         std::int64_t value = 0;
         const char* const end = text.data() + text.size();
         const auto [last, error] = std::from_chars(text.data(), end, value);
-        if (error != std::errc() || last != end || value < 1 || value > kLargestSize) {
+        if (error != std::errc() || last != end || value < 1 || value >= poly::kIndexLimit) {
             throw RunError(kExitUsage,
                            fmt::format("`--size {}={}`: this is no size, an integer from 1 to 2^30 - 1", name, text));
         }

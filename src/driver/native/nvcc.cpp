@@ -17,7 +17,7 @@ namespace pipec::driver {
 namespace {
 
 constexpr const char* kInstalled = "/usr/local/cuda/bin/nvcc";
-constexpr const char* kAdvice =
+constexpr const char* kNvccAdvice =
     "`--nvcc COMMAND` or the environment variable NVCC names one; `--target host` needs none";
 
 /// Volta and older are no targets of CUDA 13; the newest of these still is one of CUDA 12.
@@ -49,7 +49,7 @@ std::string version_of(const std::string& architecture) {
 }  // namespace
 
 Tool find_nvcc(const std::string& command) {
-    Tool tool{"the CUDA compiler", command_words(command), kAdvice};
+    Tool tool{"the CUDA compiler", command_words(command), kNvccAdvice};
     if (tool.command.empty()) tool.command = command_words(environment("NVCC"));
     if (!tool.command.empty()) return tool;
 
@@ -64,7 +64,7 @@ Tool find_nvcc(const std::string& command) {
     } else {
         throw ToolError(fmt::format("there is no nvcc, the CUDA compiler: {}, not on PATH, and not {}\n  note: {}",
                                     home.empty() ? "CUDA_HOME is not set" : fmt::format("not {}", in_home.string()),
-                                    kInstalled, kAdvice));
+                                    kInstalled, kNvccAdvice));
     }
     return tool;
 }

@@ -35,7 +35,7 @@ namespace {
 /// Of the loop, in two runs: what a launch costs besides is in both. The paper has a million in one.
 constexpr std::int64_t kFewIterations = std::int64_t{1} << 16, kManyIterations = std::int64_t{1} << 18;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kProfileFooter = R"(
 Measures the registers of each stage with nvcc, and the time of a point on the GPU by one thread, as
 the paper's cost function wants them; `--profile FILE` of pipec then takes them in place of
 estimates. Without -o the file is NAME.profile.json in the current directory. Where there is no GPU,
@@ -221,10 +221,10 @@ void check(const ProfileOptions& options) {
     }
 }
 
-constexpr const char* kTitle = "Measures registers and time of each stage by itself.";
+constexpr const char* kProfileTitle = "Measures registers and time of each stage by itself.";
 
 void declare(CLI::App& app, ProfileOptions& options) {
-    app.footer(kFooter);
+    app.footer(kProfileFooter);
     add_measuring_options(app, options.common);
     app.add_option("--arch", options.architecture, "Count registers for this GPU, like sm_90, and measure no times")
         ->check([](const std::string& text) {
@@ -238,12 +238,12 @@ void declare(CLI::App& app, ProfileOptions& options) {
 }  // namespace
 
 void describe_profile(const AppVisitor& visit) {
-    describe<ProfileOptions>(kTitle, "pipec profile", declare, visit);
+    describe<ProfileOptions>(kProfileTitle, "pipec profile", declare, visit);
 }
 
 int profile_command(int argc, char** argv) {
     ProfileOptions options;
-    CLI::App app(kTitle, "pipec profile");
+    CLI::App app(kProfileTitle, "pipec profile");
     declare(app, options);
     if (const auto finished = parse_command(app, "pipec profile", argc, argv, [&] { check(options); }))
         return *finished;

@@ -26,12 +26,12 @@ struct LibraryOptions {
     std::string output;  ///< empty: no object
 };
 
-struct Parsed {
+struct ParsedLibrary {
     LibraryOptions options;
     std::optional<int> finished;  ///< exit code: there is nothing to do
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kLibraryFooter = R"(
 Prints what a program must know to call the pipelines, as JSON: this is what the Python package asks.
 With -o one pipeline is compiled for this machine, exactly as `pipec run` does it, and from the same
 cache. The object has the interface of docs/generated-code.md.
@@ -43,10 +43,10 @@ Examples:
   pipec library blur.pipe
   pipec library blur.pipe -o blur.so --device cpu)";
 
-constexpr const char* kTitle = "A pipeline as a shared object for this machine, with a description of it.";
+constexpr const char* kLibraryTitle = "A pipeline as a shared object for this machine, with a description of it.";
 
 void declare(CLI::App& app, LibraryOptions& options) {
-    app.footer(kFooter);
+    app.footer(kLibraryFooter);
     add_machine_options(app, options.machine);
     app.add_option("-o,--output", options.output, "Compile one pipeline, and write the shared object to FILE")
         ->option_text("FILE");
@@ -55,10 +55,10 @@ void declare(CLI::App& app, LibraryOptions& options) {
     app.allow_extras();
 }
 
-Parsed parse_library_options(int argc, char** argv) {
-    Parsed parsed;
+ParsedLibrary parse_library_options(int argc, char** argv) {
+    ParsedLibrary parsed;
     LibraryOptions& options = parsed.options;
-    CLI::App app(kTitle, "pipec library");
+    CLI::App app(kLibraryTitle, "pipec library");
     declare(app, options);
     try {
         parse_arguments(app, {argv + 1, argv + argc});
@@ -102,11 +102,11 @@ int make_library(const LibraryOptions& options) {
 }  // namespace
 
 void describe_library(const AppVisitor& visit) {
-    describe<LibraryOptions>(kTitle, "pipec library", declare, visit);
+    describe<LibraryOptions>(kLibraryTitle, "pipec library", declare, visit);
 }
 
 int library_command(int argc, char** argv) {
-    const Parsed parsed = parse_library_options(argc, argv);
+    const ParsedLibrary parsed = parse_library_options(argc, argv);
     if (parsed.finished) return *parsed.finished;
     try {
         return make_library(parsed.options);

@@ -14,10 +14,10 @@ namespace pipec::driver {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-Json buffer(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
-    Json extents = Json::array(), fixed = Json::array(), defaults;
+OrderedJson buffer(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
+    OrderedJson extents = OrderedJson::array(), fixed = OrderedJson::array(), defaults;
     for (const ir::Expr& extent : buffer.extents) {
         const auto* size = ir::as<ir::SizeRef>(extent);
         const ir::Expr preset =
@@ -26,19 +26,19 @@ Json buffer(const ir::Pipeline& pipeline, const ir::Buffer& buffer) {
         extents.push_back(ir::to_string(pipeline, extent));
         fixed.push_back(ir::as_int(extent).value_or(0));
     }
-    Json row = {{"name", buffer.name},
-                {"type", ir::name(buffer.type)},
-                {"extents", extents},
-                {"fixed", fixed},
-                {"order", buffer.order}};
+    OrderedJson row = {{"name", buffer.name},
+                       {"type", ir::name(buffer.type)},
+                       {"extents", extents},
+                       {"fixed", fixed},
+                       {"order", buffer.order}};
     if (defaults.is_object()) row["defaults"] = defaults;
     return row;
 }
 
 /// A number or a bool; infinities and NaN, which JSON does not have, as text.
-Json value_of(const ir::ScalarParameter& param) {
+OrderedJson value_of(const ir::ScalarParameter& param) {
     if (const auto* c = ir::as<ir::IntConstant>(param.default_value)) {
-        return param.type == ir::Type::Bool ? Json(c->value != 0) : Json(c->value);
+        return param.type == ir::Type::Bool ? OrderedJson(c->value != 0) : OrderedJson(c->value);
     }
     const double value = ir::as<ir::FloatConstant>(param.default_value)->value;
     if (!std::isfinite(value)) return fmt::format("{}", value);
@@ -47,13 +47,13 @@ Json value_of(const ir::ScalarParameter& param) {
 }
 
 /// `definition` is the pipeline as it was written, `model` that of the one that is compiled.
-Json interface_of(const ir::Pipeline& definition, const poly::Model& model) {
-    Json inputs = Json::array(), outputs = Json::array(), parameters = Json::array(), sizes = Json::array(),
-         where = Json::array();
+OrderedJson interface_of(const ir::Pipeline& definition, const poly::Model& model) {
+    OrderedJson inputs = OrderedJson::array(), outputs = OrderedJson::array(), parameters = OrderedJson::array(),
+                sizes = OrderedJson::array(), where = OrderedJson::array();
     for (const ir::Buffer& input : definition.inputs) inputs.push_back(buffer(definition, input));
     for (const ir::Output& output : definition.outputs) outputs.push_back(buffer(definition, output.buffer));
     for (const ir::ScalarParameter& param : definition.params) {
-        Json row = {{"name", param.name}, {"type", ir::name(param.type)}};
+        OrderedJson row = {{"name", param.name}, {"type", ir::name(param.type)}};
         if (param.default_value) row["default"] = value_of(param);
         parameters.push_back(row);
     }
@@ -70,21 +70,21 @@ Json interface_of(const ir::Pipeline& definition, const poly::Model& model) {
 }  // namespace
 
 std::string library_json(const LoadedProgram& program, const std::optional<WrittenObject>& object) {
-    Json document = {{"version", 1}, {"pipelines", Json::array()}};
+    OrderedJson document = {{"version", 1}, {"pipelines", OrderedJson::array()}};
     for (std::size_t i = 0; i < program.checked.pipelines.size(); ++i) {
         document["pipelines"].push_back(interface_of(program.checked.definitions.at(i), program.checked.models.at(i)));
     }
     if (object) {
-        Json row = {{"file", object->file},
-                    {"pipeline", object->pipeline},
-                    {"key", object->made.object.key},
-                    {"target", object->made.gpu ? "cuda" : "host"}};
+        OrderedJson row = {{"file", object->file},
+                           {"pipeline", object->pipeline},
+                           {"key", object->made.object.key},
+                           {"target", object->made.gpu ? "cuda" : "host"}};
         if (const auto& gpu = object->made.gpu) {
             row["gpu"] = {{"number", gpu->number}, {"architecture", gpu->architecture}, {"name", gpu->name}};
         }
         document["object"] = row;
     }
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 }  // namespace pipec::driver

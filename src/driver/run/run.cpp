@@ -28,7 +28,7 @@ struct RunOptions {
     runner::Options run;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kRunFooter = R"(
 The pipeline runs on the first GPU where there are a GPU, NVIDIA's driver and nvcc, otherwise on
 the CPU; --device chooses. It is compiled for this machine, and the result is kept in
 $XDG_CACHE_HOME/pipec or ~/.cache/pipec. Options are explained in docs/run.md.
@@ -44,24 +44,24 @@ Examples:
   pipec run harris.pipe --in img=photo.png --gray img --device cpu
   pipec run blur.pipe --in img=slide.tif --out out=blurred.tif --memory 2G)";
 
-struct Parsed {
+struct ParsedRun {
     RunOptions options;
     std::optional<int> finished;  ///< exit code: nothing is to be run
 };
 
-constexpr const char* kTitle = "Compiles a pipeline for this machine and runs it on images.";
+constexpr const char* kRunTitle = "Compiles a pipeline for this machine and runs it on images.";
 
 void declare(CLI::App& app, RunOptions& options) {
-    app.footer(kFooter);
+    app.footer(kRunFooter);
     add_machine_options(app, options.machine);
     runner::add_options(app, options.run);
     app.allow_extras();
 }
 
-Parsed parse_run_options(int argc, char** argv) {
-    Parsed parsed;
+ParsedRun parse_run_options(int argc, char** argv) {
+    ParsedRun parsed;
     RunOptions& options = parsed.options;
-    CLI::App app(kTitle, "pipec run");
+    CLI::App app(kRunTitle, "pipec run");
     declare(app, options);
     try {
         parse_arguments(app, {argv + 1, argv + argc});
@@ -101,11 +101,11 @@ int run_pipeline(const RunOptions& options) {
 }  // namespace
 
 void describe_run(const AppVisitor& visit) {
-    describe<RunOptions>(kTitle, "pipec run", declare, visit);
+    describe<RunOptions>(kRunTitle, "pipec run", declare, visit);
 }
 
 int run_command(int argc, char** argv) {
-    const Parsed parsed = parse_run_options(argc, argv);
+    const ParsedRun parsed = parse_run_options(argc, argv);
     if (parsed.finished) return *parsed.finished;
     try {
         return run_pipeline(parsed.options);

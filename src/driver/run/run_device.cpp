@@ -17,7 +17,7 @@ namespace pipec::driver {
 
 namespace {
 
-constexpr const char* kAdvice = "\n  note: `--device cpu` needs neither a GPU nor nvcc";
+constexpr const char* kDeviceAdvice = "\n  note: `--device cpu` needs neither a GPU nor nvcc";
 
 /// What the runner prints. Throws ToolError with its reason.
 std::string answer(const std::string& runner, const std::vector<std::string>& question) {
@@ -74,7 +74,7 @@ std::optional<PresentGpu> choose_gpu(const std::string& wish, const std::string&
         reason = error.what();
     }
     if (wish == "auto") return std::nullopt;
-    throw ToolError(fmt::format("--device {}: {}{}", wish, reason, kAdvice));
+    throw ToolError(fmt::format("--device {}: {}{}", wish, reason, kDeviceAdvice));
 }
 
 std::optional<std::string> locate_runner() {

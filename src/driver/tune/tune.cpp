@@ -46,7 +46,7 @@ constexpr double kClose = 1.1;
 constexpr std::size_t kMostFinalists = 4;
 constexpr std::size_t kRounds = 2;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kTuneFooter = R"(
 The best schedules of the cost model are compiled for the GPU, run on random values (or on the files
 of --in), compared with what the pipeline computes stage by stage, and timed. The fastest becomes a
 file for --schedule; without -o it is NAME.schedule.json in the current directory. Beside it is a
@@ -438,10 +438,10 @@ void check(TuneOptions& options) {
     if (!options.automatic.cost_model) options.automatic.cost_model = compiler::CostModelName{};
 }
 
-constexpr const char* kTitle = "Measures the best schedules of a cost model on the GPU and keeps the fastest.";
+constexpr const char* kTuneTitle = "Measures the best schedules of a cost model on the GPU and keeps the fastest.";
 
 void declare(CLI::App& app, TuneOptions& options) {
-    app.footer(kFooter);
+    app.footer(kTuneFooter);
     add_measuring_options(app, options.common);
     app.add_option("--candidates", options.candidates, "How many schedules are measured; default 20")
         ->check(CLI::Range(1, 1000))
@@ -458,12 +458,12 @@ void declare(CLI::App& app, TuneOptions& options) {
 }  // namespace
 
 void describe_tune(const AppVisitor& visit) {
-    describe<TuneOptions>(kTitle, "pipec tune", declare, visit);
+    describe<TuneOptions>(kTuneTitle, "pipec tune", declare, visit);
 }
 
 int tune_command(int argc, char** argv) {
     TuneOptions options;
-    CLI::App app(kTitle, "pipec tune");
+    CLI::App app(kTuneTitle, "pipec tune");
     declare(app, options);
     if (const auto finished = parse_command(app, "pipec tune", argc, argv, [&] { check(options); })) return *finished;
     return guarded([&] {

@@ -15,14 +15,15 @@ namespace pipec::driver {
 namespace {
 
 using Json = nlohmann::json;
-constexpr const char* kVersion = "pipec tune 1";
+constexpr const char* kJournalVersion = "pipec tune 1";
 
 /// The lines of a journal for `key`; none where it is for another or is none. The last line may be half written.
 std::optional<std::map<std::string, Measurement>> read_journal(std::istream& stream, const std::string& key) {
     std::string line;
     std::getline(stream, line);
     const Json head = Json::parse(line, nullptr, false);
-    if (!head.is_object() || head.value("journal", "") != kVersion || head.value("key", "") != key) return std::nullopt;
+    if (!head.is_object() || head.value("journal", "") != kJournalVersion || head.value("key", "") != key)
+        return std::nullopt;
     std::map<std::string, Measurement> result;
     while (std::getline(stream, line)) {
         const Json entry = Json::parse(line, nullptr, false);
@@ -49,7 +50,7 @@ TuneJournal::TuneJournal(std::string path, const std::string& key) : path_(std::
     file_.reset(std::fopen(path_.c_str(), goes_on ? "a" : "w"));
     if (!file_) throw FileError(fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
     // A line that was half written when the process died stays alone.
-    write_line(goes_on ? "" : Json{{"journal", kVersion}, {"key", key}}.dump());
+    write_line(goes_on ? "" : Json{{"journal", kJournalVersion}, {"key", key}}.dump());
 }
 
 std::optional<Measurement> TuneJournal::find(const std::string& candidate) const {

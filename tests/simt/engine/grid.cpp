@@ -12,7 +12,7 @@ namespace simt {
 namespace {
 
 std::uint32_t eras = 1;
-Order chosen;
+Order chosen_order;
 std::mt19937_64 source;
 Statistics counts;
 
@@ -27,7 +27,7 @@ Record next_era() {
     return era_begin(eras);
 }
 Order order() {
-    return chosen;
+    return chosen_order;
 }
 std::mt19937_64& random_source() {
     return source;
@@ -37,7 +37,7 @@ Statistics& counted() {
 }
 
 void set_order(Order order) {
-    chosen = order;
+    chosen_order = order;
     source.seed(order.seed);
 }
 void set_order(std::uint64_t seed) {
@@ -79,8 +79,8 @@ namespace {
 std::vector<std::uint64_t> block_order(std::uint64_t count) {
     std::vector<std::uint64_t> numbers(count);
     std::iota(numbers.begin(), numbers.end(), std::uint64_t(0));
-    if (chosen.mode == Order::Mode::Backward) std::reverse(numbers.begin(), numbers.end());
-    if (chosen.mode == Order::Mode::Random) std::shuffle(numbers.begin(), numbers.end(), source);
+    if (chosen_order.mode == Order::Mode::Backward) std::reverse(numbers.begin(), numbers.end());
+    if (chosen_order.mode == Order::Mode::Random) std::shuffle(numbers.begin(), numbers.end(), source);
     return numbers;
 }
 

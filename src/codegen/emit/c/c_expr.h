@@ -24,9 +24,9 @@
 
 namespace pipec::codegen {
 
-/// Sizes, extents and both ends of every domain are less than this in magnitude; wrappers check it before any code
+/// Sizes, extents and both ends of every domain are less than it in magnitude; wrappers check that before any code
 /// runs.
-inline constexpr std::int64_t kIndexLimit = std::int64_t{1} << 30;
+using poly::kIndexLimit;
 inline constexpr poly::IntRange kSizeRange{-kIndexLimit + 1, kIndexLimit - 1};
 
 /// How the leaves of an expression are written. Sizes and parameters are primary expressions of the leaf's value type;

@@ -190,4 +190,14 @@ std::string_view base_name(std::string_view path) {
     return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+std::string source_place(const SourceManager& sources, SourceRange range) {
+    return fmt::format("{}:{}", base_name(sources.name(range.file)), sources.position(range.file, range.begin).line);
+}
+
+std::string source_line(const SourceManager& sources, SourceRange range) {
+    std::string_view line = sources.line(range.file, sources.position(range.file, range.begin).line);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+    return comment_text(line);
+}
+
 }  // namespace pipec::codegen

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/source.h"
+
 namespace pipec::codegen {
 
 /// Collects lines at a depth of indentation. Lines are broken to 120 columns when the text is asked for.
@@ -62,5 +64,9 @@ std::string comment_text(std::string_view text);
 
 /// The last part of a path; names such as "<stdin>" and "<stdlib>/math.pipe" stay whole.
 std::string_view base_name(std::string_view path);
+
+/// Where a range begins ("blur.pipe:12"), and that line for a comment.
+std::string source_place(const SourceManager& sources, SourceRange range);
+std::string source_line(const SourceManager& sources, SourceRange range);
 
 }  // namespace pipec::codegen

@@ -19,7 +19,7 @@ using ir::BinaryOp;
 namespace {
 
 /// `a + (-3)` reads better as `a - 3`.
-Text sum(BinaryOp op, const ir::Expr& a, const ir::Expr& b, const WideLeaf& leaf, Helpers& helpers) {
+Text wide_sum(BinaryOp op, const ir::Expr& a, const ir::Expr& b, const WideLeaf& leaf, Helpers& helpers) {
     const auto constant = ir::as_int(b);
     if (constant && *constant < 0 && *constant > INT32_MIN) {
         return infix(op == BinaryOp::Add ? "-" : "+", Precedence::Sum, wide_text(a, leaf, helpers),
@@ -29,7 +29,7 @@ Text sum(BinaryOp op, const ir::Expr& a, const ir::Expr& b, const WideLeaf& leaf
                  wide_text(b, leaf, helpers));
 }
 
-Text quotient(BinaryOp op, const Text& a, const ir::Expr& divisor, const WideLeaf& leaf, Helpers& helpers) {
+Text wide_quotient(BinaryOp op, const Text& a, const ir::Expr& divisor, const WideLeaf& leaf, Helpers& helpers) {
     const auto constant = ir::as_int(divisor);
     if (constant && *constant > 0 && std::has_single_bit(static_cast<std::uint64_t>(*constant))) {
         const auto value = static_cast<std::uint64_t>(*constant);
@@ -66,10 +66,10 @@ Text extremum(const ir::Binary& n, const WideLeaf& leaf, Helpers& helpers) {
 }
 
 Text binary(const ir::Binary& n, const WideLeaf& leaf, Helpers& helpers) {
-    if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub) return sum(n.op, n.a, n.b, leaf, helpers);
+    if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub) return wide_sum(n.op, n.a, n.b, leaf, helpers);
     if (n.op == BinaryOp::Min || n.op == BinaryOp::Max) return extremum(n, leaf, helpers);
     const Text a = wide_text(n.a, leaf, helpers);
-    if (n.op == BinaryOp::Div || n.op == BinaryOp::Mod) return quotient(n.op, a, n.b, leaf, helpers);
+    if (n.op == BinaryOp::Div || n.op == BinaryOp::Mod) return wide_quotient(n.op, a, n.b, leaf, helpers);
     const Text b = wide_text(n.b, leaf, helpers);
     switch (n.op) {
         case BinaryOp::Mul: return infix("*", Precedence::Product, a, b);

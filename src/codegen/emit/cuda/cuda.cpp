@@ -24,11 +24,11 @@ namespace pipec::codegen {
 
 namespace {
 
-constexpr std::string_view kHead = R"(//
+constexpr std::string_view kCudaHead = R"(//
 // Compile with nvcc -O3 for sm_70 or newer, and with -fmad=false where results must be those of the host, bit by bit.
 )";
 
-constexpr std::string_view kIncludes = R"(
+constexpr std::string_view kCudaIncludes = R"(
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -167,9 +167,9 @@ std::string cuda_source(std::string_view program, const std::string& header_name
         programs.empty() ? "" : fmt::format(", made for {}", comment_text(programs.front().target.gpu().name));
     out.line("// {} for CUDA{}. {}", comment_text(base_name(program)), gpu, generated_by(origin));
     write_origin(out, origin);
-    out.verbatim(kHead);
+    out.verbatim(kCudaHead);
     out.line("#include {}", c_string(header_name));
-    out.verbatim(kIncludes);
+    out.verbatim(kCudaIncludes);
     if (helpers.uses("half_to_float") || helpers.uses("float_to_half")) out.verbatim(kHalfInclude);
     if (any_kernel(programs, copies)) out.verbatim(kCopyInclude);
     if (any_kernel(programs, [](const kernel::Kernel& kernel) { return dynamic_bytes(kernel) > 0; }))

@@ -134,10 +134,6 @@ std::string condition_of(const WindowProgram& window, const WindowUnit& parts, c
     throw std::logic_error("a step that writes no stage");
 }
 
-void check(Writer& out, const std::string& call) {
-    out.line("if (const pipe_status status = {}) return status;", call);
-}
-
 void write_window_plan(Writer& out, const WindowProgram& window, const WindowUnit& parts, const CodeNames& names,
                        const CodeNames& whole, const Regions& regions, const std::string& space) {
     const ir::Pipeline& pipeline = window.program.pipeline;
@@ -162,7 +158,7 @@ void write_window_plan(Writer& out, const WindowProgram& window, const WindowUni
                     names.prefix));
     out.line("{}::Plan whole{{}};", space);
     out.line("Parts& parts = plan.parts;");
-    check(out, "make_parts(args, window, report, whole, parts)");
+    check_status(out, "make_parts(args, window, report, whole, parts)");
     for (std::size_t i = 0; i < whole.sizes.size(); ++i) {
         out.line("plan.{} = whole.{};", names.sizes[i], whole.sizes[i]);
     }

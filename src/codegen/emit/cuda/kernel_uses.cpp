@@ -54,12 +54,11 @@ KernelParameters parameters_of(const kernel::Program& program, const kernel::Ker
                               static_cast<int>(access.count) * ir::bytes(element_type(program, kernel, access.array)));
         }
     });
-    const auto is_local = [](Source source) { return source.kind == Source::Kind::Local; };
     for (const Source source : reads) {
-        if (!is_local(source) && writes.count(source) == 0) result.reads.push_back(source);
+        if (!kernel::is_local(source) && writes.count(source) == 0) result.reads.push_back(source);
     }
     for (const Source source : writes) {
-        if (!is_local(source)) result.writes.push_back(source);
+        if (!kernel::is_local(source)) result.writes.push_back(source);
     }
     result.sizes.assign(uses.sizes().begin(), uses.sizes().end());
     result.params.assign(uses.params().begin(), uses.params().end());

@@ -176,12 +176,12 @@ void launch(Writer& out, const CodeNames& names, const Regions& regions, const s
     write_run(out, regions, fits, space + "::run");
 }
 
-constexpr std::string_view kHead = R"(//
+constexpr std::string_view kHostHead = R"(//
 // Compile with -O3 -fopenmp, and with -ffp-contract=off where results must not depend on whether the machine has fused
 // multiply-add. Without OpenMP the code runs on one thread.
 )";
 
-constexpr std::string_view kIncludes = R"text(
+constexpr std::string_view kHostIncludes = R"text(
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -302,10 +302,10 @@ std::string host_source(std::string_view program, const std::string& header_name
     Writer out;
     out.line("// {} for the host. {}", comment_text(base_name(program)), generated_by(origin));
     write_origin(out, origin);
-    out.verbatim(kHead);
+    out.verbatim(kHostHead);
     if (text.find(kVersions) != std::string::npos) out.verbatim(kVersionsHead);
     out.line("#include {}", c_string(header_name));
-    out.verbatim(kIncludes);
+    out.verbatim(kHostIncludes);
     for (const auto& [macro, definition] : {std::pair("PIPE_COLD", kCold), std::pair("PIPE_SIMD", kSimd)}) {
         if ((text + fixed).find(macro) != std::string::npos) out.verbatim(definition);
     }

@@ -7,17 +7,13 @@
 
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/host/host_stage.h"
+#include "codegen/grouped.h"
 #include "fusion/inline.h"
 #include "poly/dependences.h"
 
 namespace pipec::codegen {
 
 namespace {
-
-fusion::ScheduleError impossible(const fusion::GroupSchedule& schedule, const std::string& reason) {
-    return fusion::ScheduleError(fmt::format("`{}` is impossible for the group of `{}`: {}", name(schedule.strategy),
-                                             schedule.stages.front(), reason));
-}
 
 HostProgram::Tiled tiled_group(const HostProgram& program, const std::vector<poly::Dependence>& dependences,
                                const std::vector<int>& stages, const fusion::GroupSchedule& schedule) {

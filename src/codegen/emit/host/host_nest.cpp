@@ -21,12 +21,6 @@ constexpr std::int64_t kLongestInner = 2000;
 /// Dimensions of no more points have no interior.
 constexpr std::int64_t kPlanes = 16;
 
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
-
 /// A launch computes it in 64 bits.
 bool is_computable(const ir::Pipeline& pipeline, const ir::Expr& bound) {
     return is_wide(bound) && !may_overflow(pipeline, ir::widened(bound));
@@ -96,7 +90,7 @@ std::optional<InnerCode> inner_code(ir::Pipeline& pipeline, const poly::Model& m
         Interior more = find_interior(rewriter, stage, domain, value, domain.guard, all);
         if (branches(more) < branches(interior)) interior = std::move(more);
     }
-    if (node_count(interior.value) > std::max(kLongestInner, node_count(value))) return std::nullopt;
+    if (ir::node_count(interior.value) > std::max(kLongestInner, ir::node_count(value))) return std::nullopt;
     InnerCode result{interior.value, interior.guard, {}, {}};
     for (std::size_t d = 0; d < stage.dims.size(); ++d) {
         const auto limit = [&](const ir::Expr& bound, const ir::Expr& own) {

@@ -15,12 +15,6 @@ namespace {
 constexpr std::int64_t kLongestRow = 1500;
 constexpr std::size_t kMostReads = 40;
 
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
-
 /// A place, without data, that depends on `var`.
 bool is_place_of(const ir::Expr& e, ir::VarId var) {
     bool found = false, data = false;
@@ -107,7 +101,7 @@ RowCode find_row_code(ir::Pipeline& pipeline, Rewriter& rewriter, const ir::Stag
         inside = std::move(longer);
     }
     const std::size_t along = nest.order[nest.vector];
-    const std::int64_t each = node_count(value) * static_cast<std::int64_t>(inside.size());
+    const std::int64_t each = ir::node_count(value) * static_cast<std::int64_t>(inside.size());
     RowCode code;
     if (each * period_of(value, stage.dims[along].var) > kLongestRow) return {};
     code.along = period_along(pipeline, rewriter, stage, domain, along, value);

@@ -29,16 +29,6 @@ constexpr std::int64_t kStripPoints = 64;
 /// Lines of a scan beside each other in memory that a thread goes along together, row after row.
 constexpr std::int64_t kStrip = 128;
 
-std::string place(const SourceManager& sources, SourceRange range) {
-    return fmt::format("{}:{}", base_name(sources.name(range.file)), sources.position(range.file, range.begin).line);
-}
-
-std::string source_line(const SourceManager& sources, SourceRange range) {
-    std::string_view line = sources.line(range.file, sources.position(range.file, range.begin).line);
-    line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-    return comment_text(line);
-}
-
 class StageWriter {
 public:
     StageWriter(Writer& out, ir::Pipeline& pipeline, const Unit& unit, const CodeNames& names, std::size_t index,
@@ -137,13 +127,14 @@ void StageWriter::make_writer(std::optional<ExpressionWriter>& writer, const Use
 
 void StageWriter::comment() {
     if (stage_.range.valid()) {
-        out_.line("// {}: {}", place(sources_, stage_.range), source_line(sources_, stage_.range));
+        out_.line("// {}: {}", source_place(sources_, stage_.range), source_line(sources_, stage_.range));
     }
     for (const SourceRange& call : stage_.made_by) {
-        if (call.valid()) out_.line("//   called at {}: {}", place(sources_, call), source_line(sources_, call));
+        if (call.valid()) out_.line("//   called at {}: {}", source_place(sources_, call), source_line(sources_, call));
     }
     for (const SourceRange& included : stage_.includes) {
-        if (included.valid()) out_.line("//   with {}: {}", place(sources_, included), source_line(sources_, included));
+        if (included.valid())
+            out_.line("//   with {}: {}", source_place(sources_, included), source_line(sources_, included));
     }
 }
 
@@ -264,8 +255,7 @@ bool has_loop(const ir::Expr& e) {
 }
 
 std::int64_t work(const ir::Expr& e) {
-    std::int64_t nodes = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++nodes; });
+    const std::int64_t nodes = ir::node_count(e);
     return has_loop(e) ? nodes * kLoopIterations : nodes;
 }
 

@@ -22,20 +22,15 @@ using ir::BinaryOp;
 /// Elements of memory from one point to the next that vectors are still loaded across.
 constexpr std::int64_t kNear = 4;
 
-bool contains(const ir::Expr& e, const std::function<bool(const ir::Expr&)>& what) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) { found = found || what(node); });
-    return found;
-}
-
 bool has_reduction(const ir::Expr& e) {
-    return contains(e, [](const ir::Expr& node) { return ir::as<ir::Reduce>(node) != nullptr; });
+    return ir::any_node(e, [](const ir::Expr& node) { return ir::as<ir::Reduce>(node) != nullptr; });
 }
 
 /// What `var` is multiplied with in a sum; nothing where `e` is none.
 std::optional<std::int64_t> factor(const ir::Expr& e, ir::VarId var) {
     if (const auto* variable = ir::as<ir::Variable>(e)) return variable->id == var ? 1 : 0;
-    if (!contains(e, [&](const ir::Expr& n) { return ir::as<ir::Variable>(n) && ir::as<ir::Variable>(n)->id == var; }))
+    if (!ir::any_node(e,
+                      [&](const ir::Expr& n) { return ir::as<ir::Variable>(n) && ir::as<ir::Variable>(n)->id == var; }))
         return 0;
     const auto* n = ir::as<ir::Binary>(e);
     if (n == nullptr) return std::nullopt;
@@ -58,9 +53,9 @@ bool is_short(const ir::Range& range) {
     return std::min(ir::as_int(n->a).value_or(INT64_MAX), ir::as_int(n->b).value_or(INT64_MAX)) <= ir::kBlockTerms;
 }
 
-class Finder {
+class StripFinder {
 public:
-    Finder(ir::Pipeline& pipeline, std::set<ir::VarId> lanes) : pipeline_(pipeline), lanes_(std::move(lanes)) {}
+    StripFinder(ir::Pipeline& pipeline, std::set<ir::VarId> lanes) : pipeline_(pipeline), lanes_(std::move(lanes)) {}
 
     /// The reductions that `roots` evaluate, as loops; `roots` become what is left.
     bool find(std::vector<ir::Expr>& roots, std::vector<ir::Expr>& uniform, std::vector<Strip::Loop>& loops) {
@@ -90,7 +85,7 @@ public:
 
     /// Vectors of points are loaded from one place, or from places that are the same for all.
     [[nodiscard]] bool reads_near(const ir::Expr& term) const {
-        return !contains(term, [&](const ir::Expr& node) {
+        return !ir::any_node(term, [&](const ir::Expr& node) {
             const auto* read = ir::as<ir::Read>(node);
             if (read == nullptr || !depends_on_lane(node)) return false;
             const std::vector<int> order = memory_order(pipeline_, read->source);
@@ -103,7 +98,7 @@ public:
 
 private:
     [[nodiscard]] bool depends_on_lane(const ir::Expr& e) const {
-        return contains(e, [&](const ir::Expr& node) {
+        return ir::any_node(e, [&](const ir::Expr& node) {
             const auto* variable = ir::as<ir::Variable>(node);
             return variable != nullptr && lanes_.count(variable->id) > 0;
         });
@@ -141,7 +136,8 @@ private:
 
     /// None of the others is a part of it.
     static bool needs_none(const ir::Expr& e, const std::vector<ir::Expr>& others) {
-        return !contains(e, [&](const ir::Expr& node) { return node != e && std::ranges::count(others, node) > 0; });
+        return !ir::any_node(e,
+                             [&](const ir::Expr& node) { return node != e && std::ranges::count(others, node) > 0; });
     }
 
     static bool same_ranges(const ir::Expr& a, const ir::Expr& b) {
@@ -379,7 +375,7 @@ Uses Strip::uses() const {
 }
 
 std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes) {
-    Finder finder(pipeline, lanes);
+    StripFinder finder(pipeline, lanes);
     Strip strip;
     std::vector<ir::Expr> roots{value};
     if (!finder.find(roots, strip.uniform, strip.loops) || strip.loops.empty()) return std::nullopt;

@@ -20,13 +20,7 @@ namespace {
 constexpr double kPart = 0.95;
 /// Nodes of expressions in all versioned loops together, about a second for g++; and how many fewer for each stage,
 /// which takes its time already.
-constexpr std::int64_t kMostNodes = 500, kStageNodes = 10;
-
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
+constexpr std::int64_t kMostVersionedNodes = 500, kStageNodes = 10;
 
 /// How often the longest loops in it go round, roughly: what a number of iterations that is not known counts for is
 /// kUnknown.
@@ -91,7 +85,7 @@ std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Mod
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         const auto* pure = std::get_if<ir::Pure>(&pipeline.stages[s].definition);
         if (pure == nullptr || pipeline.stages[s].dims.empty() || gathers(pure->value)) continue;
-        const std::int64_t each = node_count(pure->value);
+        const std::int64_t each = ir::node_count(pure->value);
         const Nest nest = nest_of(pipeline, model, s);
         // Of points that have code of their own about half is shared, or known.
         nodes[s] = each * (1 + own_points(pipeline.stages[s], model.domains.at(s), nest, pure->value)) / 2;
@@ -102,7 +96,7 @@ std::vector<bool> versioned_stages(const ir::Pipeline& pipeline, const poly::Mod
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return work[a] > work[b]; });
     double left = std::accumulate(work.begin(), work.end(), 0.0);
     const double enough = left * (1 - kPart);
-    const std::int64_t most = kMostNodes - kStageNodes * static_cast<std::int64_t>(pipeline.stages.size());
+    const std::int64_t most = kMostVersionedNodes - kStageNodes * static_cast<std::int64_t>(pipeline.stages.size());
     std::int64_t written = 0;
     for (const std::size_t s : order) {
         if (nodes[s] == 0 || left <= enough) break;

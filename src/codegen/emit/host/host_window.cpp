@@ -11,14 +11,6 @@
 
 namespace pipec::codegen {
 
-namespace {
-
-void check(Writer& out, const std::string& call) {
-    out.line("if (const pipe_status status = {}) return status;", call);
-}
-
-}  // namespace
-
 int HostWindows::region_count(const Regions& of_stages) const {
     return of_stages.count +
            static_cast<int>(std::count_if(regions.begin(), regions.end(), [](int r) { return r >= 0; }));
@@ -58,7 +50,7 @@ void write_window_plan(Writer& out, const Unit& unit, const HostWindows& windows
                     "Report& report, WindowPlan& plan)",
                     names.prefix));
     out.line("Parts& parts = plan.parts;");
-    check(out, "make_parts(args, window, report, plan, parts)");
+    check_status(out, "make_parts(args, window, report, plan, parts)");
     write_holds(out, pipeline, names, windows.held);
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
         const ir::Stage& stage = pipeline.stages[i];
@@ -75,7 +67,7 @@ void write_window_plan(Writer& out, const Unit& unit, const HostWindows& windows
     }
     const std::string total = regions.scratch > 0 ? "plan.scratch" : "plan.workspace";
     if (count > 0)
-        check(out, fmt::format("stack_regions(report, plan.window_regions, {}, {})", count, total));
+        check_status(out, fmt::format("stack_regions(report, plan.window_regions, {}, {})", count, total));
     else
         out.line("{} = 0;", total);
     if (regions.scratch > 0) out.line("plan.workspace = plan.scratch + size_t(max_threads()) * {};", regions.scratch);
@@ -120,7 +112,7 @@ void write_window_api(Writer& out, const Unit& unit, const HostWindows& windows,
     open_window_launch(out, names, space, "WindowPlan");
     const std::string needed =
         regions.scratch > 0 ? fmt::format("plan.scratch + {}", regions.scratch) : "plan.workspace";
-    check(out, fmt::format("check_workspace(report, workspace, bytes, {}, 64)", needed));
+    check_status(out, fmt::format("check_workspace(report, workspace, bytes, {}, 64)", needed));
     out.line("if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);");
     std::vector<std::string> fits;
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {

@@ -18,8 +18,7 @@ using ir::BinaryOp;
 namespace {
 
 /// Points that a lane computes in straight-line code: more takes nvcc minutes.
-constexpr std::int64_t kPoints = 2048;
-constexpr std::int64_t kRegisterBytes = 4;
+constexpr std::int64_t kMostLanePoints = 2048;
 
 }  // namespace
 
@@ -74,7 +73,7 @@ std::optional<HybridRegisters::Places> HybridRegisters::places(const Member& p, 
 // ----------------------------------------------------------------------------------------------------------- decisions
 
 HybridRegisters::HybridRegisters(HybridTile& tile) : tile_(tile) {
-    if (points() > kPoints) return;
+    if (points() > kMostLanePoints) return;
     for (const Member& m : tile_.space.members) find_registers(m);
 }
 
@@ -109,7 +108,7 @@ std::vector<ir::Expr> HybridRegisters::member_reads(const ir::Expr& value) const
 /// Points of a member that a lane computes.
 std::int64_t HybridRegisters::points(const Member& m) const {
     std::int64_t n = tile_.part(m).iterations == 0 ? 0 : 1;
-    for (std::size_t d = 0; d < m.alignment.size(); ++d) n = std::min(n * count(m, d), kPoints + 1);
+    for (std::size_t d = 0; d < m.alignment.size(); ++d) n = std::min(n * count(m, d), kMostLanePoints + 1);
     return n;
 }
 
@@ -120,7 +119,8 @@ std::int64_t HybridRegisters::points() const {
 }
 
 std::optional<std::string> HybridRegisters::too_large() const {
-    if (points() > kPoints) return fmt::format("a lane would compute more than {} points in registers", kPoints);
+    if (points() > kMostLanePoints)
+        return fmt::format("a lane would compute more than {} points in registers", kMostLanePoints);
     std::int64_t most = 0;
     for (const Member& m : tile_.space.members) {
         std::int64_t alive = 0;  // where m has been computed

@@ -35,9 +35,6 @@ using ir::Type;
 namespace {
 
 constexpr std::int64_t kThreads = 256;
-constexpr std::int64_t kWarp = 32;
-/// Inner ranges of no more points than this belong to one thread.
-constexpr std::int64_t kInnerPoints = 4;
 /// Where blocks keep something until they end: rows of a tile for each thread, and blocks, which fill a large GPU and
 /// leave only so much to merge.
 constexpr std::int64_t kRowsPerThread = 8;
@@ -155,7 +152,7 @@ void UpdateKernel::assign_roles() {
         axis.extent = constant_extent(update_.domain[i].lo, update_.domain[i].hi);
         bool outer_tiles = false;
         for (std::size_t j = 0; j < i; ++j) outer_tiles = outer_tiles || may_tile(j);
-        const bool is_short = !lane_ && axis.extent && inner * *axis.extent <= kInnerPoints && outer_tiles;
+        const bool is_short = !lane_ && axis.extent && inner * *axis.extent <= plan::kInnerPoints && outer_tiles;
         if (is_short) inner *= std::max<std::int64_t>(1, *axis.extent);
         if (is_short || !may_split(i) || (lane_ && !may_tile(i))) continue;
         axis.tiled = may_tile(i);
@@ -287,7 +284,7 @@ kernel::Body& UpdateKernel::loops(kernel::Body& body) {
         } else {
             continue;
         }
-        const bool unroll = axis.extent.value_or(kInnerPoints + 1) <= kInnerPoints;
+        const bool unroll = axis.extent.value_or(plan::kInnerPoints + 1) <= plan::kInnerPoints;
         inner = &builder_.loop(*inner, name(i), lo, hi, constant(threads(axis)), at_[range.var], unroll);
     }
     return *inner;
@@ -328,12 +325,12 @@ void UpdateKernel::zero_shared() {
     kernel::Body& body =
         builder_.loop(kernel().body, "cell", thread_of_block(), constant(cells_), constant(threads), cell);
     add(body, kernel::Store{{ir::Source::Kind::Local, 0}, {cell}, {identity_}, nullptr});
-    add(kernel().body, kernel::Barrier{kernel::Barrier::Scope::Block});
+    add(kernel().body, kernel::kBlockBarrier);
 }
 
 /// What the block has found goes to the stage; most cells of most blocks have nothing.
 void UpdateKernel::merge_shared() {
-    add(kernel().body, kernel::Barrier{kernel::Barrier::Scope::Block});
+    add(kernel().body, kernel::kBlockBarrier);
     ir::Expr cell;
     const int threads = kernel().block[0] * kernel().block[1];
     kernel::Body& body =

@@ -19,12 +19,6 @@ namespace pipec::codegen {
 using ir::BinaryOp;
 using ir::Type;
 
-namespace {
-
-constexpr std::int64_t kWarp = 32;
-
-}  // namespace
-
 void HistogramKernel::begin_shared() {
     kernel::SharedArray array{stage_.name + "_of_block", stage_.type, {plan_.cells}};
     if (plan_.copies > 1) array.extents.push_back(plan_.copies);
@@ -46,7 +40,7 @@ void HistogramKernel::begin_shared() {
         indices = {ir::binary(BinaryOp::Div, element, copies), ir::binary(BinaryOp::Mod, element, copies)};
     }
     add(each, kernel::Store{kShared, indices, {identity_}, nullptr});
-    add(body, kernel::Barrier{kernel::Barrier::Scope::Block});
+    add(body, kernel::kBlockBarrier);
 }
 
 /// The step before has begun the table, and was launched, since there are cells whatever the sizes are.
@@ -60,7 +54,7 @@ bool HistogramKernel::waits_late() const {
 /// from different banks.
 void HistogramKernel::bring_to_table() {
     kernel::Body& outer = kernel().body;
-    add(outer, kernel::Barrier{kernel::Barrier::Scope::Block});
+    add(outer, kernel::kBlockBarrier);
     if (plan_.table == Table::Whole && waits_late()) add(outer, kernel::Barrier{kernel::Barrier::Scope::Step});
     ir::Expr cell;
     kernel::Body& body = build_.loop(outer, "cell", thread(), constant(plan_.cells), constant(plan_.threads), cell);

@@ -14,6 +14,7 @@
 #include "codegen/strategies/reduce/update_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "plan/lane_patches.h"
 
 namespace pipec::codegen {
 
@@ -22,10 +23,8 @@ using Shape = fusion::HistogramShape;
 
 namespace {
 
-/// Inner ranges of no more points than this belong to one thread.
-constexpr std::int64_t kInnerPoints = 4;
-/// What a thread loads at once of an array, and of all that it reads of a row; and its points.
-constexpr std::int64_t kAccessBytes = plan::kHistogramAccess, kRowBytes = 64, kPoints = 16;
+/// What a thread loads at once of all that it reads of a row, and its points.
+constexpr std::int64_t kRowBytes = 64, kThreadPoints = 16;
 /// Straight-line code of more nodes would not fit into the instruction cache.
 constexpr std::int64_t kLargestBody = 4000;
 /// Points of a region.
@@ -36,7 +35,7 @@ constexpr std::int64_t kUnknownSpread = INT32_MAX;
 
 /// How far the values of an index lie apart at the points of a region, and along which variables it grows and falls.
 /// Nothing that is wrong here makes wrong code: what is elsewhere goes to the table itself.
-class Reach {
+class IndexSpread {
 public:
     struct Of {
         bool known = true;  ///< what it reads is the same in all of the region
@@ -47,7 +46,7 @@ public:
     };
 
     /// The points of a region along each of the loops' variables. `ranges`: of these variables.
-    Reach(std::map<ir::VarId, std::int64_t> lengths, poly::ValueRanges& ranges)
+    IndexSpread(std::map<ir::VarId, std::int64_t> lengths, poly::ValueRanges& ranges)
         : lengths_(std::move(lengths)), ranges_(ranges) {}
 
     Of of(const ir::Expr& e) {
@@ -207,7 +206,7 @@ private:
         std::int64_t inner = 1;
         for (std::size_t i = domain_.size(); i-- > 1;) {
             const auto n = extent(i);
-            if (!n || *n < 1 || inner * *n > kInnerPoints) break;
+            if (!n || *n < 1 || inner * *n > plan::kInnerPoints) break;
             inner *= *n;
             is_inner[i] = true;
         }
@@ -305,18 +304,18 @@ private:
     }
 
     void choose_columns() {
-        std::int64_t narrowest = kAccessBytes, all = 0, nodes = 0;
-        for (const ir::Expr& root : roots()) ir::for_each_node(root, [&](const ir::Expr&) { ++nodes; });
+        std::int64_t narrowest = plan::kHistogramAccess, all = 0, nodes = 0;
+        for (const ir::Expr& root : roots()) nodes += ir::node_count(root);
         for (const ir::Expr& read : certain_reads(roots())) {
             narrowest = std::min<std::int64_t>(narrowest, ir::bytes(read->type));
             all += ir::bytes(read->type);
         }
         p_.rows = p_.row && asked_[Shape::Rows] > 0 ? asked_[Shape::Rows] : 1;
-        p_.columns = all == 0 ? kInnerPoints : kAccessBytes / narrowest;
+        p_.columns = all == 0 ? plan::kInnerPoints : plan::kHistogramAccess / narrowest;
         const auto fits = [&] {
             const std::int64_t points = p_.columns * inner_points_;
             const auto across = extent(p_.lane);
-            return points <= kPoints && (p_.columns == 1 || all * p_.columns <= kRowBytes) &&
+            return points <= kThreadPoints && (p_.columns == 1 || all * p_.columns <= kRowBytes) &&
                    nodes * points * p_.rows <= kLargestBody && (!across || p_.columns <= *across);
         };
         while (p_.columns > 1 && !fits()) p_.columns /= 2;
@@ -408,13 +407,13 @@ private:
         for (const std::size_t i : p_.inner) lengths[domain_[i].var] = *extent(i);
         lengths[domain_[p_.lane].var] = p_.region_columns;
         if (p_.row) lengths[domain_[*p_.row].var] = p_.region_rows;
-        Reach reach(lengths, ranges_);
+        IndexSpread spread(lengths, ranges_);
         p_.dims.assign(box_.size(), {});
         p_.extents.assign(box_.size(), 1);
         p_.cells = 1;
         bool smaller = false;
         for (std::size_t d = 0; d < box_.size(); ++d) {
-            const Reach::Of of = reach.of(updates_.front().indices[d]);
+            const IndexSpread::Of of = spread.of(updates_.front().indices[d]);
             const auto whole = constant_extent(box_[d].lo, box_[d].hi);
             const bool moves = of.known && agree_in(d) && (!whole || of.spread + 1 < *whole);
             if (!moves && !whole) return false;

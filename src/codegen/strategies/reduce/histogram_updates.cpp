@@ -15,8 +15,6 @@ using ir::Type;
 
 namespace {
 
-constexpr std::int64_t kAccessBytes = 16;
-
 ir::Expr all_of(const std::vector<ir::Expr>& conditions) {
     ir::Expr result;
     for (const ir::Expr& condition : conditions) result = both(result, condition);
@@ -109,7 +107,7 @@ kernel::Body HistogramKernel::straight_line() {
     kernel::Body body;
     std::vector<ir::Expr> values;
     for (const ir::Expr* e : loaded) values.push_back(*e);
-    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? kAccessBytes : 0);
+    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? fusion::kAccessBytes : 0);
     packs.load(body, values);
     has_packs_ = has_packs_ || packs.widest() > 0;
     for (std::size_t i = 0; i < loaded.size(); ++i) *loaded[i] = values[i];

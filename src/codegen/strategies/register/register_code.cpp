@@ -22,8 +22,6 @@ constexpr std::int64_t kEdgeRows = 2;
 /// What code may take of a lane's registers in any case, as estimated: it leaves a multiprocessor full of warps.
 constexpr std::int64_t kFewRegisters = 40;
 
-constexpr std::int64_t kRegisterBytes = 4;
-
 }  // namespace
 
 Refusal too_many_registers(std::int64_t needed, std::int64_t there_are) {

@@ -17,12 +17,6 @@ bool is_variable(const ir::Expr& e, ir::VarId id) {
     return variable != nullptr && variable->id == id;
 }
 
-bool contains(const ir::Expr& e, const std::function<bool(const ir::Expr&)>& what) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) { found = found || what(node); });
-    return found;
-}
-
 /// An integer division that may be by 0 where its operands are those of no point.
 bool may_fail(const ir::Expr& e) {
     const auto* n = ir::as<ir::Binary>(e);
@@ -70,7 +64,7 @@ const RegisterCode::Ends& RegisterCode::ends(const Member& m) {
             ends.repeated[d] = !uses.others;
             all_nearest = all_nearest && ends.nearest[d];
         }
-        ends.guarded = !all_nearest && contains(ends.value, may_fail);
+        ends.guarded = !all_nearest && ir::any_node(ends.value, may_fail);
         if (ends.guarded) ends.repeated.assign(rank, false);
     }
     return ends_.emplace(m.stage, std::move(ends)).first->second;
@@ -81,14 +75,15 @@ const RegisterCode::Ends& RegisterCode::ends(const Member& m) {
 ir::Expr RegisterCode::with_loads_apart(const ir::Expr& value, const std::map<ir::VarId, ir::Expr>& coordinates) {
     const auto is_member = [&](const ir::Expr& e) { return member_of(e) != nullptr; };
     const auto loads = [&](const ir::Expr& e) {
-        return contains(e, [&](const ir::Expr& node) { return ir::as<ir::Read>(node) != nullptr && !is_member(node); });
+        return ir::any_node(
+            e, [&](const ir::Expr& node) { return ir::as<ir::Read>(node) != nullptr && !is_member(node); });
     };
     bool fails = false;
     std::map<const ir::Node*, ir::Expr> known;
     const std::function<ir::Expr(const ir::Expr&)> apart = [&](const ir::Expr& e) -> ir::Expr {
         if (const auto done = known.find(e.get()); done != known.end()) return done->second;
         ir::Expr result = e;
-        if (loads(e) && !contains(e, is_member)) {
+        if (loads(e) && !ir::any_node(e, is_member)) {
             result = ir::substitute(e, coordinates);
         } else if (loads(e)) {
             const auto* select = ir::as<ir::Select>(e);
@@ -99,7 +94,7 @@ ir::Expr RegisterCode::with_loads_apart(const ir::Expr& value, const std::map<ir
                     ? select->cond
                 : logic != nullptr && loads(logic->b) ? logic->a
                                                       : nullptr;
-            fails = fails || (decides && contains(decides, is_member)) || ir::as<ir::Reduce>(e) != nullptr ||
+            fails = fails || (decides && ir::any_node(decides, is_member)) || ir::as<ir::Reduce>(e) != nullptr ||
                     (ir::as<ir::Read>(e) != nullptr && !is_member(e));
             result = ir::map_children(e, [&](const ir::Expr& operand) {
                 return operand == decides ? ir::substitute(operand, coordinates) : apart(operand);
@@ -128,7 +123,7 @@ RegisterCode::Uses RegisterCode::uses_of(const Member& m, std::size_t d, const i
         }
         const auto& indices = ir::as<ir::Read>(e)->indices;
         for (std::size_t i = 0; i < indices.size(); ++i) {
-            if (!contains(indices[i], is_coordinate)) continue;
+            if (!ir::any_node(indices[i], is_coordinate)) continue;
             uses.members = true;
             const poly::Interval other = box_of(*p, i);
             if (!is_coordinate(indices[i]) || other.lo != box.lo || other.hi != box.hi || !ends(*p).repeated[i])
@@ -178,7 +173,7 @@ Value RegisterCode::edge_load(const ir::Expr& e, bool stays) {
     const ir::VarId var = builder().variable(name_of(ir::as<ir::Read>(e)->source), e->type);
     add(edge_loads_, kernel::Define{var, with_bases(e)});
     const auto is_read = [&](const ir::Expr& node) { return node != e && ir::as<ir::Read>(node) != nullptr; };
-    if (stays && edge_loads_first_ && e->type != ir::Type::Bool && !contains(e, is_read))
+    if (stays && edge_loads_first_ && e->type != ir::Type::Bool && !ir::any_node(e, is_read))
         edge_bytes_ += std::max(ir::bytes(e->type), 4);
     if (edge_bytes_ > most_edge_bytes_) throw TooManyLoads{};
     return loaded_.emplace(e.get(), Value{ir::variable(var, e->type), {}}).first->second;

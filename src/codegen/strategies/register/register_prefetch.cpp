@@ -17,8 +17,6 @@ namespace pipec::codegen {
 
 namespace {
 
-/// What hardware copies by itself has at least so many bytes.
-constexpr std::int64_t kCopyBytes = 4;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 
 class Queue {
@@ -30,7 +28,7 @@ public:
         kernel::Body body;
         std::vector<std::size_t> order;  // of loads that are copied: that in which they are needed
         for (std::size_t i = 0; i < loads.size(); ++i) {
-            if (bytes(loads[i].load) < kCopyBytes)
+            if (bytes(loads[i].load) < kernel::kCopyBytes)
                 add(body, std::move(loads[i].load));
             else if (due[i] != kNever)
                 order.push_back(i);

@@ -20,7 +20,7 @@ constexpr std::int64_t kGranule = 8;  ///< registers of a thread come in multipl
 constexpr std::int64_t kFewest = 56;
 constexpr std::int64_t kLess = 6;
 /// Of fewer there would be more blocks than some multiprocessors have threads for; of more there are too few.
-constexpr std::int64_t kLeast = 64, kMost = 128;
+constexpr std::int64_t kLeastRegisters = 64, kMostRegisters = 128;
 /// Divisions and roots of floats are sequences with values of their own.
 constexpr std::int64_t kSequence = 20;
 
@@ -46,8 +46,8 @@ std::int64_t blocks_for_registers(std::int64_t at_once, const kernel::Kernel& ke
     if (at_once < kFewest) return 0;
     std::int64_t registers = at_once - kLess;
     if (has_sequences(kernel.body)) registers += kSequence;
-    registers = (std::max(registers, kLeast) + kGranule - 1) / kGranule * kGranule;
-    if (registers > kMost) return 0;
+    registers = (std::max(registers, kLeastRegisters) + kGranule - 1) / kGranule * kGranule;
+    if (registers > kMostRegisters) return 0;
     return gpu.registers_per_sm / (std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2] * registers);
 }
 

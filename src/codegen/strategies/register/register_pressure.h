@@ -7,6 +7,8 @@
 
 namespace pipec::codegen {
 
+inline constexpr std::int64_t kRegisterBytes = 4;
+
 /// The most 32-bit registers that variables take up at once where statements are executed in the order in which they
 /// stand; bodies inside of others count as part of it. nvcc used 10 to 20 more, for addresses and for loads that it
 /// begins early, for the tiles of blur, unsharp masking and Harris corners.

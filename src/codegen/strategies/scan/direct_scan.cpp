@@ -7,6 +7,7 @@
 
 #include "codegen/strategies/scan/scan_code.h"
 #include "ir/build.h"
+#include "ir/visit.h"
 #include "plan/scan_tile.h"
 
 namespace pipec::codegen {
@@ -19,7 +20,7 @@ class DirectScan : public ScanCode {
 public:
     DirectScan(kernel::Program& program, const ScanMembers& members) : ScanCode(program, members) {
         find_recurrence_interior();
-        const std::int64_t nodes = node_count(terms_.value) + node_count(interior_.value) + term_nodes(true);
+        const std::int64_t nodes = ir::node_count(terms_.value) + ir::node_count(interior_.value) + term_nodes(true);
         if (nodes * plan::kDirectPoints <= kLargestScanBody) points_ = plan::kDirectPoints;
     }
 

@@ -25,10 +25,6 @@ using ir::Type;
 
 namespace {
 
-constexpr std::int64_t kLanes = 32;
-
-constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
-
 class ParallelScan : public ScanCode {
 public:
     ParallelScan(kernel::Program& program, const ScanMembers& members) : ScanCode(program, members) {
@@ -40,8 +36,9 @@ public:
         scan_parts_ = ir::associative_scan(terms_.value, is_before, program.fast_math);
         if (!scan_parts_) return;
         flagged_ = !scan_parts_->op || !is_first(scan_parts_->restart);
-        const std::int64_t nodes = node_count(scan_parts_->term) + node_count(scan_parts_->restart) + term_nodes(true);
-        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kLanes / 2 <= kLargestScanBody);
+        const std::int64_t nodes =
+            ir::node_count(scan_parts_->term) + ir::node_count(scan_parts_->restart) + term_nodes(true);
+        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kWarp / 2 <= kLargestScanBody);
     }
 
     std::optional<kernel::Kernel> build();
@@ -138,7 +135,7 @@ void ParallelScan::put(kernel::Body& body, const ir::Expr& buffer, const Part& p
 /// The thread's points of the chunk that begins at position `begin` of the line, each with what it brings itself. Those
 /// behind the end are the last one again: what they come to reaches nobody, and no access has to wait for a condition.
 void ParallelScan::add_points(kernel::Body& body, const ir::Expr& begin, std::vector<Point>& points) {
-    const std::int64_t step = tile_->along_memory ? kLanes : 1;
+    const std::int64_t step = tile_->along_memory ? kWarp : 1;
     const ir::Expr own = sum(product(warp_, constant(step * tile_->points)), tile_->along_memory ? lane_ : constant(0));
     const ir::Expr first = build_.define(body, "first", sum(begin, own), 0);
     for (std::int64_t i = 0; i < tile_->points; ++i) {
@@ -165,7 +162,7 @@ void ParallelScan::add_points(kernel::Body& body, const ir::Expr& begin, std::ve
 
 /// Adjacent lanes have adjacent points: each of these rows of a warp is scanned, then they follow each other.
 void ParallelScan::scan_across_lanes(kernel::Body& body, std::vector<Point>& points) {
-    for (std::int64_t distance = 1; distance < kLanes; distance *= 2) {
+    for (std::int64_t distance = 1; distance < kWarp; distance *= 2) {
         const ir::Expr has_other = ir::binary(BinaryOp::Ge, lane_, constant(distance));
         for (Point& point : points) {
             const Part other = shuffled(body, point.part, kernel::Shuffle::From::Up, distance);
@@ -174,7 +171,7 @@ void ParallelScan::scan_across_lanes(kernel::Body& body, std::vector<Point>& poi
     }
     Part before;
     for (std::size_t i = 0; i < points.size(); ++i) {
-        const Part row = shuffled(body, points[i].part, kernel::Shuffle::From::Index, kLanes - 1);
+        const Part row = shuffled(body, points[i].part, kernel::Shuffle::From::Index, kWarp - 1);
         if (i > 0) points[i].part = defined(body, "part", combine(before, points[i].part));
         before = i == 0 ? row : defined(body, "end", combine(before, row));
     }
@@ -193,7 +190,7 @@ void ParallelScan::chunk(kernel::Body& body, const ir::Expr& begin, const ir::Ex
         ends_ = points.back().part;
     }
     put(body, buffer, ends_);
-    add(body, kBarrier);
+    add(body, kernel::kBlockBarrier);
 
     const Part carry{ir::variable(carry_, stage_.type), flagged_ ? ir::variable(carry_restarts_, Type::Bool) : nullptr};
     const ir::VarId before = build_.variable("before", stage_.type);
@@ -224,10 +221,10 @@ std::optional<kernel::Kernel> ParallelScan::build() {
     kernel::Kernel& kernel = build_.kernel;
     kernel.name = stage_.name;
     kernel.layout = kernel::Layout::Dense;
-    kernel.block = {static_cast<int>(kLanes), static_cast<int>(tile_->warps), 1};
+    kernel.block = {kWarp, static_cast<int>(tile_->warps), 1};
     using Id = kernel::Special::Id;
     lane_ = build_.special(Id::ThreadX);
-    rewriter_.index(ir::as<ir::Variable>(lane_)->id, 1, 0, kLanes);
+    rewriter_.index(ir::as<ir::Variable>(lane_)->id, 1, 0, kWarp);
     warp_ = build_.special(Id::ThreadY);
     rewriter_.index(ir::as<ir::Variable>(warp_)->id, 1, 0, tile_->warps);
     const ir::Expr lines = add_arguments();
@@ -235,7 +232,7 @@ std::optional<kernel::Kernel> ParallelScan::build() {
 
     kernel.grid[0] = ceil_div(lines, tile_->lines);
     const ir::Expr block = build_.special(Id::BlockX);
-    ir::Expr line = tile_->along_memory ? block : sum(product(block, constant(kLanes)), lane_);
+    ir::Expr line = tile_->along_memory ? block : sum(product(block, constant(kWarp)), lane_);
     if (!tile_->along_memory && !guard_) {
         const ir::Expr own = build_.define(body, "own_line", line, 0);
         line = build_.define(body, "line", ir::binary(BinaryOp::Min, own, difference(lines_, constant(1))), 0);

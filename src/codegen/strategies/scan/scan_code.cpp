@@ -14,12 +14,6 @@ namespace pipec::codegen {
 using ir::BinaryOp;
 using ir::Type;
 
-std::int64_t node_count(const ir::Expr& e) {
-    std::int64_t count = 0;
-    ir::for_each_node(e, [&](const ir::Expr&) { ++count; });
-    return count;
-}
-
 ir::Expr nothing(Type type) {
     return type == Type::Bool ? ir::bool_constant(false) : ir::constant(type, 0);
 }
@@ -157,8 +151,8 @@ bool ScanCode::is_certain(const ir::Expr& term) {
 std::int64_t ScanCode::term_nodes(bool with_readers) const {
     std::int64_t nodes = 0;
     for (std::size_t t = 0; t < (with_readers ? terms_.terms.size() : terms_.of_scan); ++t)
-        nodes += node_count(terms_.terms[t].value);
-    for (const ScanReader& reader : terms_.readers) nodes += with_readers ? node_count(reader.value) : 0;
+        nodes += ir::node_count(terms_.terms[t].value);
+    for (const ScanReader& reader : terms_.readers) nodes += with_readers ? ir::node_count(reader.value) : 0;
     return nodes;
 }
 

@@ -98,8 +98,6 @@ private:
     bool is_offset(const ir::Expr& e, const ir::Expr& from, std::int64_t by);
 };
 
-std::int64_t node_count(const ir::Expr& e);
-
 /// What a value is where there is none.
 ir::Expr nothing(ir::Type type);
 

@@ -30,13 +30,10 @@ using ir::Type;
 
 namespace {
 
-constexpr std::int64_t kLanes = 32;
 constexpr std::int64_t kWarps = plan::kScanWarps;
 /// Points that are written out behind each other, unless that is much code: of a chunk, and of a line's recurrence.
-constexpr std::int64_t kPoints = 8;
+constexpr std::int64_t kChunkPoints = 8;
 constexpr std::int64_t kChainPoints = 16;
-
-constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
 
 class ScanKernel : public ScanCode {
 public:
@@ -104,10 +101,10 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes,
     if (exact || !line_dims_.empty()) line = build_.define(outer, "line", line, 0);
     std::vector<ir::Expr> at;
     const ir::Expr line_exists = line_place(outer, line, at);
-    const std::int64_t each = along_memory_ ? kLanes : kWarps;
+    const std::int64_t each = along_memory_ ? kWarp : kWarps;
     const std::int64_t steps = std::max<std::int64_t>(1, chunk_ / each);
     const std::int64_t nodes = term_nodes(writes && !terms_.readers.empty());
-    const std::int64_t at_once = nodes * kPoints > kLargestScanBody ? 1 : std::min(kPoints, steps);
+    const std::int64_t at_once = nodes * kChunkPoints > kLargestScanBody ? 1 : std::min(kChunkPoints, steps);
     ir::Expr turn = constant(0);
     kernel::Body* body = &outer;
     if (at_once < steps) {
@@ -248,7 +245,8 @@ void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
 }
 
 void ScanKernel::chunk_points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& count, const ir::Expr& value) {
-    const std::int64_t each = node_count(value) * kChainPoints > kLargestScanBody ? 1 : std::min(kChainPoints, chunk_);
+    const std::int64_t each =
+        ir::node_count(value) * kChainPoints > kLargestScanBody ? 1 : std::min(kChainPoints, chunk_);
     const auto loop = [&](const ir::Expr& first, const ir::Expr& end, std::int64_t points_of_round) {
         const ir::VarId var = build_.variable("column", Type::Int32);
         rewriter_.index(var, points_of_round, 0, chunk_);
@@ -269,10 +267,10 @@ kernel::Kernel ScanKernel::build() {
     kernel::Kernel& kernel = build_.kernel;
     kernel.name = stage_.name;
     kernel.layout = kernel::Layout::Dense;
-    kernel.block = {static_cast<int>(kLanes), static_cast<int>(1 + kWarps), 1};
+    kernel.block = {kWarp, static_cast<int>(1 + kWarps), 1};
     using Id = kernel::Special::Id;
     lane_ = build_.special(Id::ThreadX);
-    rewriter_.index(ir::as<ir::Variable>(lane_)->id, 1, 0, kLanes);
+    rewriter_.index(ir::as<ir::Variable>(lane_)->id, 1, 0, kWarp);
     const ir::Expr team = build_.special(Id::ThreadY);
     rewriter_.index(ir::as<ir::Variable>(team)->id, 1, 0, 1 + kWarps);
 
@@ -283,7 +281,7 @@ kernel::Kernel ScanKernel::build() {
         build_.define(body, "first_line", product(build_.special(Id::BlockX), constant(block_lines_)), 0, block_lines_);
     warp_ = build_.define(body, "warp", difference(team, constant(1)), -1, 1, kWarps);
     own_exists_ = line_place(body, build_.define(body, "line", sum(first_line_, lane_), 0), own_at_);
-    if (block_lines_ < kLanes) {
+    if (block_lines_ < kWarp) {
         own_exists_ = both(ir::binary(BinaryOp::Lt, lane_, constant(block_lines_)), own_exists_);
     }
     // Two chunks of the block's lines. A row has one element more, so that neither rows nor columns meet in a bank.
@@ -307,7 +305,7 @@ kernel::Kernel ScanKernel::build() {
         kernel::Body& there = KernelBuilder::guarded(choice.otherwise, ir::binary(BinaryOp::Ge, turn, constant(2)));
         write(there, build_.define(there, "chunk", difference(turn, constant(2)), 0));
     }
-    add(march, kBarrier);
+    add(march, kernel::kBlockBarrier);
     return std::move(kernel);
 }
 

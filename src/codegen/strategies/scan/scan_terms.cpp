@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "codegen/kernel/kernel_build.h"
 #include "ir/build.h"
 #include "ir/scan.h"
 #include "ir/visit.h"
@@ -17,9 +18,6 @@ namespace {
 using ir::BinaryOp;
 
 /// Null is true.
-ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
-    return !a ? b : !b ? a : ir::binary(BinaryOp::And, a, b);
-}
 ir::Expr either(const ir::Expr& a, const ir::Expr& b) {
     return !a || !b ? nullptr : ir::binary(BinaryOp::Or, a, b);
 }

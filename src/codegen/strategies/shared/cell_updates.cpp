@@ -15,7 +15,7 @@ using ir::BinaryOp;
 namespace {
 
 /// Loops over more points of a cell at the edges are from the range's first to its last one.
-constexpr std::int64_t kUnrolled = 16;
+constexpr std::int64_t kMostEdgePoints = 16;
 /// What points side by side read is in registers before the first update; values are evaluated for so many at once.
 constexpr std::size_t kCellReads = 64, kEdgeReads = 16;
 constexpr std::size_t kRun = 16;
@@ -195,7 +195,7 @@ std::pair<ir::Expr, ir::Expr> CellUpdates::place(kernel::Body& body, const Owned
 void CellUpdates::each_point(kernel::Body*& body, const ir::Range& r, std::size_t dim, const poly::Owner& owner,
                              bool unroll) {
     const Owned owned = open(body, r, dim, owner);
-    if (owned.first && owner.width > kUnrolled) {
+    if (owned.first && owner.width > kMostEdgePoints) {
         const ir::Expr end = sum(owned.first, constant(owner.width));
         const ir::Expr hi = sum(owned.last, constant(1));
         const std::string& name = owned.name;

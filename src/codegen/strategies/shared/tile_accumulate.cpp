@@ -18,7 +18,7 @@ using ir::BinaryOp;
 namespace {
 
 /// Loops over no more elements than this are written for the compiler to unroll.
-constexpr std::int64_t kUnrolled = 16;
+constexpr std::int64_t kUnrolledElements = 16;
 
 class TileAccumulate {
 public:
@@ -111,7 +111,7 @@ void TileAccumulate::initialise(kernel::Body& outer) {
     for (std::size_t d = 0; d < cell_.offset.size(); ++d) {
         if (!cell_.is_free(d) || m_.extent[d].count == 1) continue;
         body = &space_.build.loop(*body, space_.name(m_, d), constant(0), constant(m_.extent[d].count), constant(1),
-                                  cell_.offset[d], m_.extent[d].count <= kUnrolled);
+                                  cell_.offset[d], m_.extent[d].count <= kUnrolledElements);
     }
     const ir::Expr value = space_.rewriter.instance(interior_ ? m_.interior.value : m_.value, point());
     add(*body,

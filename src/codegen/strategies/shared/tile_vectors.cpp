@@ -15,8 +15,6 @@ namespace pipec::codegen {
 
 namespace {
 
-constexpr std::int64_t kBytes = 16;
-
 /// Reads of one row of a source: at factor * v + c for each of the constants c, v being the reader's column.
 struct RowReads {
     ir::Source source;
@@ -110,7 +108,7 @@ private:
         for (std::int64_t j = 0; j < columns_; ++j) {
             for (const std::int64_t c : row.constants) offsets.push_back(row.factor * (first + j) + c - base);
         }
-        return access_count(offsets, std::min(columns_, kBytes / ir::bytes(row.type)), shared);
+        return access_count(offsets, std::min(columns_, fusion::kAccessBytes / ir::bytes(row.type)), shared);
     }
 
     /// What a vector of the member takes from global memory, and vectors of its readers take from it.

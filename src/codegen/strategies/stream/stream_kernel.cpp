@@ -335,12 +335,11 @@ void StreamKernel::steady(kernel::Body& before, kernel::If& choice, const ir::Ex
 }
 
 kernel::Body StreamKernel::code(bool interior) {
-    constexpr kernel::Barrier kBarrier{kernel::Barrier::Scope::Block};
     kernel::Body body;
     for (const Member& m : space_.members) {
         if (rows(m).rows) continue;
         points(body, m, nullptr, interior);
-        if (m.is_read) add(body, kBarrier);
+        if (m.is_read) add(body, kernel::kBlockBarrier);
     }
     ir::Expr step;
     kernel::Body loop;
@@ -356,7 +355,7 @@ kernel::Body StreamKernel::code(bool interior) {
         guarded = &choice.otherwise;
     }
     for (const Member* m : marching_) points(*guarded, *m, step, interior);
-    if (!space_.build.kernel.shared.empty()) add(march, kBarrier);
+    if (!space_.build.kernel.shared.empty()) add(march, kernel::kBlockBarrier);
     body.push_back(std::move(loop.front()));
     return body;
 }

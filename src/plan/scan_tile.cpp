@@ -52,8 +52,8 @@ bool runs_along_memory(const std::vector<int>& order, int scan,
 }
 
 std::int64_t slice_threads(std::optional<std::int64_t> slice) {
-    constexpr std::int64_t kMost = 1024;
-    return std::clamp((slice.value_or(kMost) + kLanes - 1) / kLanes * kLanes, kLanes, kMost);
+    constexpr std::int64_t kLeast = kWarp, kMost = 1024;
+    return std::clamp((slice.value_or(kMost) + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
 }
 
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {

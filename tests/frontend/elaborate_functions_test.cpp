@@ -23,9 +23,9 @@ TEST(Functions, ACallMeansTheImportedFunctionWithItsNumberOfArguments) {
             "pipeline p(img: float32[R, C]) -> out: float32[R, C] { out(y, x) = " +
             use + " }\n");
     };
-    EXPECT_THAT(m("mean(img)()"), testing::HasSubstr("sum(y in 0..R"));
-    EXPECT_THAT(m("mean(img, 1)(y, x)"), testing::HasSubstr("img(y, x)"));
-    EXPECT_EQ(m("mean(img, 1, 2)(y, x)"), "two imported files define `mean`\n");
+    EXPECT_NE(m("mean(img)()").find("sum(y in 0..R"), std::string::npos);
+    EXPECT_NE(m("mean(img, 1)(y, x)").find("img(y, x)"), std::string::npos);
+    EXPECT_EQ(m("mean(img, 1, 2)(y, x)"), "two imported files define `mean`\n`mean` takes 2 arguments, not 3\n");
 }
 
 TEST(Functions, RecursionEndsAtCompileTime) {

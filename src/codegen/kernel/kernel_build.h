@@ -46,6 +46,11 @@ ir::Expr tile_count(const ir::Expr& lo, const ir::Expr& hi, std::int64_t points)
 /// Both at least 0. Constants do not wrap but stop at the greatest Int32, which is more than any launch has.
 ir::Expr count_product(const ir::Expr& a, const ir::Expr& b);
 
+/// 1 where `a` is at least `b`, otherwise 0 or less: an extent of a grid that is launched there alone.
+inline ir::Expr at_least(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(ir::BinaryOp::Min, sum(difference(a, b), constant(1)), constant(1));
+}
+
 /// ceil(a / b).
 ir::Expr ceil_div(const ir::Expr& a, std::int64_t b);
 

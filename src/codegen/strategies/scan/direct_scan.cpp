@@ -134,11 +134,6 @@ kernel::Kernel DirectScan::build() {
     return std::move(kernel);
 }
 
-/// 1 where `a` is at least `b`, otherwise 0 or less.
-ir::Expr at_least(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Min, sum(difference(a, b), constant(1)), constant(1));
-}
-
 }  // namespace
 
 std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, const ScanMembers& members,

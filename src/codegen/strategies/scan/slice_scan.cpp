@@ -147,11 +147,6 @@ kernel::Kernel SliceScan::of_slices() {
     return std::move(build_.kernel);
 }
 
-/// 1 where `a` is at least `b`, otherwise 0 or less.
-ir::Expr at_least(const ir::Expr& a, const ir::Expr& b) {
-    return ir::binary(BinaryOp::Min, sum(difference(a, b), constant(1)), constant(1));
-}
-
 }  // namespace
 
 std::vector<kernel::Kernel> slice_scan_kernels(kernel::Program& program, int stage) {

@@ -157,7 +157,8 @@ Symbol* Elaborator::look_up(const Scope* scope, const std::string& name, SourceR
         if (scope->kind != Scope::Kind::File) continue;
         std::vector<Symbol*> imported;
         for (const Scope* file : scope->imports) {
-            if (const auto found = file->names.find(name); found != file->names.end()) imported.push_back(found->second);
+            if (const auto found = file->names.find(name); found != file->names.end())
+                imported.push_back(found->second);
         }
         if (imported.size() > 1 && arguments) {
             const auto fits = [&](const Symbol* symbol) { return takes(*symbol, *arguments); };

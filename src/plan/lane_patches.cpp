@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "support/integers.h"
+
 namespace pipec::plan {
 
 namespace {
@@ -10,10 +12,6 @@ namespace {
 /// Where cells are gathered: warps of a block, unless its cells take more shared memory than so many bytes.
 constexpr int kGatherWarps = 4;
 constexpr std::int64_t kGatherBytes = 32 * 1024;
-
-std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
 
 /// What a team spends: the issue slots of its warps, and the turns that it waits for at the next barrier. A patch costs
 /// as much as its rows, and one more row for what it reads beyond them.

@@ -11,8 +11,6 @@ namespace pipec::plan {
 
 namespace {
 
-constexpr std::int64_t kWidestAccess = 16;  ///< bytes
-
 /// The greatest number of points that some members have in a group dimension, in group coordinates; none where it
 /// depends on sizes.
 std::optional<std::int64_t> constant_end(const fusion::GroupShape& shape, std::size_t dim, bool live_only) {
@@ -128,11 +126,11 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
 }
 
 std::int64_t part_for_elements(const fusion::GroupShape& shape) {
-    std::int64_t narrowest = kWidestAccess;
+    std::int64_t narrowest = fusion::kAccessBytes;
     for (std::size_t m = 0; m < shape.shapes.size(); ++m) {
         if (shape.live[m]) narrowest = std::min<std::int64_t>(narrowest, shape.shapes[m].bytes);
     }
-    return kWidestAccess / narrowest;
+    return fusion::kAccessBytes / narrowest;
 }
 
 std::int64_t fewer_columns(const fusion::GroupShape& shape, const RegisterTile& tile, std::int64_t part) {

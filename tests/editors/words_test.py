@@ -31,7 +31,7 @@ def compiler_words(source):
 
     expected_types = table("src/ir/type.cpp", "kNames")
     functions = table("src/frontend/elaborate_builtins.cpp", "kNames")
-    evaluated = table("src/ir/expr.cpp", "kBuiltin")
+    evaluated = table("src/ir/expr.cpp", "kBuiltinNames")
     failures = 0
     failures += differ("src/ir/type.cpp and the lexer", types, expected_types)
     if not evaluated <= functions:

@@ -130,9 +130,23 @@ void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
     }
     std::string chain;
     for (auto it = first; it != in_progress_.end(); ++it) chain += fmt::format("`{}` needs ", label(*it));
-    Report r = report(diag::Cycle, use, fmt::format("definitions go in a circle: {}`{}`", chain, label(symbol)));
+    const std::string message = fmt::format("definitions go in a circle: {}`{}`", chain, label(symbol));
+    // One that reads another twice closes the circle twice.
+    const bool known = std::ranges::any_of(diags_.all(), [&](const Diagnostic& d) {
+        return d.message == message && !d.notes.empty() && d.notes.front().range == symbol->range;
+    });
+    failed_ = true;
+    if (known) return;
+    Report r = report(diag::Cycle, use, message);
     for (auto it = first; it != in_progress_.end(); ++it)
         r.note((*it)->range, fmt::format("`{}` is defined here", label(*it)));
+    const auto is_stage = [](const Symbol* s) { return s->kind == Symbol::Kind::Stage; };
+    const auto is_scan = [](const Symbol* s) { return s->self.has_value(); };
+    if (std::all_of(first, in_progress_.end(), is_stage) && std::any_of(first, in_progress_.end(), is_scan)) {
+        r.note(
+            "a stage can read its own earlier points, but not those of a stage that needs it: write one stage, with "
+            "the other definitions in place of their names");
+    }
 }
 
 }  // namespace pipec::elab

@@ -358,6 +358,10 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
     }
     Text total = value(ir::as<ir::Binary>(links.back())->a);
     std::size_t terms = 1;
+    const BinaryOp op = ir::as<ir::Binary>(e)->op;
+    // Of floats: twice as fast as min_number there, and g++ takes a quarter of the time.
+    const bool many_choices = helpers_.platform() == fusion::Platform::Host && links.size() >= kTermsPerStatement &&
+                              ir::is_float(e->type) && (op == BinaryOp::Min || op == BinaryOp::Max);
     for (auto link = links.rbegin(); link != links.rend(); ++link) {
         const auto& n = *ir::as<ir::Binary>(*link);
         const Type type = n.a->type;
@@ -374,6 +378,8 @@ Text ExpressionWriter::chain(const ir::Expr& e) {
             total = arithmetic(opposite, type, total, literal(int_literal(type, -*constant)), true);
         } else if (n.op == BinaryOp::Div && type == Type::Float32) {
             total = quotient(n, total);
+        } else if (many_choices) {
+            total = helper(n.op == BinaryOp::Min ? "min_of_many" : "max_of_many", {total, value(n.b)});
         } else {
             total = arithmetic(n.op, type, total, value(n.b), no_wrap);
         }

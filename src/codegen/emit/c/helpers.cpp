@@ -406,6 +406,24 @@ constexpr T max_number(T a, T b) {
     return if_number(a, b > a ? b : a, b);
 }
 )"},
+    {"min_of_many",
+     {},
+     R"(// min_number, for many of them one after the other: g++ takes long for choices within choices.
+template <class T>
+constexpr T min_of_many(T so_far, T next) {
+    const T number = so_far == so_far ? so_far : next;
+    return next < number ? next : number;
+}
+)"},
+    {"max_of_many",
+     {},
+     R"(// max_number, for many of them one after the other.
+template <class T>
+constexpr T max_of_many(T so_far, T next) {
+    const T number = so_far == so_far ? so_far : next;
+    return next > number ? next : number;
+}
+)"},
     {"is_nan",
      {},
      R"(template <class T>

@@ -76,6 +76,13 @@ const Case kCases[] = {
             b(y, x, n) = sum(i in 0..=k) u(y + i, x + n / 3, n % 3) * 0.25
         })",
      {"lane"}},
+    {"many_choices",
+     R"(
+        pipeline p(f: float32[R + 40, C + 40]) -> a: float32[R, C], b: float64[R, C] {
+            a(y, x) = max(k in 0..40) f(y + k, x)
+            b(y, x) = min(k in 0..23) float64(f(y, x + k))
+        })",
+     {"max_of_many(max_of_many(", "min_of_many(min_of_many("}},
     {"conditional_reductions",
      R"(
         pipeline p(f: float32[R, C + 90], w: float32[2 * K + 1]) -> a: float32[R, C] where K <= 40 {

@@ -13,7 +13,7 @@
 
 namespace pipec::codegen::kernel {
 
-/// The number of a thread of which nothing is known.
+/// Stands for a number that is not known.
 inline constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
 
 struct LaneValues {

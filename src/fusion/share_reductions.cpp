@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <set>
@@ -11,6 +13,7 @@
 
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
+#include "fusion/index_factors.h"
 #include "fusion/schedule.h"
 #include "fusion/uniform_work.h"
 #include "ir/build.h"
@@ -29,8 +32,13 @@ namespace {
 
 /// Points that keep a GPU's threads busy.
 constexpr double kBusyPoints = 1 << 17;
+/// The same in images of a quarter of the usual edges.
+constexpr double kManyPoints = 1 << 20;
 /// Terms that one thread may combine while others have nothing to do, in images of kLargeSize or arrays of kLongSize.
 constexpr double kFewTerms = 512;
+/// Turns of a term's own loops that take much longer than to write the term and to read it: many threads may share out
+/// the terms, as long as these are not too many to be stored.
+constexpr double kLongTerm = 32, kMostStored = 1 << 26;
 constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22;
 /// A reduction of fewer terms is not worth a stage, though it be the same at many points.
 constexpr double kRepeatedTerms = 64;
@@ -38,6 +46,9 @@ constexpr double kRepeatedTerms = 64;
 constexpr double kShortBlock = 16;
 /// Terms of whole loops that a thread combines at most, in large images.
 constexpr double kWholeTerms = 256;
+
+/// Elements between the values of a variable in an index that is not linear in it.
+constexpr std::int64_t kFarApart = 1 << 20;
 
 /// Operations on what is the same everywhere that are worth a kernel of one thread.
 constexpr std::int64_t kUniformWork = 64;
@@ -236,22 +247,17 @@ private:
     ir::Expr place(const ir::Expr& e, const Places& around) {
         const auto& n = *ir::as<ir::Reduce>(e);
         if (!std::ranges::all_of(n.ranges, is_fixed)) return e;
-        Places loops, inside = around, depends;
+        Places loops, inside = around, depends, others;
         for (const ir::Range& range : n.ranges) loops.push_back({range.var, range.lo, range.hi, false});
         inside.insert(inside.end(), loops.begin(), loops.end());
         const ir::Expr body = walk(n.body, inside);
         const std::set<ir::VarId> used = variables_of(body);
-        double repeats = 1;
-        for (const Place& p : around) {
-            if (used.count(p.var) > 0) {
-                depends.push_back(p);
-            } else {
-                repeats *= extent(p, usual_);
-            }
-        }
-        const bool repeated = repeats > 1 && points(loops, usual_) >= kRepeatedTerms;
+        for (const Place& p : around) (used.count(p.var) > 0 ? depends : others).push_back(p);
+        const bool repeated = points(others, usual_) > 1 && points(loops, usual_) >= kRepeatedTerms;
         if (!repeated && !is_long(loops, depends)) {
-            return body == n.body ? e : ir::reduce_like(n, n.ranges, body, e->range);
+            const ir::Expr each =
+                is_busy(loops, depends, body) ? each_term(body, loops, depends, some_point(others), e->range) : body;
+            return each == n.body ? e : ir::reduce_like(n, n.ranges, each, e->range);
         }
         const auto wide = [](const ir::Expr& i) { return ir::cast(Type::Int64, i); };
         const auto length = [&](const ir::Range& r) { return wide(minus(r.hi, r.lo)); };
@@ -293,8 +299,12 @@ private:
         const double repeats = points(others, usual_);
         const ir::Expr reached = some_point(others);
         const bool repeated = repeats > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
-        if (!always && !repeated && !is_long(nest.loops, depends))
+        if (!always && !repeated && !is_long(nest.loops, depends)) {
+            if (is_busy(nest.loops, depends, nest.body)) {
+                nest.body = each_term(nest.body, nest.loops, depends, reached, e->range);
+            }
             return nest.body == body ? e : looped(nest, e->range);
+        }
         const ir::ReduceOp op = nest.op;
         const ir::Expr rest = in_blocks(std::move(nest), depends, reached, e->range);
         if (always || repeated) return stage_of(ir::name(op), rest, depends, reached, e->range);
@@ -314,6 +324,36 @@ private:
     /// Few threads have work, and each of them much of it.
     [[nodiscard]] bool is_long(const Places& loops, const Places& depends) const {
         return points(loops, large_) > kFewTerms && points(depends, usual_) < kBusyPoints;
+    }
+
+    /// The same of few terms that are loops themselves, as the sum of a block's differences is in a search for it.
+    [[nodiscard]] bool is_busy(const Places& loops, const Places& depends, const ir::Expr& body) const {
+        std::unordered_map<const ir::Node*, double> memo;
+        const double rounds = iterations(body, memo), threads = points(depends, usual_);
+        if (rounds <= 1 || points(loops, large_) * rounds <= kFewTerms) return false;
+        if (threads * points(loops, usual_) > kMostStored) return false;
+        return threads < (rounds < kLongTerm ? kBusyPoints : kManyPoints);
+    }
+    /// Turns of the longest loops of an expression, those inside of others multiplied.
+    double iterations(const ir::Expr& e, std::unordered_map<const ir::Node*, double>& memo) const {
+        if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
+        double most = 1;
+        ir::for_each_child(*e, [&](const ir::Expr& child) { most = std::max(most, iterations(child, memo)); });
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            for (const ir::Range& range : reduce->ranges) {
+                most *= std::max(1.0, extent({range.var, range.lo, range.hi, false}, large_));
+            }
+        }
+        memo.emplace(e.get(), most);
+        return most;
+    }
+
+    /// Every term of the loops at a point of its own: a read of the stage of them.
+    ir::Expr each_term(const ir::Expr& body, const Places& loops, const Places& depends, const ir::Expr& reached,
+                       SourceRange range) {
+        Places all = depends;
+        all.insert(all.end(), loops.begin(), loops.end());
+        return stage_of("term", body, all, reached, range);
     }
 
     /// What is left of a nest when blocks of its terms have become stages.
@@ -424,13 +464,23 @@ private:
         return -1;
     }
 
-    /// The variable that walks along a row of the first array that is read comes last, the one between rows before it,
+    /// How a variable walks through memory: in how many of the dimensions of an array it is inside, from the outermost
+    /// one, and how far its steps are from being single elements there.
+    struct Walk {
+        std::size_t depth = 0;
+        std::int64_t step = 0;  ///< the negative of its factor
+        std::size_t first = 0;  ///< depth in the first array that is read
+        auto operator<=>(const Walk&) const = default;
+    };
+
+    /// The variable that walks along rows of arrays in the smallest steps comes last, the one between rows before it,
     /// and so on: threads beside each other then read beside each other.
     [[nodiscard]] Places in_memory_order(Places places, const ir::Expr& value) const {
-        std::map<ir::VarId, std::size_t> ranks;
+        std::map<ir::VarId, Walk> walks;
+        bool is_first = true;
         ir::for_each_node(value, [&](const ir::Expr& e) {
             const auto* read = ir::as<ir::Read>(e);
-            if (read == nullptr || !ranks.empty()) return;
+            if (read == nullptr) return;
             std::vector<int> order;
             if (read->source.kind == ir::Source::Kind::Input) {
                 order = result_.pipeline.inputs.at(static_cast<std::size_t>(read->source.index)).order;
@@ -438,14 +488,20 @@ private:
                 for (std::size_t d = 0; d < read->indices.size(); ++d) order.push_back(static_cast<int>(d));
             }
             for (std::size_t i = 0; i < order.size(); ++i) {
-                for (const ir::VarId var : variables_of(read->indices[static_cast<std::size_t>(order[i])])) {
-                    ranks[var] = i + 1;
+                const ir::Expr& index = read->indices[static_cast<std::size_t>(order[i])];
+                for (const ir::VarId var : variables_of(index)) {
+                    Walk& known = walks[var];
+                    const std::int64_t factor = std::abs(index_factor(index, var).value_or(kFarApart));
+                    const Walk walk{i + 1, -factor, is_first ? i + 1 : known.first};
+                    if (is_first) known.first = i + 1;
+                    known = std::max(known, walk);
                 }
             }
+            is_first = false;
         });
         std::ranges::stable_sort(places, {}, [&](const Place& place) {
-            const auto found = ranks.find(place.var);
-            return found == ranks.end() ? 0 : found->second;
+            const auto found = walks.find(place.var);
+            return found == walks.end() ? Walk{} : found->second;
         });
         return places;
     }

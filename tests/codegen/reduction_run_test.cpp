@@ -232,6 +232,28 @@ const Case kCases[] = {
             b(y, x) = argmin(i in 0..9) (2 * (sum(j in 0..9) at(y + i, x - j)) - at(y, x))
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 37}}}},
+    // Terms that are loops become points of a stage; those of both searches for the best are the same ones.
+    {"searches_for_blocks",
+     R"(
+        pipeline p(f: uint8[8 * R + 8, 8 * C + 8], g: float32[8 * R + 8, 8 * C + 8])
+            -> away: int32[R, C, 2], least: float32[R, C], best: int32[R, C] {
+            place(t, s) = argmin(i in 0..=8, j in 0..=8)
+                              (i + j + (sum(y in 0..8, x in 0..8) abs(f(8 * t + y, 8 * s + x) - f(8 * t + i + (y + j) / 2, 8 * s + j))))
+            away(t, s, k) = if k == 0 then place[0](t, s) else place[1](t, s)
+            least(t, s) = min(i in 0..9) (sum(y in 0..20, x in 0..8) g(8 * t + (y + i) / 4, 8 * s + x))
+            best(t, s) = argmax(i in 0..6) (sum(y in 0..9, x in 0..8) g(8 * t + y % 8 + i, 8 * s + x))
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 2}, {"C", 9}}},
+     2},
+    // Inner points of a stage with loops have threads of their own, and what many columns load exceeds the registers.
+    {"many_loads_and_few_channels",
+     R"(
+        pipeline p(f: float32[R, 64, C], w: float32[64]) -> re: float32[R, 64, C], im: float32[R, 64, C], rgb: float32[R, C, 3] {
+            re(r, k, x) = sum(y in 0..64) (f(r, y, x) * w(k * y % 64) + f(r, 63 - y, x) * w((k * y + 16) % 64))
+            im(r, k, x) = sum(y in 0..64) (f(r, y, x) * w((k * y + 16) % 64) - f(r, 63 - y, x) * w(k * y % 64))
+            rgb(r, x, c) = sum(y in 0..64, k in 0..3) f(r, (y + c) % 64, x) * w(k + c)
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 2}, {"C", 64}}, {{"R", 3}, {"C", 37}}}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),

@@ -12,6 +12,7 @@
 #include "ir/build.h"
 #include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
+#include "ir/visit.h"
 
 namespace pipec::elab {
 
@@ -48,6 +49,33 @@ ir::Expr fold_terms(ir::BinaryOp op, std::vector<ir::Expr> terms, SourceRange ra
     }
     return terms[0];
 }
+
+/// The nodes of values, each shared one once, and whether a loop is among them.
+class TermSize {
+public:
+    void add(const Value& value) {
+        if (const auto* scalar = value.as<Scalar>()) return add(scalar->expr);
+        if (const auto* table = value.as<Table>()) {
+            for (const Value& element : *table->elements) add(element);
+        }
+    }
+    [[nodiscard]] std::size_t nodes() const { return seen_.size(); }
+    [[nodiscard]] bool has_loop() const { return loop_; }
+
+private:
+    void add(const ir::Expr& root) {
+        std::vector<ir::Expr> left{root};
+        while (!left.empty()) {
+            const ir::Expr e = std::move(left.back());
+            left.pop_back();
+            if (!e || !seen_.insert(e.get()).second) continue;
+            loop_ = loop_ || ir::as<ir::Reduce>(e) != nullptr;
+            ir::for_each_child(*e, [&](const ir::Expr& child) { left.push_back(child); });
+        }
+    }
+    std::unordered_set<const ir::Node*> seen_;
+    bool loop_ = false;
+};
 
 }  // namespace
 
@@ -252,6 +280,11 @@ std::optional<Value> Elaborator::reduce_unrolled(const ast::Expr& e, const ast::
         if (values.back().is<Poison>()) return poison();
         terms += of_point;
         if (terms > most) return std::nullopt;
+    }
+    if (most != SIZE_MAX) {
+        TermSize size;
+        for (const Value& value : values) size.add(value);
+        if (size.nodes() > kUnrollNodes || (size.has_loop() && values.size() > kUnrollLoops)) return std::nullopt;
     }
     Value result = ir::gives_place(reduce.op) ? best_place(e, reduce, std::move(values), points)
                                               : fold_values(e, reduce, std::move(values));

@@ -192,6 +192,8 @@ public:
     static constexpr std::size_t kMaxExpressionDepth = 2600;
     static constexpr std::size_t kMaxBoundSize = 1000;  ///< operators of an extent or explicit range
     static constexpr int kUnrollAlways = 64;            ///< terms of a reduction, with those of reductions in it
+    static constexpr std::size_t kUnrollNodes = 640;    ///< of all terms
+    static constexpr std::size_t kUnrollLoops = 4;      ///< terms that have loops of their own
     static constexpr int kUnrollMost = 4096;            ///< points of one that has to be unrolled
 
 private:

@@ -252,8 +252,8 @@ TEST_F(Rewriting, BothSidesOfDataAreComputedAndPlacesDecideFirst) {
 }
 
 TEST_F(Rewriting, LoopsOverOneRangeHaveOneVariableUnlessOneIsInTheOther) {
-    compile(R"(pipeline p(img: int32[R, C, N]) -> out: int32[R, C] {
-        out(y, x) = max(j in 0..N) (sum(k in 0..N) (img(y, x, k) & j))
+    compile(R"(pipeline p(img: int32[R, C], w: int32[N]) -> out: int32[R, C] {
+        out(y, x) = max(j in 0..N) (sum(k in 0..N) (img(y, x) + w(k) & j))
     })");
     const auto* a = ir::as<ir::Reduce>(column(1, 0));
     const auto* b = ir::as<ir::Reduce>(column(1, 1));

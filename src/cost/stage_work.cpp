@@ -114,6 +114,12 @@ ThreadReads reads_of(const Load& load, const ThreadPoints& points) {
     return result;
 }
 
+double loaded_registers(const StageFacts& stage, const ThreadPoints& points) {
+    double bytes = 0;
+    for (const Load& load : stage.loads) bytes += reads_of(load, points).elements * load.bytes;
+    return bytes / 4;
+}
+
 }  // namespace
 
 std::optional<TileWork> stage_work(const GroupCounts& group) {
@@ -126,17 +132,24 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
         const std::int64_t n = stage.hi[d] - stage.lo[d];
         extents.push_back(n <= kLongestConstant ? std::optional(n) : std::nullopt);
     }
-    const plan::StageAxes axes = plan::stage_axes(stage.shape.order, extents);
+    const bool loops = std::ranges::any_of(stage.loads, [](const Load& load) { return load.in_loops > 0; });
+    const plan::StageAxes axes = plan::stage_axes(stage.shape.order, extents, loops);
     ThreadPoints thread{1, std::vector<double>(rank, 1)};
     std::array<std::int64_t, 3> block{1, 1, 1};
+    for (std::size_t d = 0; d < rank; ++d) {
+        if (axes.roles[d] == plan::StageRole::Inner) thread.along[d] = static_cast<double>(stage.hi[d] - stage.lo[d]);
+    }
     if (axes.lane) {
         thread.columns = columns_of(stage, axes, extents);
-        block = plan::stage_block(axes, extents, thread.columns);
         thread.along[*axes.lane] = static_cast<double>(thread.columns);
+        while (thread.columns > 1 && loaded_registers(stage, thread) > plan::kMostStageLoaded) {
+            thread.columns /= 2;
+            thread.along[*axes.lane] = static_cast<double>(thread.columns);
+        }
+        block = plan::stage_block(axes, extents, thread.columns);
     }
     Cuts cuts(facts.extents.size());
     for (std::size_t d = 0; d < rank; ++d) {
-        if (axes.roles[d] == plan::StageRole::Inner) thread.along[d] = static_cast<double>(stage.hi[d] - stage.lo[d]);
         const int g = facts.group.alignment.front()[d].dim;
         if (g < 0) continue;
         const std::int64_t threads = axes.lane == d    ? block[0]

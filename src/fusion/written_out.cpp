@@ -74,6 +74,15 @@ std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loop
     return SideBySide{count, loop};
 }
 
+bool has_loops(const ir::Expr& e) {
+    bool found = false;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        const auto* reduce = ir::as<ir::Reduce>(node);
+        found = found || (reduce != nullptr && !written_out(*reduce));
+    });
+    return found;
+}
+
 bool written_out(const ir::Reduce& reduce, std::int64_t most) {
     return written_out(reduce, most, [](const ir::Expr& e) { return ir::as_int(e); });
 }

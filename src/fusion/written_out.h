@@ -21,6 +21,9 @@ using KnownBound = std::function<std::optional<std::int64_t>(const ir::Expr&)>;
 [[nodiscard]] bool written_out(const ir::Reduce& reduce, std::int64_t most, const KnownBound& bound);
 [[nodiscard]] bool written_out(const ir::Reduce& reduce, std::int64_t most = ir::kBlockTerms);
 
+/// Whether some reduction in it is a loop.
+[[nodiscard]] bool has_loops(const ir::Expr& e);
+
 /// Totals of loops that become one: each is in a register, and what they read has to fit beside them.
 inline constexpr std::int64_t kMostTotals = 72;
 

@@ -23,13 +23,14 @@ std::int64_t least(std::int64_t threads, const std::optional<std::int64_t>& exte
 
 }  // namespace
 
-StageAxes stage_axes(const std::vector<int>& order, const Extents& extents) {
+StageAxes stage_axes(const std::vector<int>& order, const Extents& extents, bool loops) {
     StageAxes axes;
     axes.roles.assign(extents.size(), StageRole::Outer);
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
         const auto dim = static_cast<std::size_t>(*d);
         const auto& extent = extents[dim];
-        if (!axes.lane && std::next(d) != order.rend() && extent && *extent * axes.inner_points <= kInnerPoints) {
+        const bool shares = !loops && !axes.lane && std::next(d) != order.rend();
+        if (shares && extent && *extent * axes.inner_points <= kInnerPoints) {
             axes.roles[dim] = StageRole::Inner;
             axes.inner_points *= std::max<std::int64_t>(1, *extent);
         } else if (!axes.lane) {

@@ -12,7 +12,7 @@ namespace pipec::plan {
 
 /// What a dimension is for threads: the lanes of a warp go along the innermost long one in memory; the next one has the
 /// rows of a block, the one after that its layers. Points of short constant dimensions inside of the lanes belong to
-/// one thread. All others are in the grid.
+/// one thread, where these are straight-line code and share what they read. All others are in the grid.
 enum class StageRole : std::uint8_t { Lane, Row, Layer, Outer, Inner };
 
 struct StageAxes {
@@ -22,8 +22,9 @@ struct StageAxes {
 };
 
 /// `order` are the stage's dimensions from outermost to innermost in memory, `extents` those that are constant, by
-/// dimension.
-StageAxes stage_axes(const std::vector<int>& order, const std::vector<std::optional<std::int64_t>>& extents);
+/// dimension. `loops`: a point takes loops.
+StageAxes stage_axes(const std::vector<int>& order, const std::vector<std::optional<std::int64_t>>& extents,
+                     bool loops);
 
 /// Straight-line code of more nodes would not fit into registers, nor into the instruction cache.
 inline constexpr std::int64_t kMostStageNodes = 4000;
@@ -32,6 +33,9 @@ inline constexpr std::int64_t kMostStageNodes = 4000;
 /// stores. A point has `nodes`.
 std::int64_t stage_columns(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
                            std::int64_t widest, std::int64_t nodes);
+
+/// Registers for what straight-line code loads of all columns before it computes: with more, nvcc spills most of it.
+inline constexpr std::int64_t kMostStageLoaded = 160;
 
 /// Threads of a block along lanes, rows and layers: 32 x 8, or fewer along what is known to be short.
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,

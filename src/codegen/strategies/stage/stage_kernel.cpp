@@ -22,6 +22,7 @@
 #include "codegen/lower.h"
 #include "fusion/group_fields.h"
 #include "fusion/loop_block.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
@@ -62,7 +63,8 @@ public:
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
-        arrange(stages.front().stage);
+        arrange(stages.front().stage,
+                std::ranges::any_of(stages, [](const StageValue& one) { return fusion::has_loops(one.value); }));
         block_.assign(extents_.size(), 1);
         bool short_loops = false;
         if (lane_ && inner_points() == 1 && stages.size() == 1) {
@@ -91,9 +93,7 @@ public:
     /// Why it cannot be what a schedule asks for; none where it can.
     [[nodiscard]] std::optional<std::string> refusal() const;
     /// Columns of a thread: what a schedule asks for, or what accesses of several elements do.
-    [[nodiscard]] std::int64_t width() const {
-        return choices_.columns ? std::int64_t{*choices_.columns} : best_width();
-    }
+    [[nodiscard]] std::int64_t width() { return choices_.columns ? std::int64_t{*choices_.columns} : best_width(); }
     [[nodiscard]] bool has_lanes() const { return lane_.has_value(); }
     /// A thread has the points of a block in one loop.
     [[nodiscard]] bool is_block() const {
@@ -111,10 +111,11 @@ private:
         ir::Expr value, inner;  ///< at its points, and at those of the interior
     };
 
-    void arrange(int stage_index);
+    void arrange(int stage_index, bool loops);
     void add_members(const std::vector<StageValue>& stages);
     [[nodiscard]] std::vector<ir::Expr> inner_values() const;
-    [[nodiscard]] std::int64_t best_width() const;
+    [[nodiscard]] std::int64_t best_width();
+    [[nodiscard]] std::int64_t loaded_registers(std::int64_t width);
     [[nodiscard]] std::int64_t inner_points() const { return axes_.inner_points; }
     bool rows_of_threads();
     void shape_block(std::int64_t width);
@@ -179,13 +180,13 @@ private:
 
 // ------------------------------------------------------------------------------------------------------------ mapping
 
-void StageKernel::arrange(int stage_index) {
+void StageKernel::arrange(int stage_index, bool loops) {
     order_ = memory_order(program_.pipeline, {ir::Source::Kind::Stage, stage_index});
     for (const poly::Interval& interval : domain_.box) {
         const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
         extents_.push_back(lo && hi ? std::optional(std::max<std::int64_t>(0, *hi - *lo)) : std::nullopt);
     }
-    axes_ = plan::stage_axes(order_, extents_);
+    axes_ = plan::stage_axes(order_, extents_, loops);
     lane_ = axes_.lane;
 }
 
@@ -269,7 +270,7 @@ bool StageKernel::rows_of_threads() {
     return false;
 }
 
-std::int64_t StageKernel::best_width() const {
+std::int64_t StageKernel::best_width() {
     std::int64_t widest = 1;
     for (const Member& member : members_) widest = std::max<std::int64_t>(widest, ir::bytes(member.value->type));
     // What all lanes read alike, a threshold or a mean, is no access of several elements.
@@ -283,7 +284,25 @@ std::int64_t StageKernel::best_width() const {
         if (follows) widest = std::max<std::int64_t>(widest, ir::bytes(read->type));
     }
     // Rows of their own are loaded by one access each already.
-    return own_rows_ ? 1 : plan::stage_columns(axes_, extents_, widest, node_count(inner_values()));
+    if (own_rows_) return 1;
+    std::int64_t columns = plan::stage_columns(axes_, extents_, widest, node_count(inner_values()));
+    while (columns > 1 && loaded_registers(columns) > plan::kMostStageLoaded) columns /= 2;
+    return columns;
+}
+
+/// What so many columns of a thread read.
+std::int64_t StageKernel::loaded_registers(std::int64_t width) {
+    std::vector<ir::Expr> values;
+    const ir::VarId lane = stage_.dims[*lane_].var;
+    const ir::Expr first = product(ir::variable(lane, Type::Int32), constant(width));
+    for (const ir::Expr& value : inner_values()) {
+        for (std::int64_t i = 0; i < width; ++i) {
+            values.push_back(rewriter_.instance(value, {{lane, sum(first, constant(i))}}));
+        }
+    }
+    std::int64_t bytes = 0;
+    for (const ir::Expr& read : certain_reads(values)) bytes += ir::bytes(read->type);
+    return bytes / 4;
 }
 
 std::optional<std::string> StageKernel::refusal() const {

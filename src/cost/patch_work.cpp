@@ -109,6 +109,9 @@ plan::PatchReads patch_reads(const GroupFacts& facts, std::size_t m) {
     reads.in_registers = [all](const PatchAxes& axes, std::int64_t columns) {
         return all(axes, columns, 1) + static_cast<double>(columns) <= plan::kPatchElements;
     };
+    reads.operations = [&facts, m](const PatchAxes& axes, std::int64_t columns) {
+        return patch_work(facts, m, axes, columns, 1).operations;
+    };
     return reads;
 }
 

@@ -70,7 +70,11 @@ PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int togethe
 std::int64_t patch_columns(const fusion::GroupShape& shape, std::size_t m, const PatchAxes& axes, std::int64_t vector,
                            std::int64_t access_bytes, const PatchReads& reads) {
     if (axes.columns < 0) return 1;
-    if (!axes.whole) return std::min(vector, kAccessBytes / reads.narrowest);
+    if (!axes.whole) {
+        std::int64_t columns = std::min(vector, kAccessBytes / reads.narrowest);
+        while (columns > 1 && reads.operations(axes, columns) > kRowOperations) columns /= 2;
+        return columns;
+    }
     const fusion::StageShape::Range& range = *shape.shapes[m].ranges[static_cast<std::size_t>(axes.columns)];
     const std::int64_t count = range.hi - range.lo;
     if (count <= kWholeColumns) {

@@ -32,12 +32,19 @@ struct PatchAxes {
     bool whole = false;  ///< the columns are all of a dimension that tiles do not cut
 };
 
-/// What is read for a patch of a stage: estimated from facts by cost models, counted in expressions by code generation.
+/// Operations of a row of a patch: straight-line code of several columns that has more is spilled by nvcc, and is none
+/// that a multiprocessor's instruction cache has room for.
+inline constexpr double kRowOperations = 4096;
+
+/// What is read for a patch of a stage, and computed: estimated from facts by cost models, counted in expressions by
+/// code generation.
 struct PatchReads {
     /// Elements that a patch of so many columns and rows along `axes` reads.
     std::function<double(const PatchAxes& axes, std::int64_t columns, std::int64_t rows)> elements;
     /// All that a patch of one row reads and computes is in a lane's registers at once.
     std::function<bool(const PatchAxes& axes, std::int64_t columns)> in_registers;
+    /// Operations of so many columns, beside each other.
+    std::function<double(const PatchAxes& axes, std::int64_t columns)> operations;
     int narrowest = 4;  ///< bytes of the narrowest value that is read or computed
 };
 
@@ -48,8 +55,9 @@ PatchAxes lane_axes(const fusion::GroupShape& shape, std::size_t m);
 /// as well, or are a whole dimension: the innermost one there, or the one that readers read `together`.
 PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int together, const PatchReads& reads);
 
-/// Adjacent columns that a lane computes there. Along the tile's x `vector` of them, as long as one access moves them;
-/// of a whole dimension what an access of `access_bytes` moves, or all where neighbours read the same.
+/// Adjacent columns that a lane computes there. Along the tile's x `vector` of them, as long as one access moves them
+/// and they have at most kRowOperations; of a whole dimension what an access of `access_bytes` moves, or all where
+/// neighbours read the same.
 std::int64_t patch_columns(const fusion::GroupShape& shape, std::size_t m, const PatchAxes& axes, std::int64_t vector,
                            std::int64_t access_bytes, const PatchReads& reads);
 

@@ -142,5 +142,57 @@ pipeline p(img: float32[R, C, 4]) -> out: float32[R, C] {
     }
 }
 
+/// The components of one definition are computed together, at the edges as well: what they have in common is there
+/// once. Their terms are too costly for several columns in one piece of code.
+TEST(Tiles, ComputeComponentsTogether) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(
+pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+    f(y, x) = img(clamp(y, 0, R - 1), clamp(x, 0, C - 1))
+    s(y, x) = sum(i in -1..=1, j in -1..=1)
+                  (let w = exp(-abs(f(y + i, x + j) - f(y, x))) * pow(abs(f(y + i, x + j)) + 1, 1.5) in
+                   [w * f(y + i, x + j), w])
+    out(y, x) = s(y, x)[0] / s(y, x)[1]
+})");
+    for (const Diagnostic& d : compiled.diags.all()) ASSERT_NE(d.severity, Severity::Error) << d.message;
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    const auto count = [](const std::string& text, std::string_view what) {
+        std::size_t found = 0;
+        for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+        return found;
+    };
+    for (const Strategy strategy : {Strategy::Otptb, Strategy::Otpw}) {
+        for (const int vector : {1, 4}) {
+            GroupSchedule group;
+            group.stages = {"f", "s[0]", "s[1]", "out"};
+            group.strategy = strategy;
+            group.block = {32, 4, 1};
+            group.tile = {vector, 2, 1};
+            group.vector = vector;
+            codegen::CudaOptions options;
+            options.schedules["p"] = fusion::Schedule{{}, {group}};
+            const std::string text = to_string(codegen::lower(units.front(), sources, options));
+            // One loop has both, in the interior and at the edges.
+            EXPECT_EQ(count(text, "// s[0]"), count(text, "// s[1]"));
+            std::size_t at = text.find("// s[0]");
+            for (; at != std::string::npos; at = text.find("// s[0]", at + 1)) {
+                const std::size_t next = text.find_first_not_of(' ', text.find('\n', at) + 1);
+                EXPECT_EQ(text.substr(next, 7), "// s[1]") << text;
+            }
+            const DeviceLibrary library(units, sources, options);
+            std::mt19937_64 rng(1);
+            for (const auto& [rows, columns] :
+                 {std::pair(1, 1), std::pair(4, 7), std::pair(13, 99), std::pair(37, 256)}) {
+                SCOPED_TRACE(fmt::format("{} x {}", rows, columns));
+                const reference::Arguments arguments =
+                    random_arguments(*units.front().pipeline, {{"R", rows}, {"C", columns}}, Fill::Smooth, rng);
+                const auto actual = run_device(library.info("p"), arguments, Layout::Dense, rng());
+                EXPECT_EQ(difference(reference::run(*units.front().pipeline, arguments).at("out"), actual.at("out")),
+                          "");
+            }
+        }
+    }
+}
+
 }  // namespace
 }  // namespace pipec::testing

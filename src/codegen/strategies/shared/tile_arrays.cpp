@@ -5,6 +5,7 @@
 
 #include "codegen/expr/pack.h"
 #include "codegen/kernel/kernel_build.h"
+#include "fusion/inline.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -43,6 +44,16 @@ plan::PatchReads patch_reads(TileSpace& space, const TileSpace::Member& m) {
     };
     reads.in_registers = [&](const plan::PatchAxes& axes, std::int64_t columns) {
         return in_registers(patch_values(space, m, m, axes, columns, 1));
+    };
+    reads.operations = [&](const plan::PatchAxes& axes, std::int64_t columns) {
+        std::set<const ir::Node*> nodes;
+        double sum = 0;
+        for (const ir::Expr& value : patch_values(space, m, m, axes, columns, 1)) {
+            ir::for_each_node(value, [&](const ir::Expr& e) {
+                if (nodes.insert(e.get()).second) sum += static_cast<double>(fusion::operations(e));
+            });
+        }
+        return sum;
     };
     return reads;
 }

@@ -17,6 +17,7 @@
 #include "codegen/strategies/shared/tile_vectors.h"
 #include "codegen/strategies/tile_space.h"
 #include "fusion/group_fields.h"
+#include "fusion/uniform_work.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
@@ -29,8 +30,9 @@ using ir::BinaryOp;
 
 namespace {
 
-/// Turns with no more points than this are written for the compiler to unroll.
-constexpr std::int64_t kUnrolledPoints = 32;
+/// Turns with no more points than this, and of no more operations, are written for the compiler to unroll: more would
+/// neither fit into registers nor into the instruction cache.
+constexpr std::int64_t kUnrolledPoints = 32, kUnrolledOperations = 4096;
 
 /// The schedule passes plan::check_schedule, so that there are such tiles.
 plan::Plan plan_of(const fusion::GroupShape& shape, const fusion::GroupSchedule& schedule) {
@@ -78,10 +80,12 @@ private:
 
     kernel::Body stages(bool interior);
     [[nodiscard]] static bool alike(const Member& a, const Member& b);
+    [[nodiscard]] static bool exist_together(const Member& a, const Member& b);
     void interior_stage(kernel::Body& body, const Members& together);
-    void edge_stage(kernel::Body& body, const Member& m);
+    void edge_stage(kernel::Body& body, const Members& together);
 
-    kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, bool unrolls, Patch& patch);
+    kernel::Body& deal_out(kernel::Body& body, const Member& m, const Patches& patches, std::int64_t unrolled,
+                           Patch& patch);
     ir::Expr inside(const Member& m, const std::vector<ir::Expr>& offset);
     ir::Expr inside_interior(const Member& m, const Patch& patch);
     void compute(kernel::Body& body, const Members& together, const Patch& patch, Known known);
@@ -144,15 +148,15 @@ ir::Expr TileKernel::inside_interior(const Member& m, const Patch& patch) {
 
 // ------------------------------------------------------------------------------------------------------------- patches
 
-/// Opens the loop over the patches of a lane.
-kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const Patches& patches, bool unrolls,
+/// Opens the loop over the patches of a lane, for the compiler to unroll where these have at most `unrolled` points.
+kernel::Body& TileKernel::deal_out(kernel::Body& outer, const Member& m, const Patches& patches, std::int64_t unrolled,
                                    Patch& patch) {
     const TileArrays::Axes& axes = arrays_.axes(m);
     kernel::Body* body = &outer;
     const std::int64_t turns = patches.turns(lanes_);
     ir::Expr rest = space_.lane;
     if (turns > 1) {
-        const bool unroll = unrolls && turns * patches.columns * patches.rows <= kUnrolledPoints;
+        const bool unroll = turns * patches.columns * patches.rows <= unrolled;
         ir::Expr turn;
         body = &space_.build.loop(*body, "turn", constant(0), constant(turns), constant(1), turn, unroll);
         rest = space_.build.define(*body, "patch", sum(product(turn, constant(lanes_)), rest), 0);
@@ -259,9 +263,13 @@ void TileKernel::store_row(kernel::Body& body, const Member& m, const std::vecto
 // -------------------------------------------------------------------------------------------------------------- stages
 
 void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
+    std::int64_t operations = 0;
+    for (const Member* m : together) operations += fusion::work_of(m->interior.value);
+    const std::int64_t unrolled =
+        std::min(kUnrolledPoints, kUnrolledOperations / std::max<std::int64_t>(1, operations));
     for (const Patches& patches : patches_.of(together)) {
         Patch patch;
-        kernel::Body& body = deal_out(outer, *together.front(), patches, true, patch);
+        kernel::Body& body = deal_out(outer, *together.front(), patches, unrolled, patch);
         compute(body, together, patch, Known::Tile);
     }
 }
@@ -269,20 +277,21 @@ void TileKernel::interior_stage(kernel::Body& outer, const Members& together) {
 /// At the edges of the image each point is asked whether it exists, but for vectors in the interior of the stage. The
 /// columns of a whole dimension exist together: they are asked once, before the loop over them. (nvcc 13.0 crashes on
 /// some loops that ask the same in every turn.)
-void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
+void TileKernel::edge_stage(kernel::Body& outer, const Members& members) {
+    const Member& m = *members.front();
     const TileArrays::Axes& axes = arrays_.axes(m);
     const Patches patches = patches_.at_edges(m);
     Patch patch;
-    kernel::Body* body = &deal_out(outer, m, patches, false, patch);
+    kernel::Body* body = &deal_out(outer, m, patches, 0, patch);
     const bool together = patches.columns > 1 && axes.whole && !m.guard;
     const ir::Expr exists = together ? inside(m, patch.first) : nullptr;
     if (together && !m.interior.simpler) {  // all that exists is interior
-        compute(KernelBuilder::guarded(*body, exists), {&m}, patch, Known::Patch);
+        compute(KernelBuilder::guarded(*body, exists), members, patch, Known::Patch);
         return;
     }
     if (patches.columns > 1) {
         kernel::If& choice = add(*body, kernel::If{inside_interior(m, patch), {}, {}});
-        compute(choice.then, {&m}, patch, Known::Patch);
+        compute(choice.then, members, patch, Known::Patch);
         ir::Expr i;
         kernel::Body& rest = KernelBuilder::guarded(choice.otherwise, exists);
         body = &space_.build.loop(rest, space_.name(m, *axes.columns) + "_j", constant(0), constant(patches.columns),
@@ -292,7 +301,7 @@ void TileKernel::edge_stage(kernel::Body& outer, const Member& m) {
         patch.first[*axes.columns] = rewriter().expr(at.add(*rewriter().linear(i), 1));
     }
     const ir::Expr condition = together ? nullptr : inside(m, patch.first);
-    compute(KernelBuilder::guarded(*body, condition), {&m}, patch, Known::Nothing);
+    compute(KernelBuilder::guarded(*body, condition), members, patch, Known::Nothing);
 }
 
 /// The same points of both are computed by a tile.
@@ -304,6 +313,15 @@ bool TileKernel::alike(const Member& a, const Member& b) {
            std::equal(a.extent.begin(), a.extent.end(), b.extent.begin(), b.extent.end(), same);
 }
 
+/// Wherever one has a point, so has the other, at the edges as well.
+bool TileKernel::exist_together(const Member& a, const Member& b) {
+    const auto same = [](const poly::Interval& x, const poly::Interval& y) {
+        return ir::structurally_equal(x.lo, y.lo) && ir::structurally_equal(x.hi, y.hi);
+    };
+    return !a.guard && !b.guard && std::ranges::equal(a.domain.box, b.domain.box, same) &&
+           std::ranges::equal(a.interior.box, b.interior.box, same) && a.interior.simpler == b.interior.simpler;
+}
+
 kernel::Body TileKernel::stages(bool interior) {
     kernel::Body body;
     for (std::size_t i = 0; i < space_.members.size();) {
@@ -312,7 +330,8 @@ kernel::Body TileKernel::stages(bool interior) {
             const Member& m = space_.members[i];
             const bool waits = plan_.shared.waits[i];
             const bool alone = m.accumulates || (!together.empty() && together.front()->accumulates);
-            const bool goes_along = together.empty() || (interior && !alone && alike(*together.front(), m) && !waits);
+            const bool goes_along = together.empty() || (!alone && !waits && alike(*together.front(), m) &&
+                                                         (interior || exist_together(*together.front(), m)));
             if (!goes_along) break;
             if (waits) {
                 const auto scope = space_.per_warp ? kernel::Barrier::Scope::Warp : kernel::Barrier::Scope::Block;
@@ -327,7 +346,7 @@ kernel::Body TileKernel::stages(bool interior) {
         else if (interior)
             interior_stage(body, together);
         else
-            edge_stage(body, *together.front());
+            edge_stage(body, together);
     }
     return body;
 }

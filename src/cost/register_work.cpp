@@ -109,9 +109,10 @@ private:
         values_ += points;
         double gathers = 0;
         for (const MemberLoad& load : group_.members[m].loads) gathers += add_load(m, load, points);
+        const double part = fusion::own_part(facts_, m);
         double operations = 0;  // what is the same for several points of a lane, once
         for (const Operations& share : stage.shares) {
-            double times = 1;
+            double times = part;
             for (std::size_t d = 0; d < dims(m); ++d) {
                 if ((share.dims >> d & 1U) != 0) times *= along(m, d);
             }

@@ -78,9 +78,13 @@ GroupFacts as_one_stage(const GroupFacts& facts) {
     for (std::size_t m = 0; m < facts.stages.size(); ++m) {
         const StageFacts& member = facts.stages[m];
         if (facts.live[m]) one.bytes += member.bytes;
-        half_rate += member.operations * member.half_rate;
-        one.operations += member.operations;
-        one.shares.insert(one.shares.end(), member.shares.begin(), member.shares.end());
+        const double part = fusion::own_part(facts, m);
+        half_rate += part * member.operations * member.half_rate;
+        one.operations += part * member.operations;
+        for (fusion::Operations share : member.shares) {
+            share.count *= part;
+            one.shares.push_back(share);
+        }
         // Each further member keeps its result in registers.
         one.registers = m == 0 ? member.registers : std::max(one.registers, member.registers) + (member.bytes + 3) / 4;
         for (const Load* load : global_loads(facts, m)) {
@@ -205,14 +209,14 @@ private:
         return points;
     }
 
-    /// What a lane executes for one patch of a member.
-    [[nodiscard]] double instructions(std::size_t m, const PatchWork& patch, std::int64_t columns,
-                                      std::int64_t rows) const {
+    /// What a lane executes for one patch of a member, of which it computes and loads `part`.
+    [[nodiscard]] double instructions(std::size_t m, const PatchWork& patch, std::int64_t columns, std::int64_t rows,
+                                      double part) const {
         // A value in a register comes by a shuffle, or is the lane's own; indices of shared memory are constants.
         const StageFacts& stage = facts_.stages[m];
         const auto cells = static_cast<double>(columns * rows);
         const double accesses = static_cast<double>(rows) * std::ceil(static_cast<double>(columns) / 4);
-        return patch.operations + patch.inner * (1 + registers()) + 2 * patch.outer + 3 * patch.narrow +
+        return part * (patch.operations + patch.inner * (1 + registers()) + 2 * patch.outer + 3 * patch.narrow) +
                (stage.bytes < 4 ? stored(m) * cells : 0) + stored(m) * accesses + (facts_.live[m] ? 2 * accesses : 0) +
                kPatch;
     }
@@ -246,16 +250,18 @@ private:
         }
         patch_rows_.push_back(static_cast<double>(rows));
         const PatchWork& patch = group_.patch(m, axes, columns, rows);
-        work_.instructions += turns * instructions(m, patch, columns, rows);
-        work_.half_rate += turns * (patch.operations * stage.half_rate + patch.narrow);
-        work_.as_written += turns * patch.as_written;
+        // Hybrid tiles compute member after member.
+        const double part = is_hybrid_ ? 1 : fusion::own_part(facts_, m);
+        work_.instructions += turns * instructions(m, patch, columns, rows, part);
+        work_.half_rate += turns * part * (patch.operations * stage.half_rate + patch.narrow);
+        work_.as_written += turns * part * patch.as_written;
         const PatchWork& row = rows > 1 ? group_.patch(m, axes, columns, 1) : patch;
-        work_.at_edges += at_edges * instructions(m, row, columns, 1);
-        work_.as_written_at_edges += at_edges * row.as_written;
+        work_.at_edges += at_edges * instructions(m, row, columns, 1, part);
+        work_.as_written_at_edges += at_edges * part * row.as_written;
         const auto cells = static_cast<double>(columns * rows);
-        work_.wavefronts += turns * (patch.wavefronts + stored(m) * cells * std::max(1.0, stage.bytes / 4.0) +
+        work_.wavefronts += turns * (part * patch.wavefronts + stored(m) * cells * std::max(1.0, stage.bytes / 4.0) +
                                      (facts_.live[m] ? cells * stage.bytes / 4.0 : 0));
-        work_.apart += turns * patch.apart;
+        work_.apart += turns * part * patch.apart;
         if (facts_.kept[m]) add_scratch(m, points.all);
         deepest_ = std::max(deepest_, static_cast<double>(stage.registers) + stage.bytes / 4.0 * s_.vector);
         if (patch.outer > 0) {

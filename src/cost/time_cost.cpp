@@ -20,6 +20,10 @@ namespace {
 
 /// Accesses of a thread to global memory that keep it busy until they all have come.
 constexpr double kMany = 4;
+/// Instructions of 16 bytes that fit into the 128 KB of a multiprocessor's instruction cache (Z. Jia et al.,
+/// "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 3.3.2). nvcc also spills when
+/// there are more.
+constexpr double kMostStraightCode = 8192;
 /// Registers are given to warps in portions.
 constexpr int kRegisterPortion = 8;
 
@@ -220,6 +224,9 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }
+    // All points that a lane has of a hybrid tile are straight-line code.
+    if (schedule.strategy == Strategy::Hybrid && work->instructions / work->warps_per_tile > kMostStraightCode)
+        return std::nullopt;
     const fusion::GpuRates& rates = gpu.rates;
     TimePrediction p;
     p.registers = work->registers;
@@ -253,6 +260,7 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double half_rate = work->half_rate * work->tiles;
     p.issue = slower * std::max(p.instructions / (4 * rates.issue_part), half_rate / (2 * rates.half_rate_part)) /
               (sms * clock);
+    if (at_once) p.issue *= std::max(1.0, rates.register_tile_issuing_warps / (resident * warps_per_block));
     p.lsu = p.wavefronts / (sms * clock * rates.lsu_part);
     if (work->in_phases) {
         const double idle = std::max(1.0, rates.issuing_warps / (resident * warps_per_block));

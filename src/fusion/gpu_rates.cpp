@@ -30,6 +30,7 @@ const std::vector<RateMember>& rate_members() {
         {"loads_at_once", &GpuRates::loads_at_once, Factor},
         {"clocks_per_instruction", &GpuRates::clocks_per_instruction, Factor},
         {"issuing_warps", &GpuRates::issuing_warps, Factor},
+        {"register_tile_issuing_warps", &GpuRates::register_tile_issuing_warps, Factor},
         {"cached_instructions", &GpuRates::cached_instructions, Factor},
         {"uncached_slowdown", &GpuRates::uncached_slowdown, Loss},
         {"overlap", &GpuRates::overlap, Exponent},

@@ -37,6 +37,7 @@ struct GpuRates {
     double clocks_per_instruction = 0;  ///< of a single warp, whose results depend on each other
     /// Warps of tiles in shared memory that keep a multiprocessor's schedulers busy; fewer wait for their own results.
     double issuing_warps = 0;
+    double register_tile_issuing_warps = 0;  ///< the same of register tiles, whose code has no barriers, but waits
     /// Register tiles are code without loops: instructions beyond those that are cached come from the L2 cache, for
     /// each warp anew; each of those takes this multiple of its time in addition.
     double cached_instructions = 0, uncached_slowdown = 0;

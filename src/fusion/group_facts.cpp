@@ -67,6 +67,12 @@ GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages)
     return facts;
 }
 
+double own_part(const GroupFacts& facts, std::size_t member) {
+    const bool follows = member > 0 && facts.group.stages[member] == facts.group.stages[member - 1] + 1 &&
+                         facts.group.alignment[member] == facts.group.alignment[member - 1];
+    return follows ? facts.stages[member].own_part : 1;
+}
+
 std::vector<const Load*> global_loads(const GroupFacts& facts, std::size_t member) {
     std::vector<const Load*> result;
     for (const Load& load : facts.stages[member].loads) {

@@ -62,6 +62,7 @@ struct StageFacts {
     std::vector<Operations> shares;  ///< the same, by the dimensions that they depend on
     /// The part of them that a GPU executes at half the rate: additions and comparisons of integers, minima, choices.
     double half_rate = 0;
+    double own_part = 1;            ///< of the operations: what the stages before it with the same points do not have
     double reads = 0;               ///< loads that a point takes
     double block_reads = 1;         ///< part of them where a kernel of the stage alone computes blocks (loop_block.h)
     double block_operations = 0;    ///< instructions that a point takes in such a block
@@ -105,6 +106,10 @@ struct GroupFacts : GroupShape {
     [[nodiscard]] int member(const Load& load) const;
 };
 GroupFacts group_facts(poly::Group group, const std::vector<StageFacts>& stages);
+
+/// The part of a member's operations and loads that is left where code computes it with the members before it at the
+/// same points.
+double own_part(const GroupFacts& facts, std::size_t member);
 
 /// Loads of member `member` that do not read a member.
 std::vector<const Load*> global_loads(const GroupFacts& facts, std::size_t member);

@@ -9,6 +9,7 @@
 
 #include "fusion/index_factors.h"
 #include "fusion/inline.h"
+#include "fusion/instructions.h"
 #include "fusion/point_nodes.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
@@ -39,7 +40,7 @@ std::int64_t operations(const ir::Expr& node) {
             },
             [](const ir::Unary&) -> std::int64_t { return 1; }, [](const ir::Cast&) -> std::int64_t { return 1; },
             [](const ir::Select&) -> std::int64_t { return 2; }, [](const ir::Read&) -> std::int64_t { return 4; },
-            [](const ir::Call& n) -> std::int64_t { return n.fn == ir::Builtin::Abs ? 1 : 16; },
+            [](const ir::Call& n) -> std::int64_t { return static_cast<std::int64_t>(instructions(n.fn)); },
             [](const auto&) -> std::int64_t { return 0; }},
         node->value);
 }

@@ -7,12 +7,12 @@
 #include <unordered_set>
 
 #include "fusion/evaluate.h"
+#include "fusion/executed.h"
 #include "fusion/group_facts.h"
+#include "fusion/instructions.h"
 #include "fusion/loop_block.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
-#include "ir/canonical.h"
-#include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
 
@@ -20,201 +20,8 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Rounds of a loop whose bounds are not known.
-constexpr double kUnknownRounds = 16;
 /// Of an update, beside what it computes: the element's place, to load and store it, and the operation.
 constexpr double kUpdate = 4;
-
-/// How often a loop's body is executed.
-double rounds_of(const ir::Range& range, const std::vector<std::int64_t>& sizes) {
-    const auto lo = evaluate(range.lo, sizes), hi = evaluate(range.hi, sizes);
-    return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : kUnknownRounds;
-}
-
-/// Instructions of an exactly rounded division of floats: constants that are powers of two are multiplied with.
-double quotient(const ir::Binary& division) {
-    const auto* divisor = ir::as<ir::FloatConstant>(division.b);
-    int exponent = 0;
-    const bool power = divisor != nullptr && std::abs(std::frexp(divisor->value, &exponent)) == 0.5;
-    return power ? 1 : 8;
-}
-
-/// Instructions of one node, without its operands: about their issue slots on a GPU.
-double instructions(const ir::Expr& e) {
-    const double wide = ir::bits(e->type) == 64 ? 2 : 1;
-    return std::visit(ir::overloaded{[&](const ir::Binary& n) {
-                                         const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
-                                         if (!division) return wide;
-                                         if (ir::is_float(e->type)) return quotient(n) * wide;
-                                         const auto divisor = ir::as_int(n.b);
-                                         const bool shift = divisor && *divisor > 0 && (*divisor & (*divisor - 1)) == 0;
-                                         return shift ? wide : divisor ? 3 * wide : 20 * wide;
-                                     },
-                                     [&](const ir::Unary&) { return wide; }, [&](const ir::Cast&) { return wide; },
-                                     [&](const ir::Select&) { return wide; },
-                                     [&](const ir::Call& n) {
-                                         switch (n.fn) {
-                                             case ir::Builtin::Abs:
-                                             case ir::Builtin::Floor:
-                                             case ir::Builtin::Ceil:
-                                             case ir::Builtin::Round:
-                                             case ir::Builtin::Trunc:
-                                             case ir::Builtin::IsNan: return wide;
-                                             case ir::Builtin::Sqrt:
-                                             case ir::Builtin::Rsqrt: return 8 * wide;
-                                             case ir::Builtin::Exp: return 15 * wide;
-                                             case ir::Builtin::Log: return 30 * wide;
-                                             case ir::Builtin::Pow: return 100 * wide;
-                                             default: return 20 * wide;
-                                         }
-                                     },
-                                     [&](const ir::Reduce& n) {
-                                         return ir::gives_place(n.op) ? 2 * wide : wide;
-                                     },  // folding one value in
-                                     [](const auto&) { return 0.0; }},
-                      e->value);
-}
-
-/// The part of a node's instructions that GPUs since Volta execute in a unit of half the rate (CUDA C++ Programming
-/// Guide, "Throughput of Native Arithmetic Instructions": 64 results a clock and multiprocessor, 128 of floats' sums
-/// and products). Integers are multiplied elsewhere, at the same half of the rate, and float conversions more slowly
-/// still; both are rare beside the rest.
-double half_rate(const ir::Expr& e) {
-    const auto of = [](ir::BinaryOp op, bool floats) -> double {
-        switch (op) {
-            // One instruction adds three numbers, or the unit for products adds; another one joins three by bits, and a
-            // comparison joins its result to a condition.
-            case ir::BinaryOp::Add:
-            case ir::BinaryOp::Sub: return floats ? 0 : 0.75;
-            case ir::BinaryOp::BitAnd:
-            case ir::BinaryOp::BitOr:
-            case ir::BinaryOp::BitXor:
-            case ir::BinaryOp::And:
-            case ir::BinaryOp::Or: return 0.5;
-            case ir::BinaryOp::Mul: return 0;
-            case ir::BinaryOp::Div:
-            case ir::BinaryOp::Mod: return floats ? 0 : 0.5;
-            default: return 1;
-        }
-    };
-    return std::visit(
-        ir::overloaded{
-            [&](const ir::Binary& n) { return of(n.op, ir::is_float(n.a->type)); },
-            [&](const ir::Unary& n) { return n.op == ir::UnaryOp::Neg && ir::is_float(e->type) ? 0.0 : 1.0; },
-            [&](const ir::Cast& n) { return ir::is_float(e->type) || ir::is_float(n.a->type) ? 0.0 : 1.0; },
-            [](const ir::Select&) { return 1.0; },
-            [&](const ir::Call& n) { return n.fn == ir::Builtin::IsNan || !ir::is_float(e->type) ? 1.0 : 0.0; },
-            [&](const ir::Reduce& n) {
-                return ir::gives_place(n.op) || n.op == ir::ReduceOp::Any || n.op == ir::ReduceOp::All
-                           ? 1.0
-                           : of(ir::fold_op(n.op), ir::is_float(e->type));
-            },
-            [](const auto&) { return 0.0; }},
-        e->value);
-}
-
-/// What depends on the point alone: integers of variables and sizes. Kernels have such places as constants or sums that
-/// move along, and know conditions on them for whole tiles or columns.
-class PlaceExpressions {
-public:
-    bool has(const ir::Expr& e) {
-        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
-        bool place = !ir::is_float(e->type) && ir::as<ir::Read>(e) == nullptr && ir::as<ir::Reduce>(e) == nullptr &&
-                     ir::as<ir::ParamRef>(e) == nullptr && ir::as<ir::Call>(e) == nullptr;
-        for (const ir::Expr& child : ir::children(e)) place = place && has(child);
-        memo_.emplace(e.get(), place);
-        return place;
-    }
-
-private:
-    std::unordered_map<const ir::Node*, bool> memo_;
-};
-
-/// The nodes that are executed, each once: no places, and of what a place selects only one side, without the choice.
-class Executed {
-public:
-    using Visit = std::function<void(const ir::Expr&)>;
-    void walk(const ir::Expr& e, const Visit& visit) {
-        if (!e || places_.has(e) || !seen_.insert(e.get()).second) return;
-        const auto* select = ir::as<ir::Select>(e);
-        if (select != nullptr && select->otherwise && places_.has(select->cond)) {
-            walk(ir::node_count(select->then) >= ir::node_count(select->otherwise) ? select->then : select->otherwise,
-                 visit);
-            return;
-        }
-        visit(e);
-        if (ir::as<ir::Reduce>(e) != nullptr) return;  // its body is executed many times
-        for (const ir::Expr& child : ir::children(e)) walk(child, visit);
-    }
-
-private:
-    PlaceExpressions places_;
-    std::unordered_set<const ir::Node*> seen_;
-};
-
-/// Expressions as kernels have them: what a name stands for in its place, one node for all that are equal, and the same
-/// variables for loops over the same ranges.
-class SharedNodes {
-public:
-    ir::Expr of(const ir::Expr& e) { return e ? walk(roots_.emplace_back(canonical_.get(e))) : e; }
-
-private:
-    ir::Expr walk(const ir::Expr& e) {
-        if (const auto known = memo_.find(e.get()); known != memo_.end()) return known->second;
-        ir::Expr result;
-        if (const auto* let = ir::as<ir::Let>(e)) {
-            names_[let->var] = walk(let->value);
-            result = walk(let->body);
-        } else if (const auto* variable = ir::as<ir::Variable>(e);
-                   variable != nullptr && names_.count(variable->id) > 0) {
-            result = names_.at(variable->id);
-        } else {
-            result = nodes_.get(ir::map_children(e, [&](const ir::Expr& child) { return walk(child); }));
-        }
-        memo_.emplace(e.get(), result);
-        return result;
-    }
-
-    ir::CanonicalVariables canonical_;
-    std::vector<ir::Expr> roots_;  ///< keeps the nodes that are known
-    ir::UniqueNodes nodes_;
-    std::unordered_map<ir::VarId, ir::Expr> names_;
-    std::unordered_map<const ir::Node*, ir::Expr> memo_;
-};
-
-/// What was executed in loops, by their bounds: one loop computes all reductions over the same ranges.
-struct ExecutedLoops {
-    Executed nodes;
-    std::map<std::vector<const ir::Node*>, ExecutedLoops> inner;
-};
-
-/// How often a node is executed for a point, and whether in a loop.
-struct Execution {
-    double times = 1;
-    bool in_loop = false;
-};
-
-/// The nodes that a point executes of an expression, except those that it has executed before.
-void for_executed(ExecutedLoops& before, const ir::Expr& root, const std::vector<std::int64_t>& sizes,
-                  const Execution& outer, const std::function<void(const ir::Expr&, const Execution&)>& visit) {
-    before.nodes.walk(root, [&](const ir::Expr& e) {
-        const auto* reduce = ir::as<ir::Reduce>(e);
-        double rounds = 1;
-        if (reduce != nullptr) {
-            for (const ir::Range& range : reduce->ranges) rounds *= rounds_of(range, sizes);
-        }
-        const Execution inner{outer.times * rounds, outer.in_loop || (reduce != nullptr && !written_out(*reduce))};
-        visit(e, inner);
-        if (reduce != nullptr) {
-            std::vector<const ir::Node*> bounds;
-            for (const ir::Range& range : reduce->ranges) {
-                bounds.push_back(range.lo.get());
-                bounds.push_back(range.hi.get());
-            }
-            for_executed(before.inner[bounds], reduce->body, sizes, inner, visit);
-        }
-    });
-}
 
 /// The dimensions of a stage that a value depends on.
 class DimsOfValues {
@@ -418,15 +225,84 @@ std::vector<int> inside_of_columns(const StageShape& shape) {
     return at == shape.order.end() ? std::vector<int>{} : std::vector<int>(at + 1, shape.order.end());
 }
 
+/// Stages that follow each other, have the same points and do not read each other: the components of one definition,
+/// say, which have most of their operations in common.
+class Neighbours {
+public:
+    Neighbours(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<std::int64_t>& sizes)
+        : pipeline_(pipeline), model_(model), sizes_(sizes) {}
+
+    /// The part of the operations of the next stage, `s`, that those before it do not have.
+    double own_part(std::size_t s) {
+        const ir::Stage& stage = pipeline_.stages[s];
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        if (pure == nullptr || stage.scan || model_.domains[s].guard || !goes_on(s)) {
+            begin_ = s + (pure == nullptr || stage.scan || model_.domains[s].guard ? 1 : 0);
+            shared_ = {}, executed_ = {};
+            counted_ = begin_;
+            return 1;
+        }
+        for (; counted_ < s; ++counted_) count(counted_);
+        const double own = count(s);
+        ++counted_;
+        ExecutedLoops alone;
+        const double all = operations_of(alone, renamed(s));
+        return all > 0 ? own / all : 1;
+    }
+
+private:
+    /// Whether a stage has the points of the first one, and reads none from that one on.
+    [[nodiscard]] bool goes_on(std::size_t s) const {
+        if (s <= begin_) return false;
+        const auto same = [](const poly::Interval& a, const poly::Interval& b) {
+            return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
+        };
+        if (!std::ranges::equal(model_.domains[s].box, model_.domains[begin_].box, same)) return false;
+        bool reads = false;
+        ir::for_each_node(std::get<ir::Pure>(pipeline_.stages[s].definition).value, [&](const ir::Expr& e) {
+            const auto* read = ir::as<ir::Read>(e);
+            reads = reads || (read != nullptr && read->source.kind == ir::Source::Kind::Stage &&
+                              static_cast<std::size_t>(read->source.index) >= begin_);
+        });
+        return !reads;
+    }
+    /// The value of a stage at the place that the first one's dimensions say.
+    [[nodiscard]] ir::Expr renamed(std::size_t s) {
+        const ir::Stage &stage = pipeline_.stages[s], &first = pipeline_.stages[begin_];
+        std::map<ir::VarId, ir::Expr> dims;
+        for (std::size_t d = 0; d < stage.dims.size() && s != begin_; ++d) {
+            dims[stage.dims[d].var] = ir::variable(first.dims[d].var, ir::Type::Int32);
+        }
+        const ir::Expr& value = std::get<ir::Pure>(stage.definition).value;
+        return shared_.of(dims.empty() ? value : ir::substitute(value, dims));
+    }
+    double operations_of(ExecutedLoops& before, const ir::Expr& value) const {
+        double result = 0;
+        for_executed(before, value, sizes_, {},
+                     [&](const ir::Expr& e, const Execution& how) { result += how.times * instructions(e, how); });
+        return result;
+    }
+    double count(std::size_t s) { return operations_of(executed_, renamed(s)); }
+
+    const ir::Pipeline& pipeline_;
+    const poly::Model& model_;
+    const std::vector<std::int64_t>& sizes_;
+    std::size_t begin_ = 0, counted_ = 0;  ///< the first of the stages, and the first whose operations are unknown
+    SharedNodes shared_;
+    ExecutedLoops executed_;
+};
+
 }  // namespace
 
 std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
                                     const std::vector<poly::Dependence>& dependences,
                                     const std::vector<std::int64_t>& sizes) {
     std::vector<StageFacts> result;
+    Neighbours neighbours(pipeline, model, sizes);
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         const ir::Stage& stage = pipeline.stages[s];
         StageFacts& facts = result.emplace_back();
+        facts.own_part = neighbours.own_part(s);
         facts.shape = stage_shape(pipeline, model, static_cast<int>(s));
         facts.bytes = facts.shape.bytes;
         facts.points = 1;
@@ -459,11 +335,11 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             const ir::Expr value = shared.of(written);
             depends.of(value);
             for_executed(executed, value, sizes, {evaluated, false}, [&](const ir::Expr& e, const Execution& how) {
-                const double times = how.times, each = instructions(e), count = times * each;
-                const bool as_written = how.in_loop || (ir::as<ir::Call>(e) != nullptr && each > 2);
+                const double times = how.times, each = instructions(e, how), count = times * each;
+                const bool as_written = how.in_loop || (each > 2 && ir::is_float(e->type));
                 if (count > 0) shares[{facts.pure ? depends.of(e) : all_dims, as_written}] += count;
                 facts.operations += count;
-                facts.half_rate += count * half_rate(e);
+                facts.half_rate += count * half_rate_part(e);
                 const auto* read = ir::as<ir::Read>(e);
                 if (read == nullptr) return;
                 facts.reads += times;

@@ -44,7 +44,7 @@ TEST(PaperCost, Algorithm2LineByLine) {
     const double blocks = 23;             // min(96 KB / 4224 bytes, 32)
     EXPECT_DOUBLE_EQ(cost.occupancy, 1);  // min(23 blocks x 8 warps, 64 warps), and enough registers
     EXPECT_DOUBLE_EQ(cost.mem_time, 32 * cost.transactions / (898e9 * 32 / (80 * 64)));
-    const double clocks = 2 * (4 * (10 + 3) + 19);
+    const double clocks = 2 * (4 * (7 + 3) + 19);
     EXPECT_DOUBLE_EQ(cost.compute_time, clocks / 1.53e9 * tile_volume);
     EXPECT_DOUBLE_EQ(cost.unallocated_shared, 1 - shared * blocks / (96 * 1024));
     EXPECT_DOUBLE_EQ(cost.unused_registers, 1 - registers * 64 * 32 / 65536);

@@ -49,6 +49,23 @@ bool uses_variable(const Expr& e, const std::vector<Range>& of) {
     return result;
 }
 
+std::vector<Expr> terms_at(const std::vector<Range>& ranges, const Expr& body, std::int64_t most_nodes) {
+    const std::int64_t most = most_nodes / std::max<std::int64_t>(1, node_count(body));
+    const auto count = constant_terms(ranges.data(), ranges.data() + ranges.size(), most);
+    if (!count || *count > most) return {};
+    std::vector<Expr> terms{body};
+    for (const Range& range : ranges) {
+        std::vector<Expr> next;
+        for (const Expr& term : terms) {
+            for (std::int64_t i = *as_int(range.lo); i < *as_int(range.hi); ++i) {
+                next.push_back(substitute(term, {{range.var, int_constant(Type::Int32, i)}}));
+            }
+        }
+        terms = std::move(next);
+    }
+    return terms;
+}
+
 bool depends_on_blocks(ReduceOp op, Type type) {
     return is_float(type) && (op == ReduceOp::Sum || op == ReduceOp::Prod);
 }

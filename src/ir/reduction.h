@@ -27,6 +27,10 @@ inline constexpr std::int64_t kBlockTerms = 64;
 /// `e` has one of the variables of these ranges.
 [[nodiscard]] bool uses_variable(const Expr& e, const std::vector<Range>& of);
 
+/// `body` at each point of the ranges, the last variable fastest, where all bounds are constants and the results have
+/// no more than `most_nodes` nodes together; else none.
+[[nodiscard]] std::vector<Expr> terms_at(const std::vector<Range>& ranges, const Expr& body, std::int64_t most_nodes);
+
 /// A reduction over several variables as the language means it: where the order can be told and no bound uses another
 /// variable, one over the first variable inside of one over the next, and so on; where a bound does, the last variable
 /// is the innermost. Then each Reduce has one range. Where the order cannot be told, a constant window of more than

@@ -10,6 +10,7 @@
 
 #include "ir/build.h"
 #include "ir/parameter_sizes.h"
+#include "ir/reduction.h"
 #include "ir/visit.h"
 #include "ir/widen.h"
 #include "poly/diagnostics.h"
@@ -260,8 +261,9 @@ private:
         ValueRange range = ir::gives_place(n.op) ? values_.ranges.of(e) : type_range_of(e->type);
         if (ir::is_int(e->type) && count && !ir::gives_place(n.op)) {
             const IntRange term = values_.ranges.integer(body);
-            const IntRange total =
-                adds_up(n.op, e->type) ? total_of(n.op, term, *count) : IntRange(type_range(e->type));
+            IntRange total = adds_up(n.op, e->type) ? total_of(n.op, term, *count) : IntRange(type_range(e->type));
+            // Few terms may have ranges of their own: bits that are put together, each in its place.
+            if (!fits(total, e->type) && n.op == ReduceOp::Sum) total = sum_of_terms(n, body).value_or(total);
             if (fits(total, e->type)) {
                 range = total;
             } else if (first_at(e->range) && !reaches_end(term, e->type)) {
@@ -272,6 +274,17 @@ private:
         }
         values_.ranges.bind(id_of(result), range);
         return result;
+    }
+
+    std::optional<IntRange> sum_of_terms(const ir::Reduce& n, const ir::Expr& body) {
+        const std::vector<ir::Expr> terms = ir::terms_at(n.ranges, body, kMostTermNodes);
+        if (terms.empty()) return std::nullopt;
+        IntRange sum{0, 0};
+        for (const ir::Expr& each : terms) {
+            const IntRange range = values_.ranges.integer(each);
+            sum = {sum.lo + range.lo, sum.hi + range.hi};
+        }
+        return sum;
     }
 
     void update(const ir::Update& u) {

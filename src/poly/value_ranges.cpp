@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "ir/build.h"
+#include "ir/reduction.h"
 #include "ir/visit.h"
 #include "ir/widen.h"
 #include "poly/stage_ranges.h"
@@ -291,6 +292,15 @@ ValueRange ValueRanges::of(const ir::Expr& e) {
     return result;
 }
 
+/// Of few terms as if they were written one after the other.
+ValueRange ValueRanges::reduction(const ir::Reduce& n, ir::Type type) {
+    const std::vector<ir::Expr> terms = ir::terms_at(n.ranges, n.body, kMostTermNodes);
+    if (terms.empty()) return type_range_of(type);
+    ir::Expr all = terms.front();
+    for (std::size_t i = 1; i < terms.size(); ++i) all = ir::binary(ir::fold_op(n.op), all, terms[i]);
+    return of(all);
+}
+
 ValueRange ValueRanges::read(const ir::Read& read, ir::Type type) {
     if (read.source.kind != ir::Source::Kind::Stage) return type_range_of(type);
     if (knows_stages_ && !found_) {
@@ -400,7 +410,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         bind(n.var, n.value);
         return of(n.body);
     } else if constexpr (std::is_same_v<T, ir::Reduce>) {
-        if (!ir::gives_place(n.op)) return type_range_of(type);
+        if (!ir::gives_place(n.op)) return reduction(n, type);
         const ir::Range& range = n.ranges.at(static_cast<std::size_t>(n.place));
         const IntRange lo = integer(range.lo), hi = integer(range.hi);
         return IntRange{lo.lo, std::max(lo.hi, hi.hi - 1)};

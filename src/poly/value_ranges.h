@@ -13,6 +13,9 @@
 
 namespace pipec::poly {
 
+/// Nodes that the terms of a reduction have together, at most, where its range is found from each of them.
+inline constexpr std::int64_t kMostTermNodes = 10'000;
+
 /// Wide enough for sums and products of 64-bit values.
 __extension__ typedef __int128 Wide;
 
@@ -86,6 +89,8 @@ private:
     const ir::Pipeline& pipeline_;
     std::vector<IntRange> sizes_;
     std::vector<ValueRange> params_;
+    ValueRange reduction(const ir::Reduce& n, ir::Type type);
+
     std::unordered_map<ir::VarId, ValueRange> variables_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     // By nodes that stay alive here, so that no other node can get the address of one.

@@ -126,5 +126,20 @@ TEST(Accesses, ConditionsOfManyDataKeepTheirAffinePart) {
     EXPECT_NE(with("x > 0 or " + many).find("[out-of-bounds]"), std::string::npos);
 }
 
+// Few terms have the range that they would have one after the other, also where they are too large to be unrolled.
+TEST(Accesses, SumsOfFewTermsAreIndices) {
+    const auto with = [](const std::string& length) {
+        return messages_of(
+            "pipeline p(f: uint8[N + 16], t: int32[" + length +
+            "]) -> out: int32[N], bits: uint64[N] {\n"
+            "    out(x) = t(sum(i in 0..7, j in 0..9) int32(f(x + i + j) * 3 + f(x) / 2 + f(x + j) % 7 > "
+            "f(x + i) * (i + 5) - j * f(x + 1)))\n"
+            "    bits(x) = sum(i in 0..7, j in 0..9) (uint64(f(x + i + j) * 3 + f(x) / 2 > f(x + i) * (i + 5)) << "
+            "(9 * i + j))\n}\n");
+    };
+    EXPECT_EQ(with("64"), "");
+    EXPECT_NE(with("63").find("[out-of-bounds]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace pipec::poly

@@ -11,7 +11,8 @@ namespace {
 
 /// Of integers (measured as instructions(Builtin) is): by a constant there is a product and a shift.
 constexpr double kDivision = 39, kRemainder = 32, kDivisionByConstant = 4, kRemainderByConstant = 7;
-/// Functions of doubles take so many times those of floats: they have longer polynomials, at half the rate.
+/// A function of doubles takes so many times the instructions of the one of floats: its polynomial is longer, and its
+/// instructions run at half the rate.
 constexpr double kDoubleFunction = 8;
 
 double division(const ir::Binary& n, bool is_float) {

@@ -32,13 +32,14 @@ namespace {
 
 /// Points that keep a GPU's threads busy.
 constexpr double kBusyPoints = 1 << 17;
-/// The same in images of a quarter of the usual edges.
+/// Points that do so in images of the usual size, but not in smaller ones: the same code runs on both.
 constexpr double kManyPoints = 1 << 20;
 /// Terms that one thread may combine while others have nothing to do, in images of kLargeSize or arrays of kLongSize.
 constexpr double kFewTerms = 512;
-/// Turns of a term's own loops that take much longer than to write the term and to read it: many threads may share out
-/// the terms, as long as these are not too many to be stored.
-constexpr double kLongTerm = 32, kMostStored = 1 << 26;
+/// A term whose own loops have so many turns takes much longer to compute than to store and to load.
+constexpr double kLongTerm = 32;
+/// Terms that are stored, at most.
+constexpr double kMostStored = 1 << 26;
 constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22;
 /// A reduction of fewer terms is not worth a stage, though it be the same at many points.
 constexpr double kRepeatedTerms = 64;
@@ -326,7 +327,8 @@ private:
         return points(loops, large_) > kFewTerms && points(depends, usual_) < kBusyPoints;
     }
 
-    /// The same of few terms that are loops themselves, as the sum of a block's differences is in a search for it.
+    /// Few threads have work, and each of them much of it, because each term is a loop itself: in a search for a block,
+    /// a term is the sum of the block's differences.
     [[nodiscard]] bool is_busy(const Places& loops, const Places& depends, const ir::Expr& body) const {
         std::unordered_map<const ir::Node*, double> memo;
         const double rounds = iterations(body, memo), threads = points(depends, usual_);
@@ -464,17 +466,16 @@ private:
         return -1;
     }
 
-    /// How a variable walks through memory: in how many of the dimensions of an array it is inside, from the outermost
-    /// one, and how far its steps are from being single elements there.
+    /// How a variable steps through memory. Greater ones are further inside.
     struct Walk {
-        std::size_t depth = 0;
-        std::int64_t step = 0;  ///< the negative of its factor
+        std::size_t depth = 0;  ///< the number of the array's dimension, from the outermost one; 0: it is in no index
+        std::int64_t step = 0;  ///< the negative of its factor there
         std::size_t first = 0;  ///< depth in the first array that is read
         auto operator<=>(const Walk&) const = default;
     };
 
-    /// The variable that walks along rows of arrays in the smallest steps comes last, the one between rows before it,
-    /// and so on: threads beside each other then read beside each other.
+    /// The places in an order for threads: the last one is innermost in memory and has the smallest steps there.
+    /// Threads that follow each other then read elements that follow each other.
     [[nodiscard]] Places in_memory_order(Places places, const ir::Expr& value) const {
         std::map<ir::VarId, Walk> walks;
         bool is_first = true;

@@ -225,8 +225,8 @@ std::vector<int> inside_of_columns(const StageShape& shape) {
     return at == shape.order.end() ? std::vector<int>{} : std::vector<int>(at + 1, shape.order.end());
 }
 
-/// Stages that follow each other, have the same points and do not read each other: the components of one definition,
-/// say, which have most of their operations in common.
+/// Stages that follow each other, have the same points and do not read each other. The components of one definition do,
+/// and they have most of their operations in common.
 class Neighbours {
 public:
     Neighbours(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<std::int64_t>& sizes)

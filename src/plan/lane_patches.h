@@ -32,8 +32,8 @@ struct PatchAxes {
     bool whole = false;  ///< the columns are all of a dimension that tiles do not cut
 };
 
-/// Operations of a row of a patch: straight-line code of several columns that has more is spilled by nvcc, and is none
-/// that a multiprocessor's instruction cache has room for.
+/// Operations of a row of several columns, at most. nvcc spills longer straight-line code, and a multiprocessor's
+/// instruction cache has no room for it.
 inline constexpr double kRowOperations = 4096;
 
 /// What is read for a patch of a stage, and computed: estimated from facts by cost models, counted in expressions by

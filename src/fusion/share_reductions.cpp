@@ -448,14 +448,11 @@ private:
 
     /// The number of a stage that was made before and has the same values at the same points; -1 where there is none.
     int same_stage(const ir::Stage& stage, const poly::Domain& domain) {
-        const auto equal_bounds = [](const poly::Interval& a, const poly::Interval& b) {
-            return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
-        };
         const ir::Expr value = canonical_.get(std::get<ir::Pure>(stage.definition).value);
         for (const int number : made_) {
             const ir::Stage& other = result_.pipeline.stages[static_cast<std::size_t>(number)];
             const poly::Domain& points = result_.model.domains[static_cast<std::size_t>(number)];
-            if (other.type != stage.type || !std::ranges::equal(points.box, domain.box, equal_bounds)) continue;
+            if (other.type != stage.type || !poly::same_box(points.box, domain.box)) continue;
             std::map<ir::VarId, ir::Expr> renamed;
             for (std::size_t d = 0; d < stage.dims.size(); ++d) {
                 renamed[other.dims[d].var] = ir::variable(stage.dims[d].var, Type::Int32);

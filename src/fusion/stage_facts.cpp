@@ -236,8 +236,9 @@ public:
     double own_part(std::size_t s) {
         const ir::Stage& stage = pipeline_.stages[s];
         const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        if (pure == nullptr || stage.scan || model_.domains[s].guard || !goes_on(s)) {
-            begin_ = s + (pure == nullptr || stage.scan || model_.domains[s].guard ? 1 : 0);
+        const bool apart = pure == nullptr || stage.scan || model_.domains[s].guard;
+        if (apart || !goes_on(s)) {
+            begin_ = apart ? s + 1 : s;
             shared_ = {}, executed_ = {};
             counted_ = begin_;
             return 1;
@@ -254,10 +255,7 @@ private:
     /// Whether a stage has the points of the first one, and reads none from that one on.
     [[nodiscard]] bool goes_on(std::size_t s) const {
         if (s <= begin_) return false;
-        const auto same = [](const poly::Interval& a, const poly::Interval& b) {
-            return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
-        };
-        if (!std::ranges::equal(model_.domains[s].box, model_.domains[begin_].box, same)) return false;
+        if (!poly::have_same_domain(model_, static_cast<int>(s), static_cast<int>(begin_))) return false;
         bool reads = false;
         ir::for_each_node(std::get<ir::Pure>(pipeline_.stages[s].definition).value, [&](const ir::Expr& e) {
             const auto* read = ir::as<ir::Read>(e);

@@ -494,12 +494,15 @@ std::size_t Group::position(int stage) const {
     return static_cast<std::size_t>(std::lower_bound(stages.begin(), stages.end(), stage) - stages.begin());
 }
 
+bool same_box(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+    return std::ranges::equal(a, b, [](const Interval& x, const Interval& y) {
+        return ir::structurally_equal(x.lo, y.lo) && ir::structurally_equal(x.hi, y.hi);
+    });
+}
+
 bool have_same_domain(const Model& model, int a, int b) {
-    return std::ranges::equal(model.domains.at(static_cast<std::size_t>(a)).box,
-                              model.domains.at(static_cast<std::size_t>(b)).box,
-                              [](const Interval& x, const Interval& y) {
-                                  return ir::structurally_equal(x.lo, y.lo) && ir::structurally_equal(x.hi, y.hi);
-                              });
+    return same_box(model.domains.at(static_cast<std::size_t>(a)).box,
+                    model.domains.at(static_cast<std::size_t>(b)).box);
 }
 
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,

@@ -71,6 +71,9 @@ struct Illegal {
 std::variant<Group, Illegal> make_group(const ir::Pipeline& pipeline, const Model& model,
                                         const std::vector<Dependence>& dependences, const std::vector<int>& stages);
 
+/// Whether the bounds of both are written alike.
+bool same_box(const std::vector<Interval>& a, const std::vector<Interval>& b);
+
 /// Whether the domains of two stages have equal boxes.
 bool have_same_domain(const Model& model, int a, int b);
 

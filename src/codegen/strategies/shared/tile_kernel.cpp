@@ -315,11 +315,8 @@ bool TileKernel::alike(const Member& a, const Member& b) {
 
 /// Wherever one has a point, so has the other, at the edges as well.
 bool TileKernel::exist_together(const Member& a, const Member& b) {
-    const auto same = [](const poly::Interval& x, const poly::Interval& y) {
-        return ir::structurally_equal(x.lo, y.lo) && ir::structurally_equal(x.hi, y.hi);
-    };
-    return !a.guard && !b.guard && std::ranges::equal(a.domain.box, b.domain.box, same) &&
-           std::ranges::equal(a.interior.box, b.interior.box, same) && a.interior.simpler == b.interior.simpler;
+    return !a.guard && !b.guard && poly::same_box(a.domain.box, b.domain.box) &&
+           poly::same_box(a.interior.box, b.interior.box) && a.interior.simpler == b.interior.simpler;
 }
 
 kernel::Body TileKernel::stages(bool interior) {

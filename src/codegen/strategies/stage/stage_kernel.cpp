@@ -195,9 +195,6 @@ void StageKernel::add_members(const std::vector<StageValue>& stages) {
     // All points of the inner dimensions belong to one thread, whatever they are.
     std::vector<bool> splits;
     for (const Role role : axes_.roles) splits.push_back(role != Role::Inner);
-    const auto same_box = [](const poly::Interval& a, const poly::Interval& b) {
-        return ir::structurally_equal(a.lo, b.lo) && ir::structurally_equal(a.hi, b.hi);
-    };
     bool agree = true;
     for (const auto& [stage, definition] : stages) {
         const std::vector<ir::Dimension>& dims = program_.pipeline.stages[static_cast<std::size_t>(stage)].dims;
@@ -211,7 +208,7 @@ void StageKernel::add_members(const std::vector<StageValue>& stages) {
             interior_ = interior.box;
             inner_guard_ = interior.guard;
         }
-        agree = agree && std::ranges::equal(interior_, interior.box, same_box);
+        agree = agree && poly::same_box(interior_, interior.box);
         has_simpler_ = has_simpler_ || interior.simpler;
         members_.push_back({stage, value, interior.value});
     }

@@ -27,6 +27,7 @@ struct GroupCode {
         BlockOrder in_turns;                           ///< as one of several
         std::int64_t load_bytes = 0, store_bytes = 0;  ///< RegisterShape's
         std::int64_t registers = 0;                    ///< of a lane, as estimated
+        bool is_ordered = false;                       ///< so that they are few: nvcc chooses how many it takes
         fusion::Choices decided;
     };
     std::vector<Piece> pieces;

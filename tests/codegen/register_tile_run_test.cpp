@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "codegen/lower.h"
+#include "codegen/strategies/register/register_pressure.h"
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
 #include "support_lib/device.h"
@@ -19,6 +20,18 @@ struct Program {
     std::vector<std::string> inlined, stages;
     std::array<int, 3> tile;
 };
+
+/// Each row is part of many sums; all rows at once take more registers than warps should have.
+const char* const kManyRows = R"(import "boundary"
+pipeline p(a: float32[R, C], b: float32[R, C]) -> out: float32[R, C] {
+    f = mirror(a)
+    g = mirror(b)
+    const W = [0.01, 0.03, 0.07, 0.12, 0.17, 0.2, 0.17, 0.12, 0.07, 0.03, 0.01]
+    xx(y, x) = sum(i in -5..=5) W[i + 5] * (f(y + i, x) * f(y + i, x))
+    xy(y, x) = sum(i in -5..=5) W[i + 5] * (f(y + i, x) * g(y + i, x))
+    yy(y, x) = sum(i in -5..=5) W[i + 5] * (g(y + i, x) * g(y + i, x))
+    out(y, x) = xx(y, x - 1) * yy(y, x + 1) - xy(y, x) * xy(y, x)
+})";
 
 const Program kPrograms[] = {
     // Down and up again, the borders repeated: limits of the interior are quotients of sizes. Both levels are outputs.
@@ -78,6 +91,8 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"out"},
      {4, 1, 1}},
+    // Statements are put into an order that takes fewer registers.
+    {"ManyRows", kManyRows, {}, {"f", "g", "xx", "xy", "yy", "out"}, {4, 8, 1}},
     // A stage that lacks the last plane, which nobody asks for: tiles with all planes are in the interior all the same.
     {"PlaneThatAStageLacks",
      R"(pipeline p(img: uint8[R, C, 3]) -> out: uint8[R, C, 4] {
@@ -157,6 +172,18 @@ codegen::kernel::Program lowered(const std::string& text, const fusion::GroupSch
     codegen::CudaOptions options;
     options.schedules["p"] = fusion::Schedule{{}, {group}};
     return codegen::lower({&compiled.pipelines.front(), &compiled.models.front()}, sources, options);
+}
+
+TEST(RegisterTileOrder, RowsGoIntoSumsBeforeTheNextIsLoaded) {
+    fusion::GroupSchedule group;
+    group.stages = {"f", "g", "xx", "xy", "yy", "out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 2, 1};
+    group.tile = {4, 8, 1};
+    const codegen::kernel::Program program = lowered(kManyRows, group);
+    EXPECT_NE(to_string(program).find("xx_0_0_sum"), std::string::npos) << to_string(program);
+    EXPECT_EQ(program.steps.front().variants.front().least_blocks, 0);  // nvcc chooses how many registers it takes
+    EXPECT_LT(codegen::registers_at_once(program.pipeline, program.steps.front().variants.front().body), 128);
 }
 
 /// Selects in the code for tiles at the edges, of the first kernel.

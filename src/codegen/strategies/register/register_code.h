@@ -79,6 +79,8 @@ public:
     [[nodiscard]] const Reach& reach() const { return reach_; }
     /// An estimate of what a lane needs.
     [[nodiscard]] std::int64_t registers() const { return registers_; }
+    /// Whether statements are in an order that takes few registers (register_order.h).
+    [[nodiscard]] bool is_ordered() const { return is_ordered_; }
     /// False where not all points of a stage in halves have the range that the first one has: there must be none
     /// then.
     [[nodiscard]] bool halves_hold() const { return halves_hold_; }
@@ -212,6 +214,7 @@ private:
     bool interior_ = false;
     Reach reach_;
     std::int64_t registers_ = 0;
+    bool is_ordered_ = false;
     std::size_t edge_way_ = 0;
     std::optional<fusion::EdgeCode> edges_;
     bool packs_ = false;

@@ -55,10 +55,16 @@ std::int64_t registers_for_values(const fusion::Gpu& gpu) {
     return std::min(gpu.registers_per_thread, kMostOfThread) - kOnTheWay;
 }
 
+std::int64_t register_bytes(const ir::Pipeline& pipeline, ir::VarId var, bool packed) {
+    const ir::Type type = pipeline.variables.at(static_cast<std::size_t>(var)).type;
+    if (type == ir::Type::Bool) return 0;  // predicates
+    return packed ? ir::bytes(type) : std::max<std::int64_t>(ir::bytes(type), kRegisterBytes);
+}
+
 std::int64_t registers_at_once(const ir::Pipeline& pipeline, const kernel::Body& body) {
     struct Life {
         std::int64_t first, last;
-        bool packed;  ///< several elements in a register, as they were loaded
+        bool packed;
     };
     std::unordered_map<ir::VarId, Life> lives;
     std::int64_t now = 0;
@@ -82,9 +88,7 @@ std::int64_t registers_at_once(const ir::Pipeline& pipeline, const kernel::Body&
     });
     std::vector<std::int64_t> change(static_cast<std::size_t>(now) + 2, 0);
     for (const auto& [var, life] : lives) {
-        const ir::Type type = pipeline.variables.at(static_cast<std::size_t>(var)).type;
-        if (type == ir::Type::Bool) continue;  // predicates
-        const std::int64_t bytes = life.packed ? ir::bytes(type) : std::max(ir::bytes(type), 4);
+        const std::int64_t bytes = register_bytes(pipeline, var, life.packed);
         change[static_cast<std::size_t>(life.first)] += bytes;
         change[static_cast<std::size_t>(life.last)] -= bytes;
     }

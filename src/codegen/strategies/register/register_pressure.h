@@ -9,6 +9,9 @@ namespace pipec::codegen {
 
 inline constexpr std::int64_t kRegisterBytes = 4;
 
+/// Bytes of registers that a variable takes; `packed`: one of several elements in a register, as they were loaded.
+std::int64_t register_bytes(const ir::Pipeline& pipeline, ir::VarId var, bool packed);
+
 /// The most 32-bit registers that variables take up at once where statements are executed in the order in which they
 /// stand; bodies inside of others count as part of it. nvcc used 10 to 20 more, for addresses and for loads that it
 /// begins early, for the tiles of blur, unsharp masking and Harris corners.

@@ -153,7 +153,8 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
     fusion::Choices decided = plan::decided(shape.plan.tiles);
     decided.edges = code->edges();
     if (!shape.halves || code->packs()) decided.packed = shape.halves;
-    return {std::move(kernel), std::move(in_turns), tile.load_bytes, tile.store_bytes, code->registers(), decided};
+    return {std::move(kernel), std::move(in_turns), tile.load_bytes, tile.store_bytes,
+            code->registers(), code->is_ordered(),  decided};
 }
 
 /// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
@@ -232,7 +233,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             kernel::Kernel& kernel = piece->kernel;
             // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
             // which the estimate knows nothing (nvcc spilled some).
-            if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16)
+            if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16 && !piece->is_ordered)
                 kernel.least_blocks = blocks_for_registers(piece->registers, kernel, program.target.gpu());
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.

@@ -332,14 +332,16 @@ private:
         return any;
     }
 
-    /// A tile's columns and rows are those of the image, whether a program has the channels of colour first or last: a
-    /// short last dimension of the group becomes its first one, as long as two longer ones are left.
+    /// A tile's columns and rows are those of the image, whether a program has the channels of colour first or last:
+    /// short last dimensions of the group come right before the two that are left. (Outside of others, as of a video's
+    /// frames, tiles of one channel would come long after those of another one, and each would read all pixels.)
     void put_channels_outside() {
-        for (int turn = 2; turn < group_.rank && is_short(group_.rank - 1); ++turn) {
-            for (auto& places : places_) {
-                for (DimPlace& place : places) {
-                    if (place.dim >= 0) place.dim = (place.dim + 1) % group_.rank;
-                }
+        int channels = 0;
+        while (channels + 2 < group_.rank && is_short(group_.rank - 1 - channels)) ++channels;
+        const int first = group_.rank - channels - 2;  // of the two
+        for (auto& places : places_) {
+            for (DimPlace& place : places) {
+                if (place.dim >= first) place.dim += place.dim < first + 2 ? channels : -2;
             }
         }
     }

@@ -4,7 +4,6 @@
 #include <map>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -93,39 +92,31 @@ public:
         ++sums_;
     }
 
-    /// Appends the statements in the new order.
+    /// Appends the statements in the new order, and begins again.
     void write(Body& body) {
         const std::vector<std::size_t> order = greedy();
-        std::optional<std::pair<int, ir::VarId>> last;  // the part of a sum that has just been written
+        int last = -1;  // the sum of which a part has just been written
         for (const std::size_t i : order) {
             Unit& unit = units_[i];
-            auto* define = std::get_if<kernel::Define>(&unit.stmts.back().value);
-            if (unit.sum >= 0 && last && last->first == unit.sum) {
+            if (unit.sum >= 0 && unit.sum == last) {
                 // Nothing came between: one statement again.
                 auto& before = std::get<kernel::Define>(body.back().value);
-                const auto& step = *ir::as<ir::Binary>(define->value);
-                before = kernel::Define{define->var, ir::binary(step.op, before.value, step.b)};
+                const auto& define = std::get<kernel::Define>(unit.stmts.back().value);
+                const auto& step = *ir::as<ir::Binary>(define.value);
+                before = kernel::Define{define.var, ir::binary(step.op, before.value, step.b)};
             } else {
                 body.insert(body.end(), unit.stmts.begin(), unit.stmts.end());
             }
-            last.reset();
-            if (unit.sum >= 0) last = {unit.sum, define->var};
+            last = unit.sum;
         }
         body.insert(body.end(), remarks_.begin(), remarks_.end());
-        *this = Segment(pipeline_, sums_);
+        units_.clear();
+        remarks_.clear();
+        of_var_.clear();
+        arrays_.clear();
     }
 
 private:
-    Segment(ir::Pipeline& pipeline, int sums) : pipeline_(pipeline), sums_(sums) {}
-    Segment& operator=(Segment&& other) noexcept {
-        units_ = std::move(other.units_);
-        remarks_ = std::move(other.remarks_);
-        of_var_ = std::move(other.of_var_);
-        arrays_ = std::move(other.arrays_);
-        sums_ = other.sums_;
-        return *this;
-    }
-
     /// a + b - c + d of floats: a, a + b, a + b - c and the whole; of other expressions nothing.
     static std::vector<ir::Expr> parts_of(const ir::Expr& e) {
         std::vector<ir::Expr> parts;
@@ -234,9 +225,9 @@ private:
     ir::Pipeline& pipeline_;
     std::vector<Unit> units_;
     std::vector<Stmt> remarks_;
-    std::unordered_map<ir::VarId, std::size_t> of_var_;
+    std::unordered_map<ir::VarId, std::size_t> of_var_;  ///< the unit that defines a variable
     std::map<ir::Source, Accesses> arrays_;
-    int sums_ = 0;
+    int sums_ = 0;  ///< that were split so far
 };
 
 Body ordered(ir::Pipeline& pipeline, const Body& body) {

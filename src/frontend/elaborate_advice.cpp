@@ -5,6 +5,7 @@
 #include <cctype>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "frontend/elaborator.h"
 #include "frontend/parse.h"
@@ -118,6 +119,70 @@ std::string example_indices(std::size_t rank) {
                    (rank <= 3 ? std::string(1, "cyx"[i + (3 - rank)]) : fmt::format("i{}", i));
     }
     return example;
+}
+
+/// What a function's stages are defined over: `..k, y, x` planes, or `c, ..k` points whose channels come first.
+enum class Works { Otherwise, OnPlanes, OnFirst };
+
+static Works works(const ast::Block& body) {
+    for (const ast::Statement& statement : body) {
+        const auto* definition = std::get_if<ast::Definition>(&statement.value);
+        if (definition == nullptr || !definition->dims) continue;
+        const std::vector<ast::DimPattern>& dims = *definition->dims;
+        if (dims.size() == 3 && dims[0].splice) return Works::OnPlanes;
+        if (dims.size() == 2 && dims[1].splice) return Works::OnFirst;
+    }
+    return Works::Otherwise;
+}
+
+void Elaborator::note_interleaved(const ast::Fn& fn, const ast::Block& body, const Scope& scope) {
+    constexpr Int128 kMostChannels = 4;
+    if (!files_.is_standard_library(fn.name.range.file)) return;
+    const Works how = works(body);
+    if (how == Works::Otherwise) return;
+    // The call that the user wrote, of a function that may have called others.
+    const auto call = std::ranges::find_if(instance_->calls,
+                                           [&](SourceRange range) { return !files_.is_standard_library(range.file); });
+    if (call == instance_->calls.end()) return;
+    const std::string& callee = instance_->callees[static_cast<std::size_t>(call - instance_->calls.begin())];
+    for (const ast::FnParam& param : fn.params) {
+        const auto symbol = scope.names.find(param.name.text);
+        const auto* image = symbol == scope.names.end() ? nullptr : symbol->second->value.as<Image>();
+        if (image == nullptr || image->rank < 3) continue;
+        const Bounds bounds = bounds_of(*image);
+        const auto extent = [&](std::size_t dim) -> std::optional<Int128> {
+            const auto& [lo, hi] = bounds[dim];
+            if (!lo || !ir::as_int(lo) || !ir::as_int(hi)) return std::nullopt;
+            return Int128{*ir::as_int(hi)} - *ir::as_int(lo) + 1;
+        };
+        const auto channels = extent(image->rank - 1);
+        if (!channels || *channels < 2 || *channels > kMostChannels || extent(image->rank - 2) || extent(0)) continue;
+        const bool input = image->source.kind == ir::Source::Kind::Input;
+        const std::string name =
+            input ? p_.inputs[static_cast<std::size_t>(image->source.index)].name : stage_of(*image).name;
+        Instance* const inside = std::exchange(instance_, nullptr);  // how the library goes on says nothing here
+        Report r = report(diag::InterleavedImage, *call, callee,
+                          how == Works::OnPlanes ? "rows and columns from the last two dimensions"
+                                                 : "channels from the first dimension",
+                          name, to_string(*channels));
+        instance_ = inside;
+        const auto& library = files_.library();
+        const bool has_other = std::ranges::any_of(library, [&](const auto& file) {
+            return std::ranges::find(file.second, callee + "_yxc") != file.second.end();
+        });
+        if (has_other) r.note(fmt::format("`{}_yxc` takes them from the two before the last", callee));
+        r.note(
+            fmt::format("`channels_first({})` is that image with the channels before rows and columns, "
+                        "`channels_last` the way back (import \"layout\")",
+                        name));
+        if (input && image->rank == 3) {
+            const ir::Buffer& buffer = p_.inputs[static_cast<std::size_t>(image->source.index)];
+            r.note(buffer.range, fmt::format("or let the program count the channels first, with the same memory: "
+                                             "`{}: {}[{}, ...] order(1, 2, 0)`",
+                                             name, ir::name(buffer.type), to_string(*channels)));
+        }
+        return;
+    }
 }
 
 bool Elaborator::foreign_name(Report& r, const std::string& name, SourceRange range) {

@@ -381,6 +381,7 @@ Value Elaborator::call_stage_function(const ast::Expr& e, const Function& functi
         if (const auto same = instantiated_.find(key); same != instantiated_.end()) return same->second;
     }
     Instance* outer = std::exchange(instance_, &instance);
+    note_interleaved(fn, body, *scope);
     declare_block(body, scope);
     Value result = poison();
     if (instance.result == nullptr && !instance.broken) {

@@ -246,11 +246,23 @@ Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const 
     if (at.is<Poison>()) return poison();
     const auto value = constant_int(at);
     if (!value) {
-        report(diag::NotConstant, index.index->range,
-               table != nullptr ? "the index of a table" : "the index of a stage array")
-            .note(table != nullptr ? "`sum` and its kin with constant bounds make their variables constants; a table "
-                                     "indexed at run time can be a stage or an input"
-                                   : "stages are chosen at compile time");
+        Report r = report(diag::NotConstant, index.index->range,
+                          table != nullptr ? "the index of a table" : "the index of a stage array");
+        if (table == nullptr) {
+            r.note("stages are chosen at compile time");
+            return poison();
+        }
+        const auto* row = std::get_if<ast::Index>(&index.base->value);
+        const bool has_rows = !table->elements->empty() && table->elements->front().is<Table>();
+        const std::string whole = text(index.base->range), at_run_time = text(index.index->range);
+        r.note(fmt::format("`{}` is that element, chosen at run time (import \"math\")",
+                           has_rows         ? fmt::format("element2({}, {}, ...)", whole, at_run_time)
+                           : row != nullptr ? fmt::format("element2({}, {}, {})", text(row->base->range),
+                                                          text(row->index->range), at_run_time)
+                                            : fmt::format("element({}, {})", whole, at_run_time)));
+        r.note(
+            "`sum` and its kin with constant bounds make their variables constants; a table that is indexed at many "
+            "points can be a stage or an input");
         return poison();
     }
     if (table != nullptr) {
@@ -374,24 +386,37 @@ Value Elaborator::choose(const ir::Expr& condition, std::vector<Value> branches,
     return {Scalar{ir::select(condition, expr(0), expr(1), range)}};
 }
 
+/// Integers of two types that both convert to the wanted one, while the type that they meet in does not.
+static bool are_narrower(const std::vector<Value>& branches, ir::Type wanted) {
+    if (branches.size() != 2) return false;
+    const auto *a = branches[0].as<Scalar>(), *b = branches[1].as<Scalar>();
+    if (a == nullptr || b == nullptr || a->expr->type == b->expr->type) return false;
+    if (!ir::is_int(a->expr->type) || !ir::is_int(b->expr->type)) return false;
+    const auto common = ir::common_type(a->expr->type, b->expr->type);
+    return ir::converts_implicitly(a->expr->type, wanted) && ir::converts_implicitly(b->expr->type, wanted) &&
+           (!common || !ir::converts_implicitly(*common, wanted));
+}
+
 bool Elaborator::adapt_branches(std::vector<Value>& branches, const std::vector<SourceRange>& ranges, const Env& env) {
     const auto is = [](const Value& value, std::optional<ir::Type> type) {
         const auto* scalar = value.as<Scalar>();
         return scalar != nullptr && scalar->expr->type == type;
     };
     const bool bools = std::ranges::any_of(branches, [&](const Value& b) { return is(b, ir::Type::Bool); });
-    // A branch with a type of its own that is not the wanted one decides: the `if` is converted as a whole.
+    // A branch with a type of its own that is not the wanted one decides: the `if` is converted as a whole. Where the
+    // integers' common type does not convert, as int32 of a uint8 and a uint16 does not to uint16, each of them may.
     const bool wanted =
         env.wanted && *env.wanted != ir::Type::Bool &&
-        std::ranges::all_of(branches, [&](const Value& b) { return is_untyped(b) || is(b, env.wanted); });
+        (std::ranges::all_of(branches, [&](const Value& b) { return is_untyped(b) || is(b, env.wanted); }) ||
+         are_narrower(branches, *env.wanted));
     for (std::size_t i = 0; i < branches.size(); ++i) {
         const auto* integer = branches[i].as<UntypedInt>();
         if (bools && integer != nullptr && (integer->value == 0 || integer->value == 1)) {
             branches[i] = {Scalar{ir::bool_constant(integer->value == 1, ranges[i])}};
-        } else if (wanted && is_untyped(branches[i])) {
-            const ir::Expr constant = convert(branches[i], *env.wanted, ranges[i], "a branch");
-            if (!constant) return false;
-            branches[i] = {Scalar{constant}};
+        } else if (wanted && !is(branches[i], env.wanted)) {
+            const ir::Expr converted = convert(branches[i], *env.wanted, ranges[i], "a branch");
+            if (!converted) return false;
+            branches[i] = {Scalar{converted}};
         }
     }
     return true;

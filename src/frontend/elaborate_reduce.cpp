@@ -82,9 +82,13 @@ private:
 Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env) {
     bool too_many = false;
     const auto points = constant_points(reduce, env, too_many);
-    if (!points && !too_many) return reduce_loop(e, reduce, env);
     std::set<std::string> names;
     for (const ast::IndexRange& r : reduce.ranges) names.insert(r.name.text);
+    if (!points && !too_many) {
+        Value result = reduce_loop(e, reduce, env);
+        note_divided_terms(e, reduce, names, result);
+        return result;
+    }
     std::set<std::pair<const ast::ExprNode*, std::set<std::string>>> bodies;
     const bool needed = indexes_with(reduce.body, names, env.scope, bodies);
     if (too_many && needed) {
@@ -95,7 +99,31 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
     }
     if (too_many || points->empty()) return reduce_loop(e, reduce, env);
     auto unrolled = reduce_unrolled(e, reduce, *points, env, needed ? SIZE_MAX : kUnrollAlways);
-    return unrolled ? std::move(*unrolled) : reduce_loop(e, reduce, env);
+    Value result = unrolled ? std::move(*unrolled) : reduce_loop(e, reduce, env);
+    note_divided_terms(e, reduce, names, result);
+    return result;
+}
+
+void Elaborator::note_divided_terms(const ast::Expr& e, const ast::Reduce& reduce, const std::set<std::string>& names,
+                                    const Value& result) {
+    const auto* scalar = result.as<Scalar>();
+    const auto* quotient = std::get_if<ast::Binary>(&reduce.body->value);
+    if (reduce.op != ir::ReduceOp::Sum || scalar == nullptr || !ir::is_int(scalar->expr->type)) return;
+    if (quotient == nullptr || quotient->op != ir::BinaryOp::Div || mentions(quotient->right, names)) return;
+    // Parentheses around the quotient say that it is meant.
+    const SourceRange body = reduce.body->range, left = quotient->left->range;
+    const std::string_view source = files_.sources.text(body.file);
+    const std::size_t before = source.substr(0, body.begin).find_last_not_of(" \t\n");
+    if (body.begin < left.begin || (before != std::string_view::npos && source[before] == '(')) return;
+    const std::string divisor = text(quotient->right->range), sum = text({e->range.file, e->range.begin, left.end});
+    constexpr std::size_t kLong = 100;
+    Report r = report(diag::DividedTerms, body);
+    if (sum.size() + divisor.size() <= kLong && sum.find('\n') == std::string::npos) {
+        r.suggest(e->range, fmt::format("({}) / {}", sum, divisor));
+    }
+    r.note(
+        "parentheses around the sum divide it once, and with `float32(...)` around its body the mean keeps its "
+        "fraction; parentheses around the body say that it is meant");
 }
 
 std::optional<std::vector<std::vector<std::int64_t>>> Elaborator::constant_points(const ast::Reduce& reduce,

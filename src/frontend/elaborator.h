@@ -256,6 +256,9 @@ private:
     void record_use(const std::string& name, SourceRange range, const Symbol& symbol);
     void record_value(const Symbol& symbol);
     /// Says what a name of another language is here. False where it is none.
+    /// Warns where a function of the standard library that works on planes, which was just entered, is given an image
+    /// with the channels last.
+    void note_interleaved(const ast::Fn& fn, const ast::Block& body, const Scope& scope);
     static bool foreign_name(Report& r, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
     void list_names(Report& r, const std::string& name, SourceRange range) const;
@@ -357,6 +360,9 @@ private:
 
     // ---------------------------------------------------------------------------------------------- reductions
     Value eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    /// Warns of a sum of integers whose terms are divided by something that is the same for all of them.
+    void note_divided_terms(const ast::Expr& e, const ast::Reduce& reduce, const std::set<std::string>& names,
+                            const Value& result);
     Value reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
     Value reduce_value(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
                        const Value& value);

@@ -134,16 +134,21 @@ private:
         bool& full = conditions_[static_cast<std::size_t>(condition.outer)].full;
         condition.full = full;
         if (full) return outer;
-        isl_->next_part();
-        const auto set = affine_.condition(condition.cond, condition.truth);
-        for (const int o : set.no_wrap) result_.no_wrap.push_back({o, outer});
-        const int inner = add_guard(outer, set.value);
-        if (result_.guards.back().n_basic_set() > kMostParts) {
-            result_.guards.pop_back();
-            full = condition.full = true;
-        } else {
+        // So is one that is too expensive to look into, like a count of pairs of neighbours that hold.
+        constexpr unsigned kShare = 8;
+        isl_->next_part(kShare);
+        const std::optional<int> inner = isl_->attempt([&] {
+            const auto set = affine_.condition(condition.cond, condition.truth);
+            for (const int o : set.no_wrap) result_.no_wrap.push_back({o, outer});
+            return add_guard(outer, set.value);
+        });
+        if (inner && result_.guards.back().n_basic_set() <= kMostParts) {
             condition.guard = inner;
+        } else {
+            if (inner) result_.guards.pop_back();
+            full = condition.full = true;
         }
+        isl_->next_part();
         return *condition.guard;
     }
 

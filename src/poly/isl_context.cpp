@@ -31,9 +31,9 @@ void IslContext::give_up() const {
     renew_budget();
 }
 
-void IslContext::renew_budget() const {
+void IslContext::renew_budget(unsigned share) const {
     constexpr unsigned kHalvings = 10;  // a question of a thousand steps is always possible
-    isl_ctx_set_max_operations(ctx_, max_operations_ >> std::min(given_up_ / 8, kHalvings));
+    isl_ctx_set_max_operations(ctx_, (max_operations_ >> std::min(given_up_ / 8, kHalvings)) / share);
     isl_ctx_reset_operations(ctx_);
     isl_ctx_reset_error(ctx_);
 }

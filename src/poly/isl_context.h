@@ -43,8 +43,8 @@ public:
     /// that were given up, so that all of these together cost at most sixteen times the first one's. `what` and `range`
     /// say what it is about, for the error when it is too expensive.
     void begin_question(SourceRange range, std::string what);
-    /// A further part of the question, of which there may be many: the budget starts anew.
-    void next_part() const { renew_budget(); }
+    /// A further part of the question, of which there may be many: the budget starts anew, or a share of it does.
+    void next_part(unsigned share = 1) const { renew_budget(share); }
     /// `f()`, or none where that takes more than what is left of the question's budget; the budget then starts anew,
     /// for what else is to be said about the question.
     template <class F>
@@ -73,7 +73,7 @@ public:
     [[nodiscard]] isl::multi_id tuple(const std::vector<Name>& names) const;
 
 private:
-    void renew_budget() const;
+    void renew_budget(unsigned share = 1) const;
 
     isl_ctx* ctx_;
     unsigned long max_operations_;

@@ -15,6 +15,7 @@
 #include "ir/widen.h"
 #include "poly/diagnostics.h"
 #include "poly/memory.h"
+#include "poly/product_limits.h"
 
 namespace pipec::poly {
 
@@ -25,14 +26,6 @@ using ir::Type;
 
 /// Totals end here: no type holds them.
 constexpr Wide kFarthestTotal = Wide{1} << 100;
-
-/// Of two numbers within kFarthestTotal; saturates there, in both directions.
-Wide saturated_product(Wide a, Wide b) {
-    const long double estimate = static_cast<long double>(a) * static_cast<long double>(b);
-    if (estimate >= static_cast<long double>(kFarthestTotal)) return kFarthestTotal;
-    if (estimate <= -static_cast<long double>(kFarthestTotal)) return -kFarthestTotal;
-    return a * b;
-}
 
 Wide power(Wide base, Wide exponent) {
     Wide result = 1;
@@ -327,16 +320,16 @@ private:
             if (has_opaque(names_in(a))) continue;
             both = both.intersect(a.eq_set(values_.affine.integer(ir::substitute(target, second)).value));
         }
-        Wide count = 1;
+        std::vector<Wide> counts;
         for (const ir::Range& loop : loops) {
             const isl::pw_aff a = isl_.value({Name::Kind::Variable, loop.var});
             const isl::pw_aff b = isl_.value({Name::Kind::Variable, id_of(second.at(loop.var))});
             const auto apart = largest(b.sub(a), both);
             if (!apart) return std::nullopt;
-            count = saturated_product(count, *apart + 1);
+            counts.push_back(*apart + 1);
             both = both.intersect(a.eq_set(b));
         }
-        return count;
+        return limited_product(pipeline_, loops, std::move(counts));
     }
 
     /// lo <= var < hi.

@@ -145,6 +145,37 @@ TEST(MorphologyMore, NetworksForEveryOrder) {
     for (std::size_t rank = 0; rank < 25; rank++) check("merged_rank5(f, " + std::to_string(rank) + ")", 5, rank);
 }
 
+// A median of three sorted tables of nine is right for all values where it is so for every number of ones in each.
+TEST(MorphologyMore, MedianOfCubes) {
+    Grid f({1000, 27}), expected({1000});
+    for (std::int64_t n = 0; n < 1000; n++) {
+        const std::int64_t ones[] = {n % 10, n / 10 % 10, n / 100};
+        for (std::int64_t k = 0; k < 27; k++) f({n, k}) = k % 9 >= 9 - ones[k / 9] ? 1 : 0;
+        expected({n}) = ones[0] + ones[1] + ones[2] >= 14 ? 1 : 0;
+    }
+    const auto table = [](int first) {
+        std::string result;
+        for (int k = first; k < first + 9; k++) result += (k > first ? ", f(i, " : "[f(i, ") + std::to_string(k) + ")";
+        return result + "]";
+    };
+    expect_near(evaluate("import \"sorting\" pipeline p(f: uint8[N, 27]) -> out: uint8[N] { out(i) = median_3x9(" +
+                             table(0) + ", " + table(9) + ", " + table(18) + ") }",
+                         {{"f", f}}),
+                expected, 0);
+
+    const Grid volume = bytes3(5, 6, 7);
+    const Grid medians = make3(3, 4, 5, [&](auto z, auto y, auto x) {
+        std::vector<double> window;
+        for (std::int64_t k = 0; k < 27; k++) window.push_back(volume({z + k / 9, y + k / 3 % 3, x + k % 3}));
+        std::nth_element(window.begin(), window.begin() + 13, window.end());
+        return window[13];
+    });
+    expect_near(evaluate("import \"morphology\" pipeline p(f: uint8[D + 2, R + 2, C + 2]) -> out: uint8[D, R, C] {"
+                         " g = median3_3d(f) out(z, y, x) = g(z + 1, y + 1, x + 1) }",
+                         {{"f", volume}}),
+                medians, 0);
+}
+
 // Values of Pillow 9.4.0, ImageFilter.RankFilter(size, n); number 12 of 5 x 5 is also OpenCV 4.6.0's medianBlur(img,
 // 5).
 TEST(MorphologyMore, RanksOfPillow) {

@@ -67,6 +67,54 @@ TEST(Resample, SamplesOfIntegers) {
                 0);
 }
 
+/// Keys' cubic with a = -1/2 at a distance.
+double cubic(double d) {
+    d = std::abs(d);
+    return d < 1 ? (1.5 * d - 2.5) * d * d + 1 : d < 2 ? ((2.5 - 0.5 * d) * d - 4) * d + 2 : 0;
+}
+
+TEST(Resample, Bicubic) {
+    const Grid f = random3(2, 5, 4), u = coordinates(true, 5), v = coordinates(false, 5);
+    // All pixels of the plane, of which those outside are the nearest ones of the edge; beyond one pixel outside of the
+    // image coordinates are moved there.
+    const Grid expected = make3(2, u.extents[0], u.extents[1], [&](auto c, auto y, auto x) {
+        const double p = std::clamp(u({y, x}), -1.0, 5.0), q = std::clamp(v({y, x}), -1.0, 4.0);
+        double sum = 0;
+        for (std::int64_t i = -4; i < 9; i++)
+            for (std::int64_t j = -4; j < 9; j++)
+                sum += cubic(p - static_cast<double>(i)) * cubic(q - static_cast<double>(j)) *
+                       f({c, std::clamp<std::int64_t>(i, 0, 4), std::clamp<std::int64_t>(j, 0, 3)});
+        return sum;
+    });
+    expect_near(evaluate("import \"resample\" pipeline p(f: float64[K, R, C], u: float64[M, N], v: float64[M, N]) -> "
+                         "out: float64[K, M, N] { out = warp_bicubic(f, u, v) }",
+                         {{"f", f}, {"u", u}, {"v", v}}),
+                expected, 1e-12);
+    Grid flat({5, 4});
+    flat.data.assign(f.data.begin(), f.data.begin() + 20);
+    const Grid first = make2(u.extents[0], u.extents[1], [&](auto y, auto x) { return expected({0, y, x}); });
+    expect_near(evaluate("import \"resample\" pipeline p(f: float64[R, C], u: float64[M, N], v: float64[M, N]) -> "
+                         "out: float64[M, N] { out(y, x) = sample_bicubic(f, u(y, x), v(y, x)) }",
+                         {{"f", flat}, {"u", u}, {"v", v}}),
+                first, 1e-12);
+}
+
+TEST(Resample, Perspective) {
+    const Grid f = random3(2, 6, 5);
+    Grid h({3, 3});
+    h.data = {0.9, 0.1, 0.4, -0.05, 1.1, -0.3, 0.01, 0.02, 1};
+    const Grid expected = make3(2, 6, 5, [&](auto c, auto y, auto x) {
+        const auto row = [&](std::int64_t i) {
+            return h({i, 0}) * static_cast<double>(x) + h({i, 1}) * static_cast<double>(y) + h({i, 2});
+        };
+        return tent(f, c, row(1) / row(2), row(0) / row(2));
+    });
+    expect_near(evaluate("import \"resample\" pipeline p(f: float64[K, R, C], h: float64[3, 3]) -> "
+                         "out: float64[K, R, C] { out = warp_perspective(f, h) }",
+                         {{"f", f}, {"h", h}}),
+                expected, 1e-12);
+}
+
 TEST(Resample, NotANumberReadsSomePixel) {
     const Grid f({2, 2}, 5), u({1, 1}, std::nan(""));
     const Grid out = evaluate(

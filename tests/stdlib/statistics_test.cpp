@@ -55,6 +55,19 @@ TEST(Statistics, OfEachChannel) {
     }
 }
 
+TEST(Statistics, Percentiles) {
+    Grid f({7, 11});
+    f.data = bytes3(1, 7, 11).data;
+    std::vector<double> sorted = f.data;
+    std::sort(sorted.begin(), sorted.end());
+    // The least value that so many of the 77 pixels do not exceed; of none of them it is 0.
+    for (const auto& [part, number] : {std::pair{"0.5", 39}, {"1", 77}, {"0.01", 1}, {"0.99", 77}, {"0.25", 20}}) {
+        const Grid out = of_image("0 * f + percentile(f, " + std::string(part) + ")()", f, "uint8", "int32");
+        EXPECT_EQ(out.data[0], sorted[static_cast<std::size_t>(number) - 1]) << part;
+    }
+    EXPECT_EQ(of_image("0 * f + percentile(f, 0)()", f, "uint8", "int32").data[0], 0);
+}
+
 TEST(Statistics, Places) {
     const Grid f = bytes3(1, 9, 13);
     const auto place = [&](const char* function) {

@@ -79,10 +79,46 @@ const Case kCases[] = {
     {"many_choices",
      R"(
         pipeline p(f: float32[R + 40, C + 40]) -> a: float32[R, C], b: float64[R, C] {
-            a(y, x) = max(k in 0..40) f(y + k, x)
+            a(y, x) = max(k in 0..30) f(y + k, x)
             b(y, x) = min(k in 0..23) float64(f(y, x + k))
         })",
      {"max_of_many(max_of_many(", "min_of_many(min_of_many("}},
+    {"chains",
+     R"(
+        pipeline p(u: uint8[R, C + 64], f: float32[R + 9, C + 64], w: float32) -> a: uint8[R, C], b: int32[R, C, 2],
+                 c: float32[R, C], d: float32[R, C, 2], e: int32[R, C], g: float32[R, C] {
+            a(y, x) = uint8(argmin(k in 0..64) abs(u(y, x) - u(y, x + k)))
+            at(y, x) = argmax(i in 0..7, j in 0..8) f(y + i, x + j) * w
+            b(y, x, n) = if n == 0 then at(y, x)[0] else at(y, x)[1]
+            // The first terms, and the last, are unlike the others.
+            c(y, x) = u(y, x) - f(y, x) + (sum(k in 0..60) abs(f(y, x) - f(y, x + k))) + w
+            d(y, x, n) = max(k in 0..40) f(y + n, x + k)
+            e(y, x) = (sum(k in 0..37) int32(u(y, x + k * k % 64)) * (k * k - 50))
+            g(y, x) = let [best, at_best] = [min(k in 0..33) f(y, x + k), argmin(k in 0..33) f(y, x + k)] in best * at_best
+        })",
+     {"so_far", "of_terms"}},
+    {"chains_of_windows",
+     R"(
+        pipeline p(f: float32[R + 9, C + 9], v: float32[R, C, 40]) -> a: float32[R, C], b: float32[R, C], c: int32[R, C],
+                 d: float32[R, C] {
+            a(y, x) = sum(i in 0..8, j in 0..8) f(y + i, x + j) * (i + 2 * j)
+            b(y, x) = sum(i in 0..3, j in 0..3) sqrt(abs(f(y + i, x + j) - f(y, x))) / (1 + abs(f(y + i, x + j) *
+                f(y, x) + 3 * f(y + 1, x + 1) * f(y + i, x + j) - f(y + j, x + i) * f(y + 2 * i, x + 2 * j) -
+                f(y + j, x + j) * f(y + i, x + i) + f(y + 2 * j, x + 2 * i) * f(y + j, x + 2 * j) - f(y + i + j, x)))
+            // Terms of neighbours lie far apart.
+            c(y, x) = argmin(k in 0..40) v(y, x, k)
+            d(y, x) = if f(y, x) > 0 then max(k in 0..40) v(y, x, k) else 0
+        })",
+     {"so_far"}},
+    {"sums_of_images",
+     R"(
+        pipeline p(u: uint8[R, C], f: float32[R, C]) -> a: int32[1], b: float32[1] {
+            n() = sum(y in 0..R, x in 0..C) int32(u(y, x))
+            s() = sum(y in 0..R, x in 0..C) f(y, x)
+            a(i) = n()
+            b(i) = s()
+        })",
+     {"x_2 < 64; ++x_2", "PIPE_APART"}},
     {"conditional_reductions",
      R"(
         pipeline p(f: float32[R, C + 90], w: float32[2 * K + 1]) -> a: float32[R, C] where K <= 40 {

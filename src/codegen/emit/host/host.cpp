@@ -208,6 +208,13 @@ constexpr std::string_view kCold = R"text(#ifdef __GNUC__
 #endif
 
 )text";
+constexpr std::string_view kApartMacro = R"text(#ifdef __GNUC__
+#define PIPE_APART __attribute__((noinline))  // once in the program, not once for each call
+#else
+#define PIPE_APART
+#endif
+
+)text";
 constexpr std::string_view kSimd = R"text(#ifdef _OPENMP
 #define PIPE_SIMD _Pragma("omp simd")
 #elif defined(__GNUC__) && !defined(__clang__)
@@ -306,7 +313,8 @@ std::string host_source(std::string_view program, const std::string& header_name
     if (text.find(kVersions) != std::string::npos) out.verbatim(kVersionsHead);
     out.line("#include {}", c_string(header_name));
     out.verbatim(kHostIncludes);
-    for (const auto& [macro, definition] : {std::pair("PIPE_COLD", kCold), std::pair("PIPE_SIMD", kSimd)}) {
+    for (const auto& [macro, definition] :
+         {std::pair("PIPE_COLD", kCold), std::pair("PIPE_APART", kApartMacro), std::pair("PIPE_SIMD", kSimd)}) {
         if ((text + fixed).find(macro) != std::string::npos) out.verbatim(definition);
     }
     out.add("namespace {");

@@ -18,6 +18,9 @@ namespace {
 
 /// Reductions that are written out do not make longer code than this, in nodes.
 constexpr std::int64_t kLongestInner = 2000;
+/// Reductions of more terms stay loops, through which points go together (host_strip.h), or one of them: as straight
+/// lines they take the C++ compiler long, and are no faster.
+constexpr std::int64_t kMostWritten = 8;
 /// Dimensions of no more points have no interior.
 constexpr std::int64_t kPlanes = 16;
 
@@ -76,6 +79,7 @@ std::optional<InnerCode> inner_code(ir::Pipeline& pipeline, const poly::Model& m
     const ir::Expr value = std::get<ir::Pure>(stage.definition).value;
     if (stage.dims.empty()) return std::nullopt;
     Rewriter rewriter(pipeline);
+    rewriter.write_out_at_most(kMostWritten);
     for (std::size_t d = 0; d < stage.dims.size(); ++d) rewriter.index(stage.dims[d].var, domain.box[d]);
     // What does not change along a row is computed once for each, and a clamped row is as fast as others. Branches are
     // not; but of a few planes none is an edge.

@@ -74,11 +74,7 @@ public:
     // Calls `work(item, thread)` for each item; a thread takes the next one that is left.
     template <class Work>
     void share(int64_t count, const Work& work) {
-        if (most_ == 1 || count <= 1) {
-            for (int64_t item = 0; item < count; ++item) work(item, 0);
-            return;
-        }
-        run(count, &work, [](const void* of, int64_t item, int thread) {
+        share(count, &work, [](const void* of, int64_t item, int thread) {
             (*static_cast<const Work*>(of))(item, thread);
         });
     }
@@ -98,6 +94,12 @@ public:
 private:
     using Step = void (*)(const void* work, int64_t item, int thread);
     int most_;
+    void share(int64_t count, const void* work, Step step) {
+#ifdef _OPENMP
+        if (most_ > 1 && count > 1) return run(count, work, step);
+#endif
+        for (int64_t item = 0; item < count; ++item) step(work, item, 0);
+    }
 #ifdef _OPENMP
     struct Helper {
         Crew* crew;
@@ -156,10 +158,6 @@ private:
     Step step_ = nullptr;
     std::atomic<int64_t> next_{0};
     Helper helpers_[most_threads];
-#else
-    void run(int64_t count, const void* work, Step step) {
-        for (int64_t item = 0; item < count; ++item) step(work, item, 0);
-    }
 #endif
 };
 )text"},

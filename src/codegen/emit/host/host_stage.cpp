@@ -20,12 +20,17 @@ namespace pipec::codegen {
 
 namespace {
 
+/// The C++ compiler would have a stage's code at each of its calls: in the loop of one thread and in that of several,
+/// for dense buffers and for others.
+constexpr std::string_view kApart = "PIPE_APART ";
 /// Work, in nodes of the expression times points, that is worth waking up other threads.
 constexpr std::int64_t kParallelWork = 200'000;
 /// What a reduction whose size is not known counts for, in iterations.
 constexpr std::int64_t kLoopIterations = 16;
 /// Elements beside each other in memory that go through a reduction's loops together.
 constexpr std::int64_t kStripPoints = 64;
+/// The same in rows that are shorter, of what is long as straight lines.
+constexpr std::int64_t kShortStrip = 8;
 /// Lines of a scan beside each other in memory that a thread goes along together, row after row.
 constexpr std::int64_t kStrip = 128;
 
@@ -51,7 +56,7 @@ private:
     void points_row(const Nest& nest, const std::string& begin, const std::string& end);
     void points(const Nest& nest, const std::vector<PointCode>& row, const std::string& begin, const std::string& end);
     void bind_periods();
-    void strips(const Nest& nest, const std::string& begin, const std::string& end);
+    void strips(const Nest& nest, const std::string& begin, const std::string& end, std::int64_t points);
     void find_strips(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
     void store_point(ExpressionWriter& writer, const ir::Expr& value, const ir::Expr& guard);
     void updates(const ir::Accumulate& accumulate);
@@ -181,11 +186,14 @@ void StageWriter::write() {
     const Nest nest = nest_of(pipeline_, *unit_.model, index_);
     if (boxed && accumulate == nullptr && !stage_.scan) find_inner(nest);
     comment();
+    const ir::Expr& value = accumulate != nullptr ? accumulate->init : std::get<ir::Pure>(stage_.definition).value;
+    if (accumulate == nullptr && !stage_.scan && boxed)
+        find_strips(nest, inner_ ? inner_->value : value, inner_ ? inner_->guard : domain_.guard);
     const bool split = inner_ && (!inner_->is_everywhere() || inner_->row.along.period > 1);
     if (split) write_edges(nest);
     std::vector<std::string> own;
     if (boxed) own.push_back(fmt::format("const Box<{}>& box", stage_.dims.size()));
-    open_function(versioned_ ? kVersions : "", names_.functions[index_], own);
+    open_function(versioned_ ? kVersions : kApart, names_.functions[index_], own);
     std::set<int> sizes = uses_.sizes();
     if (inner_) {
         Uses uses = inner_uses_;
@@ -202,9 +210,6 @@ void StageWriter::write() {
         bind_periods();
     } else
         make_writer(expressions_, uses_);
-    const ir::Expr& value = accumulate != nullptr ? accumulate->init : std::get<ir::Pure>(stage_.definition).value;
-    if (accumulate == nullptr && !stage_.scan && boxed)
-        find_strips(nest, inner_ ? inner_->value : value, inner_ ? inner_->guard : domain_.guard);
     if (stage_.scan)
         scan_nest(nest, value, domain_.guard);
     else
@@ -212,7 +217,7 @@ void StageWriter::write() {
     out_.close();
     out_.blank();
     if (accumulate == nullptr) return;
-    open_function("", names_.updates[index_], {});
+    open_function(kApart, names_.updates[index_], {});
     declare_sizes(uses_.sizes());
     make_writer(expressions_, uses_);
     updates(*accumulate);
@@ -297,7 +302,7 @@ void StageWriter::row(ExpressionWriter& writer, const Nest& nest, const std::str
 
 /// Whether points of a row go through loops together, and how many.
 void StageWriter::find_strips(const Nest& nest, const ir::Expr& value, const ir::Expr& guard) {
-    if (guard || !has_loop(value)) return;
+    if (guard) return;
     std::set<ir::VarId> lanes;
     std::int64_t inside = 1;
     for (std::size_t i = nest.vector; i < nest.order.size(); ++i) {
@@ -308,15 +313,15 @@ void StageWriter::find_strips(const Nest& nest, const ir::Expr& value, const ir:
     if (const auto extent = constant_extent(domain_, nest.order[nest.vector])) {
         strip_points_ = std::min(strip_points_, *extent);
     }
-    if (strip_points_ <= 1) return;
-    strip_ = find_strip(pipeline_, value, lanes);
+    strip_ = find_strip(pipeline_, value, lanes, strip_points_ * inside < kShortStrip);
     if (!strip_) return;
+    if (strip_->one_by_one) strip_points_ = 1;
     strip_uses_ = strip_->uses();
     make_writer(strip_expressions_, strip_uses_);
 }
 
 /// A row in strips of as many points; the last one ends with the row, so that some points are computed twice.
-void StageWriter::strips(const Nest& nest, const std::string& begin, const std::string& end) {
+void StageWriter::strips(const Nest& nest, const std::string& begin, const std::string& end, std::int64_t points) {
     const std::string& along = dims_[nest.order[nest.vector]];
     const std::string strip = locals_.add(along + "_strip"), from = locals_.add(along + "_from");
     Lanes lanes;
@@ -325,7 +330,7 @@ void StageWriter::strips(const Nest& nest, const std::string& begin, const std::
         const std::size_t d = nest.order[i];
         if (i == nest.vector) {
             lanes.number = locals_.add("lane");
-            count = strip_points_;
+            count = points;
             lanes.loops.push_back(fmt::format("for (int32_t {0} = 0; {0} < {1}; ++{0})", lanes.number, count));
             lanes.definitions.push_back(
                 fmt::format("[[maybe_unused]] const int32_t {} = {} + {};", along, from, lanes.number));
@@ -339,8 +344,8 @@ void StageWriter::strips(const Nest& nest, const std::string& begin, const std::
     }
     lanes.count = count;
     ExpressionWriter& writer = *strip_expressions_;
-    writer.begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", strip, begin, end, strip_points_));
-    out_.line("const int32_t {0} = {1} < {2} - {3} ? {1} : {2} - {3};", from, strip, end, strip_points_);
+    writer.begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", strip, begin, end, points));
+    out_.line("const int32_t {0} = {1} < {2} - {3} ? {1} : {2} - {3};", from, strip, end, points);
     write_strip(writer, out_, locals_, helpers_, *strip_, lanes, [&] { store_point(writer, strip_->value, nullptr); });
     writer.end_block();
 }
@@ -418,13 +423,24 @@ void StageWriter::points_row(const Nest& nest, const std::string& begin, const s
 /// A row without edges.
 void StageWriter::inner_row(ExpressionWriter& writer, const Nest& nest, const std::string& begin,
                             const std::string& end, const ir::Expr& value, const ir::Expr& guard) {
-    if (inner_ && inner_->row.is_used()) return points_row(nest, begin, end);
+    if (!strip_ && inner_ && inner_->row.is_used()) return points_row(nest, begin, end);
     if (!strip_) return row(writer, nest, begin, end, value, guard, !has_loop(value));
+    if (strip_points_ == 1) return strips(nest, begin, end, 1);
     out_.open(fmt::format("if ({} - {} >= {})", end, begin, strip_points_));
-    strips(nest, begin, end);
+    strips(nest, begin, end, strip_points_);
     out_.outdent();
-    out_.open("} else");
-    row(writer, nest, begin, end, value, guard, false);
+    if (strip_->has_chains) {
+        if (strip_points_ > kShortStrip) {
+            out_.open(fmt::format("}} else if ({} - {} >= {})", end, begin, kShortStrip));
+            strips(nest, begin, end, kShortStrip);
+            out_.outdent();
+        }
+        out_.open("} else");
+        strips(nest, begin, end, 1);
+    } else {
+        out_.open("} else");
+        row(writer, nest, begin, end, value, guard, false);
+    }
     out_.close();
 }
 

@@ -1,6 +1,7 @@
 #include "codegen/emit/host/host_strip.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -21,6 +22,26 @@ using ir::BinaryOp;
 
 /// Elements of memory from one point to the next that vectors are still loaded across.
 constexpr std::int64_t kNear = 4;
+/// Terms of a chain, at most, between a load of a total and its store.
+constexpr std::int64_t kTogether = 8;
+
+/// A function that is a call for each point, so that vectors gain nothing.
+bool calls_library(const ir::Expr& e) {
+    return ir::any_node(e, [](const ir::Expr& node) {
+        const auto* call = ir::as<ir::Call>(node);
+        if (call == nullptr || !ir::is_float(node->type)) return false;
+        switch (call->fn) {
+            case ir::Builtin::Abs:
+            case ir::Builtin::Floor:
+            case ir::Builtin::Ceil:
+            case ir::Builtin::Round:
+            case ir::Builtin::Trunc:
+            case ir::Builtin::Sqrt:
+            case ir::Builtin::Rsqrt: return false;
+            default: return true;
+        }
+    });
+}
 
 bool has_reduction(const ir::Expr& e) {
     return ir::any_node(e, [](const ir::Expr& node) { return ir::as<ir::Reduce>(node) != nullptr; });
@@ -39,9 +60,10 @@ std::optional<std::int64_t> factor(const ir::Expr& e, ir::VarId var) {
         if (!a || !b) return std::nullopt;
         return n->op == BinaryOp::Add ? *a + *b : *a - *b;
     }
-    const auto by = n->op == BinaryOp::Mul ? ir::as_int(n->b) : std::nullopt;
-    const auto of = by ? factor(n->a, var) : std::nullopt;
-    return of ? std::optional(*of * *by) : std::nullopt;
+    if (n->op != BinaryOp::Mul) return std::nullopt;
+    const auto left = ir::as_int(n->a), right = ir::as_int(n->b);
+    const auto of = right ? factor(n->a, var) : left ? factor(n->b, var) : std::nullopt;
+    return of ? std::optional(*of * (right ? *right : *left)) : std::nullopt;
 }
 
 /// At most one block of terms.
@@ -55,7 +77,11 @@ bool is_short(const ir::Range& range) {
 
 class StripFinder {
 public:
-    StripFinder(ir::Pipeline& pipeline, std::set<ir::VarId> lanes) : pipeline_(pipeline), lanes_(std::move(lanes)) {}
+    StripFinder(ir::Pipeline& pipeline, std::set<ir::VarId> lanes, Chains chains, bool one_by_one)
+        : pipeline_(pipeline), lanes_(std::move(lanes)), chains_(std::move(chains)), one_by_one_(one_by_one) {}
+
+    [[nodiscard]] bool has_chains() const { return !chains_.empty(); }
+    [[nodiscard]] bool one_by_one() const { return has_chains() && one_by_one_; }
 
     /// The reductions that `roots` evaluate, as loops; `roots` become what is left.
     bool find(std::vector<ir::Expr>& roots, std::vector<ir::Expr>& uniform, std::vector<Strip::Loop>& loops) {
@@ -105,7 +131,7 @@ private:
     }
 
     /// The outermost reductions that `root` evaluates at every point; false where some are evaluated at some only.
-    static bool collect(const ir::Expr& root, std::vector<ir::Expr>& found) {
+    bool collect(const ir::Expr& root, std::vector<ir::Expr>& found) const {
         std::unordered_set<const ir::Node*> seen;
         std::vector<ir::Expr> stack{root};
         for (const ir::Expr& e : found) seen.insert(e.get());
@@ -118,6 +144,7 @@ private:
             if (ir::as<ir::Let>(e) != nullptr) return false;
             if (ir::as<ir::Reduce>(e) != nullptr) {
                 found.push_back(e);
+                for (const ir::Expr& before : starts(e)) stack.push_back(before);
                 continue;
             }
             if (select != nullptr && select->otherwise) {
@@ -134,10 +161,22 @@ private:
         return true;
     }
 
+    /// What the terms of a chain are combined with.
+    [[nodiscard]] std::vector<ir::Expr> starts(const ir::Expr& reduction) const {
+        std::vector<ir::Expr> result;
+        const auto chain = chains_.find(reduction);
+        if (chain == chains_.end()) return result;
+        for (const ir::Expr& e : {chain->second.start, chain->second.first_place}) {
+            if (e) result.push_back(e);
+        }
+        return result;
+    }
+
     /// None of the others is a part of it.
-    static bool needs_none(const ir::Expr& e, const std::vector<ir::Expr>& others) {
-        return !ir::any_node(e,
-                             [&](const ir::Expr& node) { return node != e && std::ranges::count(others, node) > 0; });
+    [[nodiscard]] bool needs_none(const ir::Expr& e, const std::vector<ir::Expr>& others) const {
+        const auto is_other = [&](const ir::Expr& node) { return node != e && std::ranges::count(others, node) > 0; };
+        return !ir::any_node(e, is_other) &&
+               std::ranges::none_of(starts(e), [&](const ir::Expr& start) { return ir::any_node(start, is_other); });
     }
 
     static bool same_ranges(const ir::Expr& a, const ir::Expr& b) {
@@ -184,7 +223,7 @@ private:
 
     bool add_loop(const std::vector<ir::Expr>& reductions, std::vector<Strip::Loop>& loops) {
         const auto& first = *ir::as<ir::Reduce>(reductions.front());
-        Strip::Loop loop{first.ranges, {}, {}, {}};
+        Strip::Loop loop{first.ranges, {}, {}, {}, {}, 1};
         for (const ir::Range& range : loop.ranges) {
             for (const ir::Expr& end : {range.lo, range.hi}) {
                 if (depends_on_lane(end) || has_reduction(end)) return false;
@@ -195,30 +234,44 @@ private:
         for (const ir::Expr& e : reductions) {
             const auto& n = *ir::as<ir::Reduce>(e);
             const ir::Expr term = ir::substitute(n.body, variables_like(first, n));
+            const ir::Expr start = add_chain(e, loop);
+            const auto is_same = [&](std::size_t i) {
+                const Strip::Total& total = loop.totals[i];
+                const bool starts_same =
+                    start && total.start ? ir::structurally_equal(start, total.start) : start == total.start;
+                return starts_same && ir::fold_op(total.op) == ir::fold_op(n.op) &&
+                       ir::structurally_equal(terms[i], term);
+            };
             std::size_t i = 0;
-            while (i < terms.size() &&
-                   !(ir::fold_op(loop.totals[i].op) == ir::fold_op(n.op) && ir::structurally_equal(terms[i], term))) {
-                ++i;
-            }
+            while (i < terms.size() && !is_same(i)) ++i;
             total_of.push_back(i);
             if (i < terms.size()) continue;
-            const bool in_blocks = ir::depends_on_blocks(n.op, term->type) && !is_short(n.ranges.front());
+            const bool in_blocks =
+                !chains_.contains(e) && ir::depends_on_blocks(n.op, term->type) && !is_short(n.ranges.front());
             if (in_blocks && n.ranges.size() > 1) return false;
-            loop.totals.push_back({n.op, {}, {}, {}, in_blocks});
+            loop.totals.push_back({n.op, {}, start, {}, {}, in_blocks});
             terms.push_back(term);
         }
         if (!find(terms, loop.uniform, loop.inner)) return false;
+        const bool is_chain = std::ranges::all_of(reductions, [&](const ir::Expr& e) { return chains_.contains(e); });
+        if (is_chain && loop.uniform.empty() && loop.inner.empty())
+            loop.together = terms_together(first.ranges.front());
         for (std::size_t i = 0; i < terms.size(); ++i) {
-            if (!reads_near(terms[i])) return false;
+            const bool near = reads_near(terms[i]);
+            if (!is_chain && !near) return false;
+            one_by_one_ = one_by_one_ || !near || calls_library(terms[i]);
             loop.totals[i].term = terms[i];
         }
+        if (is_chain && !one_by_one_ && loop.uniform.empty() && loop.inner.empty())
+            loop.together = terms_together(first.ranges.front());
         for (std::size_t i = 0; i < reductions.size(); ++i) {
             const auto& n = *ir::as<ir::Reduce>(reductions[i]);
             Strip::Total& total = loop.totals[total_of[i]];
             std::optional<ir::VarId> place;
             if (ir::gives_place(n.op)) {
                 known_[reductions[i]] = result(reductions[i], place);
-                total.places.push_back({static_cast<std::size_t>(n.place), *place});
+                total.places.push_back(place_of(reductions[i], variables_like(first, n)));
+                total.places.back().value = *place;
             } else {
                 known_[reductions[i]] = result(reductions[i], total.value);
             }
@@ -227,8 +280,38 @@ private:
         return true;
     }
 
+    /// What a reduction has besides where it is a chain; gives what its terms are combined with.
+    ir::Expr add_chain(const ir::Expr& reduction, Strip::Loop& loop) const {
+        const auto chain = chains_.find(reduction);
+        if (chain == chains_.end()) return nullptr;
+        for (const Chain::Table& table : chain->second.tables) {
+            const auto same = [&](const Chain::Table& other) { return other.variable == table.variable; };
+            if (std::ranges::none_of(loop.tables, same)) loop.tables.push_back(table);
+        }
+        return chain->second.start ? known(chain->second.start) : nullptr;
+    }
+
+    Strip::Total::Place place_of(const ir::Expr& reduction, const std::map<ir::VarId, ir::Expr>& like_first) const {
+        const auto chain = chains_.find(reduction);
+        if (chain != chains_.end())
+            return {ir::substitute(chain->second.place, like_first), known(chain->second.first_place), -1};
+        const auto& n = *ir::as<ir::Reduce>(reduction);
+        const ir::Range& range = n.ranges[static_cast<std::size_t>(n.place)];
+        const ir::Expr here = ir::substitute(ir::variable(range.var, ir::Type::Int32), like_first);
+        return {here, ir::substitute(range.lo, like_first), -1};
+    }
+
+    static std::int64_t terms_together(const ir::Range& range) {
+        const std::int64_t count = *ir::as_int(range.hi) - *ir::as_int(range.lo);
+        std::int64_t together = kTogether;
+        while (count % together != 0) --together;
+        return together;
+    }
+
     ir::Pipeline& pipeline_;
     std::set<ir::VarId> lanes_;
+    Chains chains_;
+    bool one_by_one_;
     std::unordered_map<ir::Expr, ir::Expr> known_;  ///< what stands for a reduction
     mutable std::unordered_map<ir::Expr, ir::Expr> replaced_;
 };
@@ -238,7 +321,11 @@ void add_uses(Uses& uses, const std::vector<ir::Expr>& uniform, const std::vecto
     for (const Strip::Loop& loop : loops) {
         for (const ir::Range& range : loop.ranges) uses.add(range.lo), uses.add(range.hi);
         add_uses(uses, loop.uniform, loop.inner);
-        for (const Strip::Total& total : loop.totals) uses.add(total.term);
+        for (const Strip::Total& total : loop.totals) {
+            uses.add(total.term);
+            if (total.start) uses.add(total.start);
+            for (const Strip::Total::Place& place : total.places) uses.add(place.here), uses.add(place.first);
+        }
     }
 }
 
@@ -298,10 +385,12 @@ private:
             each_lane([&] {
                 for (std::size_t i = 0; i < loop.totals.size(); ++i) {
                     if (loop.totals[i].in_blocks != blocks) continue;
-                    out_.line("{} = {};", at(arrays[i].total), identity(loop.totals[i]));
+                    const ir::Expr& start = loop.totals[i].start;
+                    out_.line("{} = {};", at(arrays[i].total),
+                              start ? writer_.value(start).text : identity(loop.totals[i]));
                     for (std::size_t p = 0; p < arrays[i].places.size(); ++p) {
-                        const ir::Range& range = loop.ranges[loop.totals[i].places[p].range];
-                        out_.line("{} = {};", at(arrays[i].places[p]), writer_.value(range.lo).text);
+                        out_.line("{} = {};", at(arrays[i].places[p]),
+                                  writer_.value(loop.totals[i].places[p].first).text);
                     }
                 }
             });
@@ -309,13 +398,21 @@ private:
         const auto is_in_blocks = [](const Strip::Total& total) { return total.in_blocks; };
         const bool blocks = std::ranges::any_of(loop.totals, is_in_blocks);
         if (!std::ranges::all_of(loop.totals, is_in_blocks)) begin(false);
+        const std::vector<std::string> tables = write_tables(loop);
         if (blocks) {
             writer_.begin_blocks(loop.ranges.front(), "", [&] { begin(true); });
+        } else if (loop.together > 1) {
+            writer_.begin_loop(loop.ranges.front(), {ir::int_constant(ir::Type::Int32, loop.together), "", {}});
         } else {
             for (const ir::Range& range : loop.ranges) writer_.begin_loop(range);
         }
         find(loop.uniform, loop.inner);
-        each_lane([&] { add_terms(loop, arrays); });
+        if (loop.together > 1) {
+            each_lane([&] { add_several(loop, arrays, tables); });
+        } else {
+            bind_tables(loop, tables, variable(loop));
+            each_lane([&] { add_terms(loop, arrays); });
+        }
         if (blocks) {
             writer_.end_block();
             for (std::size_t i = 0; i < loop.totals.size(); ++i) {
@@ -335,7 +432,77 @@ private:
         }
     }
 
-    void add_terms(const Strip::Loop& loop, const std::vector<Arrays>& arrays) {
+    /// The name of the first range's variable.
+    std::string variable(const Strip::Loop& loop) {
+        return writer_.value(ir::variable(loop.ranges.front().var, ir::Type::Int32)).text;
+    }
+
+    std::vector<std::string> write_tables(const Strip::Loop& loop) {
+        std::vector<std::string> names;
+        for (const Chain::Table& table : loop.tables) {
+            std::vector<std::string> values;
+            for (const ir::Expr& value : table.values) values.push_back(writer_.value(value).text);
+            names.push_back(names_.add("of_terms"));
+            out_.line("static constexpr {} {}[] = {{{}}};", value_type(table.values.front()->type), names.back(),
+                      fmt::join(values, ", "));
+        }
+        return names;
+    }
+
+    /// Names the constants of the term that has this number.
+    void bind_tables(const Strip::Loop& loop, const std::vector<std::string>& tables, const std::string& number) {
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            const Chain::Table& table = loop.tables[i];
+            const std::string name = names_.add("c");
+            out_.line("const {} {} = {}[{}];", value_type(table.values.front()->type), name, tables[i], number);
+            if (table.values.front()->type != ir::Type::Int32) {
+                writer_.bind(table.variable, name);
+                continue;
+            }
+            poly::IntRange range{*ir::as_int(table.values.front()), *ir::as_int(table.values.front())};
+            for (const ir::Expr& value : table.values) {
+                range.lo = std::min<poly::Wide>(range.lo, *ir::as_int(value));
+                range.hi = std::max<poly::Wide>(range.hi, *ir::as_int(value));
+            }
+            writer_.bind(table.variable, name, range);
+        }
+    }
+
+    /// Several terms one after the other, with the totals of a point in registers.
+    void add_several(const Strip::Loop& loop, const std::vector<Arrays>& arrays,
+                     const std::vector<std::string>& tables) {
+        std::vector<Arrays> own;
+        const auto local = [&](std::string_view type, const std::string& array) {
+            std::string name = names_.add("so_far");
+            out_.line("{} {} = {};", type, name, at(array));
+            return name;
+        };
+        for (std::size_t i = 0; i < arrays.size(); ++i) {
+            Arrays& names = own.emplace_back();
+            names.total = local(value_type(loop.totals[i].term->type), arrays[i].total);
+            for (const std::string& place : arrays[i].places) names.places.push_back(local("int32_t", place));
+        }
+        const ir::Range& range = loop.ranges.front();
+        const std::string first = variable(loop);
+        const std::int64_t end = *ir::as_int(range.hi);
+        for (std::int64_t term = 0; term < loop.together; ++term) {
+            writer_.begin_block("");
+            const std::string number = names_.add("term");
+            out_.line("[[maybe_unused]] const int32_t {} = {} + {};", number, first, term);
+            writer_.bind(range.var, number, {0, end - 1});
+            bind_tables(loop, tables, number);
+            add_terms(loop, own, false);
+            writer_.end_block();
+        }
+        for (std::size_t i = 0; i < arrays.size(); ++i) {
+            out_.line("{} = {};", at(arrays[i].total), own[i].total);
+            for (std::size_t p = 0; p < arrays[i].places.size(); ++p)
+                out_.line("{} = {};", at(arrays[i].places[p]), own[i].places[p]);
+        }
+    }
+
+    void add_terms(const Strip::Loop& loop, const std::vector<Arrays>& arrays, bool in_arrays = true) {
+        const auto at = [&](const std::string& name) { return in_arrays ? this->at(name) : name; };
         for (std::size_t i = 0; i < loop.totals.size(); ++i) {
             const Strip::Total& total = loop.totals[i];
             const ir::Type type = total.term->type;
@@ -350,9 +517,8 @@ private:
             const bool least = ir::fold_op(total.op) == BinaryOp::Min;
             out_.line("const bool {} = {} {} {};", better, term, least ? "<" : ">", so_far);
             for (std::size_t p = 0; p < total.places.size(); ++p) {
-                const ir::Range& range = loop.ranges[total.places[p].range];
                 out_.line("{0} = {1} ? {2} : {0};", at(arrays[i].places[p]), better,
-                          writer_.value(ir::variable(range.var, ir::Type::Int32)).text);
+                          writer_.value(total.places[p].here).text);
             }
             out_.line("{0} = {1} ? {2} : {0};", so_far, better, term);
         }
@@ -374,13 +540,22 @@ Uses Strip::uses() const {
     return result;
 }
 
-std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes) {
-    StripFinder finder(pipeline, lanes);
-    Strip strip;
-    std::vector<ir::Expr> roots{value};
-    if (!finder.find(roots, strip.uniform, strip.loops) || strip.loops.empty()) return std::nullopt;
-    strip.value = roots.front();
-    return strip;
+std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes,
+                                bool one_by_one) {
+    const auto with = [&](const ir::Expr& root, Chains chains) -> std::optional<Strip> {
+        StripFinder finder(pipeline, lanes, std::move(chains), one_by_one);
+        Strip strip;
+        strip.has_chains = finder.has_chains();
+        std::vector<ir::Expr> roots{root};
+        if (!finder.find(roots, strip.uniform, strip.loops) || strip.loops.empty()) return std::nullopt;
+        strip.value = roots.front();
+        strip.one_by_one = finder.one_by_one();
+        return strip;
+    };
+    if (std::optional<WithChains> chains = find_chains(pipeline, value, lanes)) {
+        if (auto strip = with(chains->value, std::move(chains->chains))) return strip;
+    }
+    return has_reduction(value) && !one_by_one ? with(value, {}) : std::nullopt;
 }
 
 void write_strip(ExpressionWriter& writer, Writer& out, Names& names, Helpers& helpers, const Strip& strip,

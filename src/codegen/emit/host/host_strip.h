@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/emit/c/c_expr.h"
+#include "codegen/emit/host/host_chains.h"
 #include "codegen/expr/uses.h"
 #include "ir/pipeline.h"
 
@@ -21,9 +22,10 @@ struct Strip {
     struct Total {
         ir::ReduceOp op;
         ir::Expr term;
+        ir::Expr start;                  ///< null: the operator's identity
         std::optional<ir::VarId> value;  ///< stands for the result
         struct Place {
-            std::size_t range;
+            ir::Expr here, first;  ///< of the terms, and where none is better
             ir::VarId value;
         };
         std::vector<Place> places;
@@ -34,18 +36,23 @@ struct Strip {
         std::vector<ir::Expr> uniform;  ///< reductions in the terms that are the same for all points
         std::vector<Loop> inner;        ///< what is found for each iteration
         std::vector<Total> totals;
+        std::vector<Chain::Table> tables;
+        std::int64_t together = 1;  ///< terms that are added to the totals at once
     };
     std::vector<ir::Expr> uniform;
     std::vector<Loop> loops;
-    ir::Expr value;  ///< of a point, once all of these are known
+    ir::Expr value;           ///< of a point, once all of these are known
+    bool one_by_one = false;  ///< vectors of points gain nothing: loads from places far apart, or calls
+    bool has_chains = false;  ///< some loops are chains (host_chains.h), which are long as straight lines
 
     [[nodiscard]] Uses uses() const;
 };
 
-/// `value` with loops outside; nothing where some reduction has another number of terms at each point or is not
-/// evaluated at all of them, or where the points of a strip lie far apart in what its terms read. `lanes`: the
-/// variables that tell its points apart. Adds variables to `pipeline`.
-std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes);
+/// `value` with its loops, and its long chains, outside; nothing where some reduction has another number of terms at
+/// each point or is not evaluated at all of them, or where the points of a strip lie far apart in what its terms read.
+/// `lanes`: the variables that tell its points apart. With `one_by_one` its points are too few for vectors.
+std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes,
+                                bool one_by_one);
 
 /// The points of a strip in generated code: loops around what each of them does, and its number.
 struct Lanes {

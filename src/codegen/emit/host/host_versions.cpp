@@ -116,6 +116,8 @@ const std::string_view kVersionsHead = R"text(
     !defined(PIPE_NO_VERSIONS)
 #define PIPE_VERSIONS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #pragma GCC optimize("fp-contract=off")  // the same bits in all of them
+#elif defined(__GNUC__)
+#define PIPE_VERSIONS __attribute__((noinline))
 #else
 #define PIPE_VERSIONS
 #endif

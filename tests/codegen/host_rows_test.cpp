@@ -99,8 +99,8 @@ const Case kCases[] = {
      {"so_far", "of_terms"}},
     {"chains_of_windows",
      R"(
-        pipeline p(f: float32[R + 9, C + 9], v: float32[R, C, 40]) -> a: float32[R, C], b: float32[R, C], c: int32[R, C],
-                 d: float32[R, C] {
+        pipeline p(f: float32[R + 9, C + 9], v: float32[R, C, 40], w: uint8[R + 30, C + 30]) -> a: float32[R, C],
+                 b: float32[R, C], c: int32[R, C], d: float32[R, C], e: int32[R, C, 5], g: int32[R, C] {
             a(y, x) = sum(i in 0..8, j in 0..8) f(y + i, x + j) * (i + 2 * j)
             b(y, x) = sum(i in 0..3, j in 0..3) sqrt(abs(f(y + i, x + j) - f(y, x))) / (1 + abs(f(y + i, x + j) *
                 f(y, x) + 3 * f(y + 1, x + 1) * f(y + i, x + j) - f(y + j, x + i) * f(y + 2 * i, x + 2 * j) -
@@ -108,8 +108,21 @@ const Case kCases[] = {
             // Terms of neighbours lie far apart.
             c(y, x) = argmin(k in 0..40) v(y, x, k)
             d(y, x) = if f(y, x) > 0 then max(k in 0..40) v(y, x, k) else 0
+            // Too few points for vectors; a window whose rows are written out.
+            e(y, x, n) = sum(i in 0..16, j in 0..16) abs(int32(w(y, x)) - w(y + i + n, x + j + n))
+            g(y, x) = sum(i in 0..16, j in 0..16) abs(int32(w(y, x)) - w(y + i, x + j)) * (i + j)
         })",
      {"so_far"}},
+    {"slices",
+     R"(
+        pipeline p(cost: uint8[R, C, 64], f: float32[R, C]) -> a: int32[R, C, 64], b: float32[R, C] {
+            a(y, x in 0..C, d) =
+                if x == 0 then int32(cost(y, x, d))
+                else let least = min(e in 0..64) a(y, x - 1, e) in
+                     cost(y, x, d) - least + min(a(y, x - 1, d), min(a(y, x - 1, max(d - 1, 0)) + 8, least + 64))
+            b(y in 0..R, x) = if y == 0 then f(y, x) else b(y - 1, max(x - 1, 0)) + f(y, x)
+        })",
+     {"if (d_begin < d_end)"}},
     {"sums_of_images",
      R"(
         pipeline p(u: uint8[R, C], f: float32[R, C]) -> a: int32[1], b: float32[1] {

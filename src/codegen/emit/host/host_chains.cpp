@@ -401,4 +401,16 @@ std::optional<WithChains> find_chains(ir::Pipeline& pipeline, const ir::Expr& va
     return result;
 }
 
+ir::Expr with_loops(ir::Pipeline& pipeline, const ir::Expr& e) {
+    const std::optional<ChainSteps> steps = ir::is_int(e->type) ? fold_steps(e) : std::nullopt;
+    if (!steps || static_cast<std::int64_t>(steps->terms.size()) < kFewestTerms) return e;
+    const ir::VarId number = ir::new_variable(pipeline, "i");
+    LikeTerms like(&pipeline, number);
+    const ir::Expr term = like.find(steps->terms);
+    if (!term || !like.tables.empty()) return e;
+    const auto count = static_cast<std::int64_t>(steps->terms.size());
+    const ir::Range range{number, ir::int_constant(Type::Int32, 0), ir::int_constant(Type::Int32, count)};
+    return ir::binary(ir::fold_op(steps->op), steps->start, ir::reduce(steps->op, {range}, term));
+}
+
 }  // namespace pipec::codegen

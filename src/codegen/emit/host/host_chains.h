@@ -34,4 +34,8 @@ struct WithChains {
 /// are none that depend on `lanes`. `value` has no lets. Adds variables to `pipeline`.
 std::optional<WithChains> find_chains(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes);
 
+/// `e`, which is evaluated once for many points, where it is a long chain of integers whose terms differ by a step: as
+/// a loop over the terms, which can be a vector. Other expressions are as they were.
+ir::Expr with_loops(ir::Pipeline& pipeline, const ir::Expr& e);
+
 }  // namespace pipec::codegen

@@ -9,6 +9,7 @@
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/wide_expr.h"
+#include "codegen/emit/host/host_chains.h"
 #include "codegen/emit/host/host_nest.h"
 #include "codegen/emit/host/host_strip.h"
 #include "codegen/emit/host/host_versions.h"
@@ -49,6 +50,8 @@ private:
     std::string edges_call(const Nest& nest, const std::string& from, const std::string& to) const;
     void box_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
     void scan_nest(const Nest& nest, const ir::Expr& value, const ir::Expr& guard);
+    void slice(const std::vector<std::size_t>& inner, const std::vector<std::pair<std::string, std::string>>& ends,
+               const ir::Expr& value, const ir::Expr& guard);
     void row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
              const ir::Expr& value, const ir::Expr& guard, bool simd);
     void inner_row(ExpressionWriter& writer, const Nest& nest, const std::string& begin, const std::string& end,
@@ -313,7 +316,8 @@ void StageWriter::find_strips(const Nest& nest, const ir::Expr& value, const ir:
     if (const auto extent = constant_extent(domain_, nest.order[nest.vector])) {
         strip_points_ = std::min(strip_points_, *extent);
     }
-    strip_ = find_strip(pipeline_, value, lanes, strip_points_ * inside < kShortStrip);
+    if (strip_points_ <= 1) return;
+    strip_ = find_strip(pipeline_, value, lanes, strip_points_ * inside >= kShortStrip);
     if (!strip_) return;
     if (strip_->one_by_one) strip_points_ = 1;
     strip_uses_ = strip_->uses();
@@ -528,12 +532,54 @@ void StageWriter::scan_nest(const Nest& nest, const ir::Expr& value, const ir::E
         expressions_->begin_block(
             fmt::format("for (int32_t {0} = {2} - 1; {0} >= {1}; --{0})", dims_[scan], begin, end));
     }
+    slice(inner, ends, value, guard);
+    for (std::size_t i = 0; i < outer.size() + 1; ++i) expressions_->end_block();
+}
+
+/// The loops over points that do not wait for each other. What is the same for all of them, as the least of the slice
+/// before, is computed once before them.
+void StageWriter::slice(const std::vector<std::size_t>& inner,
+                        const std::vector<std::pair<std::string, std::string>>& ends, const ir::Expr& value,
+                        const ir::Expr& guard) {
+    std::set<ir::VarId> varying;
+    for (const std::size_t dim : inner) varying.insert(stage_.dims[dim].var);
+    const auto varies = [&](const ir::Expr& e) {
+        return ir::any_node(e, [&](const ir::Expr& node) {
+            const auto* variable = ir::as<ir::Variable>(node);
+            return variable != nullptr && varying.count(variable->id) > 0;
+        });
+    };
+    const auto* choice = ir::as<ir::Select>(value);
+    if (!guard && !inner.empty() && choice != nullptr && choice->otherwise && !varies(choice->cond)) {
+        expressions_->begin_block(fmt::format("if ({})", expressions_->value(choice->cond).text));
+        slice(inner, ends, choice->then, guard);
+        expressions_->else_block();
+        slice(inner, ends, choice->otherwise, guard);
+        return expressions_->end_block();
+    }
+    std::vector<const ir::Let*> kept;
+    std::vector<std::string> has_points;  // without any, nothing may be read
+    for (const std::size_t dim : inner) has_points.push_back(fmt::format("{} < {}", ends[dim].first, ends[dim].second));
+    if (!inner.empty()) expressions_->begin_block(fmt::format("if ({})", fmt::join(has_points, " && ")));
+    ir::Expr point = value;
+    while (const auto* let = guard || inner.empty() ? nullptr : ir::as<ir::Let>(point)) {
+        if (varies(let->value)) {
+            kept.push_back(let);
+            varying.insert(let->var);
+        } else if (uses_.variable(let->var)) {
+            const ir::Expr once = with_loops(pipeline_, let->value);
+            expressions_->define(let->var, once, pipeline_.variables.at(static_cast<std::size_t>(let->var)).name);
+        }
+        point = let->body;
+    }
+    for (auto let = kept.rbegin(); let != kept.rend(); ++let) point = ir::let((*let)->var, (*let)->value, point);
     for (const std::size_t dim : inner) {
-        if (dim == inner.back() && !has_loop(value)) out_.line("PIPE_SIMD");
+        if (dim == inner.back() && !has_loop(point)) out_.line("PIPE_SIMD");
         open_loop(*expressions_, dim, ends[dim].first, ends[dim].second);
     }
-    store_point(*expressions_, value, guard);
-    for (std::size_t i = 0; i < stage_.dims.size(); ++i) expressions_->end_block();
+    store_point(*expressions_, point, guard);
+    for (std::size_t i = 0; i < inner.size(); ++i) expressions_->end_block();
+    if (!inner.empty()) expressions_->end_block();
 }
 
 /// One nest after the other, each in its own order.

@@ -77,8 +77,8 @@ bool is_short(const ir::Range& range) {
 
 class StripFinder {
 public:
-    StripFinder(ir::Pipeline& pipeline, std::set<ir::VarId> lanes, Chains chains, bool one_by_one)
-        : pipeline_(pipeline), lanes_(std::move(lanes)), chains_(std::move(chains)), one_by_one_(one_by_one) {}
+    StripFinder(ir::Pipeline& pipeline, std::set<ir::VarId> lanes, Chains chains)
+        : pipeline_(pipeline), lanes_(std::move(lanes)), chains_(std::move(chains)) {}
 
     [[nodiscard]] bool has_chains() const { return !chains_.empty(); }
     [[nodiscard]] bool one_by_one() const { return has_chains() && one_by_one_; }
@@ -311,7 +311,7 @@ private:
     ir::Pipeline& pipeline_;
     std::set<ir::VarId> lanes_;
     Chains chains_;
-    bool one_by_one_;
+    bool one_by_one_ = false;
     std::unordered_map<ir::Expr, ir::Expr> known_;  ///< what stands for a reduction
     mutable std::unordered_map<ir::Expr, ir::Expr> replaced_;
 };
@@ -541,9 +541,9 @@ Uses Strip::uses() const {
 }
 
 std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes,
-                                bool one_by_one) {
+                                bool with_chains) {
     const auto with = [&](const ir::Expr& root, Chains chains) -> std::optional<Strip> {
-        StripFinder finder(pipeline, lanes, std::move(chains), one_by_one);
+        StripFinder finder(pipeline, lanes, std::move(chains));
         Strip strip;
         strip.has_chains = finder.has_chains();
         std::vector<ir::Expr> roots{root};
@@ -552,10 +552,10 @@ std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, c
         strip.one_by_one = finder.one_by_one();
         return strip;
     };
-    if (std::optional<WithChains> chains = find_chains(pipeline, value, lanes)) {
+    if (auto chains = with_chains ? find_chains(pipeline, value, lanes) : std::nullopt) {
         if (auto strip = with(chains->value, std::move(chains->chains))) return strip;
     }
-    return has_reduction(value) && !one_by_one ? with(value, {}) : std::nullopt;
+    return has_reduction(value) ? with(value, {}) : std::nullopt;
 }
 
 void write_strip(ExpressionWriter& writer, Writer& out, Names& names, Helpers& helpers, const Strip& strip,

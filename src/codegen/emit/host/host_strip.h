@@ -50,9 +50,9 @@ struct Strip {
 
 /// `value` with its loops, and its long chains, outside; nothing where some reduction has another number of terms at
 /// each point or is not evaluated at all of them, or where the points of a strip lie far apart in what its terms read.
-/// `lanes`: the variables that tell its points apart. With `one_by_one` its points are too few for vectors.
+/// `lanes`: the variables that tell its points apart. Without `with_chains` chains stay straight lines.
 std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, const std::set<ir::VarId>& lanes,
-                                bool one_by_one);
+                                bool with_chains);
 
 /// The points of a strip in generated code: loops around what each of them does, and its number.
 struct Lanes {

@@ -255,10 +255,10 @@ private:
     /// Notes for editors that `name`, which stands at `range`, means `symbol`, and what the value of a symbol is.
     void record_use(const std::string& name, SourceRange range, const Symbol& symbol);
     void record_value(const Symbol& symbol);
-    /// Says what a name of another language is here. False where it is none.
     /// Warns where a function of the standard library that works on planes, which was just entered, is given an image
     /// with the channels last.
     void note_interleaved(const ast::Fn& fn, const ast::Block& body, const Scope& scope);
+    /// Says what a name of another language is here. False where it is none.
     static bool foreign_name(Report& r, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
     void list_names(Report& r, const std::string& name, SourceRange range) const;

@@ -88,10 +88,8 @@ SelfReads no_scan(const OwnReads& own) {
         } else if (first_dim >= 0 && dim != first_dim) {
             result.problem =
                 "another read is earlier in another dimension; a scan goes along one, so take one stage for each; "
-                "where "
-                "a point needs both, go along t = x + y: `g(t, y)` is the value at x = t - y, and reads g(t - 1, y) "
-                "and "
-                "g(t - 1, y - 1)";
+                "where a point needs both, go along t = x + y: `g(t, y)` is the value at x = t - y, and reads "
+                "g(t - 1, y) and g(t - 1, y - 1)";
         } else if (first_dim >= 0 && (by < 0) != (first_by < 0)) {
             result.problem = "another read is on the other side; a scan goes one way, so take one stage for each";
         }

@@ -137,6 +137,7 @@ private:
         // So is one that is too expensive to look into, like a count of pairs of neighbours that hold.
         constexpr unsigned kShare = 8;
         isl_->next_part(kShare);
+        const auto known = static_cast<std::ptrdiff_t>(result_.no_wrap.size());
         const std::optional<int> inner = isl_->attempt([&] {
             const auto set = affine_.condition(condition.cond, condition.truth);
             for (const int o : set.no_wrap) result_.no_wrap.push_back({o, outer});
@@ -146,6 +147,7 @@ private:
             condition.guard = inner;
         } else {
             if (inner) result_.guards.pop_back();
+            result_.no_wrap.erase(result_.no_wrap.begin() + known, result_.no_wrap.end());
             full = condition.full = true;
         }
         isl_->next_part();

@@ -61,18 +61,7 @@ double library_calls(const ir::Expr& value) {
             calls += (times - 1) * library_calls(reduce->body);
         }
         const auto* call = ir::as<ir::Call>(e);
-        if (call == nullptr || ir::is_uniform(e)) return;
-        switch (call->fn) {
-            case ir::Builtin::Abs:
-            case ir::Builtin::Floor:
-            case ir::Builtin::Ceil:
-            case ir::Builtin::Round:
-            case ir::Builtin::Trunc:
-            case ir::Builtin::IsNan:
-            case ir::Builtin::Sqrt:
-            case ir::Builtin::Rsqrt: return;
-            default: ++calls;
-        }
+        calls += call != nullptr && !ir::is_uniform(e) && ir::is_library_function(call->fn) ? 1 : 0;
     });
     return calls;
 }

@@ -356,13 +356,6 @@ std::pair<ir::Expr, std::string> last_default(const ir::Pipeline& p, const ir::E
     return {of.default_value, fmt::format("size `{}`", of.name)};
 }
 
-/// A reduction that is not written out.
-bool has_loop(const ir::Expr& e) {
-    bool result = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Reduce>(node) != nullptr; });
-    return result;
-}
-
 }  // namespace
 
 void Elaborator::where(const ast::Pipeline& source) {
@@ -373,7 +366,7 @@ void Elaborator::where(const ast::Pipeline& source) {
             report(diag::NotOverSizes, e->range, "a `where` condition");
             continue;
         }
-        if (has_loop(cond)) {
+        if (ir::has_reduction(cond)) {
             report(diag::BoundOperator, e->range, "a `where` condition", "a reduction that is a loop")
                 .note("one of up to 64 constant points is written out");
             continue;

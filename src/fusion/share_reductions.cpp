@@ -72,15 +72,9 @@ ir::Expr plus(const ir::Expr& a, const ir::Expr& b) {
     return ir::binary(BinaryOp::Add, a, b);
 }
 
-bool has_reduction(const ir::Expr& e) {
-    bool result = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Reduce>(node) != nullptr; });
-    return result;
-}
-
 /// Whether there is something in it to be taken out.
 bool is_heavy(const ir::Expr& e) {
-    return e && (has_reduction(e) || work_of(e) > kUniformWork);
+    return e && (ir::has_reduction(e) || work_of(e) > kUniformWork);
 }
 
 std::set<ir::VarId> variables_of(const ir::Expr& e) {
@@ -365,7 +359,7 @@ private:
             std::size_t inner = nest.loops.size();
             // A term that is a loop itself: each by another thread, unless there are so many that blocks will do.
             const double in_all = points(nest.loops, usual_) * points(depends, usual_) / ir::kBlockTerms;
-            double terms = has_reduction(nest.body) && in_all < kBusyPoints ? kWholeTerms : 1;
+            double terms = ir::has_reduction(nest.body) && in_all < kBusyPoints ? kWholeTerms : 1;
             while (inner > 0 && terms * extent(nest.loops[inner - 1], large_) <= kWholeTerms) {
                 terms *= extent(nest.loops[--inner], large_);
             }

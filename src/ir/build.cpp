@@ -141,6 +141,14 @@ std::optional<std::int64_t> as_int(const Expr& e) {
     return std::nullopt;
 }
 
+std::pair<Expr, std::int64_t> with_offset(const Expr& e) {
+    const auto* n = as<Binary>(e);
+    const auto by = n != nullptr ? as_int(n->b) : std::nullopt;
+    if (by && n->op == BinaryOp::Add) return {n->a, *by};
+    if (by && n->op == BinaryOp::Sub) return {n->a, -*by};
+    return {e, 0};
+}
+
 Expr int_constant(Type type, std::int64_t value, SourceRange range) {
     assert(is_int(type) || type == Type::Bool);
     return node(type, range, IntConstant{wrap_to(type, value)});

@@ -2,6 +2,8 @@
 // arithmetic on constants is folded, x + 0, x * 1 and the like only on integers.
 #pragma once
 
+#include <utility>
+
 #include "ir/pipeline.h"
 
 namespace pipec::ir {
@@ -33,6 +35,9 @@ BinaryOp fold_op(ReduceOp op);
 
 /// The value of an integer (or Bool) constant.
 std::optional<std::int64_t> as_int(const Expr& e);
+
+/// An integer without the constant that is added to it, and that: x and -2 of x - 2.
+std::pair<Expr, std::int64_t> with_offset(const Expr& e);
 
 /// `value` rounded to a float type, as a double (float16 by rounding to nearest even).
 double round_to(Type type, double value);

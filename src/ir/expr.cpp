@@ -27,6 +27,19 @@ std::string_view name(BinaryOp op) {
 std::string_view name(Builtin fn) {
     return kBuiltinNames.at(static_cast<std::size_t>(fn));
 }
+bool is_library_function(Builtin fn) {
+    switch (fn) {
+        case Builtin::Abs:
+        case Builtin::Floor:
+        case Builtin::Ceil:
+        case Builtin::Round:
+        case Builtin::Trunc:
+        case Builtin::IsNan:
+        case Builtin::Sqrt:
+        case Builtin::Rsqrt: return false;
+        default: return true;
+    }
+}
 std::string_view name(ReduceOp op) {
     return kReduceNames.at(static_cast<std::size_t>(op));
 }

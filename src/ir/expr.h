@@ -57,6 +57,8 @@ enum class Builtin : std::uint8_t {
     Trunc,
     IsNan  // result Bool
 };
+/// A function of the C library where code has no instruction for it.
+bool is_library_function(Builtin fn);
 enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };
 
 /// An integer or Bool literal; uint64 as its two's complement bits.

@@ -43,6 +43,10 @@ bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds) {
     return found;
 }
 
+bool has_reduction(const Expr& e) {
+    return any_node(e, [](const Expr& node) { return as<Reduce>(node) != nullptr; });
+}
+
 std::vector<Expr> expressions(const Stage& stage) {
     std::vector<Expr> result;
     for (const Dimension& dim : stage.dims) {

@@ -57,6 +57,9 @@ std::int64_t node_count(const Expr& e);
 /// Whether `holds` is true of a node reachable from `e`.
 bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds);
 
+/// Whether some node is a loop: a Reduce that was not written out.
+bool has_reduction(const Expr& e);
+
 /// The expressions of a stage in evaluation order: explicit ranges, then the value or init and updates.
 std::vector<Expr> expressions(const Stage& stage);
 

@@ -24,16 +24,6 @@ namespace {
 /// Nodes of a term from which on several of them at once would need too many registers.
 constexpr std::size_t kLongTerm = 64;
 
-/// An index without what is added to it, and that.
-std::pair<ir::Expr, std::int64_t> with_offset(const ir::Expr& e) {
-    if (const auto constant = ir::as_int(e)) return {nullptr, *constant};
-    const auto* n = ir::as<ir::Binary>(e);
-    const auto by = n != nullptr ? ir::as_int(n->b) : std::nullopt;
-    if (by && n->op == BinaryOp::Add) return {n->a, *by};
-    if (by && n->op == BinaryOp::Sub) return {n->a, -*by};
-    return {e, 0};
-}
-
 bool contains(const ir::Expr& e, const ir::Expr& what) {
     bool found = false;
     ir::for_each_node(e, [&](const ir::Expr& node) { found = found || node == what; });
@@ -80,9 +70,9 @@ Text ExpressionWriter::fold(ReduceOp op, Type type, const Text& accumulated, con
 /// The most points that a range has, as far as that is known.
 poly::Wide ExpressionWriter::most_points(const ir::Range& range) {
     const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
-    const auto [from, first] = with_offset(range.lo);
-    const auto [to, last] = with_offset(range.hi);
-    if (from && to && ir::structurally_equal(from, to)) return last - first;
+    const auto [from, first] = ir::with_offset(range.lo);
+    const auto [to, last] = ir::with_offset(range.hi);
+    if (ir::structurally_equal(from, to)) return last - first;
     return hi.hi - lo.lo;
 }
 

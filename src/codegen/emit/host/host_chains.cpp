@@ -29,15 +29,6 @@ bool is_long(std::int64_t terms, const ir::Expr& term) {
     return terms >= kFewestTerms && nodes >= (terms >= kManyTerms ? kFewestNodes : kManyNodes);
 }
 
-/// An Int32 without what is added to it, and that.
-std::pair<ir::Expr, std::int64_t> offset_from(const ir::Expr& e) {
-    const auto* n = ir::as<ir::Binary>(e);
-    const auto by = n != nullptr ? ir::as_int(n->b) : std::nullopt;
-    if (by && n->op == BinaryOp::Add) return {n->a, *by};
-    if (by && n->op == BinaryOp::Sub) return {n->a, -*by};
-    return {e, 0};
-}
-
 bool is_same_leaf(const ir::Expr& a, const ir::Expr& b) {
     const bool leaf = ir::as<ir::SizeRef>(a) != nullptr || ir::as<ir::ParamRef>(a) != nullptr;
     return leaf && a->type == b->type && ir::same_node(*a, *b);
@@ -140,7 +131,7 @@ private:
         std::vector<ir::Expr> bases;
         std::vector<std::int64_t> offsets;
         for (const ir::Expr& e : terms) {
-            const auto [base, offset] = offset_from(e);
+            const auto [base, offset] = ir::with_offset(e);
             bases.push_back(base);
             offsets.push_back(offset);
         }

@@ -85,9 +85,7 @@ std::int64_t own_points(const ir::Stage& stage, const poly::Domain& domain, cons
 
 RowCode find_row_code(ir::Pipeline& pipeline, Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain,
                       const Nest& nest, const ir::Expr& value) {
-    bool has_loop = false;
-    ir::for_each_node(value, [&](const ir::Expr& e) { has_loop = has_loop || ir::as<ir::Reduce>(e) != nullptr; });
-    if (has_loop) return {};
+    if (ir::has_reduction(value)) return {};
     std::vector<std::vector<std::int64_t>> inside{{}};
     for (std::size_t i = nest.vector + 1; i < nest.order.size(); ++i) {
         const std::size_t dim = nest.order[i];

@@ -256,15 +256,9 @@ std::string StageWriter::edges_call(const Nest& nest, const std::string& from, c
                        fmt::join(args, ", "));
 }
 
-bool has_loop(const ir::Expr& e) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& n) { found = found || ir::as<ir::Reduce>(n) != nullptr; });
-    return found;
-}
-
 std::int64_t work(const ir::Expr& e) {
     const std::int64_t nodes = ir::node_count(e);
-    return has_loop(e) ? nodes * kLoopIterations : nodes;
+    return ir::has_reduction(e) ? nodes * kLoopIterations : nodes;
 }
 
 /// Where each dimension of the box begins and ends, as constants or variables that this defines.
@@ -428,7 +422,7 @@ void StageWriter::points_row(const Nest& nest, const std::string& begin, const s
 void StageWriter::inner_row(ExpressionWriter& writer, const Nest& nest, const std::string& begin,
                             const std::string& end, const ir::Expr& value, const ir::Expr& guard) {
     if (!strip_ && inner_ && inner_->row.is_used()) return points_row(nest, begin, end);
-    if (!strip_) return row(writer, nest, begin, end, value, guard, !has_loop(value));
+    if (!strip_) return row(writer, nest, begin, end, value, guard, !ir::has_reduction(value));
     if (strip_points_ == 1) return strips(nest, begin, end, 1);
     out_.open(fmt::format("if ({} - {} >= {})", end, begin, strip_points_));
     strips(nest, begin, end, strip_points_);
@@ -574,7 +568,7 @@ void StageWriter::slice(const std::vector<std::size_t>& inner,
     }
     for (auto let = kept.rbegin(); let != kept.rend(); ++let) point = ir::let((*let)->var, (*let)->value, point);
     for (const std::size_t dim : inner) {
-        if (dim == inner.back() && !has_loop(point)) out_.line("PIPE_SIMD");
+        if (dim == inner.back() && !ir::has_reduction(point)) out_.line("PIPE_SIMD");
         open_loop(*expressions_, dim, ends[dim].first, ends[dim].second);
     }
     store_point(*expressions_, point, guard);

@@ -29,22 +29,8 @@ constexpr std::int64_t kTogether = 8;
 bool calls_library(const ir::Expr& e) {
     return ir::any_node(e, [](const ir::Expr& node) {
         const auto* call = ir::as<ir::Call>(node);
-        if (call == nullptr || !ir::is_float(node->type)) return false;
-        switch (call->fn) {
-            case ir::Builtin::Abs:
-            case ir::Builtin::Floor:
-            case ir::Builtin::Ceil:
-            case ir::Builtin::Round:
-            case ir::Builtin::Trunc:
-            case ir::Builtin::Sqrt:
-            case ir::Builtin::Rsqrt: return false;
-            default: return true;
-        }
+        return call != nullptr && ir::is_library_function(call->fn);
     });
-}
-
-bool has_reduction(const ir::Expr& e) {
-    return ir::any_node(e, [](const ir::Expr& node) { return ir::as<ir::Reduce>(node) != nullptr; });
 }
 
 /// What `var` is multiplied with in a sum; nothing where `e` is none.
@@ -148,10 +134,10 @@ private:
                 continue;
             }
             if (select != nullptr && select->otherwise) {
-                if (has_reduction(select->then) || has_reduction(select->otherwise)) return false;
+                if (ir::has_reduction(select->then) || ir::has_reduction(select->otherwise)) return false;
                 stack.push_back(select->cond);
             } else if (binary != nullptr && ir::is_logical(binary->op)) {
-                if (has_reduction(binary->b)) return false;
+                if (ir::has_reduction(binary->b)) return false;
                 stack.push_back(binary->a);
             } else {
                 std::vector<ir::Expr> operands = evaluated_operands(e);
@@ -205,7 +191,7 @@ private:
             if (found != known_.end()) return found->second;
             const auto [memo, is_new] = replaced_.try_emplace(node);
             if (!is_new) return memo->second;
-            ir::Expr result = has_reduction(node) ? ir::map_children(node, replace) : node;
+            ir::Expr result = ir::has_reduction(node) ? ir::map_children(node, replace) : node;
             return replaced_[node] = result;
         };
         replaced_.clear();
@@ -226,7 +212,7 @@ private:
         Strip::Loop loop{first.ranges, {}, {}, {}, {}, 1};
         for (const ir::Range& range : loop.ranges) {
             for (const ir::Expr& end : {range.lo, range.hi}) {
-                if (depends_on_lane(end) || has_reduction(end)) return false;
+                if (depends_on_lane(end) || ir::has_reduction(end)) return false;
             }
         }
         std::vector<ir::Expr> terms;
@@ -555,7 +541,7 @@ std::optional<Strip> find_strip(ir::Pipeline& pipeline, const ir::Expr& value, c
     if (auto chains = with_chains ? find_chains(pipeline, value, lanes) : std::nullopt) {
         if (auto strip = with(chains->value, std::move(chains->chains))) return strip;
     }
-    return has_reduction(value) ? with(value, {}) : std::nullopt;
+    return ir::has_reduction(value) ? with(value, {}) : std::nullopt;
 }
 
 void write_strip(ExpressionWriter& writer, Writer& out, Names& names, Helpers& helpers, const Strip& strip,

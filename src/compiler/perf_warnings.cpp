@@ -291,16 +291,16 @@ void PerformanceCheck::warn_of_scans() {
         const auto& scan = facts_.at(s).scan;
         if (!scan || scan->length < kLongLine) continue;
         const double threads = scan->lines * scan->slice;
-        if (scan->across ? threads >= static_cast<double>(kBusyThreads) || scan->lines >= kBusyBlocks
-                         : scan->lines >= static_cast<double>(scan->shared ? kBusyBlocks : kBusyThreads))
+        if (!scan->across.empty() ? threads >= static_cast<double>(kBusyThreads) || scan->lines >= kBusyBlocks
+                                  : scan->lines >= static_cast<double>(scan->shared ? kBusyBlocks : kBusyThreads))
             continue;
         const auto lines = static_cast<std::int64_t>(scan->lines);
         const ir::Stage& stage = program_.pipeline.stages[s];
         diags_
             .report(diag::PerfScan, stage.range, stage.name, lines, lines == 1 ? "" : "s", scan->length,
-                    scan->across   ? "a slice of a line waits for the one before, in the threads of one block"
-                    : scan->shared ? "a line has the threads of one block"
-                                   : "the points of a line are computed one after the other")
+                    !scan->across.empty() ? "a slice of a line waits for the one before, in the threads of one block"
+                    : scan->shared        ? "a line has the threads of one block"
+                                          : "the points of a line are computed one after the other")
             .note("where all points can be parts of shorter lines, scan these, and then what they end with");
     }
 }

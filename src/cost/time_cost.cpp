@@ -93,6 +93,8 @@ void spill(TileWork& work, const Gpu& gpu) {
 /// Clocks between an operation and one that needs its result, on all GPUs since Volta, and what a point of a scan takes
 /// besides: it comes from shared memory and goes back, and each access is an instruction.
 constexpr double kDependentClocks = 4, kPointClocks = 6;
+/// From the address in shared memory to the value.
+constexpr double kSharedClocks = 30;
 /// Until global memory answers, where nothing else is to be done meanwhile.
 constexpr double kMemorySeconds = 0.8e-6;
 
@@ -160,19 +162,48 @@ ScanMarch shared_march(const StageFacts& stage, const plan::SharedScanTile& tile
             kMemorySeconds + (points + across + ends) / gpu.clock_hz + gpu.rates.barrier};
 }
 
+/// The kernel of a scan that goes slice by slice which runs for slices of this length; none where values pass through
+/// global memory.
+std::optional<plan::SharedSliceTile> slice_tile(const StageFacts& stage, const Gpu& gpu) {
+    const auto [order, extents] = shape_of_scan(stage);
+    std::optional<std::int64_t> known = 1;
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+        if (!stage.scan->is_across(d)) continue;
+        known = known && extents[d] ? std::optional(*known * *extents[d]) : std::nullopt;
+    }
+    std::int64_t term_bytes = 0;
+    for (const Load& load : stage.loads) term_bytes += load.bytes;
+    const plan::SlicePoint point{stage.scan->distance, stage.bytes, term_bytes,
+                                 static_cast<std::int64_t>(stage.loads.size()) + 1};
+    for (const plan::SharedSliceTile& tile : plan::make_shared_slice_tiles(known, point, gpu.shared_per_block)) {
+        if (stage.scan->slice <= static_cast<double>(tile.slice)) return tile;
+    }
+    return std::nullopt;
+}
+
 /// Slice by slice: each waits for the one before, in a block behind a barrier or from launch to launch.
 void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
-    const bool blocks = scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
-    const auto threads = static_cast<double>(blocks ? plan::slice_threads(static_cast<std::int64_t>(scan.slice))
-                                                    : plan::kLaunchedSliceThreads);
+    const auto tile = slice_tile(stage, gpu);
+    const bool blocks = tile || scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
+    const auto threads = static_cast<double>(tile     ? tile->threads
+                                             : blocks ? plan::slice_threads(static_cast<std::int64_t>(scan.slice))
+                                                      : plan::kLaunchedSliceThreads);
     p.blocks = blocks ? scan.lines : std::ceil(scan.lines * scan.slice / threads);
     const int warps = static_cast<int>(threads) / kWarp;
     p.blocks_per_sm = std::max(1, std::min(gpu.blocks_per_sm, gpu.warps_per_sm / warps));
+    if (tile) {
+        p.shared_per_block = static_cast<int>(tile->shared_bytes);
+        p.blocks_per_sm =
+            std::max(1, std::min(p.blocks_per_sm, static_cast<int>(gpu.shared_per_sm / (tile->shared_bytes + 1024))));
+    }
     p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
     p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
     const double rounds = blocks ? std::ceil(scan.slice / threads) : 1;
-    const double step = blocks ? rounds * kMemorySeconds + gpu.rates.barrier : kMemorySeconds + gpu.rates.launch;
+    const double chain = rounds * (scan.operations * kDependentClocks + kSharedClocks) / gpu.clock_hz;
+    const double step = tile     ? kMemorySeconds / static_cast<double>(tile->slices) + chain + gpu.rates.barrier
+                        : blocks ? rounds * kMemorySeconds + gpu.rates.barrier
+                                 : kMemorySeconds + gpu.rates.launch;
     p.latency = std::max(1.0, std::ceil(p.waves)) * static_cast<double>(scan.length) * step;
     const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
     p.dram *= few, p.l2 *= few, p.issue *= few, p.lsu *= few;
@@ -312,7 +343,7 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
                      work->in_phases ? rates.overlap_with_barriers : rates.overlap) +
                 p.ends + p.launch;
     const auto& scan = facts.stages.front();
-    if (scan.scan && scan.scan->across)
+    if (scan.scan && !scan.scan->across.empty())
         add_slices(scan, gpu, p);
     else if (scan.scan)
         add_scan(scan, facts.stages.size() > 1, gpu, p);

@@ -41,7 +41,8 @@ std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std
     ScanFacts facts{.dim = stage.scan->dim,
                     .lines = 1,
                     .length = extents[static_cast<std::size_t>(stage.scan->dim)],
-                    .across = !stage.scan->across.empty(),
+                    .across = stage.scan->across,
+                    .distance = stage.scan->distance,
                     .operations = std::max(1.0, operations),
                     .shared = ir::is_associative_scan(stage, index, false)};
     for (std::size_t d = 0; d < extents.size(); ++d) {

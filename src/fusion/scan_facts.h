@@ -2,6 +2,7 @@
 // waits for the one before.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,11 +14,15 @@ namespace pipec::fusion {
 struct ScanFacts {
     int dim = 0;  ///< along which its lines run
     double lines = 0;
-    std::int64_t length = 0;  ///< slices of a line
-    double slice = 1;         ///< points of one; more than one where a scan reads itself at other lines (ir::Scan)
-    bool across = false;      ///< it does
-    double operations = 0;    ///< from a value that a point reads of its own line to its value, each after the other
-    bool shared = false;      ///< points are shared out along lines (ir/associative.h); -ffast-math is not considered
+    std::int64_t length = 0;    ///< slices of a line
+    double slice = 1;           ///< points of one; more than one where a scan reads itself at other lines (ir::Scan)
+    std::vector<int> across{};  ///< dimensions in which it does: those of a slice
+    int distance = 1;           ///< slices between a point and the farthest that it reads
+    double operations = 0;      ///< from a value that a point reads of its own line to its value, each after the other
+    [[nodiscard]] bool is_across(std::size_t d) const {
+        return std::find(across.begin(), across.end(), static_cast<int>(d)) != across.end();
+    }
+    bool shared = false;  ///< points are shared out along lines (ir/associative.h); -ffast-math is not considered
 };
 
 /// `extents` of its dimensions; none where the stage is no scan.

@@ -22,6 +22,11 @@ constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
 /// The same of lines so few that a multiprocessor has no second one: a histogram's 65536 values, for each channel.
 constexpr std::int64_t kFewLines = 64, kPointsOfFew = 16, kWarpsOfFew = 32;
 
+/// Slices of no more points are for few threads, where nobody says how long they are: disparities, states.
+constexpr std::int64_t kShortSlice = 512, kShortSliceThreads = 128;
+/// Of so many slices, and bytes, a block computes at once what does not depend on the scan.
+constexpr std::int64_t kMostSlices = 16, kTermBytes = 32 * 1024;
+
 /// The lines of a scan, as far as that is known.
 std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
                                        const std::vector<std::optional<std::int64_t>>& extents) {
@@ -52,8 +57,39 @@ bool runs_along_memory(const std::vector<int>& order, int scan,
 }
 
 std::int64_t slice_threads(std::optional<std::int64_t> slice) {
-    constexpr std::int64_t kLeast = kWarp, kMost = 1024;
-    return std::clamp((slice.value_or(kMost) + kLeast - 1) / kLeast * kLeast, kLeast, kMost);
+    constexpr std::int64_t kMost = 1024;
+    if (!slice) return kMost;
+    // As many as leave none without a point in the last round.
+    const std::int64_t rounds = std::max<std::int64_t>(1, (*slice + kMost - 1) / kMost);
+    return std::max(((*slice + rounds - 1) / rounds + kWarp - 1) / kWarp * kWarp, std::int64_t{kWarp});
+}
+
+std::vector<SharedSliceTile> make_shared_slice_tiles(std::optional<std::int64_t> slice, const SlicePoint& point,
+                                                     std::int64_t room) {
+    std::vector<SharedSliceTile> tiles;
+    const auto add = [&](std::int64_t points, std::int64_t threads) {
+        SharedSliceTile tile{threads, points, 1, 1, 0};
+        while (tile.ring <= point.distance) tile.ring *= 2;
+        const std::int64_t ring = tile.ring * points * point.bytes + point.arrays * kSharedAlignment;
+        const auto bytes = [&](std::int64_t slices) { return ring + slices * points * point.term_bytes; };
+        if (point.term_bytes > 0) {
+            while (tile.slices < kMostSlices && 2 * tile.slices * points * point.term_bytes <= kTermBytes &&
+                   bytes(2 * tile.slices) <= room) {
+                tile.slices *= 2;
+            }
+        }
+        tile.shared_bytes = bytes(tile.slices);
+        if (tile.shared_bytes <= room) tiles.push_back(tile);
+        return tile.shared_bytes <= room;
+    };
+    if (slice) {
+        if (*slice <= kLargestBlockSlice) add(*slice, slice_threads(slice));
+        return tiles;
+    }
+    add(kShortSlice, kShortSliceThreads);
+    for (std::int64_t points = kLargestBlockSlice; points > kShortSlice && !add(points, slice_threads({}));)
+        points /= 2;
+    return tiles;
 }
 
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {

@@ -56,6 +56,28 @@ inline constexpr std::int64_t kLargestBlockSlice = 8192, kLaunchedSliceThreads =
 /// Threads of a block that goes along a line. `slice`: points of one, where that is constant.
 std::int64_t slice_threads(std::optional<std::int64_t> slice);
 
+/// How a block goes along a line whose slices are in shared memory.
+struct SharedSliceTile {
+    std::int64_t threads = 0;
+    std::int64_t slice = 0;   ///< points of a slice that there is room for
+    std::int64_t ring = 0;    ///< slices that are kept, a power of two
+    std::int64_t slices = 0;  ///< of which a thread computes at once what does not depend on the scan
+    std::int64_t shared_bytes = 0;
+};
+
+/// A point of such a scan.
+struct SlicePoint {
+    std::int64_t distance = 1;  ///< ir::Scan::distance
+    std::int64_t bytes = 0;
+    std::int64_t term_bytes = 0;  ///< of what does not depend on the scan
+    std::int64_t arrays = 0;
+};
+
+/// `slice`: points of one, where that is constant; then there is one tile, otherwise one for short slices and one for
+/// long ones. None where a block has no `room`, bytes of shared memory, for them.
+std::vector<SharedSliceTile> make_shared_slice_tiles(std::optional<std::int64_t> slice, const SlicePoint& point,
+                                                     std::int64_t room);
+
 /// Shorter lines are not worth being shared out.
 inline constexpr std::int64_t kShortestSharedLine = 128;
 

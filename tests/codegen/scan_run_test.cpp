@@ -290,6 +290,43 @@ const Case kCases[] = {
         pipeline p(img: uint8[R, C]) -> out: int32[R, C] {
             out(y, x) = if y == 0 or x == 0 then img(y, x) else max(out(y - 1, x - 1) - 3, img(y, x))
         })"},
+    // Slices in shared memory: several dimensions, rings of more than two, values of which all points of a slice need
+    // the least or the greatest, and lines that begin at their end.
+    {"slices_of_two_dimensions", R"(
+        pipeline p(img: uint8[R, C]) -> out: int32[7, R, C] {
+            out(t, y, x) = if t < 2 then img(y, x) + t
+                else img(y, x) - min(out(t - 1, max(y - 1, 0), x), out(t - 2, y, min(x + 1, C - 1)))
+        })"},
+    {"three_slices_before", R"(
+        pipeline p(img: uint8[R, C]) -> out: int32[R, C] {
+            out(y, x) = if y >= R - 3 then img(y, x)
+                else (out(y + 3, min(x + 2, C - 1)) ^ out(y + 1, max(x - 1, 0))) + img(y, x) * y
+        })"},
+    {"least_of_a_slice", R"(
+        pipeline p(img: uint8[R, C], cost: int16[R, C]) -> out: int32[R, C] {
+            out(y, x) = if y == 0 then img(0, x)
+                else let m = min(e in 0..C) out(y - 1, e) in min(out(y - 1, max(x - 1, 0)), m + 5) - m + cost(y, x)
+        })"},
+    {"extrema_of_floats", R"(
+        pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+            out(y, x) = if y < 2 then img(y, x)
+                else let m = max(e in 0..C) out(y - 2, e), n = min(e in x..C) out(y - 1, e),
+                         k = min(e in y % 2..C) (out(y - 1, e) * 0.5) in
+                     (if out(y - 1, C - 1 - x) > m * 0.5 then n else m) * 0.5 + img(y, x) - k
+        })"},
+    {"sums_of_a_constant_slice",
+     R"(
+        pipeline p(img: uint8[R, C]) -> out: uint32[R, C, 40] {
+            out(y, x, d) = if x == 0 then uint32(img(y, x) + d)
+                else uint32((sum(e in 0..40) out(y, x - 1, e)) + out(y, x - 1, min(d + 1, 39)) * img(y, x))
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 2}}, {{"R", 2}, {"C", 33}}}},
+    {"a_slice_with_holes", R"(
+        pipeline p(img: uint8[R, C]) -> out: int32[R, C] {
+            part(y in 0..R, x in 0..C): int32 = if y == 0 then img(y, x)
+                else part(y - 1, min(x + 1, C - 1)) + (if x + y < C then img(y, x + y) else 3)
+            out(y, x) = part(y, x)
+        })"},
 };
 
 /// Slices of more points than a block takes are a launch each.
@@ -306,9 +343,12 @@ TEST(Slices, AreLaunchesWhereTheyAreLong) {
     fusion::Gpu gpu = fusion::default_target().gpu();
     gpu.sms = 4;
     const auto lowered = codegen::lower(units.front(), sources, {.target = fusion::Target(gpu)});
-    ASSERT_EQ(lowered.steps.size(), 2u);
-    EXPECT_EQ(lowered.steps[0].variants[0].repetitions, nullptr);
-    EXPECT_NE(lowered.steps[1].variants[0].repetitions, nullptr);
+    // Slices in shared memory, short ones and others; through global memory, of many lines and of few.
+    ASSERT_EQ(lowered.steps.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(lowered.steps[i].variants[0].repetitions == nullptr, i < 3);
+        EXPECT_EQ(lowered.steps[i].variants[0].shared.empty(), i >= 2);
+    }
     const DeviceLibrary device(units, sources, {.target = fusion::Target(gpu)});
     std::mt19937_64 rng(7);
     for (const Sizes& sizes : {Sizes{{"N", 1}, {"R", 4}, {"C", plan::kLargestBlockSlice}},

@@ -247,6 +247,7 @@ private:
     [[nodiscard]] const std::string& name(std::size_t array) const { return kernel_.shared[array].name; }
 
     void read(std::size_t array) {
+        if (kernel_.shared[array].ring) return;
         if (!arrays_[array].written)
             problem(
                 fmt::format("shared array `{}` is read before {}", name(array),

@@ -134,6 +134,9 @@ struct SharedArray {
     /// Bytes from one index of the first dimension to the next where that is more than dense: each warp of a block has
     /// its own part of the scratch. 0: dense.
     std::int64_t pitch = 0;
+    /// Its first index counts rows, of which those that are read are none that is written before the next barrier.
+    /// kernel_flow.h takes that as it is; where kernels are executed for tests, each element is watched.
+    bool ring = false;
 };
 
 /// An Int32 that the host computes for a launch: an expression over the sizes, evaluated in 64 bits. It must be at

@@ -9,7 +9,7 @@
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
 #include "codegen/emit/c/wide_expr.h"
-#include "codegen/emit/host/host_chains.h"
+#include "codegen/expr/chains.h"
 #include "codegen/emit/host/host_nest.h"
 #include "codegen/emit/host/host_strip.h"
 #include "codegen/emit/host/host_versions.h"

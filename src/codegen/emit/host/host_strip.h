@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "codegen/emit/c/c_expr.h"
-#include "codegen/emit/host/host_chains.h"
+#include "codegen/expr/chains.h"
 #include "codegen/expr/uses.h"
 #include "ir/pipeline.h"
 
@@ -43,7 +43,7 @@ struct Strip {
     std::vector<Loop> loops;
     ir::Expr value;           ///< of a point, once all of these are known
     bool one_by_one = false;  ///< vectors of points gain nothing: loads from places far apart, or calls
-    bool has_chains = false;  ///< some loops are chains (host_chains.h), which are long as straight lines
+    bool has_chains = false;  ///< some loops are chains (chains.h), which are long as straight lines
 
     [[nodiscard]] Uses uses() const;
 };

@@ -28,7 +28,7 @@ bool has_reads(const ir::Expr& e) {
 
 }  // namespace
 
-ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members)
+ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members, const ir::Expr& definition)
     : program_(program),
       members_(members),
       index_(members.scan),
@@ -38,7 +38,8 @@ ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members)
       rewriter_(program.pipeline, program.fast_math),
       build_(program.pipeline, rewriter_) {
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) rewriter_.index(stage_.dims[d].var, domain_.box[d]);
-    const ir::Expr value = ordered(rewriter_.instance(std::get<ir::Pure>(stage_.definition).value, {}));
+    const ir::Expr& as_defined = definition ? definition : std::get<ir::Pure>(stage_.definition).value;
+    const ir::Expr value = ordered(rewriter_.instance(as_defined, {}));
     if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
     terms_ = scan_terms(program.pipeline, stage_, index_, value, find_readers(),
                         [this](const ir::Expr& term) { return is_certain(term); });

@@ -30,7 +30,8 @@ struct ScanMembers {
 
 class ScanCode {
 public:
-    ScanCode(kernel::Program& program, const ScanMembers& members);
+    /// `definition`: of the scan; null: as the stage has it.
+    ScanCode(kernel::Program& program, const ScanMembers& members, const ir::Expr& definition = nullptr);
 
     /// Why the readers cannot be computed with the scan; empty where they can.
     [[nodiscard]] const std::string& refusal() const { return refusal_; }

@@ -22,6 +22,12 @@ ir::Expr either(const ir::Expr& a, const ir::Expr& b) {
     return !a || !b ? nullptr : ir::binary(BinaryOp::Or, a, b);
 }
 
+/// A conversion to a type that takes more memory.
+bool is_widening(const ir::Expr& e) {
+    const auto* n = ir::as<ir::Cast>(e);
+    return n != nullptr && ir::bytes(n->a->type) < ir::bytes(e->type);
+}
+
 class Splitter {
 public:
     Splitter(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const IsCertain& is_certain)
@@ -30,7 +36,8 @@ public:
     ScanTerms split(const ir::Expr& value, std::vector<ScanReader> readers) {
         ScanTerms result;
         for (const ScanReader& reader : readers) members_[{ir::Source::Kind::Stage, reader.index}] = reader.own;
-        for (int k = 1; k <= stage_.scan->distance; ++k) {
+        // Values of other lines are no registers of the line's own.
+        for (int k = 1; k <= stage_.scan->distance && !is_across(); ++k) {
             result.before.push_back(ir::new_variable(pipeline_, "before_" + std::to_string(k), stage_.type));
         }
         before_ = result.before;
@@ -70,6 +77,8 @@ private:
         bool of_scan = false;
         int facts = 0;  ///< about the scan's values, that it stands behind
     };
+
+    bool is_across() const { return !stage_.scan->across.empty(); }
 
     bool is_member(ir::Source source) const { return source == self_ || members_.count(source) > 0; }
 
@@ -120,8 +129,9 @@ private:
     static void add(std::vector<Found>& list, const std::vector<Found>& more) {
         for (const Found& term : more) {
             if (Found* known = find(list, term.value))
-                *known = {term.value, either(known->needed, term.needed), known->of_scan,
-                          std::max(known->facts, term.facts)};
+                *known = {term.value,
+                          excludes(known->needed, term.needed) ? nullptr : either(known->needed, term.needed),
+                          known->of_scan, std::max(known->facts, term.facts)};
             else
                 list.push_back(term);
         }
@@ -169,6 +179,8 @@ private:
         const auto* select = ir::as<ir::Select>(e);
         const auto* binary = ir::as<ir::Binary>(e);
         if (!is_recursive(e)) {
+            // What is kept for a whole slice is kept in its narrow type.
+            if (is_across() && is_widening(e)) return collect(ir::as<ir::Cast>(e)->a);
             if (is_work(e)) result.push_back({e, nullptr});
         } else if (select != nullptr && select->otherwise) {
             add(result, collect(select->cond));
@@ -196,12 +208,12 @@ private:
 
     ir::Expr replaced(const ir::Expr& e) {
         if (const auto known = replaced_.find(e.get()); known != replaced_.end()) return known->second;
-        if (!is_recursive(e)) return e;
+        if (!is_recursive(e) && !(is_across() && is_widening(e))) return e;
         const auto* read = ir::as<ir::Read>(e);
         ir::Expr result;
         if (const auto own = read == nullptr ? members_.end() : members_.find(read->source); own != members_.end()) {
             result = ir::variable(own->second, e->type);
-        } else if (read != nullptr && read->source == self_) {
+        } else if (read != nullptr && read->source == self_ && !is_across()) {
             const auto k = static_cast<std::size_t>(ir::scan_distance(stage_, *read) - 1);
             result = ir::variable(before_.at(k), stage_.type);
         } else {

@@ -27,9 +27,9 @@ struct ScanReader {
 struct ScanTerms {
     std::vector<ScanTerm> terms;
     std::size_t of_scan = 0;  ///< those of the scan itself; the ones behind them are only of readers
-    /// Of the points 1, 2, ... before the point.
+    /// Of the points 1, 2, ... before the point; none where the scan reads itself at other lines.
     std::vector<ir::VarId> before;
-    /// The definition, over the dimensions' variables, those of the terms, and `before`.
+    /// The definition, over the dimensions' variables, those of the terms, and `before` or the scan itself.
     ir::Expr value;
     ir::VarId own = -1;  ///< of the point itself
     std::vector<ScanReader> readers;

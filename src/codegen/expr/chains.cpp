@@ -1,4 +1,4 @@
-#include "codegen/emit/host/host_chains.h"
+#include "codegen/expr/chains.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -181,9 +181,38 @@ std::optional<plan::SharedSliceTile> slice_tile(const StageFacts& stage, const G
     return std::nullopt;
 }
 
+/// The strips of slices that are shared out among blocks; none where they are not.
+std::optional<plan::SliceStrip> slice_strip(const fusion::ScanFacts& scan, const Gpu& gpu) {
+    if (!scan.reach || scan.lines >= gpu.sms || scan.slice <= static_cast<double>(plan::kShortestStripSlice))
+        return std::nullopt;
+    return plan::make_slice_strip(scan.reach->below, scan.reach->above);
+}
+
+/// Launch after launch, each of which waits for what the one before has written, then goes through its slices.
+void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gpu& gpu, TimePrediction& p) {
+    const auto& scan = *stage.scan;
+    const auto threads = static_cast<double>(strip.threads()), slices = static_cast<double>(strip.slices);
+    p.blocks = scan.lines * std::ceil(scan.slice / static_cast<double>(strip.points));
+    const int warps = static_cast<int>(threads) / kWarp;
+    p.blocks_per_sm = std::min(gpu.blocks_per_sm, gpu.warps_per_sm / warps);
+    p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
+    p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
+    const double launches = std::ceil(static_cast<double>(scan.length) / slices);
+    const double step = (scan.operations * kDependentClocks + kSharedClocks) / gpu.clock_hz + gpu.rates.barrier;
+    p.latency = std::max(1.0, std::ceil(p.waves)) * launches * (kMemorySeconds + slices * step);
+    const double again = threads / static_cast<double>(strip.points);
+    const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
+    p.dram *= few, p.l2 *= few, p.issue *= few * again, p.lsu *= few * again;
+    p.ends = 0;
+    p.start = launches * p.blocks / gpu.sms * gpu.rates.block_start;
+    p.launch = launches * gpu.rates.launch;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
+}
+
 /// Slice by slice: each waits for the one before, in a block behind a barrier or from launch to launch.
 void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
+    if (const auto strip = slice_strip(scan, gpu)) return add_strips(stage, *strip, gpu, p);
     const auto tile = slice_tile(stage, gpu);
     const bool blocks = tile || scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
     const auto threads = static_cast<double>(tile     ? tile->threads

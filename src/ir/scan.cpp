@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -61,6 +62,63 @@ OwnReads own_reads(const Stage& stage, int index, const Expr& value) {
     });
     return result;
 }
+
+/// From which to which distance from the stage's own index, at points of the stage, another index is.
+class Reach {
+public:
+    Reach(const Stage& stage, std::size_t dim, const Expr& value) : dim_(stage.dims[dim]) {
+        for_each_node(value, [&](const Expr& e) {
+            if (const auto* let = as<Let>(e)) lets_[let->var] = let->value;
+        });
+    }
+
+    /// With their values in place of names.
+    Expr without_lets(const Expr& e) const {
+        if (const auto* variable = as<Variable>(e)) {
+            const auto let = lets_.find(variable->id);
+            return let == lets_.end() ? e : without_lets(let->second);
+        }
+        return map_children(e, [&](const Expr& child) { return child ? without_lets(child) : child; });
+    }
+
+    std::optional<ScanReach> of(const Expr& e) {
+        if (const auto index = shifted(e); index && index->var == dim_.var) return ScanReach{-index->by, index->by};
+        if (const auto* variable = as<Variable>(e)) {
+            const auto let = lets_.find(variable->id);
+            return let == lets_.end() ? std::nullopt : of(let->second);
+        }
+        if (const auto* choice = as<Select>(e)) {
+            const auto then = of(choice->then), otherwise = of(choice->otherwise);
+            if (!then || !otherwise) return std::nullopt;
+            return ScanReach{std::max(then->below, otherwise->below), std::max(then->above, otherwise->above)};
+        }
+        const auto* n = as<Binary>(e);
+        if (n == nullptr || (n->op != BinaryOp::Min && n->op != BinaryOp::Max)) return std::nullopt;
+        const auto a = of(n->a), b = of(n->b);
+        if (a && b) return ScanReach{std::max(a->below, b->below), std::max(a->above, b->above)};
+        // A bound that no point is on the other side of: it moves the index no farther than to the point's own.
+        const Expr& bound = a ? n->b : n->a;
+        if ((!a && !b) || !(n->op == BinaryOp::Max ? is_first(bound) : is_last(bound))) return std::nullopt;
+        const ScanReach other = a ? *a : *b;
+        return n->op == BinaryOp::Max ? ScanReach{other.below, std::max<std::int64_t>(other.above, 0)}
+                                      : ScanReach{std::max<std::int64_t>(other.below, 0), other.above};
+    }
+
+private:
+    [[nodiscard]] bool is_first(const Expr& e) const {
+        const auto own = as_int(dim_.lo), given = as_int(e);
+        return structurally_equal(e, dim_.lo) || (own && given && *given <= *own);
+    }
+    [[nodiscard]] bool is_last(const Expr& e) const {
+        const auto own = as_int(dim_.hi), given = as_int(e);
+        if (own && given) return *given >= *own - 1;
+        const auto* n = as<Binary>(e);
+        return n != nullptr && n->op == BinaryOp::Sub && as_int(n->b) == 1 && structurally_equal(n->a, dim_.hi);
+    }
+
+    const Dimension& dim_;
+    std::map<VarId, Expr> lets_;
+};
 
 /// Why no dimension is one along which the stage could be computed, and the first read that shows it.
 SelfReads no_scan(const OwnReads& own) {
@@ -124,6 +182,31 @@ SelfReads find_scan(const Stage& stage, int index, const Expr& value) {
 
 int scan_distance(const Stage& scan, const Read& read) {
     return static_cast<int>(std::abs(offset(scan, read, static_cast<std::size_t>(scan.scan->dim)).value()));
+}
+
+std::optional<ScanReach> scan_reach(const Stage& stage, int index, const Expr& value, std::size_t dim) {
+    if (!stage.dims[dim].is_explicit()) return std::nullopt;
+    Reach reach(stage, dim, value);
+    std::optional<ScanReach> result = ScanReach{};
+    for_each_node(value, [&](const Expr& e) {
+        const auto* read = as<Read>(e);
+        if (!result || read == nullptr) return;
+        const Source self{Source::Kind::Stage, index};
+        if (std::any_of(read->indices.begin(), read->indices.end(),
+                        [&](const Expr& place) { return reads(reach.without_lets(place), self); })) {
+            result.reset();
+            return;
+        }
+        if (read->source != self) return;
+        const auto one = reach.of(read->indices[dim]);
+        if (!one) {
+            result.reset();
+            return;
+        }
+        result = ScanReach{std::max(result->below, one->below), std::max(result->above, one->above)};
+    });
+    if (result && std::max(result->below, result->above) > kMostScanDistance) return std::nullopt;
+    return result;
 }
 
 bool reads(const Expr& e, Source source) {

@@ -25,6 +25,15 @@ struct SelfReads {
 /// reads of itself.
 [[nodiscard]] int scan_distance(const Stage& scan, const Read& read);
 
+/// A scan's reads of itself are, in a dimension, from the point's own index minus `below` to that plus `above`.
+struct ScanReach {
+    std::int64_t below = 0, above = 0;
+};
+
+/// None where the definition `value` of the stage does not say so, or more than kMostScanDistance, or where it reads
+/// anything at a place that the scan's values tell.
+[[nodiscard]] std::optional<ScanReach> scan_reach(const Stage& stage, int index, const Expr& value, std::size_t dim);
+
 /// The expression reads the source.
 [[nodiscard]] bool reads(const Expr& e, Source source);
 

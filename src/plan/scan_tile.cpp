@@ -23,9 +23,12 @@ constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
 constexpr std::int64_t kFewLines = 64, kPointsOfFew = 16, kWarpsOfFew = 32;
 
 /// Slices of no more points are for few threads, where nobody says how long they are: disparities, states.
-constexpr std::int64_t kShortSlice = 512, kShortSliceThreads = 128;
+constexpr std::int64_t kShortSlice = kShortestStripSlice, kShortSliceThreads = 128;
 /// Of so many slices, and bytes, a block computes at once what does not depend on the scan.
 constexpr std::int64_t kMostSlices = 16, kTermBytes = 32 * 1024;
+
+/// What a launch takes is then a small part of the time.
+constexpr std::int64_t kMostStripSlices = 32;
 
 /// The lines of a scan, as far as that is known.
 std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
@@ -90,6 +93,16 @@ std::vector<SharedSliceTile> make_shared_slice_tiles(std::optional<std::int64_t>
     for (std::int64_t points = kLargestBlockSlice; points > kShortSlice && !add(points, slice_threads({}));)
         points /= 2;
     return tiles;
+}
+
+std::optional<SliceStrip> make_slice_strip(std::int64_t below, std::int64_t above) {
+    // Half of the threads at most are for points beside. Fewer slices are not worth a launch.
+    constexpr std::int64_t kThreads = 128, kLeastSlices = 4;
+    std::int64_t slices = kMostStripSlices;
+    while (slices > kLeastSlices && (below + above) * slices > kThreads / 2) slices /= 2;
+    const std::int64_t beside = (below + above) * slices;
+    if (beside > kThreads / 2) return std::nullopt;
+    return SliceStrip{below * slices, above * slices, kThreads - beside, slices};
 }
 
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {

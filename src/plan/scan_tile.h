@@ -78,6 +78,22 @@ struct SlicePoint {
 std::vector<SharedSliceTile> make_shared_slice_tiles(std::optional<std::int64_t> slice, const SlicePoint& point,
                                                      std::int64_t room);
 
+/// Long slices are shared out among blocks, where a point reads the slices before near its own place alone: a block has
+/// some of their points, for some slices after each other, and with them the points beside that these depend on, which
+/// its neighbours compute, too.
+struct SliceStrip {
+    std::int64_t below = 0, above = 0;  ///< points beside its own, on both sides
+    std::int64_t points = 0;            ///< of its own
+    std::int64_t slices = 0;            ///< that a launch computes
+    [[nodiscard]] std::int64_t threads() const { return below + points + above; }
+};
+
+/// A point of a slice reads those of the slices before from `below` to `above` beside it. None where that is too far.
+std::optional<SliceStrip> make_slice_strip(std::int64_t below, std::int64_t above);
+
+/// Shorter slices are for the threads of one block.
+inline constexpr std::int64_t kShortestStripSlice = 512;
+
 /// Shorter lines are not worth being shared out.
 inline constexpr std::int64_t kShortestSharedLine = 128;
 

@@ -316,9 +316,9 @@ const Case kCases[] = {
         })"},
     {"sums_of_a_constant_slice",
      R"(
-        pipeline p(img: uint8[R, C]) -> out: uint32[R, C, 40] {
+        pipeline p(img: uint8[R, C]) -> out: uint32[R, C, 18] {
             out(y, x, d) = if x == 0 then uint32(img(y, x) + d)
-                else uint32((sum(e in 0..40) out(y, x - 1, e)) + out(y, x - 1, min(d + 1, 39)) * img(y, x))
+                else uint32((sum(e in 0..18) out(y, x - 1, e)) + out(y, x - 1, min(d + 1, 17)) * img(y, x))
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 2}}, {{"R", 2}, {"C", 33}}}},
     {"a_slice_with_holes", R"(
@@ -329,36 +329,74 @@ const Case kCases[] = {
         })"},
 };
 
-/// Slices of more points than a block takes are a launch each.
-TEST(Slices, AreLaunchesWhereTheyAreLong) {
+/// Runs a program on a GPU of four multiprocessors, for which four lines are many. Returns its steps.
+std::vector<codegen::kernel::Step> run_slices(const char* program, const std::vector<Sizes>& all_sizes) {
     SourceManager sources;
-    const Compiled compiled = compile_text(sources, "case.pipe", R"(
-        pipeline p(img: uint8[N, R, C]) -> out: int32[N, R, C] {
-            out(n, y, x) = if y == 0 then img(n, y, x)
-                else img(n, y, x) + min(out(n, y - 1, max(x - 1, 0)), out(n, y - 1, min(x + 1, C - 1)))
-        })");
-    ASSERT_FALSE(compiled.diags.has_errors());
+    const Compiled compiled = compile_text(sources, "case.pipe", program);
+    EXPECT_FALSE(compiled.diags.has_errors());
     const ir::Pipeline& definition = compiled.definitions.front();
     const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
     fusion::Gpu gpu = fusion::default_target().gpu();
     gpu.sms = 4;
-    const auto lowered = codegen::lower(units.front(), sources, {.target = fusion::Target(gpu)});
-    // Slices in shared memory, short ones and others; through global memory, of many lines and of few.
-    ASSERT_EQ(lowered.steps.size(), 4u);
-    for (std::size_t i = 0; i < 4; ++i) {
-        EXPECT_EQ(lowered.steps[i].variants[0].repetitions == nullptr, i < 3);
-        EXPECT_EQ(lowered.steps[i].variants[0].shared.empty(), i >= 2);
-    }
     const DeviceLibrary device(units, sources, {.target = fusion::Target(gpu)});
     std::mt19937_64 rng(7);
-    for (const Sizes& sizes : {Sizes{{"N", 1}, {"R", 4}, {"C", plan::kLargestBlockSlice}},
-                               Sizes{{"N", 2}, {"R", 3}, {"C", plan::kLargestBlockSlice + 1}},
-                               Sizes{{"N", 4}, {"R", 2}, {"C", plan::kLargestBlockSlice + 1}}}) {
+    for (const Sizes& sizes : all_sizes) {
         const reference::Arguments arguments = random_arguments(definition, sizes, Fill::Extreme, rng);
         const auto expected = reference::run(definition, arguments);
         const auto actual = run_device(device.info(definition.name), arguments, Layout::Dense, 1);
-        EXPECT_EQ(difference(expected.at("out"), actual.at("out")), "") << sizes.at("N");
+        EXPECT_EQ(difference(expected.at("out"), actual.at("out")), "") << sizes.at("N") << ", " << sizes.at("C");
     }
+    return codegen::lower(units.front(), sources, {.target = fusion::Target(gpu)}).steps;
+}
+
+/// Which steps are a launch for each slice, or each few, and which have slices in shared memory.
+std::string kinds(const std::vector<codegen::kernel::Step>& steps) {
+    std::string text;
+    for (const codegen::kernel::Step& step : steps) {
+        const codegen::kernel::Kernel& kernel = step.variants[0];
+        text += kernel.repetitions == nullptr ? (kernel.shared.empty() ? "block " : "shared ")
+                                              : (kernel.shared.empty() ? "launches " : "strips ");
+    }
+    return text;
+}
+
+/// Points that read any of the slice before wait for all of it.
+TEST(Slices, AreLaunchesWhereTheyAreLong) {
+    const auto steps = run_slices(R"(
+        pipeline p(img: uint8[N, R, C]) -> out: int32[N, R, C] {
+            out(n, y, x) = if y == 0 then img(n, y, x)
+                else img(n, y, x) + min(out(n, y - 1, C - 1 - x), out(n, y - 1, min(x + 1, C - 1)))
+        })",
+                                  {{{"N", 1}, {"R", 4}, {"C", plan::kLargestBlockSlice}},
+                                   {{"N", 2}, {"R", 3}, {"C", plan::kLargestBlockSlice + 1}},
+                                   {{"N", 4}, {"R", 2}, {"C", plan::kLargestBlockSlice + 1}}});
+    EXPECT_EQ(kinds(steps), "shared shared block launches ");
+}
+
+TEST(Slices, AreStripsWherePointsReadBesideThem) {
+    const auto steps = run_slices(R"(
+        pipeline p(img: uint8[N, R, C]) -> out: int32[N, R, C] {
+            out(n, y, x) = if y == 0 then img(n, y, x)
+                else img(n, y, x) + min(out(n, y - 1, max(x - 1, 0)), out(n, y - 1, min(x + 1, C - 1)))
+        })",
+                                  {{{"N", 1}, {"R", 70}, {"C", 513}},
+                                   {{"N", 3}, {"R", 32}, {"C", 640}},
+                                   {{"N", 1}, {"R", 3}, {"C", plan::kLargestBlockSlice + 1}},
+                                   {{"N", 4}, {"R", 2}, {"C", 1100}},
+                                   {{"N", 4}, {"R", 2}, {"C", plan::kLargestBlockSlice + 1}}});
+    EXPECT_EQ(kinds(steps), "shared shared strips block ");
+}
+
+TEST(Slices, AreStripsWithPointsOnOneSide) {
+    const auto steps = run_slices(R"(
+        pipeline p(img: uint8[N, R, C]) -> out: float32[N, R, C] {
+            out(n, t, y in 0..C) = if t >= R - 3 or y == 0 then img(n, t, y)
+                else let above = y - 1, v = img(n, t, y) + (out(n, t + 1, y) * 7 + out(n, t + 3, above) * 3 +
+                                                            out(n, t + 2, max(y - 2, 0))) / 16 in
+                    if v >= 128 then v - 255 else v
+        })",
+                                  {{{"N", 1}, {"R", 70}, {"C", 600}}, {{"N", 2}, {"R", 2}, {"C", 1025}}});
+    EXPECT_EQ(kinds(steps), "shared shared strips block ");
 }
 
 /// What is shared of a block beside the ends of its warps says where lines restart.

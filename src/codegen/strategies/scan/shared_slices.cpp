@@ -26,6 +26,8 @@ namespace {
 constexpr std::int64_t kLeastWarpTerms = 16;
 /// Terms of a thread whose loads are under way at once.
 constexpr std::int64_t kTermsAtOnce = 16;
+/// Slices may be much shorter than what there is room for.
+constexpr std::int64_t kMostRounds = 2;
 
 /// A definition with a variable for each reduction that is the same for all points of a slice.
 struct Shared {
@@ -123,7 +125,6 @@ private:
     [[nodiscard]] ir::Expr element(std::size_t array, Type type, const ir::Expr& slot, const ir::Expr& number) const {
         return ir::read({ir::Source::Kind::Local, static_cast<int>(array)}, type, {slot, number});
     }
-    std::int64_t distance(const ir::Read& read);
     ir::Expr number_of(const std::vector<ir::Expr>& indices, bool clamped);
     ir::Expr from_ring(const ir::Expr& e, bool clamped);
     void compute_terms(kernel::Body& body, const ir::Expr& chunk);
@@ -161,31 +162,19 @@ ir::Expr SharedSlices::number_of(const std::vector<ir::Expr>& indices, bool clam
     return ir::binary(BinaryOp::Max, ir::binary(BinaryOp::Min, number, difference(slice_, constant(1))), constant(0));
 }
 
-/// How many slices before the point's own a read of the scan is. Its index is that of the stage's variable, or of what
-/// stands for it, minus a constant.
-std::int64_t SharedSlices::distance(const ir::Read& read) {
-    auto index = rewriter_.linear(read.indices[scan_]);
-    for (const ir::Expr& x : {ir::variable(stage_.dims[scan_].var, Type::Int32), at_[scan_]}) {
-        auto by = index;
-        by->add(*rewriter_.linear(x), -1);
-        if (by->terms.empty()) return -stage_.scan->step * by->constant;
-    }
-    return stage_.scan->distance;  // not reached: ir::find_scan admits no other index
-}
-
 /// A node, with reads of the scan from the ring.
 ir::Expr SharedSlices::from_ring(const ir::Expr& e, bool clamped) {
     const auto* read = ir::as<ir::Read>(e);
     if (read == nullptr || read->source != ir::Source{ir::Source::Kind::Stage, index_}) return e;
-    const auto k = static_cast<std::size_t>(distance(*read));
+    const auto k = static_cast<std::size_t>(slices_back(*read));
     return element(terms_.of_scan, stage_.type, slots_.at(k), number_of(read->indices, clamped));
 }
 
 /// Of the thread's points in the chunk's slices. Those behind the end are the last one again, so that no load has to
 /// wait for a condition.
 void SharedSlices::compute_terms(kernel::Body& body, const ir::Expr& chunk) {
-    const std::int64_t rounds = std::min((tile_.slice + tile_.threads - 1) / tile_.threads,
-                                         std::max<std::int64_t>(kTermsAtOnce / tile_.slices, 1));
+    const std::int64_t rounds =
+        std::min({(tile_.slice + tile_.threads - 1) / tile_.threads, kTermsAtOnce / tile_.slices, kMostRounds});
     ir::Expr number, round, is_own, turn = constant(0);
     kernel::Body* points = &build_.loop(body, "number", thread_, slice_, constant(rounds * tile_.threads), number);
     if (rounds > 1) {
@@ -228,7 +217,7 @@ void SharedSlices::compute_common(kernel::Body& body) {
         // Of the slices before the first one nothing is there, and nobody needs a value.
         std::int64_t back = 0;
         ir::for_each_node(n.body, [&](const ir::Expr& e) {
-            if (const auto* read = ir::as<ir::Read>(e)) back = std::max(back, distance(*read));
+            if (const auto* read = ir::as<ir::Read>(e)) back = std::max(back, slices_back(*read));
         });
         const ir::Expr lo = rewriter_.instance(n.ranges[0].lo, here), all = rewriter_.instance(n.ranges[0].hi, here);
         const ir::Expr hi =

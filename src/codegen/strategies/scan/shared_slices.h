@@ -1,6 +1,7 @@
 // Scans that read themselves at other lines, with the slices that are read again in shared memory.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "codegen/kernel/kernel_ir.h"
@@ -14,5 +15,11 @@ std::vector<plan::SharedSliceTile> shared_slice_tiles(kernel::Program& program, 
 
 /// A block for each line. For slices of at most `tile.slice` points.
 kernel::Kernel shared_slice_kernel(kernel::Program& program, int stage, const plan::SharedSliceTile& tile);
+
+/// The stage's slices can be shared out among blocks.
+std::optional<plan::SliceStrip> slice_strip(kernel::Program& program, int stage);
+
+/// A launch for each few slices.
+kernel::Kernel slice_strip_kernel(kernel::Program& program, int stage, const plan::SliceStrip& strip);
 
 }  // namespace pipec::codegen

@@ -34,6 +34,17 @@ void SliceCode::set_places(kernel::Body& body, const Dims& dims, ir::Expr number
     }
 }
 
+/// The read's index is the stage's variable, or what stands for it, minus a constant.
+std::int64_t SliceCode::slices_back(const ir::Read& read) {
+    auto index = rewriter_.linear(read.indices[scan_]);
+    for (const ir::Expr& x : {ir::variable(stage_.dims[scan_].var, ir::Type::Int32), at_[scan_]}) {
+        auto by = index;
+        by->add(*rewriter_.linear(x), -1);
+        if (by->terms.empty()) return -stage_.scan->step * by->constant;
+    }
+    return stage_.scan->distance;  // not reached: ir::find_scan admits no other index
+}
+
 ir::Expr SliceCode::thread(std::int64_t threads) {
     build_.kernel.block = {static_cast<int>(threads), 1, 1};
     const ir::Expr result = build_.special(kernel::Special::Id::ThreadX);

@@ -29,6 +29,8 @@ protected:
     void set_places(kernel::Body& body, const Dims& dims, ir::Expr number);
     /// Sets the coordinate along the scan, of the slice with this position.
     void set_slice(kernel::Body& body, const ir::Expr& position) { at_[scan_] = coordinate(body, position); }
+    /// How many slices before the point's own one of the scan's reads of itself is.
+    std::int64_t slices_back(const ir::Read& read);
     /// The thread's number in a block of so many.
     ir::Expr thread(std::int64_t threads);
 

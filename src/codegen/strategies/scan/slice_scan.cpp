@@ -7,6 +7,8 @@
 // launch of its own, one thread for each point.
 #include "codegen/strategies/scan/slice_scan.h"
 
+#include <algorithm>
+
 #include "codegen/strategies/scan/shared_slices.h"
 #include "codegen/strategies/scan/slice_code.h"
 #include "ir/build.h"
@@ -77,37 +79,81 @@ kernel::Kernel SliceScan::of_slices() {
     return std::move(build_.kernel);
 }
 
+/// The kernels of a scan, of which a launch runs the one for its slices and lines.
+class SliceKernels {
+public:
+    SliceKernels(kernel::Program& program, int stage)
+        : program_(program),
+          stage_(stage),
+          slice_(SliceScan(program, stage).slice()),
+          lines_(SliceScan(program, stage).lines()),
+          many_(program.target.gpu().sms) {}
+
+    std::vector<kernel::Kernel> all();
+
+private:
+    enum class Lines : std::uint8_t { Any, Few, Many };
+
+    /// Slices of more than `above` points, and of at most `most` (0: any).
+    template <class Make>
+    void add(std::int64_t above, std::int64_t most, Lines lines, const Make& make);
+    /// `a` >= `b`, unless that is certain. False where it is certainly not so.
+    static bool require(ir::Expr& condition, const ir::Expr& a, const ir::Expr& b);
+
+    kernel::Program& program_;
+    const int stage_;
+    const ir::Expr slice_, lines_;
+    const std::int64_t many_;  ///< lines that keep all of a GPU at work
+    std::vector<kernel::Kernel> kernels_;
+};
+
+bool SliceKernels::require(ir::Expr& condition, const ir::Expr& a, const ir::Expr& b) {
+    const auto known_a = ir::as_int(a), known_b = ir::as_int(b);
+    if (known_a && known_b) return *known_a >= *known_b;
+    condition = condition ? ir::binary(BinaryOp::Min, condition, at_least(a, b)) : at_least(a, b);
+    return true;
+}
+
+template <class Make>
+void SliceKernels::add(std::int64_t above, std::int64_t most, Lines lines, const Make& make) {
+    ir::Expr condition;
+    if ((most > 0 && most <= above) || !require(condition, slice_, constant(above + 1))) return;
+    if (most > 0 && !require(condition, constant(most), slice_)) return;
+    if (lines == Lines::Few && !require(condition, constant(many_ - 1), lines_)) return;
+    if (lines == Lines::Many && !require(condition, lines_, constant(many_))) return;
+    kernels_.push_back(make());
+    kernels_.back().grid[1] = condition;
+}
+
+std::vector<kernel::Kernel> SliceKernels::all() {
+    const auto tiles = shared_slice_tiles(program_, stage_);
+    const auto strip = slice_strip(program_, stage_);
+    const std::int64_t shortest_strip = tiles.empty() ? 0 : plan::kShortestStripSlice;
+    std::int64_t longest_shared = 0;
+    for (const plan::SharedSliceTile& tile : tiles) {
+        const bool or_strips = strip && tile.slice > shortest_strip;
+        add(longest_shared, tile.slice, or_strips ? Lines::Many : Lines::Any,
+            [&] { return shared_slice_kernel(program_, stage_, tile); });
+        longest_shared = tile.slice;
+    }
+    const auto through_memory = [&] { return SliceScan(program_, stage_).of_lines(); };
+    if (strip) {
+        add(shortest_strip, 0, Lines::Few, [&] { return slice_strip_kernel(program_, stage_, *strip); });
+        add(longest_shared, 0, Lines::Many, through_memory);
+        return std::move(kernels_);
+    }
+    // Of few lines, a block takes longer for such a slice than a launch does.
+    const std::int64_t longest = std::max(longest_shared, plan::kLargestBlockSlice);
+    add(longest_shared, longest, Lines::Few, through_memory);
+    add(longest_shared, 0, Lines::Many, through_memory);
+    add(longest, 0, Lines::Few, [&] { return SliceScan(program_, stage_).of_slices(); });
+    return std::move(kernels_);
+}
+
 }  // namespace
 
 std::vector<kernel::Kernel> slice_scan_kernels(kernel::Program& program, int stage) {
-    const SliceScan scan(program, stage);
-    const ir::Expr slice = scan.slice(), lines = scan.lines();
-    const auto known_slice = ir::as_int(slice), known_lines = ir::as_int(lines);
-    std::vector<kernel::Kernel> kernels;
-    std::int64_t longest_shared = 0;
-    for (const plan::SharedSliceTile& tile : shared_slice_tiles(program, stage)) {
-        kernels.push_back(shared_slice_kernel(program, stage, tile));
-        if (known_slice) return kernels;
-        kernels.back().grid[1] = ir::binary(BinaryOp::Min, at_least(constant(tile.slice), slice),
-                                            at_least(slice, constant(longest_shared + 1)));
-        longest_shared = tile.slice;
-    }
-    const ir::Expr longest = constant(plan::kLargestBlockSlice), enough = constant(program.target.gpu().sms);
-    const bool short_slices = known_slice && *known_slice <= plan::kLargestBlockSlice;
-    const bool many_lines = known_lines && *known_lines >= program.target.gpu().sms;
-    kernels.push_back(SliceScan(program, stage).of_lines());
-    ir::Expr in_blocks = constant(1);
-    if (!short_slices && !many_lines) {
-        in_blocks = ir::binary(BinaryOp::Max, at_least(longest, slice), at_least(lines, enough));
-        kernels.push_back(SliceScan(program, stage).of_slices());
-        kernels.back().grid[1] = ir::binary(BinaryOp::Min, at_least(slice, sum(longest, constant(1))),
-                                            at_least(difference(enough, constant(1)), lines));
-    }
-    kernel::Kernel& through_memory = short_slices || many_lines ? kernels.back() : kernels[kernels.size() - 2];
-    through_memory.grid[1] = longest_shared == 0
-                                 ? in_blocks
-                                 : ir::binary(BinaryOp::Min, in_blocks, at_least(slice, constant(longest_shared + 1)));
-    return kernels;
+    return SliceKernels(program, stage).all();
 }
 
 }  // namespace pipec::codegen

@@ -278,10 +278,11 @@ void PerformanceCheck::warn_of_serial_reductions() {
         diags_
             .report(diag::PerfSerial, place.valid() ? place : reader.range, reader.name, points, points == 1 ? "" : "s",
                     most)
-            .note(
-                "it stands behind a condition, or has bounds that use index variables; as a stage of its own, or as "
-                "the "
-                "loop of an `accumulate`, all threads share it out");
+            .note(reader.scan
+                      ? "its terms use what the scan was so far; a stage for each step is shared out by all threads"
+                      : "it has bounds that use index variables, or a condition that differs between points which "
+                        "have it in common; as a stage of its own, or as the loop of an `accumulate`, all threads "
+                        "share it out");
     }
 }
 

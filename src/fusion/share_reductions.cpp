@@ -7,10 +7,12 @@
 #include <cstdlib>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
 
+#include "fusion/conditions.h"
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/index_factors.h"
@@ -20,8 +22,11 @@
 #include "ir/canonical.h"
 #include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
+#include "ir/scan.h"
 #include "ir/visit.h"
 #include "ir/without_lets.h"
+#include "poly/in_bounds.h"
+#include "poly/places.h"
 
 namespace pipec::fusion {
 
@@ -54,13 +59,8 @@ constexpr std::int64_t kFarApart = 1 << 20;
 /// Operations on what is the same everywhere that are worth a kernel of one thread.
 constexpr std::int64_t kUniformWork = 64;
 
-/// A variable of a stage's dimension or of a loop, lo <= var < hi with bounds over the sizes.
-struct Place {
-    ir::VarId var;
-    ir::Expr lo, hi;
-    bool never_empty = false;  ///< as far as that is known
-};
-using Places = std::vector<Place>;
+/// The number of a scan in reads of itself, until the stages before it are known.
+constexpr int kSelf = std::numeric_limits<int>::max();
 
 ir::Expr constant(std::int64_t value) {
     return ir::int_constant(Type::Int32, value);
@@ -75,14 +75,6 @@ ir::Expr plus(const ir::Expr& a, const ir::Expr& b) {
 /// Whether there is something in it to be taken out.
 bool is_heavy(const ir::Expr& e) {
     return e && (ir::has_reduction(e) || work_of(e) > kUniformWork);
-}
-
-std::set<ir::VarId> variables_of(const ir::Expr& e) {
-    std::set<ir::VarId> result;
-    ir::for_each_node(e, [&](const ir::Expr& node) {
-        if (const auto* variable = ir::as<ir::Variable>(node)) result.insert(variable->id);
-    });
-    return result;
 }
 
 /// A reduction with its loops, the outermost one first, and those of the same operator that are its whole body, as far
@@ -108,6 +100,7 @@ Nest nest_of(const ir::Expr& e) {
         for (auto range = ranges.begin(); range != rest; ++range) {
             nest.loops.push_back({range->var, range->lo, range->hi, false});
         }
+        if (rest == ranges.begin()) break;
         if (rest != ranges.end()) {
             nest.body = ir::reduce(nest.op, {rest, ranges.end()}, reduce->body, e->range);
             break;
@@ -134,20 +127,15 @@ public:
         const std::vector<ir::Stage> stages = std::exchange(result_.pipeline.stages, {});
         const std::vector<poly::Domain> domains = std::exchange(result_.model.domains, {});
         for (std::size_t i = 0; i < stages.size(); ++i) {
-            if (stages[i].scan) {
-                // Its reductions stay where they are: they may be of what it has been so far.
-                numbers_.push_back(static_cast<int>(result_.pipeline.stages.size()));
-                add(renumbered(stages[i]), domains[i]);
-                continue;
-            }
-            stage_ = renumbered(stages[i]);
-            if (auto* pure = std::get_if<ir::Pure>(&stage_.definition);
-                pure != nullptr && !domains[i].guard && is_heavy(pure->value)) {
+            numbers_.push_back(kSelf);
+            stage_ = renumbered(stages[i], [&](int n) { return numbers_.at(static_cast<std::size_t>(n)); });
+            if (auto* pure = std::get_if<ir::Pure>(&stage_.definition); pure != nullptr && is_heavy(pure->value)) {
                 share(*pure, domains[i]);
             } else if (auto* accumulate = std::get_if<ir::Accumulate>(&stage_.definition)) {
                 for (ir::Update& update : accumulate->updates) share(update);
             }
-            numbers_.push_back(static_cast<int>(result_.pipeline.stages.size()));
+            const int number = numbers_.back() = static_cast<int>(result_.pipeline.stages.size());
+            if (stage_.scan) stage_ = renumbered(stage_, [&](int n) { return n == kSelf ? number : n; });
             add(std::move(stage_), domains[i]);
         }
         for (ir::Output& output : result_.pipeline.outputs) {
@@ -171,13 +159,10 @@ private:
             const bool never_empty = stage_.output >= 0 || (first && end && *first < *end);
             around.push_back({stage_.dims[d].var, lo, hi, never_empty});
         }
-        known_.clear();
-        const ir::Expr value = ir::WithoutLets().of(pure.value);
-        const ir::Expr shared = walk(value, around);
-        if (shared != value) pure.value = shared;
+        replace(pure.value, {std::move(around), domain.guard});
     }
 
-    /// What an update asks for at every point of its loops. Where it has a guard, that is nothing but the guard.
+    /// What an update asks for at the points of its loops: its guard at all of them, the rest where that holds.
     void share(ir::Update& update) {
         Places around;
         for (const ir::Range& range : update.domain) {
@@ -185,79 +170,221 @@ private:
             const auto first = ir::as_int(range.lo), end = ir::as_int(range.hi);
             around.push_back({range.var, range.lo, range.hi, first && end && *first < *end});
         }
-        known_.clear();
-        const auto replace = [&](ir::Expr& e) {
-            if (!is_heavy(e)) return;
-            const ir::Expr value = ir::WithoutLets().of(e);
-            const ir::Expr shared = walk(value, around);
-            if (shared != value) e = shared;
-        };
-        if (update.guard) return replace(update.guard);
-        replace(update.value);
-        for (ir::Expr& index : update.indices) replace(index);
+        if (update.guard) replace(update.guard, {around, nullptr});
+        replace(update.value, {around, update.guard});
+        for (ir::Expr& index : update.indices) replace(index, {around, update.guard});
     }
 
-    /// `e` with reads of new stages. Goes only where evaluation is certain: what stands behind a condition may be out
-    /// of bounds where that does not hold.
-    ir::Expr walk(const ir::Expr& e, const Places& around) {
-        if (const auto found = known_.find(e.get()); found != known_.end()) return found->second.second;
-        ir::Expr result = walk_node(e, around);
-        known_.emplace(e.get(), std::pair{e, result});
+    /// Where the whole of an expression is evaluated.
+    struct Base {
+        Places around;
+        ir::Expr condition;  ///< may be null
+    };
+    void replace(ir::Expr& e, Base base) {
+        if (!is_heavy(e)) return;
+        base_ = std::move(base);
+        root_ = ir::WithoutLets().of(e);
+        tree_.emplace(root_);
+        inside_.assign(1, {});
+        known_.clear();
+        const ir::Expr shared = walk(root_, 0);
+        if (shared != root_) e = shared;
+    }
+
+    /// What a place of the tree adds to the one around it: a loop, or a condition.
+    struct Inside {
+        int outer = -1;
+        std::optional<Place> loop{};
+        ir::Expr condition{};  ///< as it is written
+        bool truth = true;
+    };
+    int note(int place, Inside inside) {
+        if (inside_.size() <= static_cast<std::size_t>(place)) inside_.resize(static_cast<std::size_t>(place) + 1);
+        inside_[static_cast<std::size_t>(place)] = std::move(inside);
+        return place;
+    }
+    int enter(const ir::Expr& condition, bool truth, int place) {
+        return note(tree_->inside(condition, truth, place), {place, std::nullopt, condition, truth});
+    }
+    int enter(const ir::Range& range, int place) {
+        return note(tree_->inside(range, place), {place, Place{range.var, range.lo, range.hi, false}});
+    }
+    /// From a place to the outermost one.
+    template <class F>
+    void for_each_around(int place, F&& f) const {
+        for (; place > 0; place = inside_.at(static_cast<std::size_t>(place)).outer) {
+            f(inside_.at(static_cast<std::size_t>(place)));
+        }
+    }
+    [[nodiscard]] Places around(int place) const {
+        Places loops, result = base_.around;
+        for_each_around(place, [&](const Inside& inside) {
+            if (inside.loop) loops.push_back(*inside.loop);
+        });
+        result.insert(result.end(), loops.rbegin(), loops.rend());
+        return result;
+    }
+    /// What holds at a place, the outermost condition first.
+    std::vector<ir::Expr> conditions(int place) {
+        std::vector<std::vector<ir::Expr>> found;
+        for_each_around(place, [&](const Inside& inside) {
+            if (inside.condition) found.push_back(conjuncts(walk(inside.condition, inside.outer), inside.truth));
+        });
+        std::vector<ir::Expr> result;
+        if (base_.condition) result = conjuncts(base_.condition, true);
+        for (std::size_t i = found.size(); i-- > 0;) result.insert(result.end(), found[i].begin(), found[i].end());
         return result;
     }
 
-    ir::Expr walk_node(const ir::Expr& e, const Places& around) {
-        if (same_.of(e)) return is_worth_once(e, around) ? once(e, around) : e;
-        if (const auto* select = ir::as<ir::Select>(e); select != nullptr && select->otherwise) {
-            const ir::Expr cond = walk(select->cond, around);
-            return cond == select->cond ? e : ir::select(cond, select->then, select->otherwise, e->range);
+    /// `e`, which is met at a place of the tree, with reads of new stages.
+    ir::Expr walk(const ir::Expr& e, int place) {
+        place = tree_->of(e, place);
+        const auto key = std::pair{e.get(), place};
+        if (const auto found = known_.find(key); found != known_.end()) return found->second;
+        ir::Expr result = walk_node(e, place);
+        known_.emplace(key, result);
+        return result;
+    }
+
+    ir::Expr walk_node(const ir::Expr& e, int place) {
+        if (same_.of(e)) return is_worth_once(e, place) ? once(e, place) : e;
+        if (const auto* n = ir::as<ir::Select>(e)) {
+            const ir::Expr cond = walk(n->cond, place);
+            int inner = enter(n->cond, true, place);
+            // That the only case holds is proved: nobody need ask.
+            if (!n->otherwise) inner = note(inner, {place});
+            const ir::Expr then = walk(n->then, inner);
+            const ir::Expr otherwise = n->otherwise ? walk(n->otherwise, enter(n->cond, false, place)) : nullptr;
+            const bool same = cond == n->cond && then == n->then && otherwise == n->otherwise;
+            return same ? e : ir::select(cond, then, otherwise, e->range);
         }
         if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && ir::is_logical(n->op)) {
-            const ir::Expr a = walk(n->a, around);
-            return a == n->a ? e : ir::binary(n->op, a, n->b, e->range);
+            const ir::Expr a = walk(n->a, place);
+            const ir::Expr b = walk(n->b, enter(n->a, n->op == BinaryOp::And, place));
+            return a == n->a && b == n->b ? e : ir::binary(n->op, a, b, e->range);
         }
-        if (ir::as<ir::Reduce>(e) != nullptr) return reduction(e, around);
-        return ir::map_children(e, [&](const ir::Expr& child) { return walk(child, around); });
+        if (ir::as<ir::Reduce>(e) != nullptr) return reduction(e, place);
+        return ir::map_children(e, [&](const ir::Expr& child) { return walk(child, place); });
     }
 
-    [[nodiscard]] bool is_worth_once(const ir::Expr& e, const Places& around) const {
-        return points(around, usual_) >= kFewTerms && work_of(e) > kUniformWork;
+    /// Only where evaluation is certain: what is cheap in one thread is so in many, too.
+    [[nodiscard]] bool is_worth_once(const ir::Expr& e, int place) {
+        if (work_of(e) <= kUniformWork || points(around(place), usual_) < kFewTerms) return false;
+        return conditions(place).empty();
     }
-    ir::Expr once(const ir::Expr& e, const Places& around) {
-        return stage_of("let", e, {}, some_point(around), e->range);
+    ir::Expr once(const ir::Expr& e, int place) {
+        Site site;
+        site.reached = some_point(around(place));
+        return stage_of("let", e, site, e->range);
     }
 
+    /// Where stages for the terms of a reduction are computed.
+    struct Site {
+        Places depends{};    ///< what the terms follow, outside of their reduction
+        Places others{};     ///< what they do not follow
+        ir::Expr reached{};  ///< over the sizes: none of it is needed elsewhere; null: it always is
+        std::vector<ir::Expr>
+            conditions{};   ///< which decide at each point of `depends`, those that stand outside first
+        bool open = false;  ///< there are more of them, over `others`
+        std::map<ir::VarId, ir::Expr> fixed{};  ///< the only value that such a variable has
+    };
+
+    /// With `all`, the terms follow what conditions follow.
+    Site split(const Nest& nest, int place, bool all) {
+        Site site;
+        Places places = around(place);
+        std::vector<ir::Expr> conditions;
+        for (const ir::Expr& condition : this->conditions(place)) {
+            if (narrow(places, site.fixed, condition)) continue;
+            if (is_of_sizes(condition))
+                site.reached = both(site.reached, condition);
+            else
+                conditions.push_back(condition);
+        }
+        std::set<ir::VarId> used = variables_of(nest.body);
+        for (ir::Expr& condition : conditions) {
+            condition = ir::substitute(condition, site.fixed);
+            if (all) used.merge(variables_of(condition));
+        }
+        for (const auto& [var, value] : site.fixed) used.erase(var);
+        for (const Place& p : places) (used.count(p.var) > 0 ? site.depends : site.others).push_back(p);
+        for (const ir::Expr& condition : conditions) {
+            const std::set<ir::VarId> variables = variables_of(condition);
+            const bool follows =
+                std::ranges::none_of(site.others, [&](const Place& p) { return variables.count(p.var) > 0; });
+            if (follows && !reads_self(condition))
+                site.conditions.push_back(condition);
+            else
+                site.open = true;
+        }
+        site.reached = both(site.reached, some_point(site.others));
+        return site;
+    }
+
+    /// None where there is none that is worth it. Conditions over what the terms do not follow may be left out where
+    /// every read is in bounds without them.
+    std::optional<Site> site_of(const Nest& nest, int place, bool always) {
+        if (reads_self(nest.body)) return std::nullopt;
+        const auto is_worth = [&](const Site& site) {
+            return always || is_repeated(nest, site) || is_long(nest.loops, site.depends) ||
+                   is_busy(nest.loops, site.depends, nest.body);
+        };
+        Site site = split(nest, place, false);
+        if (site.open && is_worth(site) && is_in_bounds(nest, site)) return site;
+        if (site.open) site = split(nest, place, true);
+        if (site.open || !is_worth(site)) return std::nullopt;
+        return site;
+    }
+    [[nodiscard]] bool is_repeated(const Nest& nest, const Site& site) const {
+        return points(site.others, usual_) > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
+    }
+    bool is_in_bounds(const Nest& nest, const Site& site) {
+        Inlined trial = result_;
+        const std::size_t before = trial.pipeline.stages.size();
+        std::swap(trial, result_);
+        const std::size_t made = made_.size();
+        stage_of("trial", ir::substitute(looped(nest, {}), site.fixed), site, {});
+        std::swap(trial, result_);
+        made_.resize(made);
+        return poly::are_in_bounds(trial.pipeline, trial.model, before);
+    }
+    [[nodiscard]] bool reads_self(const ir::Expr& e) const {
+        return stage_.scan && ir::reads(e, {ir::Source::Kind::Stage, kSelf});
+    }
+
+    /// Both of two conditions, null being one that always holds.
+    static ir::Expr both(const ir::Expr& a, const ir::Expr& b) {
+        return a && b ? ir::binary(BinaryOp::And, a, b) : a ? a : b;
+    }
     /// That there is a point along these; null where that is certain.
     static ir::Expr some_point(const Places& places) {
         ir::Expr result;
         for (const Place& place : places) {
-            if (place.never_empty) continue;
-            const ir::Expr some = ir::binary(BinaryOp::Lt, place.lo, place.hi);
-            result = result ? ir::binary(BinaryOp::And, result, some) : some;
+            if (!place.never_empty) result = both(result, ir::binary(BinaryOp::Lt, place.lo, place.hi));
         }
         return result;
     }
 
     /// Where the least or greatest of many terms is: its value first, then the least number of a term that is equal.
-    ir::Expr place(const ir::Expr& e, const Places& around) {
+    ir::Expr place_of(const ir::Expr& e, int place) {
         const auto& n = *ir::as<ir::Reduce>(e);
         if (!std::ranges::all_of(n.ranges, is_fixed)) return e;
-        Places loops, inside = around, depends, others;
-        for (const ir::Range& range : n.ranges) loops.push_back({range.var, range.lo, range.hi, false});
-        inside.insert(inside.end(), loops.begin(), loops.end());
-        const ir::Expr body = walk(n.body, inside);
-        const std::set<ir::VarId> used = variables_of(body);
-        for (const Place& p : around) (used.count(p.var) > 0 ? depends : others).push_back(p);
-        const bool repeated = points(others, usual_) > 1 && points(loops, usual_) >= kRepeatedTerms;
-        if (!repeated && !is_long(loops, depends)) {
-            const ir::Expr each =
-                is_busy(loops, depends, body) ? each_term(body, loops, depends, some_point(others), e->range) : body;
+        Nest nest{n.op, {}, nullptr};
+        int inner = place;
+        for (const ir::Range& range : n.ranges) {
+            nest.loops.push_back({range.var, range.lo, range.hi, false});
+            inner = enter(range, inner);
+        }
+        const ir::Expr body = nest.body = walk(n.body, inner);
+        const std::optional<Site> site = site_of(nest, place, false);
+        if (!site || (!is_repeated(nest, *site) && !is_long(nest.loops, site->depends))) {
+            const ir::Expr each = site ? each_term(nest, *site, e->range) : body;
             return each == n.body ? e : ir::reduce_like(n, n.ranges, each, e->range);
         }
         const auto wide = [](const ir::Expr& i) { return ir::cast(Type::Int64, i); };
         const auto length = [&](const ir::Range& r) { return wide(minus(r.hi, r.lo)); };
         const ir::ReduceOp op = n.op == ir::ReduceOp::ArgMin ? ir::ReduceOp::Min : ir::ReduceOp::Max;
-        const ir::Expr best = reduction(ir::reduce_nest(op, n.ranges, body, e->range), around, true);
+        const ir::Expr best = shared(ir::reduce_nest(op, n.ranges, body, e->range), place);
         ir::Expr number = ir::int_constant(Type::Int64, 0);
         for (const ir::Range& r : n.ranges) {
             number =
@@ -266,8 +393,8 @@ private:
         const ir::Expr far = ir::int_constant(Type::Int64, std::numeric_limits<std::int64_t>::max());
         const ir::Expr counts = ir::binary(ir::better_op(n.op), best, ir::identity(op, body->type));
         const ir::Expr is_best = ir::binary(BinaryOp::And, counts, ir::binary(BinaryOp::Eq, body, best));
-        const ir::Expr first = reduction(
-            ir::reduce(ir::ReduceOp::Min, n.ranges, ir::select(is_best, number, far), e->range), around, true);
+        const ir::Expr first =
+            shared(ir::reduce(ir::ReduceOp::Min, n.ranges, ir::select(is_best, number, far), e->range), place);
         ir::Expr rest = first;
         for (std::size_t i = n.ranges.size() - 1; i > static_cast<std::size_t>(n.place); --i) {
             rest = ir::binary(BinaryOp::Div, rest, length(n.ranges[i]));
@@ -277,34 +404,39 @@ private:
         return ir::select(ir::binary(BinaryOp::Eq, first, far), r.lo, plus(r.lo, ir::cast(Type::Int32, rest)),
                           e->range);
     }
+    /// A stage for each level of a reduction whose terms were looked at, and for its result.
+    ir::Expr shared(const ir::Expr& e, int place) {
+        Nest nest = nest_of(e);
+        const std::optional<Site> site = site_of(nest, place, true);
+        return site ? as_stages(std::move(nest), *site, true, e->range) : e;
+    }
 
-    /// With `always`, its result becomes a stage, whatever its length.
-    ir::Expr reduction(const ir::Expr& e, const Places& around, bool always = false) {
-        if (ir::gives_place(ir::as<ir::Reduce>(e)->op)) return place(e, around);
+    ir::Expr reduction(const ir::Expr& e, int place) {
+        if (ir::gives_place(ir::as<ir::Reduce>(e)->op)) return place_of(e, place);
         Nest nest = nest_of(e);
         if (nest.loops.empty()) return e;
-        Places inside = around;
-        inside.insert(inside.end(), nest.loops.begin(), nest.loops.end());
         const ir::Expr body = nest.body;
-        nest.body = walk(body, inside);
-
-        const std::set<ir::VarId> used = variables_of(nest.body);
-        Places depends, others;
-        for (const Place& place : around) (used.count(place.var) > 0 ? depends : others).push_back(place);
-        const double repeats = points(others, usual_);
-        const ir::Expr reached = some_point(others);
-        const bool repeated = repeats > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
-        if (!always && !repeated && !is_long(nest.loops, depends)) {
-            if (is_busy(nest.loops, depends, nest.body)) {
-                nest.body = each_term(nest.body, nest.loops, depends, reached, e->range);
-            }
-            return nest.body == body ? e : looped(nest, e->range);
+        if (const auto inner = inside_of(nest, e, place)) nest.body = walk(body, *inner);
+        const std::optional<Site> site = site_of(nest, place, false);
+        if (!site) return nest.body == body ? e : looped(nest, e->range);
+        if (is_repeated(nest, *site)) return as_stages(std::move(nest), *site, true, e->range);
+        if (is_long(nest.loops, site->depends)) {
+            stage_.alone = !stage_.scan;
+            return as_stages(std::move(nest), *site, false, e->range);
         }
-        const ir::ReduceOp op = nest.op;
-        const ir::Expr rest = in_blocks(std::move(nest), depends, reached, e->range);
-        if (always || repeated) return stage_of(ir::name(op), rest, depends, reached, e->range);
-        stage_.alone = true;
-        return rest;
+        nest.body = each_term(nest, *site, e->range);
+        return looped(nest, e->range);
+    }
+
+    /// The place inside of the loops of a nest that was made of `e`; none where its body has some of a node's loops.
+    std::optional<int> inside_of(const Nest& nest, const ir::Expr& e, int place) {
+        const auto* reduce = ir::as<ir::Reduce>(e);
+        for (std::size_t left = nest.loops.size(); left > 0; reduce = ir::as<ir::Reduce>(reduce->body)) {
+            if (left < reduce->ranges.size()) return std::nullopt;
+            left -= reduce->ranges.size();
+            for (const ir::Range& range : reduce->ranges) place = enter(range, place);
+        }
+        return place;
     }
 
     [[nodiscard]] static double extent(const Place& place, const std::vector<std::int64_t>& sizes) {
@@ -345,26 +477,37 @@ private:
     }
 
     /// Every term of the loops at a point of its own: a read of the stage of them.
-    ir::Expr each_term(const ir::Expr& body, const Places& loops, const Places& depends, const ir::Expr& reached,
-                       SourceRange range) {
-        Places all = depends;
-        all.insert(all.end(), loops.begin(), loops.end());
-        return stage_of("term", body, all, reached, range);
+    ir::Expr each_term(const Nest& nest, const Site& site, SourceRange range) {
+        return stage_of("term", ir::substitute(nest.body, site.fixed), with_dims(site, nest.loops), range);
+    }
+    /// The site of stages that have more dimensions.
+    static Site with_dims(const Site& site, const Places& more) {
+        Site result = site;
+        result.depends.insert(result.depends.end(), more.begin(), more.end());
+        return result;
     }
 
-    /// What is left of a nest when blocks of its terms have become stages.
-    ir::Expr in_blocks(Nest nest, const Places& depends, const ir::Expr& reached, SourceRange range) {
-        while (is_long(nest.loops, depends)) {
+    /// Stages of blocks, and with `result` one of what is left of them.
+    ir::Expr as_stages(Nest nest, Site site, bool result, SourceRange range) {
+        const ir::ReduceOp op = nest.op;
+        nest.body = ir::substitute(nest.body, site.fixed);
+        const ir::Expr rest = in_blocks(std::move(nest), site, range);
+        return result ? stage_of(ir::name(op), rest, site, range) : rest;
+    }
+
+    /// What is left of a nest when blocks of its terms have become stages. It asks for no conditions then: blocks have
+    /// values at all points of the site.
+    ir::Expr in_blocks(Nest nest, Site& site, SourceRange range) {
+        while (is_long(nest.loops, site.depends)) {
             // Whole loops inside of a thread, then blocks of the next one, or each of its points.
             std::size_t inner = nest.loops.size();
             // A term that is a loop itself: each by another thread, unless there are so many that blocks will do.
-            const double in_all = points(nest.loops, usual_) * points(depends, usual_) / ir::kBlockTerms;
+            const double in_all = points(nest.loops, usual_) * points(site.depends, usual_) / ir::kBlockTerms;
             double terms = ir::has_reduction(nest.body) && in_all < kBusyPoints ? kWholeTerms : 1;
             while (inner > 0 && terms * extent(nest.loops[inner - 1], large_) <= kWholeTerms) {
                 terms *= extent(nest.loops[--inner], large_);
             }
             if (inner == 0) break;
-            Places dims = depends;
             ir::Expr value = nest.body;
             for (std::size_t i = nest.loops.size(); i-- > inner;) value = loop(nest.op, nest.loops[i], value, range);
             nest.loops.resize(inner);
@@ -382,8 +525,9 @@ private:
                     ir::binary(BinaryOp::Div, plus(count, constant(ir::kBlockTerms - 1)), constant(ir::kBlockTerms));
                 nest.loops.back() = {block, constant(0), blocks, false};
             }
-            dims.insert(dims.end(), nest.loops.rbegin(), nest.loops.rend());
-            nest.body = stage_of(ir::name(nest.op), value, dims, reached, range);
+            const Places blocks(nest.loops.rbegin(), nest.loops.rend());
+            nest.body = stage_of(ir::name(nest.op), value, with_dims(site, blocks), range);
+            site.conditions.clear();
         }
         return looped(nest, range);
     }
@@ -402,10 +546,33 @@ private:
         return ir::new_variable(result_.pipeline, info.name + suffix, Type::Int32, info.range);
     }
 
-    /// A stage, named for `what` it is, with `value` at the points of `places`, none where not `reached`; a read of it
-    /// there.
-    ir::Expr stage_of(std::string_view what, const ir::Expr& value, const Places& places, const ir::Expr& reached,
-                      SourceRange range) {
+    /// The conditions of a site. What takes long in them is a stage itself, at points where those before it hold.
+    std::vector<ir::Expr> asked(const Site& site, SourceRange range) {
+        std::vector<ir::Expr> result;
+        for (const ir::Expr& condition : site.conditions) {
+            if (!is_heavy(condition)) {
+                result.push_back(condition);
+                continue;
+            }
+            Site own{{}, {}, site.reached, result};
+            std::set<ir::VarId> used = variables_of(condition);
+            for (const ir::Expr& before : result) used.merge(variables_of(before));
+            for (const Place& p : site.depends) (used.count(p.var) > 0 ? own.depends : own.others).push_back(p);
+            own.reached = both(own.reached, some_point(own.others));
+            result.push_back(stage_of("condition", condition, own, range));
+        }
+        return result;
+    }
+
+    /// A stage, named for `what` it is, with `value` at the points of a site, and anything where its conditions do not
+    /// hold; a read of it there.
+    ir::Expr stage_of(std::string_view what, ir::Expr value, const Site& site, SourceRange range) {
+        const ir::Expr anything = value->type == Type::Bool ? ir::bool_constant(false) : ir::constant(value->type, 0);
+        const std::vector<ir::Expr> conditions = asked(site, range);
+        // One in another: of an `and` of data, code may compute both sides.
+        for (auto c = conditions.rbegin(); c != conditions.rend(); ++c) value = ir::select(*c, value, anything);
+        const Places& places = site.depends;
+        const ir::Expr& reached = site.reached;
         ir::Stage stage;
         stage.name = unused_name(fmt::format("{}.{}", stage_.name, what));
         stage.type = value->type;
@@ -536,7 +703,7 @@ private:
     }
 
     /// Reads of stages by their new numbers.
-    ir::Stage renumbered(ir::Stage stage) {
+    static ir::Stage renumbered(ir::Stage stage, const std::function<int(int)>& new_number) {
         std::unordered_map<const ir::Node*, ir::Expr> memo;
         const std::function<ir::Expr(const ir::Expr&)> renumber = [&](const ir::Expr& e) -> ir::Expr {
             if (!e) return e;
@@ -544,7 +711,7 @@ private:
             ir::Expr result = ir::map_children(e, renumber);
             if (const auto* read = ir::as<ir::Read>(result);
                 read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
-                const int number = numbers_.at(static_cast<std::size_t>(read->source.index));
+                const int number = new_number(read->source.index);
                 if (number != read->source.index) {
                     result = ir::read({ir::Source::Kind::Stage, number}, e->type, read->indices, e->range);
                 }
@@ -573,8 +740,12 @@ private:
     ir::CanonicalVariables canonical_;
     std::vector<int> made_;  ///< the stages that were taken out, by number
     ir::Stage stage_;        ///< that is being looked at
-    /// With the old node, which must live as long as its address is a key.
-    std::unordered_map<const ir::Node*, std::pair<ir::Expr, ir::Expr>> known_;
+    // Of the expression that is being looked at:
+    Base base_;
+    ir::Expr root_;                     ///< without lets
+    std::optional<poly::Places> tree_;  ///< where its nodes are evaluated
+    std::vector<Inside> inside_;        ///< by place
+    std::map<std::pair<const ir::Node*, int>, ir::Expr> known_;
 };
 
 }  // namespace

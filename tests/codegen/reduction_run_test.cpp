@@ -245,6 +245,103 @@ const Case kCases[] = {
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 2}, {"C", 9}}},
      2},
+    // Blocks are summed where the condition holds, which may be what keeps their reads in bounds.
+    {"behind_conditions_on_places",
+     R"(
+        pipeline p(f: float32[T, R, C], u: uint8[T]) -> first: float32[T], last: uint8[T], nested: float32[T], which: float32[4], fixed: float32[T] {
+            first(t) = if t == 0 then 0 else (sum(y in 0..R, x in 0..C) abs(f(t, y, x) - f(t - 1, y, x))) / (float32(R) * C)
+            last(t) = if t + 1 >= T or all(y in 0..R, x in 0..C) (f(t, y, x) > f(t + 1, y, x) - 0.9) then 1 else 0
+            nested(t) = if t == 0 then 1 else if u(t) > u(t - 1) then 2
+                        else if t != 1 and u(t - 2) % 4 > 0 then sum(y in 0..R, x in 0..C) f(t, y, x) * f(t - 2, y, x)
+                        else max(y in 0..R, x in 0..C) f(t - 1, y, x)
+            which(i) = if i == 0 then sum(y in 0..R, x in 0..C) f(0, y, x)
+                       else if i == 1 then min(y in 0..R, x in 0..C) f(T - 1, y, x)
+                       else if i < 3 then max(y in 0..R, x in 0..C) f(0, y, x) else prod(y in 0..R, x in 0..C) (f(0, y, x) + 0.5)
+            fixed(t) = if t == 3 then sum(y in 0..R, x in 0..C) f(t, y, x) + f(t - 3, 0, 0) else f(t, 0, 0)
+        })",
+     {{{"T", 1}, {"R", 1}, {"C", 1}}, {{"T", 2}, {"R", 3}, {"C", 70}}, {{"T", 5}, {"R", 67}, {"C", 9}}},
+     9},
+    {"behind_conditions_on_data",
+     R"(
+        pipeline p(f: float32[T, R, C], u: uint8[T], k: int32[N], w: float32[8], mode: int32)
+            -> both: float32[T], rows: float32[N], heavy: float32[T], asked: float32[T], modes: float32[1], cast: uint8[T] {
+            both(t) = if u(t) > 100 then sum(y in 0..R, x in 0..C) f(t, y, x) else max(y in 0..R, x in 0..C) f(t, y, x)
+            rows(n) = if 0 <= k(n) % 8 and k(n) % 8 < T then sum(y in 0..R, x in 0..C) f(k(n) % 8, y, x) else -1
+            heavy(t) = if t > 0 and (sum(i in 0..8) exp(w(i) * sin(f(t - 1, i % R, 0)))) > 8
+                       then sum(y in 0..R, x in 0..C) f(t - 1, y, x) else 0
+            asked(t) = if (max(y in 0..R, x in 0..C) f(t, y, x)) > 0.99 then let m = sum(y in 0..R, x in 0..C) f(t, y, x) in
+                       sqrt(abs(sum(y in 0..R, x in 0..C) (f(t, y, x) - m) * (f(t, y, x) - m))) else 3
+            modes(z) = if mode == 0 then sum(y in 0..R, x in 0..C) f(0, y, x) else if mode > 0 then max(y in 0..R, x in 0..C) f(0, y, x)
+                       else min(y in 0..R, x in 0..C) f(0, y, x)
+            cast(t) = if t < 1 then 7 else saturate<uint8>(sqrt(clamp((sum(y in 0..R, x in 0..C) f(t, y, x) * f(t - 1, y, x)) / (R * C), 0, 100)) * 200)
+        })",
+     {{{"T", 1}, {"R", 1}, {"C", 1}, {"N", 1}},
+      {{"T", 3}, {"R", 8}, {"C", 70}, {"N", 5}},
+      {{"T", 6}, {"R", 65}, {"C", 9}, {"N", 13}}},
+     9},
+    {"behind_conditions_on_sizes",
+     R"(
+        pipeline p(f: float32[R, C]) -> out: float32[1], product: float32[1], inner: float32[R] {
+            out(z) = if R > 2 and C > 3 then sum(y in 0..R - 2, x in 0..C) f(y + 2, x) * f(2, 3) else 7
+            product(z) = if R * C > 70 then sum(y in 0..R, x in 0..C) f(y, x) else max(y in 0..R, x in 0..C) f(y, x)
+            inner(y) = if C > 9 and y < R - 1 and y > 2 then sum(i in 9..C) f(y - 3, i - 9) * f(y + 1, i) else 0
+        })",
+     {},
+     3},
+    // The condition follows the pixel, the sum does not: it is computed once, as its reads are in bounds everywhere.
+    {"behind_conditions_of_pixels",
+     R"(
+        pipeline p(f: float32[R, C], u: uint8[R, C], w: float32[K]) -> out: float32[R, C], rows: float32[R, C], weights: float32[R, C], early: float32[R, C] {
+            out(y, x) = if u(y, x) > 100 then f(y, x) - (sum(i in 0..R, j in 0..C) f(i, j)) / (R * C) else 0
+            rows(y, x) = if y > 0 and u(y, x) > 100 then f(y, x) - (max(j in 0..C) f(y - 1, j)) else 1
+            weights(y, x) = if f(y, x) > 0.5 then f(y, x) * sum(k in 0..K) w(k) else if x >= 5 then sum(i in 0..R) f(i, x - 5) else 3
+            early(y, x) = if u(y, x) < K then (sum(i in 0..R) f(i, 0)) * w(u(y, x)) + sum(k in 0..K - 1) w(k) * w(u(y, x)) else 2
+        })",
+     {{{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 70}, {"C", 5}, {"K", 3}}, {{"R", 5}, {"C", 90}, {"K", 200}}},
+     4},
+    {"places_behind_conditions",
+     R"(
+        pipeline p(f: float32[T, R, C], u: uint8[T]) -> where_: int32[T], dark: int32[T] {
+            where_(t) = if t == T - 1 then -1 else let [y, x] = argmax(y in 0..R, x in 0..C) abs(f(t, y, x) - f(t + 1, y, x)) in y * C + x
+            dark(t) = if u(t) > 128 and t > 0 then argmin(y in 0..R) (sum(x in 0..C) f(t - 1, y, x)) else argmin(x in 0..C) f(t, 0, x)
+        })",
+     {{{"T", 1}, {"R", 1}, {"C", 1}}, {{"T", 3}, {"R", 3}, {"C", 70}}, {{"T", 4}, {"R", 33}, {"C", 20}}},
+     4},
+    {"conditions_in_loops",
+     R"(
+        pipeline p(f: float32[T, R, C], u: uint8[T]) -> out: float32[1], terms: float32[1], t3: float32[R] {
+            out(z) = sum(t in 0..T) (if t > 0 and u(t) > 50 then sum(y in 0..R, x in 0..C) f(t, y, x) * f(t - 1, y, x) else f(t, 0, 0))
+            terms(z) = sum(y in 0..R, x in 0..C) (if x > 0 and f(0, y, x) > 0.3 then f(0, y, x) - f(0, y, x - 1) else 0)
+            t3(y) = max(t in 0..T) (if t != T - 1 then min(x in 0..C) (f(t + 1, y, x) - f(t, R - 1 - y, x)) else 0)
+        })",
+     {{{"T", 1}, {"R", 1}, {"C", 1}}, {{"T", 3}, {"R", 3}, {"C", 70}}, {{"T", 4}, {"R", 33}, {"C", 20}}},
+     4},
+    {"reductions_of_scans",
+     R"(
+        pipeline p(f: float32[T, R, C]) -> smooth: float32[T], state: float32[T], own: float32[T], back: float32[T] {
+            score(t) = if t == 0 then 0 else (sum(y in 0..R, x in 0..C) abs(f(t, y, x) - f(t - 1, y, x))) / (R * C)
+            smooth(t) = if t == 0 then score(t) else 0.9 * smooth(t - 1) + 0.1 * score(t)
+            state(t) = if t == 0 then sum(y in 0..R, x in 0..C) f(0, y, x)
+                       else 0.5 * state(t - 1) + (sum(y in 0..R, x in 0..C) abs(f(t, y, x) - f(t - 1, y, x)))
+            own(t) = if t == 0 then 0.5 else if own(t - 1) > 0.6 then (max(y in 0..R, x in 0..C) f(t - 1, y, x)) / 2
+                     else own(t - 1) + sum(x in 0..C) (f(t, 0, x) * own(t - 1)) / C
+            back(t) = if t == T - 1 then 0 else 0.25 * back(t + 1) + min(y in 0..R, x in 0..C) f(t + 1, y, x)
+        })",
+     {{{"T", 1}, {"R", 1}, {"C", 1}}, {{"T", 3}, {"R", 3}, {"C", 70}}, {{"T", 70}, {"R", 33}, {"C", 20}}},
+     6},
+    {"accumulates_behind_conditions",
+     R"(
+        pipeline p(f: float32[T, R, C], u: uint8[T, R, C]) -> h: int32[T, 16] {
+            accumulate h(t in 0..T, v in 0..16): int32 = 0 {
+                for t in 0..T, y in 0..R, x in 0..C {
+                    if t > 0 and (sum(i in 0..R, j in 0..C) f(t - 1, i, j)) > f(t, y, x) {
+                        h(t, u(t, y, x) / 16) += if f(t, y, x) > (max(i in 0..R, j in 0..C) f(t - 1, i, j)) / 2 then 1 else 2
+                    }
+                }
+            }
+        })",
+     {{{"T", 1}, {"R", 1}, {"C", 1}}, {{"T", 3}, {"R", 3}, {"C", 70}}, {{"T", 4}, {"R", 33}, {"C", 20}}},
+     2},
     // Inner points of a stage with loops have threads of their own, and what many columns load exceeds the registers.
     {"many_loads_and_few_channels",
      R"(

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <compare>
-#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -15,11 +13,10 @@
 #include "fusion/conditions.h"
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
-#include "fusion/index_factors.h"
+#include "fusion/made_stages.h"
 #include "fusion/schedule.h"
 #include "fusion/uniform_work.h"
 #include "ir/build.h"
-#include "ir/canonical.h"
 #include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/scan.h"
@@ -52,9 +49,6 @@ constexpr double kRepeatedTerms = 64;
 constexpr double kShortBlock = 16;
 /// Terms of whole loops that a thread combines at most, in large images.
 constexpr double kWholeTerms = 256;
-
-/// Elements between the values of a variable in an index that is not linear in it.
-constexpr std::int64_t kFarApart = 1 << 20;
 
 /// Operations on what is the same everywhere that are worth a kernel of one thread.
 constexpr std::int64_t kUniformWork = 64;
@@ -114,7 +108,7 @@ Nest nest_of(const ir::Expr& e) {
 class Sharing {
 public:
     Sharing(const ir::Pipeline& pipeline, const poly::Model& model)
-        : result_{pipeline, model}, usual_(usual_sizes(pipeline)) {
+        : made_({pipeline, model}), usual_(usual_sizes(pipeline)) {
         const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
         const bool lines = std::ranges::all_of(pipeline.inputs, is_line);
         large_.assign(pipeline.sizes.size(), lines ? kLongSize : kLargeSize);
@@ -124,8 +118,7 @@ public:
     }
 
     Inlined run() {
-        const std::vector<ir::Stage> stages = std::exchange(result_.pipeline.stages, {});
-        const std::vector<poly::Domain> domains = std::exchange(result_.model.domains, {});
+        const auto [stages, domains] = made_.take_stages();
         for (std::size_t i = 0; i < stages.size(); ++i) {
             numbers_.push_back(kSelf);
             stage_ = renumbered(stages[i], [&](int n) { return numbers_.at(static_cast<std::size_t>(n)); });
@@ -134,22 +127,18 @@ public:
             } else if (auto* accumulate = std::get_if<ir::Accumulate>(&stage_.definition)) {
                 for (ir::Update& update : accumulate->updates) share(update);
             }
-            const int number = numbers_.back() = static_cast<int>(result_.pipeline.stages.size());
+            const int number = numbers_.back() = made_.count();
             if (stage_.scan) stage_ = renumbered(stage_, [&](int n) { return n == kSelf ? number : n; });
-            add(std::move(stage_), domains[i]);
+            made_.add(std::move(stage_), domains[i]);
         }
-        for (ir::Output& output : result_.pipeline.outputs) {
+        Inlined result = made_.take();
+        for (ir::Output& output : result.pipeline.outputs) {
             output.stage = numbers_.at(static_cast<std::size_t>(output.stage));
         }
-        return std::move(result_);
+        return result;
     }
 
 private:
-    void add(ir::Stage stage, poly::Domain domain) {
-        result_.pipeline.stages.push_back(std::move(stage));
-        result_.model.domains.push_back(std::move(domain));
-    }
-
     void share(ir::Pure& pure, const poly::Domain& domain) {
         Places around;
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
@@ -267,7 +256,7 @@ private:
         return ir::map_children(e, [&](const ir::Expr& child) { return walk(child, place); });
     }
 
-    /// Only where evaluation is certain: what is cheap in one thread is so in many, too.
+    /// Only where it is evaluated for certain: one thread's time may be more than that of those that need it.
     [[nodiscard]] bool is_worth_once(const ir::Expr& e, int place) {
         if (work_of(e) <= kUniformWork || points(around(place), usual_) < kFewTerms) return false;
         return conditions(place).empty();
@@ -282,10 +271,10 @@ private:
     struct Site {
         Places depends{};    ///< what the terms follow, outside of their reduction
         Places others{};     ///< what they do not follow
-        ir::Expr reached{};  ///< over the sizes: none of it is needed elsewhere; null: it always is
-        std::vector<ir::Expr>
-            conditions{};   ///< which decide at each point of `depends`, those that stand outside first
-        bool open = false;  ///< there are more of them, over `others`
+        ir::Expr reached{};  ///< over the sizes: whether a point of it is needed; null: certainly
+        /// They decide at each point of `depends`; those that stand outside come first.
+        std::vector<ir::Expr> conditions{};
+        bool open = false;                      ///< there are others, over what the terms do not follow
         std::map<ir::VarId, ir::Expr> fixed{};  ///< the only value that such a variable has
     };
 
@@ -339,14 +328,12 @@ private:
         return points(site.others, usual_) > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
     }
     bool is_in_bounds(const Nest& nest, const Site& site) {
-        Inlined trial = result_;
-        const std::size_t before = trial.pipeline.stages.size();
-        std::swap(trial, result_);
-        const std::size_t made = made_.size();
+        const int before = made_.count();
         stage_of("trial", ir::substitute(looped(nest, {}), site.fixed), site, {});
-        std::swap(trial, result_);
-        made_.resize(made);
-        return poly::are_in_bounds(trial.pipeline, trial.model, before);
+        const Inlined& all = made_.all();
+        const bool result = poly::are_in_bounds(all.pipeline, all.model, static_cast<std::size_t>(before));
+        made_.forget(before);
+        return result;
     }
     [[nodiscard]] bool reads_self(const ir::Expr& e) const {
         return stage_.scan && ir::reads(e, {ir::Source::Kind::Stage, kSelf});
@@ -514,7 +501,8 @@ private:
             if (terms < kShortBlock) {
                 const Place whole = nest.loops.back();
                 const ir::Expr count = minus(whole.hi, whole.lo);
-                const ir::VarId block = variable_like(whole.var, "_block"), term = variable_like(whole.var, "");
+                const ir::VarId block = made_.variable_like(whole.var, "_block"),
+                                term = made_.variable_like(whole.var, "");
                 const ir::Expr first =
                     ir::binary(BinaryOp::Mul, ir::variable(block, Type::Int32), constant(ir::kBlockTerms));
                 const ir::Expr most = ir::binary(BinaryOp::Min, constant(ir::kBlockTerms), minus(count, first));
@@ -539,11 +527,6 @@ private:
     }
     static ir::Expr loop(ir::ReduceOp op, const Place& place, const ir::Expr& body, SourceRange range) {
         return ir::reduce(op, {{place.var, place.lo, place.hi}}, body, range);
-    }
-
-    ir::VarId variable_like(ir::VarId var, const char* suffix) {
-        const ir::VariableInfo info = result_.pipeline.variables.at(static_cast<std::size_t>(var));
-        return ir::new_variable(result_.pipeline, info.name + suffix, Type::Int32, info.range);
     }
 
     /// The conditions of a site. What takes long in them is a stage itself, at points where those before it hold.
@@ -571,175 +554,14 @@ private:
         const std::vector<ir::Expr> conditions = asked(site, range);
         // One in another: of an `and` of data, code may compute both sides.
         for (auto c = conditions.rbegin(); c != conditions.rend(); ++c) value = ir::select(*c, value, anything);
-        const Places& places = site.depends;
-        const ir::Expr& reached = site.reached;
-        ir::Stage stage;
-        stage.name = unused_name(fmt::format("{}.{}", stage_.name, what));
-        stage.type = value->type;
-        stage.generated = stage.alone = true;
-        stage.range = stage_.range;
-        stage.made_by = stage_.made_by;
-        poly::Domain domain;
-        std::map<ir::VarId, ir::Expr> renamed;
-        std::vector<ir::Expr> indices;
-        const auto add_dim = [&](ir::VarId var, const ir::Expr& lo, ir::Expr hi) {
-            if (reached && domain.box.empty()) hi = ir::select(reached, hi, lo);
-            stage.dims.push_back({var, lo, hi, {}});
-            domain.box.push_back({lo, hi});
-        };
-        for (const Place& place : in_memory_order(places, value)) {
-            const ir::VarId var = variable_like(place.var, "");
-            add_dim(var, place.lo, place.hi);
-            renamed[place.var] = ir::variable(var, Type::Int32);
-            indices.push_back(ir::variable(place.var, Type::Int32));
-        }
-        if (places.empty()) {
-            add_dim(ir::new_variable(result_.pipeline, "i"), constant(0), constant(1));
-            indices.push_back(constant(0));
-        }
-        stage.definition = ir::Pure{with_own_variables(ir::substitute(value, renamed))};
-        int number = same_stage(stage, domain);
-        if (number < 0) {
-            add(std::move(stage), std::move(domain));
-            number = static_cast<int>(result_.pipeline.stages.size()) - 1;
-            made_.push_back(number);
-        }
-        return ir::read({ir::Source::Kind::Stage, number}, value->type, std::move(indices), range);
+        return made_.make(stage_, what, value, site.depends, site.reached, range);
     }
 
-    /// The number of a stage that was made before and has the same values at the same points; -1 where there is none.
-    int same_stage(const ir::Stage& stage, const poly::Domain& domain) {
-        const ir::Expr value = canonical_.get(std::get<ir::Pure>(stage.definition).value);
-        for (const int number : made_) {
-            const ir::Stage& other = result_.pipeline.stages[static_cast<std::size_t>(number)];
-            const poly::Domain& points = result_.model.domains[static_cast<std::size_t>(number)];
-            if (other.type != stage.type || !poly::same_box(points.box, domain.box)) continue;
-            std::map<ir::VarId, ir::Expr> renamed;
-            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-                renamed[other.dims[d].var] = ir::variable(stage.dims[d].var, Type::Int32);
-            }
-            const ir::Expr theirs = ir::substitute(std::get<ir::Pure>(other.definition).value, renamed);
-            if (ir::structurally_equal(canonical_.get(theirs), value)) return number;
-        }
-        return -1;
-    }
-
-    /// How a variable steps through memory. Greater ones are further inside.
-    struct Walk {
-        std::size_t depth = 0;  ///< the number of the array's dimension, from the outermost one; 0: it is in no index
-        std::int64_t step = 0;  ///< the negative of its factor there
-        std::size_t first = 0;  ///< depth in the first array that is read
-        auto operator<=>(const Walk&) const = default;
-    };
-
-    /// The places in an order for threads: the last one is innermost in memory and has the smallest steps there.
-    /// Threads that follow each other then read elements that follow each other.
-    [[nodiscard]] Places in_memory_order(Places places, const ir::Expr& value) const {
-        std::map<ir::VarId, Walk> walks;
-        bool is_first = true;
-        ir::for_each_node(value, [&](const ir::Expr& e) {
-            const auto* read = ir::as<ir::Read>(e);
-            if (read == nullptr) return;
-            std::vector<int> order;
-            if (read->source.kind == ir::Source::Kind::Input) {
-                order = result_.pipeline.inputs.at(static_cast<std::size_t>(read->source.index)).order;
-            } else {
-                for (std::size_t d = 0; d < read->indices.size(); ++d) order.push_back(static_cast<int>(d));
-            }
-            for (std::size_t i = 0; i < order.size(); ++i) {
-                const ir::Expr& index = read->indices[static_cast<std::size_t>(order[i])];
-                for (const ir::VarId var : variables_of(index)) {
-                    Walk& known = walks[var];
-                    const std::int64_t factor = std::abs(index_factor(index, var).value_or(kFarApart));
-                    const Walk walk{i + 1, -factor, is_first ? i + 1 : known.first};
-                    if (is_first) known.first = i + 1;
-                    known = std::max(known, walk);
-                }
-            }
-            is_first = false;
-        });
-        std::ranges::stable_sort(places, {}, [&](const Place& place) {
-            const auto found = walks.find(place.var);
-            return found == walks.end() ? Walk{} : found->second;
-        });
-        return places;
-    }
-
-    /// With binders of its own: what is taken out may stay behind a condition elsewhere.
-    ir::Expr with_own_variables(const ir::Expr& e) {
-        std::map<ir::VarId, ir::Expr> renamed;
-        std::unordered_map<const ir::Node*, ir::Expr> memo;
-        const std::function<ir::Expr(const ir::Expr&)> copy = [&](const ir::Expr& node) -> ir::Expr {
-            if (const auto known = memo.find(node.get()); known != memo.end()) return known->second;
-            ir::Expr result;
-            if (const auto* variable = ir::as<ir::Variable>(node)) {
-                const auto found = renamed.find(variable->id);
-                result = found == renamed.end() ? node : found->second;
-            } else if (const auto* reduce = ir::as<ir::Reduce>(node)) {
-                std::vector<ir::Range> ranges;
-                for (const ir::Range& range : reduce->ranges) {
-                    const ir::Expr lo = copy(range.lo), hi = copy(range.hi);
-                    const ir::VarId var = variable_like(range.var, "");
-                    renamed[range.var] = ir::variable(var, Type::Int32);
-                    ranges.push_back({var, lo, hi});
-                }
-                result = ir::reduce_like(*reduce, std::move(ranges), copy(reduce->body), node->range);
-            } else {
-                result = ir::map_children(node, copy);
-            }
-            memo.emplace(node.get(), result);
-            return result;
-        };
-        return copy(e);
-    }
-
-    std::string unused_name(const std::string& wanted) const {
-        const auto taken = [&](const std::string& name) {
-            return std::ranges::any_of(result_.pipeline.stages, [&](const ir::Stage& s) { return s.name == name; });
-        };
-        std::string name = wanted;
-        for (int i = 2; taken(name); ++i) name = fmt::format("{}_{}", wanted, i);
-        return name;
-    }
-
-    /// Reads of stages by their new numbers.
-    static ir::Stage renumbered(ir::Stage stage, const std::function<int(int)>& new_number) {
-        std::unordered_map<const ir::Node*, ir::Expr> memo;
-        const std::function<ir::Expr(const ir::Expr&)> renumber = [&](const ir::Expr& e) -> ir::Expr {
-            if (!e) return e;
-            if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
-            ir::Expr result = ir::map_children(e, renumber);
-            if (const auto* read = ir::as<ir::Read>(result);
-                read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
-                const int number = new_number(read->source.index);
-                if (number != read->source.index) {
-                    result = ir::read({ir::Source::Kind::Stage, number}, e->type, read->indices, e->range);
-                }
-            }
-            memo.emplace(e.get(), result);
-            return result;
-        };
-        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
-            pure->value = renumber(pure->value);
-            return stage;
-        }
-        auto& accumulate = std::get<ir::Accumulate>(stage.definition);
-        accumulate.init = renumber(accumulate.init);
-        for (ir::Update& update : accumulate.updates) {
-            update.guard = renumber(update.guard);
-            update.value = renumber(update.value);
-            for (ir::Expr& index : update.indices) index = renumber(index);
-        }
-        return stage;
-    }
-
-    Inlined result_;
+    MadeStages made_;
     std::vector<std::int64_t> usual_, large_;
     std::vector<int> numbers_;  ///< by stage of the program
     Sameness same_;
-    ir::CanonicalVariables canonical_;
-    std::vector<int> made_;  ///< the stages that were taken out, by number
-    ir::Stage stage_;        ///< that is being looked at
+    ir::Stage stage_;  ///< that is being looked at
     // Of the expression that is being looked at:
     Base base_;
     ir::Expr root_;                     ///< without lets

@@ -9,9 +9,10 @@
 // - one with many terms where few threads have work: blocks of its terms become the points of a stage, and what is left
 //   is a reduction over these, which is treated the same way.
 //
-// What stands behind conditions is computed where they hold: what they say of indices narrows the domains of its stages,
-// the others are asked for at each point of these. A condition over indices that the terms do not follow is left out where
-// all reads are proved to be in bounds without it. The terms of a scan that use the scan stay where they are.
+// What stands behind conditions is computed where they hold: what they say of indices narrows the domains of its
+// stages, the others are asked for at each point of these. A condition over indices that the terms do not follow is
+// left out where all reads are proved to be in bounds without it. The terms of a scan that use the scan stay where they
+// are.
 //
 // What depends on parameters, sizes and single elements of other stages alone is computed once, in one thread, where it
 // takes longer than to read it: the weights of a filter, normalised.

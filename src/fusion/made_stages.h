@@ -1,0 +1,51 @@
+// The stages that a pass takes out of others, while it goes through a pipeline from stage to stage.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fusion/conditions.h"
+#include "fusion/inline.h"
+#include "ir/canonical.h"
+
+namespace pipec::fusion {
+
+class MadeStages {
+public:
+    explicit MadeStages(Inlined program) : result_(std::move(program)) {}
+
+    /// The program's own stages, which are to be added again, one after the other.
+    std::pair<std::vector<ir::Stage>, std::vector<poly::Domain>> take_stages();
+    void add(ir::Stage stage, poly::Domain domain);
+    [[nodiscard]] int count() const { return static_cast<int>(result_.pipeline.stages.size()); }
+    [[nodiscard]] const Inlined& all() const { return result_; }
+    Inlined take() { return std::move(result_); }
+
+    /// A stage of `from`, named for `what` it is, with `value` at the points of `places`, none where not `reached`
+    /// (null: always); a read of it there. One that was made before and has the same values at the same points is read
+    /// instead.
+    ir::Expr make(const ir::Stage& from, std::string_view what, const ir::Expr& value, const Places& places,
+                  const ir::Expr& reached, SourceRange range);
+    /// As if no stage from this number on had been made.
+    void forget(int first);
+
+    ir::VarId variable_like(ir::VarId var, const char* suffix);
+
+private:
+    int same_stage(const ir::Stage& stage, const poly::Domain& domain);
+    [[nodiscard]] Places in_memory_order(Places places, const ir::Expr& value) const;
+    ir::Expr with_own_variables(const ir::Expr& e);
+    [[nodiscard]] std::string unused_name(const std::string& wanted) const;
+
+    Inlined result_;
+    ir::CanonicalVariables canonical_;
+    std::vector<int> made_;  ///< by number
+};
+
+/// A stage whose reads of stages have new numbers.
+ir::Stage renumbered(ir::Stage stage, const std::function<int(int)>& new_number);
+
+}  // namespace pipec::fusion

@@ -56,7 +56,7 @@ public:
     /// Few loops of the same rounds, which are the terms of a reduction, become one loop (fusion::side_by_side).
     void put_loops_side_by_side(bool short_ones) { side_by_side_ = short_ones; }
 
-    /// `and` and `or` of data compute both sides (rewrite_logic.cpp).
+    /// `and` and `or` of data compute both sides (rewrite_logic.cpp); where that is safe (both_sides.h).
     void compute_both_sides() { both_sides_ = true; }
 
     /// The hook is asked about a node in the bound of a loop.

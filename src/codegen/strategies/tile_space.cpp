@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "codegen/expr/both_sides.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/tiles.h"
@@ -32,7 +33,8 @@ TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::
       build(of.pipeline, rewriter),
       ends_first(tiles.ends_first),
       order_(tiles.order) {
-    rewriter.compute_both_sides();
+    if (std::ranges::all_of(group.stages, [&](int stage) { return both_sides_are_safe(of.pipeline, of.model, stage); }))
+        rewriter.compute_both_sides();
     for (std::size_t g = 0; g < tiles.cuts.size(); ++g) {
         Dim& dim = dims.emplace_back();
         static_cast<plan::Cut&>(dim) = tiles.cuts[g];

@@ -24,8 +24,6 @@ namespace {
 
 /// Reductions of fewer terms are not worth a warp's shuffles.
 constexpr std::int64_t kLeastWarpTerms = 16;
-/// Terms of a thread whose loads are under way at once.
-constexpr std::int64_t kTermsAtOnce = 16;
 /// Slices may be much shorter than what there is room for.
 constexpr std::int64_t kMostRounds = 2;
 

@@ -8,6 +8,9 @@
 
 namespace pipec::codegen {
 
+/// Terms of a thread whose loads are under way at once.
+inline constexpr std::int64_t kTermsAtOnce = 16;
+
 class SliceCode : protected ScanCode {
 public:
     SliceCode(kernel::Program& program, int stage, const ir::Expr& definition = nullptr);

@@ -15,9 +15,6 @@ using ir::Type;
 
 namespace {
 
-/// Terms of a thread whose loads are under way at once.
-constexpr std::int64_t kTermsAtOnce = 16;
-
 class SliceStrips : public SliceCode {
 public:
     SliceStrips(kernel::Program& program, int stage, const plan::SliceStrip& strip)

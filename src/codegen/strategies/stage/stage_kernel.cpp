@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "codegen/expr/both_sides.h"
 #include "codegen/expr/interior.h"
 #include "codegen/expr/pack.h"
 #include "codegen/expr/rewrite.h"
@@ -59,7 +60,10 @@ public:
           domain_(program.model.domains.at(static_cast<std::size_t>(stages.front().stage))),
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_) {
-        rewriter_.compute_both_sides();
+        if (std::ranges::all_of(stages, [&](const StageValue& one) {
+                return both_sides_are_safe(program.pipeline, program.model, one.stage);
+            }))
+            rewriter_.compute_both_sides();
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }

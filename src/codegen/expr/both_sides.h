@@ -1,0 +1,14 @@
+// Where `and` and `or` of data may compute both of their sides (rewrite_logic.cpp).
+#pragma once
+
+#include "ir/pipeline.h"
+#include "poly/model.h"
+
+namespace pipec::codegen {
+
+/// What the right sides read in the stage's definition is in bounds whatever the conditions on data are that stand
+/// before them: nothing links the places to what is compared with data. Where a condition says what a read's place is,
+/// as in `k(x) < 10 and w(k(x)) > 3`, it has to be asked first.
+bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage);
+
+}  // namespace pipec::codegen

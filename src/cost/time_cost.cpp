@@ -95,6 +95,8 @@ void spill(TileWork& work, const Gpu& gpu) {
 constexpr double kDependentClocks = 4, kPointClocks = 6;
 /// From the address in shared memory to the value.
 constexpr double kSharedClocks = 30;
+/// Of a warp that has a scheduler to itself, for an instruction: some wait for the one before.
+constexpr double kAloneClocks = 2, kSchedulers = 4;
 /// Until global memory answers, where nothing else is to be done meanwhile.
 constexpr double kMemorySeconds = 0.8e-6;
 
@@ -199,7 +201,10 @@ void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gp
     p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
     const double launches = std::ceil(static_cast<double>(scan.length) / slices);
     const double step = (scan.operations * kDependentClocks + kSharedClocks) / gpu.clock_hz + gpu.rates.barrier;
-    p.latency = std::max(1.0, std::ceil(p.waves)) * launches * (kMemorySeconds + slices * step);
+    // What a warp executes of a slice, with nobody else to fill its gaps.
+    const double points = scan.lines * scan.slice * static_cast<double>(scan.length);
+    const double alone = kAloneClocks * p.issue * gpu.sms * kSchedulers * kWarp / points;
+    p.latency = std::max(1.0, std::ceil(p.waves)) * launches * (kMemorySeconds + slices * (step + alone));
     const double again = threads / static_cast<double>(strip.points);
     const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
     p.dram *= few, p.l2 *= few, p.issue *= few * again, p.lsu *= few * again;

@@ -1,7 +1,8 @@
 // `and` and `or` of data with both sides computed. The language evaluates the right side only where the left one does
 // not decide, so that a place can be asked for first: `x > 0 and f(x - 1) > t`. A left side that is made of data
-// mostly says nothing of places (both_sides.h); proofs then hold for the right side without it. On a GPU a choice between paths then only costs: the
-// right side's reads wait for the left side, and cannot be shared with those of neighbouring points.
+// mostly says nothing of places (both_sides.h); proofs then hold for the right side without it. On a GPU a choice
+// between paths then only costs: the right side's reads wait for the left side, and cannot be shared with those of
+// neighbouring points.
 #include <vector>
 
 #include "codegen/expr/rewrite.h"

@@ -53,7 +53,11 @@ std::vector<Values> make_inputs(const Case& c, const abi::pipe_info& info, Fill 
         }
         fill(inputs.emplace_back(buffer.type, extents), how, random);
     }
-    if (c.extents.size() > inputs.size()) throw std::runtime_error("extents of what is no input");
+    for (const auto& [name, extents] : c.extents) {
+        const auto* end = info.buffers + info.buffer_count;
+        if (std::none_of(info.buffers, end, [&](const auto& buffer) { return name == buffer.name; }))
+            throw std::runtime_error("extents of `" + name + "`, which is neither input nor output");
+    }
     return inputs;
 }
 
@@ -63,6 +67,17 @@ Call::Call(const abi::pipe_info& info, const Case& c, const std::vector<Values>&
     info.defaults(args_.data());
     set_scalars(c);
     for (std::size_t i = 0; i < inputs.size(); ++i) add_image(info.buffers[i], inputs[i].extents, &inputs[i]);
+    for (int i = static_cast<int>(inputs.size()); i < info.buffer_count; ++i) {
+        const abi::pipe_buffer_info& buffer = info.buffers[i];
+        const auto given = c.extents.find(buffer.name);
+        if (given == c.extents.end()) continue;
+        if (static_cast<int>(given->second.size()) != buffer.rank) {
+            throw std::runtime_error(std::string("`") + buffer.name + "` needs " + std::to_string(buffer.rank) +
+                                     " extents");
+        }
+        std::memcpy(args_.data() + buffer.extent_offset, given->second.data(),
+                    static_cast<std::size_t>(buffer.rank) * sizeof(std::int64_t));
+    }
     std::vector<std::byte> resolved = args_;
     if (const abi::pipe_status status = info.resolve(resolved.data())) {
         char text[512] = "";

@@ -12,7 +12,7 @@ struct Case {
     std::string place;  ///< "cases.txt:12", for messages
     std::string example;
     std::string size;                                          ///< "paper", "prime"
-    std::map<std::string, std::vector<std::int64_t>> extents;  ///< of every input
+    std::map<std::string, std::vector<std::int64_t>> extents;  ///< of every input, and of outputs that say a size
     std::map<std::string, std::string> values;                 ///< parameters and sizes, as written
     double tolerance = 0;
     bool extreme = false;  ///< a second time, on extreme values

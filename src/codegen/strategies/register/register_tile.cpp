@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 #include "codegen/kernel/kernel_flow.h"
@@ -14,6 +15,7 @@
 #include "codegen/strategies/register/register_reads.h"
 #include "codegen/strategies/register/register_shape.h"
 #include "fusion/group_fields.h"
+#include "ir/visit.h"
 #include "plan/make_plan.h"
 #include "plan/register_lanes.h"
 #include "plan/register_tile.h"
@@ -157,6 +159,27 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
             code->registers(), code->is_ordered(),  decided};
 }
 
+/// As many as a thread can have registers: nvcc may begin all of them before it uses one.
+constexpr std::size_t kMostSingleLoads = 256;
+
+bool has_late_loads(const GroupCode::Piece& piece) {
+    return piece.decided.edges == fusion::EdgeCode::WholeLate || piece.decided.edges == fusion::EdgeCode::SlicedLate;
+}
+
+/// Reads of global memory in expressions, each once: those of whole lanes are statements.
+std::size_t single_loads(const kernel::Body& body) {
+    std::unordered_set<const ir::Node*> found;
+    kernel::for_each_stmt(body, [&](const kernel::Stmt& stmt) {
+        for (const ir::Expr& root : kernel::expressions(stmt)) {
+            ir::for_each_node(root, [&](const ir::Expr& e) {
+                const auto* read = ir::as<ir::Read>(e);
+                if (read != nullptr && read->source.kind != ir::Source::Kind::Local) found.insert(e.get());
+            });
+        }
+    });
+    return found.size();
+}
+
 /// Those of the variants that a group cannot do without: with the widest accesses, and with single elements.
 std::vector<RegisterShape> needed_variants(const fusion::GroupShape& group, const plan::Plan& asked) {
     std::vector<RegisterShape> all = variants(group, asked);
@@ -232,8 +255,12 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
             }
             kernel::Kernel& kernel = piece->kernel;
             // What is fetched ahead lies in shared memory; narrower accesses take registers for more addresses, of
-            // which the estimate knows nothing (nvcc spilled some).
-            if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16 && !piece->is_ordered)
+            // which the estimate knows nothing (nvcc spilled some). Nor does it know how early nvcc begins the single
+            // loads of code at the edges that has each where it is used: of 480, for minima of 15 x 15 bytes, most were
+            // spilled, and took three times as long as all else.
+            const bool few_loads = !has_late_loads(*piece) || single_loads(kernel.body) <= kMostSingleLoads;
+            if (tile.prefetch == 0 && tile.load_bytes == 16 && tile.store_bytes == 16 && !piece->is_ordered &&
+                few_loads)
                 kernel.least_blocks = blocks_for_registers(piece->registers, kernel, program.target.gpu());
             if (kernel.layout == kernel::Layout::Wide) {
                 // Of no use where it needs nothing, or never less than one before it.

@@ -183,13 +183,6 @@ std::optional<plan::SharedSliceTile> slice_tile(const StageFacts& stage, const G
     return std::nullopt;
 }
 
-/// The strips of slices that are shared out among blocks; none where they are not.
-std::optional<plan::SliceStrip> slice_strip(const fusion::ScanFacts& scan, const Gpu& gpu) {
-    if (!scan.reach || scan.lines >= gpu.sms || scan.slice <= static_cast<double>(plan::kShortestStripSlice))
-        return std::nullopt;
-    return plan::make_slice_strip(scan.reach->below, scan.reach->above);
-}
-
 /// Launch after launch, each of which waits for what the one before has written, then goes through its slices.
 void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
@@ -217,7 +210,7 @@ void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gp
 /// Slice by slice: each waits for the one before, in a block behind a barrier or from launch to launch.
 void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
-    if (const auto strip = slice_strip(scan, gpu)) return add_strips(stage, *strip, gpu, p);
+    if (const auto strip = plan::slice_strip(scan, gpu)) return add_strips(stage, *strip, gpu, p);
     const auto tile = slice_tile(stage, gpu);
     const bool blocks = tile || scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
     const auto threads = static_cast<double>(tile     ? tile->threads

@@ -105,6 +105,12 @@ std::optional<SliceStrip> make_slice_strip(std::int64_t below, std::int64_t abov
     return SliceStrip{below * slices, above * slices, kThreads - beside, slices};
 }
 
+std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusion::Gpu& gpu) {
+    if (!scan.reach || scan.lines >= gpu.sms || scan.slice <= static_cast<double>(kShortestStripSlice))
+        return std::nullopt;
+    return make_slice_strip(scan.reach->below, scan.reach->above);
+}
+
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {
     return std::int64_t{gpu.sms} * gpu.threads_per_sm / 2;
 }

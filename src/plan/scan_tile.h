@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fusion/gpu.h"
+#include "fusion/scan_facts.h"
 
 namespace pipec::plan {
 
@@ -93,6 +94,10 @@ std::optional<SliceStrip> make_slice_strip(std::int64_t below, std::int64_t abov
 
 /// Shorter slices are for the threads of one block.
 inline constexpr std::int64_t kShortestStripSlice = 512;
+
+/// The strips of a scan of these sizes: long slices, and lines too few to keep all of a GPU at work. None where its
+/// slices are not shared out. Code decides the same for the sizes of a launch.
+std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusion::Gpu& gpu);
 
 /// Shorter lines are not worth being shared out.
 inline constexpr std::int64_t kShortestSharedLine = 128;

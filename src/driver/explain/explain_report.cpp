@@ -200,11 +200,10 @@ std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<
     const auto& facts = facts_.at(static_cast<std::size_t>(stages.front())).scan;
     const std::string readers = stages.size() > 1 ? ", with what is made of its value at a point" : "";
     if (!scan->across.empty()) {
-        const bool few = facts && facts->reach && facts->slice > static_cast<double>(plan::kShortestStripSlice);
-        return fmt::format("a scan along {}, slice after slice, since it reads itself at other lines{}", name,
-                           few && plan::make_slice_strip(facts->reach->below, facts->reach->above)
-                               ? "; where lines are few, blocks share a slice out and take some slices at once"
-                               : "");
+        const auto strip = facts ? plan::slice_strip(*facts, q_.target.gpu()) : std::nullopt;
+        return fmt::format(
+            "a scan along {}, slice after slice, since it reads itself at other lines{}", name,
+            strip ? fmt::format("; blocks share a slice out, and a launch computes {}", strip->slices) : "");
     }
     if (facts && facts->length >= plan::kShortestSharedLine && facts->shared) {
         return fmt::format("a scan along {}, which the threads of a block share out{}", name, readers);

@@ -120,9 +120,6 @@ public:
     kernel::Kernel build(const plan::SharedSliceTile& tile);
 
 private:
-    [[nodiscard]] ir::Expr element(std::size_t array, Type type, const ir::Expr& slot, const ir::Expr& number) const {
-        return ir::read({ir::Source::Kind::Local, static_cast<int>(array)}, type, {slot, number});
-    }
     ir::Expr number_of(const std::vector<ir::Expr>& indices, bool clamped);
     ir::Expr from_ring(const ir::Expr& e, bool clamped);
     void compute_terms(kernel::Body& body, const ir::Expr& chunk);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/strategies/scan/scan_code.h"
+#include "ir/build.h"
 
 namespace pipec::codegen {
 
@@ -32,6 +33,10 @@ protected:
     void set_places(kernel::Body& body, const Dims& dims, ir::Expr number);
     /// Sets the coordinate along the scan, of the slice with this position.
     void set_slice(kernel::Body& body, const ir::Expr& position) { at_[scan_] = coordinate(body, position); }
+    /// Of an array in shared memory.
+    static ir::Expr element(std::size_t array, ir::Type type, const ir::Expr& row, const ir::Expr& column) {
+        return ir::read({ir::Source::Kind::Local, static_cast<int>(array)}, type, {row, column});
+    }
     /// How many slices before the point's own one of the scan's reads of itself is.
     std::int64_t slices_back(const ir::Read& read);
     /// The thread's number in a block of so many.

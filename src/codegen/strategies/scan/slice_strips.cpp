@@ -25,9 +25,6 @@ public:
     kernel::Kernel build();
 
 private:
-    [[nodiscard]] ir::Expr element(std::size_t array, Type type, const ir::Expr& row, const ir::Expr& column) const {
-        return ir::read({ir::Source::Kind::Local, static_cast<int>(array)}, type, {row, column});
-    }
     [[nodiscard]] std::size_t ring() const { return terms_.of_scan; }
     ir::Expr slot(kernel::Body& body, const ir::Expr& position, std::int64_t before);
     ir::Expr exists();

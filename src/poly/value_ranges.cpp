@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "ir/build.h"
 #include "ir/reduction.h"
@@ -239,6 +242,61 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a) {
     }
 }
 
+/// A term `if i == 3 and j == 4 then value else 0`.
+struct Alternative {
+    std::vector<std::pair<ir::Expr, std::int64_t>> place;  ///< what equals which constants
+    ir::Expr value;
+};
+
+/// Adds the equations that `condition` is made of; false where it is made of others, too.
+bool add_place(const ir::Expr& condition, Alternative& to) {
+    const auto* n = ir::as<ir::Binary>(condition);
+    if (n == nullptr) return false;
+    if (n->op == BinaryOp::And) return add_place(n->a, to) && add_place(n->b, to);
+    if (n->op != BinaryOp::Eq) return false;
+    const auto left = ir::as_int(n->a), right = ir::as_int(n->b);
+    if (left.has_value() == right.has_value()) return false;
+    to.place.emplace_back(left ? n->b : n->a, left ? *left : *right);
+    return true;
+}
+
+std::optional<Alternative> alternative(const ir::Expr& term) {
+    const auto* choice = ir::as<ir::Select>(term);
+    if (choice == nullptr || !choice->otherwise || ir::as_int(choice->otherwise) != 0) return std::nullopt;
+    Alternative result{{}, choice->then};
+    return add_place(choice->cond, result) ? std::optional(result) : std::nullopt;
+}
+
+/// Adds the terms of a sum; false where one is no alternative.
+bool add_terms(const ir::Expr& e, std::vector<Alternative>& to) {
+    if (const auto* n = ir::as<ir::Binary>(e); n != nullptr && n->op == BinaryOp::Add) {
+        return add_terms(n->b, to) && add_terms(n->a, to);  // a sum is long on its left side
+    }
+    auto term = alternative(e);
+    if (term) to.push_back(std::move(*term));
+    return term.has_value();
+}
+
+/// The terms of a sum of which at most one is not 0, as an element of a table is chosen by an index that is not known
+/// when the program is compiled: each asks for other constants. None of any other sum.
+std::vector<Alternative> alternatives(const ir::Binary& sum) {
+    std::vector<Alternative> terms;
+    if (!add_terms(sum.b, terms) || !add_terms(sum.a, terms)) return {};
+    std::set<std::vector<std::int64_t>> places;
+    for (const Alternative& term : terms) {
+        std::vector<std::int64_t> constants;
+        for (std::size_t i = 0; i < term.place.size(); ++i) {
+            const auto& [what, constant] = term.place[i];
+            const bool same = term.place.size() == terms.front().place.size() &&
+                              ir::structurally_equal(what, terms.front().place[i].first);
+            if (!same) return {};
+            constants.push_back(constant);
+        }
+        if (!places.insert(constants).second) return {};
+    }
+    return terms;
+}
+
 }  // namespace
 
 IntRange type_range(Type type) {
@@ -311,9 +369,23 @@ ValueRange ValueRanges::read(const ir::Read& read, ir::Type type) {
     return stage < stages_.size() ? stages_[stage] : type_range_of(type);
 }
 
+std::optional<IntRange> ValueRanges::chosen_term(const ir::Expr& e) {
+    const auto* sum = ir::as<ir::Binary>(e);
+    return sum != nullptr && sum->op == BinaryOp::Add && ir::is_int(e->type) ? chosen_term(*sum) : std::nullopt;
+}
+
+std::optional<IntRange> ValueRanges::chosen_term(const ir::Binary& sum) {
+    const std::vector<Alternative> terms = alternatives(sum);
+    if (terms.empty()) return std::nullopt;
+    IntRange result{0, 0};
+    for (const Alternative& term : terms) result = hull(result, unwrapped(term.value));
+    return result;
+}
+
 IntRange ValueRanges::unwrapped(const ir::Expr& e) {
     if (const auto found = known_unwrapped_.find(e); found != known_unwrapped_.end()) return found->second;
     const IntRange result = [&]() -> IntRange {
+        if (const auto chosen = chosen_term(e)) return *chosen;
         if (const auto* n = ir::as<ir::Unary>(e); n && n->op == UnaryOp::Neg) {
             return exact_negation(unwrapped(n->a));
         }
@@ -375,6 +447,9 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         }
         if (ir::is_comparison(n.op)) return comparison(n.op, integer(n.a), integer(n.b));
         if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub || n.op == BinaryOp::Mul) {
+            if (const auto chosen = n.op == BinaryOp::Add ? chosen_term(n) : std::nullopt) {
+                return fits(*chosen, type) ? *chosen : type_range(type);
+            }
             // Wrapping is consistent modulo 2^n: only the last result must fit.
             const IntRange a = unwrapped(n.a), b = unwrapped(n.b);
             const IntRange result = n.op == BinaryOp::Mul   ? exact_product(a, b)

@@ -4,6 +4,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <variant>
 #include <vector>
@@ -81,6 +82,10 @@ public:
     IntRange unwrapped(const ir::Expr& e);
 
 private:
+    /// That range of a sum of which at most one term is not 0: it holds 0 and each of them. None for other expressions.
+    std::optional<IntRange> chosen_term(const ir::Expr& e);
+    std::optional<IntRange> chosen_term(const ir::Binary& sum);
+
     template <class T>
     ValueRange node(const ir::Node& node, const T& n);
     FloatRange real(const ir::Expr& e);

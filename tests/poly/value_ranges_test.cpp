@@ -285,6 +285,43 @@ TEST(ValueRanges, NumbersTooLargeToCountDoNotCancel) {
               poly::type_range(Type::Int32));
 }
 
+/// `if a == at then value else 0`
+ir::Expr if_at(const ir::Expr& a, std::int64_t at, const ir::Expr& value) {
+    const ir::Expr condition = ir::binary(BinaryOp::Eq, a, ir::int_constant(Type::Int32, at));
+    return ir::select(condition, value, ir::int_constant(Type::Int32, 0));
+}
+
+ir::Expr sum_of(const std::vector<ir::Expr>& terms) {
+    ir::Expr sum = terms.front();
+    for (std::size_t i = 1; i < terms.size(); ++i) sum = ir::binary(BinaryOp::Add, sum, terms[i]);
+    return sum;
+}
+
+TEST(ValueRanges, OfATermThatAnIndexChoosesAreThoseOfTheTerms) {
+    const ir::Pipeline pipeline;
+    poly::ValueRanges ranges(pipeline, {}, {});
+    ranges.bind(0, poly::IntRange{-5, 5});
+    ranges.bind(1, poly::IntRange{-5, 5});
+    const ir::Expr a = ir::variable(0, Type::Int32), b = ir::variable(1, Type::Int32);
+    const auto number = [](std::int64_t n) { return ir::int_constant(Type::Int32, n); };
+    const auto of = [&](const std::vector<ir::Expr>& terms) {
+        return std::get<poly::IntRange>(ranges.of(sum_of(terms)));
+    };
+    EXPECT_EQ(of({if_at(a, 0, number(7)), if_at(a, 1, number(60)), if_at(a, 3, number(9))}), (poly::IntRange{0, 60}));
+    EXPECT_EQ(of({if_at(a, 0, number(-7)), if_at(a, 1, b)}), (poly::IntRange{-7, 5}));
+    // One place twice, two indices, or another term: terms add up.
+    EXPECT_EQ(of({if_at(a, 0, number(7)), if_at(a, 0, number(60))}), (poly::IntRange{0, 67}));
+    EXPECT_EQ(of({if_at(a, 0, number(7)), if_at(b, 1, number(60))}), (poly::IntRange{0, 67}));
+    EXPECT_EQ(of({if_at(a, 0, number(7)), if_at(a, 1, number(60)), b}), (poly::IntRange{-5, 65}));
+    // Rows and columns of a table.
+    const auto at_both = [&](std::int64_t row, std::int64_t column, std::int64_t value) {
+        const ir::Expr both = ir::binary(BinaryOp::And, ir::binary(BinaryOp::Eq, a, number(row)),
+                                         ir::binary(BinaryOp::Eq, b, number(column)));
+        return ir::select(both, number(value), number(0));
+    };
+    EXPECT_EQ(of({at_both(0, 0, 4), at_both(0, 1, 5), at_both(1, 0, 6)}), (poly::IntRange{0, 6}));
+}
+
 /// What was found out with a variable's range is forgotten with it.
 TEST(ValueRanges, FollowAVariableThatIsBoundAgain) {
     ir::Pipeline pipeline;
@@ -292,10 +329,10 @@ TEST(ValueRanges, FollowAVariableThatIsBoundAgain) {
     const ir::Expr e = ir::binary(BinaryOp::Add, ir::variable(v, Type::Int32), ir::int_constant(Type::Int32, 1));
     poly::ValueRanges ranges(pipeline, {});
     ranges.bind(v, IntRange{0, 5});
-    EXPECT_EQ(ranges.integer(e), (IntRange{1, 6}));
+    EXPECT_EQ(ranges.integer(e), (poly::IntRange{1, 6}));
     ranges.bind(v, IntRange{-7, 7});
-    EXPECT_EQ(ranges.integer(e), (IntRange{-6, 8}));
-    EXPECT_EQ(ranges.unwrapped(e), (IntRange{-6, 8}));
+    EXPECT_EQ(ranges.integer(e), (poly::IntRange{-6, 8}));
+    EXPECT_EQ(ranges.unwrapped(e), (poly::IntRange{-6, 8}));
 }
 
 TEST(ValueRanges, HoldTheValuesOfRandomExpressions) {

@@ -48,6 +48,7 @@ TEST(Math, Functions) {
     expect_function(
         "degrees(x)", kPoints, [&](double x) { return x * 180 / pi; }, 1e-11);
     expect_function("gauss(x, 1.5)", kPoints, [](double x) { return std::exp(-x * x / 4.5); });
+    expect_function("sigmoid(x)", kPoints, [](double x) { return 1 / (1 + std::exp(-x)); });
     expect_function("sinc(x)", kPoints, [&](double x) { return x == 0 ? 1 : std::sin(pi * x) / (pi * x); });
     expect_function("PI + 0 * x", {0.0}, [&](double) { return pi; });
     expect_function("TAU + 0 * x", {0.0}, [&](double) { return 2 * pi; });
@@ -86,6 +87,11 @@ TEST(Math, MixIsExactAtBothEnds) {
 TEST(Math, Integers) {
     EXPECT_EQ(at("ceil_div(int32(x), 4)", {0, 1, 4, 5, 8, 9}), (std::vector<double>{0, 1, 1, 2, 2, 3}));
     EXPECT_EQ(at("sign(int32(x))", {-7, 0, 7}), (std::vector<double>{-1, 0, 1}));
+    EXPECT_EQ(at("popcount(uint8(x))", {0, 1, 2, 3, 127, 255}, "uint8"), (std::vector<double>{0, 1, 1, 2, 7, 8}));
+    EXPECT_EQ(at("popcount(int32(x))", {-1, -2, 0x55555555, 0x7FFFFFFF}, "int32"),
+              (std::vector<double>{32, 31, 16, 31}));
+    EXPECT_EQ(at("popcount64(int64(x))", {-1, -2, 0, 1, 4294967296.0}, "int64"),
+              (std::vector<double>{64, 63, 0, 1, 1}));
     EXPECT_EQ(at("element([5, 6, 8], int32(x))", {-1, 0, 1, 2, 3}), (std::vector<double>{0, 5, 6, 8, 0}));
     EXPECT_EQ(at("element2([[1, 2, 3], [4, 5, 6]], int32(x) / 3, int32(x) % 3)", {0, 1, 2, 3, 4, 5, 6}),
               (std::vector<double>{1, 2, 3, 4, 5, 6, 0}));

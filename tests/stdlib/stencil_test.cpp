@@ -88,6 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StencilCase{"gaussian3(f)", 1, outer(kB3, kB3)},  //
                     StencilCase{"gaussian5(f)", 2, outer(kB5, kB5)},
                     StencilCase{"gaussian(f, 1.5, 4)", 4, outer(bell(1.5, 4), bell(1.5, 4))},
+                    StencilCase{"gaussian(f, 1.5)", 5, outer(bell(1.5, 5), bell(1.5, 5))},
                     StencilCase{"gaussian(f, 1, 2)", 2, outer(bell(1, 2), bell(1, 2))},
                     StencilCase{"conv2d(f, [[1, 2], [3, 4], [5, 6]])", 1, {{1, 2}, {3, 4}, {5, 6}}},
                     StencilCase{"conv_x(f, [1, 0, 5])", 1, {{1, 0, 5}}},

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "frontend/parse.h"
 #include "frontend/stdlib.h"
@@ -82,6 +83,10 @@ const std::map<std::string_view, Known> kFunctions = {
     {"std", {"standard_deviation", "statistics"}},
     {"var", {"variance", "statistics"}},
     {"normalize", {"standardize", "statistics"}},
+    {"popcnt", {"popcount", "math"}},
+    {"__popc", {"popcount", "math"}},
+    {"__builtin_popcount", {"popcount", "math"}},
+    {"bitwise_count", {"popcount", "math"}},
     {"pyrDown", {"pyr_down_clamped", "pyramid"}},
     {"pyrUp", {"pyr_up_clamped", "pyramid"}},
 };
@@ -103,6 +108,14 @@ const std::map<std::string_view, std::string_view> kNotes = {
     {"Inf", "infinity is `1.0 / 0`"},
     {"INFINITY", "infinity is `1.0 / 0`"},
     {"infinity", "infinity is `1.0 / 0`"},
+    {"isinf", "infinite is `abs(e) == 1.0 / 0`"},
+    {"isfinite", "finite is `abs(e) < 1.0 / 0`"},
+    {"sort",
+     "few values are sorted by `sort3` and `sort5` (import \"sorting\"), and ranks of a neighbourhood are `rank3` "
+     "and `rank5` (import \"morphology\")"},
+    {"median",
+     "medians are `median3` and `median5` (import \"morphology\"), of three values `median_of_3` (import \"math\")"},
+    {"relu", "it is `max(e, 0)`"},
     {"u8_sat", "a cast that clamps is `saturate<uint8>(e)`"},
     {"u16_sat", "a cast that clamps is `saturate<uint16>(e)`"},
     {"i16_sat", "a cast that clamps is `saturate<int16>(e)`"},
@@ -121,8 +134,19 @@ std::string example_indices(std::size_t rank) {
     return example;
 }
 
-/// What a function's stages are defined over: `..k, y, x` planes, or `c, ..k` points whose channels come first.
+/// What a function's stages are defined over, or what they read: `..k, y, x` planes, or `c, ..k` points whose channels
+/// come first.
 enum class Works { Otherwise, OnPlanes, OnFirst };
+
+/// Of a stage `m(..k)`, which combines points, as its reads tell.
+static Works works(const ast::Expr& value, const std::string& splice) {
+    const std::vector<const ast::Call*> reads = calls_with_splice(value, splice);
+    if (reads.empty()) return Works::Otherwise;
+    const std::vector<ast::Expr>& args = reads.front()->args;
+    const auto is_splice = [](const ast::Expr& arg) { return std::holds_alternative<ast::SpliceRef>(arg->value); };
+    if (args.size() == 3 && is_splice(args[0])) return Works::OnPlanes;
+    return args.size() == 2 && is_splice(args[1]) ? Works::OnFirst : Works::Otherwise;
+}
 
 static Works works(const ast::Block& body) {
     for (const ast::Statement& statement : body) {
@@ -131,6 +155,7 @@ static Works works(const ast::Block& body) {
         const std::vector<ast::DimPattern>& dims = *definition->dims;
         if (dims.size() == 3 && dims[0].splice) return Works::OnPlanes;
         if (dims.size() == 2 && dims[1].splice) return Works::OnFirst;
+        if (dims.size() == 1 && dims[0].splice) return works(definition->value, dims[0].name.text);
     }
     return Works::Otherwise;
 }

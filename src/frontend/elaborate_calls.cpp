@@ -162,8 +162,13 @@ Value Elaborator::read_at(const ast::Expr& e, const Image& image, const ast::Cal
                                          ? p_.inputs[static_cast<std::size_t>(image.source.index)].range
                                      : image.source == kSelf ? in_progress_.back()->range
                                                              : stage_of(image).range;
-        report(diag::WrongRank, e->range, text(call.callee->range), image.rank, indices.size())
-            .note(declared, "it is defined here");
+        const std::string name = text(call.callee->range);
+        Report r = report(diag::WrongRank, e->range, name, image.rank, indices.size());
+        if (files_.is_standard_library(declared.file)) {
+            r.note(fmt::format("a point of it is `{}({})`", name, example_indices(image.rank)));
+        } else {
+            r.note(declared, "it is defined here");
+        }
         return poison();
     }
     return {Scalar{ir::read(image.source, image.type, std::move(indices), e->range)}};

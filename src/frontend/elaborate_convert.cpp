@@ -90,6 +90,7 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
     }
     const std::string source = text(range);
     const bool short_text = source.size() <= 40 && source.find('\n') == std::string::npos;
+    const bool suggested = short_text && !files_.is_standard_library(range.file);  // that nobody can mend
     const std::string shown = short_text ? source : "...";
     const std::string from = value.is<UntypedFloat>() ? "a float constant" : type_name(e->type);
     Report r = report(diag::ConversionNeeded, range, what, type_name(type), from);
@@ -97,7 +98,7 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
         r.note(fmt::format("compare it with something: {} != 0", shown));
     } else if (e->type == ir::Type::Bool) {
         r.note(fmt::format("`{}({})` is 0 or 1", ir::name(type), shown));
-        if (short_text) r.suggest(range, fmt::format("{}({})", ir::name(type), source));
+        if (suggested) r.suggest(range, fmt::format("{}({})", ir::name(type), source));
     } else {
         const char* effect = ir::is_float(type)      ? "rounds to the nearest value"
                              : ir::is_float(e->type) ? "drops the fraction and clamps to the type's range"
@@ -106,7 +107,7 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
         if (ir::is_int(type) && ir::is_int(e->type)) {
             r.note(fmt::format("`saturate<{}>({})` clamps to the type's range", ir::name(type), shown));
         }
-        if (short_text) r.suggest(range, fmt::format("{}({})", ir::name(type), source));
+        if (suggested) r.suggest(range, fmt::format("{}({})", ir::name(type), source));
     }
     return nullptr;
 }

@@ -161,8 +161,10 @@ Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
                             ir::as_int(p_.inputs[static_cast<std::size_t>(image->source.index)].extents[0]) == 1;
         if (of_one) example = "0";
         const bool named = source.size() <= 40 && source.find_first_of(" (\n") == std::string::npos;
-        Report r = report(diag::BareImage, range, named ? source : "this",
-                          fmt::format("{}({})", named ? source : "f", example));
+        const bool shown =
+            named || (source.size() <= 40 && source.ends_with(')') && source.find('\n') == std::string::npos);
+        Report r = report(diag::BareImage, range, shown ? source : "this",
+                          fmt::format("{}({})", shown ? source : "f", example));
         if (of_one && named) {
             r.note(fmt::format("one number is passed as a parameter: `{}: {}`", source, ir::name(image->type)));
         }

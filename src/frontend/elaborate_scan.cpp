@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
 #include "ir/scan.h"
@@ -88,18 +89,44 @@ static bool is_table(const ast::Expr& e) {
     return false;
 }
 
-/// What the definition of a stage that reads itself lacks to be a scan.
-void Elaborator::note_scan(Report& report, const Symbol& symbol) {
+/// The call whose callee stands at `range`; null where there is none.
+static const ast::Call* call_at(const ast::Expr& e, SourceRange range) {
+    if (const auto* call = std::get_if<ast::Call>(&e->value); call != nullptr && call->callee->range == range)
+        return call;
+    for (const ast::Expr& child : children(e)) {
+        const ast::Call* found = child ? call_at(child, range) : nullptr;
+        if (found != nullptr) return found;
+    }
+    return nullptr;
+}
+
+/// Of a stage with these dimensions, the one that it goes along where it reads itself: the first one with another index
+/// than its own, or the last.
+std::size_t Elaborator::scanned_dimension(const ast::Expr& value, SourceRange use,
+                                          const std::vector<std::string>& names) const {
+    const ast::Call* read = call_at(value, use);
+    if (read == nullptr || read->args.size() != names.size()) return names.size() - 1;
+    for (std::size_t d = 0; d < names.size(); ++d) {
+        if (text(read->args[d]->range) != names[d]) return d;
+    }
+    return names.size() - 1;
+}
+
+/// What the definition of a stage that reads itself at `use` lacks to be a scan.
+void Elaborator::note_scan(Report& report, const Symbol& symbol, SourceRange use) {
     std::vector<std::string> names{"y", "x"};
     if (symbol.stage->dims) {
         names.clear();
         for (const ast::DimPattern& dim : *symbol.stage->dims) names.push_back(dim.name.text);
     }
     if (names.empty()) return;
-    const std::string last = names.back();
-    const std::string others = fmt::format("{}", fmt::join(names.begin(), names.end() - 1, ", "));
-    const std::string before = others.empty() ? "" : others + ", ";
-    const std::string read = fmt::format("{}({}{} - 1)", symbol.name, before, last);
+    const std::size_t along = scanned_dimension(symbol.stage->value, use, names);
+    const auto with = [&](const char* suffix) {
+        std::vector<std::string> dims = names;
+        dims[along] += suffix;
+        return fmt::format("{}({})", symbol.name, fmt::join(dims, ", "));
+    };
+    const std::string read = with(" - 1");
     if (symbol.self) {
         report.note(fmt::format("its earlier points can be read where its definition names them, as in `{}`", read));
         return;
@@ -107,8 +134,8 @@ void Elaborator::note_scan(Report& report, const Symbol& symbol) {
     const bool has_type = symbol.output >= 0 || symbol.stage->type;
     report.note(fmt::format(
         "a stage that reads its own earlier points needs {}a range of the dimension that it goes "
-        "along: `{}({}{} in 0..N){} = if {} == 0 then ... else ... {} ...`",
-        has_type ? "" : "a type and ", symbol.name, before, last, symbol.output >= 0 ? "" : ": float32", last, read));
+        "along: `{}{} = if {} == 0 then ... else ... {} ...`",
+        has_type ? "" : "a type and ", with(" in 0..N"), symbol.output >= 0 ? "" : ": float32", names[along], read));
 }
 
 void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
@@ -124,7 +151,7 @@ void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {
                 return;
             }
             Report r = report(diag::Cycle, use, fmt::format("`{}` needs itself", label(symbol)));
-            if (symbol->kind == Symbol::Kind::Stage) note_scan(r, *symbol);
+            if (symbol->kind == Symbol::Kind::Stage) note_scan(r, *symbol, use);
         }
         return;
     }

@@ -71,6 +71,13 @@ bool Files::is_standard_library(FileId file) const {
     });
 }
 
+SourceRange Elaborator::told_of(SourceRange range) const {
+    if (instance_ == nullptr || !range.valid() || !files_.is_standard_library(range.file)) return range;
+    const auto call =
+        std::ranges::find_if(instance_->calls, [&](SourceRange at) { return !files_.is_standard_library(at.file); });
+    return call == instance_->calls.end() ? range : *call;
+}
+
 Elaborator::Report::~Report() {
     if (instance_ == nullptr) return;
     constexpr int kMostCalls = 4;

@@ -216,6 +216,9 @@ private:
         const Instance* instance_;
     };
 
+    /// Of what a message at `range` is told once: a wrong argument goes wrong at many places of a function of the
+    /// standard library, so there of the call that the user wrote.
+    [[nodiscard]] SourceRange told_of(SourceRange range) const;
     template <class... Args>
     static Files::Place place_of(const DiagnosticKind<Args...>& kind, SourceRange range) {
         return {kind.info.id, range.file, range.begin, range.end};
@@ -223,7 +226,7 @@ private:
     template <class... Args>
     Report report(const DiagnosticKind<Args...>& kind, SourceRange range, const std::type_identity_t<Args>&... args) {
         if (kind.info.severity == Severity::Error) failed_ = true;
-        if (!files_.reported.insert(place_of(kind, range)).second) {
+        if (!files_.reported.insert(place_of(kind, told_of(range))).second) {
             return {Diagnostics::Builder(nullptr), nullptr};
         }
         return {diags_.report(kind, range, args...), instance_};
@@ -284,7 +287,9 @@ private:
     void report_scan_of_table(const Symbol& symbol, SourceRange range);
     /// True where a scalar, or one in a table, reads the stage that is being defined.
     bool reads_itself(const Value& value);
-    static void note_scan(Report& report, const Symbol& symbol);
+    void note_scan(Report& report, const Symbol& symbol, SourceRange use);
+    [[nodiscard]] std::size_t scanned_dimension(const ast::Expr& value, SourceRange use,
+                                                const std::vector<std::string>& names) const;
     void define_const(Symbol& symbol);
     void define_let(Symbol& symbol);
     /// The table that the names in brackets of a `let` are elements of; whole-image expressions become stages.

@@ -281,13 +281,36 @@ private:
         if (expects(PipeParser::DOTDOT) && is(previous_, PipeParser::RPAREN)) {
             return say(where, "expected `..`: a range is written `0..n`");
         }
-        if (expects(PipeParser::DOTDOT) && found(PipeParser::COLON)) {
-            return replace(where, "a range is written `a..b`", "..");
-        }
         if (found(PipeParser::COLON) && (expects(PipeParser::RBRACKET) || starts_slice())) {
             return say(
                 where,
                 "there are no slices: a part of an image is a stage with other indices, `g(y, x) = f(y + 1, x)`");
+        }
+        if (expects(PipeParser::DOTDOT) && found(PipeParser::COLON)) {
+            return replace(where, "a range is written `a..b`", "..");
+        }
+        if (found(PipeParser::COMMA) && expects(PipeParser::LBRACE) && is(place_.statement, PipeParser::FOR)) {
+            return say(
+                where,
+                "a `for` of several variables repeats updates: `accumulate hist(b in 0..256): int32 = 0 { for y in "
+                "0..R, x in 0..C { hist(img(y, x)) += 1 } }`; as a statement it has one variable, and repeats "
+                "definitions");
+        }
+        const bool generator = found(PipeParser::FOR) && same_line(previous_, &found_);
+        if (generator && expects(PipeParser::RBRACKET)) {
+            return say(
+                where,
+                "the elements of a table are written out; values that an index tells are a stage, `g(i in 0..5) = "
+                "e`, or a function");
+        }
+        if (generator && expects(PipeParser::RPAREN)) {
+            return say(where, "a reduction says first what it goes over: `sum(i in 0..3) e`");
+        }
+        if (const antlr4::Token* callee = called_with_range()) {
+            return say(range_of(file_, *callee),
+                       fmt::format("`{}` is no reduction, so it takes no range: these are sum, prod, min, max, argmin, "
+                                   "argmax, any and all; a mean is `(sum(i in 0..n) e) / n`",
+                                   text(*callee)));
         }
         if (reduction()) {
             return say(where,
@@ -298,6 +321,13 @@ private:
         }
         return false;
     }
+    /// `mean` in `mean(i in 0..3) e`, before its `in`.
+    [[nodiscard]] const antlr4::Token* called_with_range() const {
+        const bool argument = is(previous_, PipeParser::NAME) && is(before_, PipeParser::LPAREN);
+        if (!found(PipeParser::IN) || !argument || !expects(PipeParser::RPAREN)) return nullptr;
+        const antlr4::Token* callee = visible(*before_, -1);
+        return is(callee, PipeParser::NAME) && adjacent(callee, *before_) ? callee : nullptr;
+    }
     /// In the parentheses of a reduction, before `in`.
     [[nodiscard]] bool reduction() const {
         if (place_.rule == PipeParser::RuleIndexRange && expects(PipeParser::IN)) return true;
@@ -306,10 +336,10 @@ private:
                (is(before_, PipeParser::SUM) || is(before_, PipeParser::PROD) || is(before_, PipeParser::ANY) ||
                 is(before_, PipeParser::ALL));
     }
-    /// `[:` and `[a, :`
+    /// `[:`, `[a, :` and `(a, :`
     [[nodiscard]] bool starts_slice() const {
-        return expects(PipeParser::INT) && (is(previous_, PipeParser::LBRACKET) || is(previous_, PipeParser::COMMA) ||
-                                            is(previous_, PipeParser::COLON));
+        return expects(PipeParser::INT) && (is(previous_, PipeParser::LBRACKET) || is(previous_, PipeParser::LPAREN) ||
+                                            is(previous_, PipeParser::COMMA) || is(previous_, PipeParser::COLON));
     }
 
     /// A comma is missing: `max(a b)`, `out(y x)`, `img: float32[R C], gain: float32`.
@@ -337,6 +367,14 @@ private:
                        "outputs have no parentheses: `-> out: float32[R, C], total: float32[] { ... }`");
         }
         if (!in_head) return false;
+        if (found(PipeParser::IN) && is(previous_, PipeParser::TYPE) && is(before_, PipeParser::COLON)) {
+            const std::string name = text(*visible(*before_, -1));
+            return say(
+                range_of(file_, found_),
+                fmt::format("what a parameter can be stands behind the outputs: `... -> out: float32[R, C] where 0 "
+                            "<= {} <= 1 {{`",
+                            name));
+        }
         if (found(PipeParser::LBRACKET) && is(previous_, PipeParser::RBRACKET)) {
             return replace(from_to(*previous_, found_), "all extents stand in one pair of brackets: `float32[H, W]`",
                            ", ");
@@ -429,6 +467,10 @@ private:
                            fmt::format("arguments stand in parentheses, and between two operands an operator: `{}(e)`",
                                        text(*ahead)));
             }
+            if (ends_variables(*ahead)) {
+                return say(range_of(file_, *ahead),
+                           "a reduction says what its variables go over: `max(y in 0..R, x in 0..C) img(y, x)`");
+            }
             return say(range_of(file_, *place_.statement),
                        fmt::format("expected an operator before `{}`", text(*place_.statement)));
         }
@@ -441,6 +483,16 @@ private:
         const bool bar = found(PipeParser::PIPE) && expects(PipeParser::INT);
         if (!comma && !bar) return false;
         return say(range_of(file_, found_), "the dimensions stand on the left side: `out(y, x) = e`");
+    }
+
+    /// Closes the names of `max(k)`, or `argmin(y, x)`.
+    [[nodiscard]] bool ends_variables(const antlr4::Token& close) const {
+        if (close.getType() != PipeParser::RPAREN) return false;
+        const antlr4::Token* t = visible(close, -1);
+        while (is(t, PipeParser::NAME) || is(t, PipeParser::COMMA)) t = visible(*t, -1);
+        const antlr4::Token* callee = is(t, PipeParser::LPAREN) ? visible(*t, -1) : nullptr;
+        return is(callee, PipeParser::MIN) || is(callee, PipeParser::MAX) || is(callee, PipeParser::ARGMIN) ||
+               is(callee, PipeParser::ARGMAX);
     }
 
     const ErrorPlace& place_;

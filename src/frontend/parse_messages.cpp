@@ -195,7 +195,9 @@ private:
         const auto* statement = rule() == PipeParser::RuleFile ? nullptr : last_statement();
         if (statement == nullptr && in_block()) {  // the block has not begun
             const auto* around = dynamic_cast<const antlr4::ParserRuleContext*>(parser_.getContext()->parent);
-            if (around != nullptr && around->getRuleIndex() == PipeParser::RuleIfStatement) statement = around;
+            const bool known = around != nullptr && (around->getRuleIndex() == PipeParser::RuleIfStatement ||
+                                                     around->getRuleIndex() == PipeParser::RuleForStatement);
+            if (known) statement = around;
         }
         const antlr4::Token* first = statement == nullptr ? nullptr : statement->start;
         const auto* block =

@@ -162,7 +162,6 @@ void StageProofs::no_wrap(int obligation, int guard) {
         n.operand.get());
 }
 
-/// How the access would be in bounds.
 /// `R == 1`, `R <= 2`: a condition that nobody means.
 static bool pins_a_size(const ir::Pipeline& pipeline, const ir::Expr& condition) {
     const auto* n = ir::as<ir::Binary>(condition);
@@ -172,6 +171,14 @@ static bool pins_a_size(const ir::Pipeline& pipeline, const ir::Expr& condition)
     return n->op == ir::BinaryOp::Eq || n->op == ir::BinaryOp::Le || n->op == ir::BinaryOp::Lt;
 }
 
+/// The index, kept in bounds.
+std::string StageProofs::clamped(const Access& access, std::size_t dim, const Bounds& bounds) const {
+    return fmt::format("clamp({}, {}, {})", ir::to_string(pipeline_, access.indices[dim]),
+                       ir::to_string(pipeline_, bounds.lo_expr),
+                       ir::to_string(pipeline_, to_expr(bounds.hi.add_constant(-1))));
+}
+
+/// How the access would be in bounds.
 std::string StageProofs::advice(const Access& access, std::size_t dim, const Bounds& bounds,
                                 const isl::set& violation) const {
     std::vector<Name> opaques = names_in(access.values[dim]);
@@ -190,9 +197,7 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
     const bool of_parameters = std::all_of(opaques.begin(), opaques.end(), [&](Name n) {
         return ir::as<ir::ParamRef>(affine_.opaque(n.index)) != nullptr;
     });
-    const std::string clamped = fmt::format("clamp({}, {}, {})", ir::to_string(pipeline_, access.indices[dim]),
-                                            ir::to_string(pipeline_, bounds.lo_expr),
-                                            ir::to_string(pipeline_, to_expr(bounds.hi.add_constant(-1))));
+    const std::string in_bounds = clamped(access, dim, bounds);
     for (const Name name : opaques) {
         const ir::Expr& product = affine_.opaque(name.index);
         const auto* n = ir::as<ir::Binary>(product);
@@ -200,18 +205,27 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
         ir::for_each_node(product, [&](const ir::Expr& e) { reads = reads || ir::as<ir::Read>(e) != nullptr; });
         if (n == nullptr || n->op != ir::BinaryOp::Mul || reads) continue;
         return fmt::format("proofs follow products with constants, and know little of `{}`: `{}` would be in bounds",
-                           ir::to_string(pipeline_, product), clamped);
+                           ir::to_string(pipeline_, product), in_bounds);
     }
-    if (!of_parameters) return fmt::format("the index depends on data: `{}` would be in bounds", clamped);
+    if (!of_parameters) return fmt::format("the index depends on data: `{}` would be in bounds", in_bounds);
     return fmt::format("the index depends on a parameter: bound `{}` in `where`, or write `{}`",
-                       ir::to_string(pipeline_, affine_.opaque(opaques.front().index)), clamped);
+                       ir::to_string(pipeline_, affine_.opaque(opaques.front().index)), in_bounds);
 }
 
-/// What there is for points outside of an input.
-static std::string border_advice(const ir::Buffer& input, std::size_t dim) {
+/// What there is for points outside of an input; `clamped` is an index that never is.
+static std::string border_advice(const ir::Buffer& input, std::size_t dim, const std::string& clamped) {
     // A last dimension of constant extent is the channels of an interleaved image.
     const bool interleaved = input.rank() >= 3 && ir::as<ir::IntConstant>(input.extents.back()) != nullptr;
-    if (dim + (interleaved ? 3 : 2) < input.rank() || (interleaved && dim + 1 == input.rank())) return "";
+    if (interleaved && dim + 1 == input.rank()) return "";
+    if (dim + (interleaved ? 3 : 2) < input.rank()) {
+        const bool channels = ir::as<ir::IntConstant>(input.extents[dim]) != nullptr;
+        if (channels) return "";
+        const std::string volume =
+            dim + 3 == input.rank() && !interleaved
+                ? fmt::format(", or read `clamp_to_edge_3d({})` (import \"boundary\")", input.name)
+                : "";
+        return fmt::format("`{}` would be in bounds{}", clamped, volume);
+    }
     const std::string function = input.rank() == 1 ? "clamp_to_edge_1d"
                                  : interleaved     ? "clamp_to_edge_yxc"
                                                    : "clamp_to_edge";
@@ -237,6 +251,29 @@ static std::string swapped_indices(const ir::Pipeline& pipeline, const ir::Stage
     for (std::size_t i = 0; i + 2 < rank; ++i) text += ir::to_string(pipeline, indices[i]) + ", ";
     return text + fmt::format("{}, {}", ir::to_string(pipeline, indices[rank - 1]),
                               ir::to_string(pipeline, indices[rank - 2]));
+}
+
+/// The indices in the order of the input's extents, where a stage with these extents in another order reads the input
+/// at its own point: of `out(c, y, x) = img(c, y, x)` with an interleaved `img[R, C, 3]` they are `y, x, c`. Empty
+/// where it does not, or two extents are the same.
+static std::string indices_by_extents(const ir::Pipeline& pipeline, const ir::Stage& stage, const Access& access) {
+    const ir::Buffer& input = pipeline.inputs[static_cast<std::size_t>(access.source.index)];
+    const std::size_t rank = input.rank();
+    if (stage.output < 0 || stage.dims.size() != rank) return "";
+    bool moved = false;
+    std::string text;
+    for (std::size_t d = 0; d < rank; ++d) {
+        const auto* index = ir::as<ir::Variable>(access.indices[d]);
+        if (index == nullptr || index->id != stage.dims[d].var) return "";
+        const auto has_extent = [&](const ir::Dimension& dim) {
+            return ir::structurally_equal(dim.hi, input.extents[d]);
+        };
+        const auto found = std::ranges::find_if(stage.dims, has_extent);
+        if (std::ranges::count_if(stage.dims, has_extent) != 1) return "";
+        moved = moved || found - stage.dims.begin() != static_cast<std::ptrdiff_t>(d);
+        text += (d > 0 ? ", " : "") + pipeline.variables[static_cast<std::size_t>(found->var)].name;
+    }
+    return moved ? text : "";
 }
 
 void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds) {
@@ -312,10 +349,13 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
     }
     for (DiagnosticNote& note : context_notes(relevant, violation)) notes.push_back(std::move(note));
     const std::string in_order = swapped_indices(pipeline_, stage(), access.indices);
+    const std::string permuted = is_input ? indices_by_extents(pipeline_, stage(), access) : "";
     const auto constant = ir::as_int(index);
     std::string how;
     if (!in_order.empty()) {
         how = fmt::format("rows come first: `{}({})`", name, in_order);
+    } else if (!permuted.empty()) {
+        how = fmt::format("the extents of `{}` are in another order: `{}({})`", stage().name, name, permuted);
     } else if (is_input && constant && *constant < 0) {
         how = fmt::format("indices do not count from the end: the last one is `{}`",
                           ir::to_string(pipeline_, to_expr(bounds.hi.add_constant(-1))));
@@ -323,7 +363,9 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
         how = advice(access, dim, bounds, violation);
     }
     const bool affine = std::ranges::none_of(relevant, [](Name n) { return n.kind == Name::Kind::Opaque; });
-    if (how.empty() && is_input && affine && !relevant.empty()) how = border_advice(pipeline_.inputs[source], dim);
+    if (how.empty() && is_input && affine && !relevant.empty()) {
+        how = border_advice(pipeline_.inputs[source], dim, clamped(access, dim, bounds));
+    }
     if (!how.empty()) notes.push_back({{}, how});
     add(place(access.range), [range = place(access.range), message, notes](Diagnostics& diags) {
         auto report = diags.report(diag::OutOfBounds, range, message);

@@ -61,6 +61,7 @@ private:
     void add(SourceRange range, std::function<void(Diagnostics&)> report, const ir::Node* wraps = nullptr);
     std::string example(const isl::set& violation, std::vector<Name> relevant) const;
     std::vector<DiagnosticNote> context_notes(const std::vector<Name>& relevant, const isl::set& violation) const;
+    std::string clamped(const Access& access, std::size_t dim, const Bounds& bounds) const;
     std::string advice(const Access& access, std::size_t dim, const Bounds& bounds, const isl::set& violation) const;
     SourceRange place(SourceRange range) const;
     const ir::Stage& stage() const { return pipeline_.stages[static_cast<std::size_t>(stage_)]; }

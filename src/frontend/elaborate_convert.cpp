@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "frontend/elaborate_fold.h"
 #include "frontend/elaborator.h"
@@ -35,6 +36,13 @@ std::int64_t low_bits(Int128 value) {
 std::optional<ir::Type> own_type(const Value& value) {
     const auto* s = value.as<Scalar>();
     return s == nullptr ? std::nullopt : std::optional(s->expr->type);
+}
+
+/// `v / 32 * 32`
+bool rounds_to_multiple(const ir::Binary& product) {
+    const auto* quotient = ir::as<ir::Binary>(product.a);
+    return product.op == ir::BinaryOp::Mul && quotient != nullptr && quotient->op == ir::BinaryOp::Div &&
+           ir::structurally_equal(quotient->b, product.b);
 }
 
 Int128 floor_div(Int128 a, Int128 b) {
@@ -86,6 +94,7 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
                                                   : typed(value, range);
     if (!e || e->type == type) return e;
     if (type != ir::Type::Bool && e->type != ir::Type::Bool && ir::converts_implicitly(e->type, type)) {
+        if (ir::is_int(e->type) && ir::is_float(type)) note_dropped_fraction(e, type);
         return ir::cast(type, e, range);
     }
     const std::string source = text(range);
@@ -110,6 +119,48 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
         if (suggested) r.suggest(range, fmt::format("{}({})", ir::name(type), source));
     }
     return nullptr;
+}
+
+void Elaborator::lossy_quotients(const ir::Expr& e, std::set<const ir::Node*>& seen, std::vector<ir::Expr>& found) {
+    if (!seen.insert(e.get()).second) return;
+    const auto look = [&](const ir::Expr& operand) { lossy_quotients(operand, seen, found); };
+    if (const auto* variable = ir::as<ir::Variable>(e)) {
+        const auto let = let_values_.find(variable->id);
+        if (let != let_values_.end()) look(let->second);
+    } else if (const auto* let_in = ir::as<ir::Let>(e)) {
+        look(let_in->body);
+    } else if (const auto* choice = ir::as<ir::Select>(e)) {
+        look(choice->then);
+        if (choice->otherwise) look(choice->otherwise);
+    } else if (const auto* n = ir::as<ir::Binary>(e)) {
+        if (n->op == ir::BinaryOp::Div) {
+            // Of coordinates and sizes it is the rule: the tile of a pixel, the level of a pyramid.
+            const bool written = e->range.valid() && !files_.is_standard_library(e->range.file);
+            if (written && contents_.of(e).reads) found.push_back(e);
+        } else if (n->op == ir::BinaryOp::Add || n->op == ir::BinaryOp::Sub || n->op == ir::BinaryOp::Mul) {
+            if (!rounds_to_multiple(*n)) {
+                look(n->a);
+                look(n->b);
+            }
+        }
+    }
+}
+
+void Elaborator::note_dropped_fraction(const ir::Expr& e, ir::Type type) {
+    std::set<const ir::Node*> seen;
+    std::vector<ir::Expr> quotients;
+    lossy_quotients(e, seen, quotients);
+    for (const ir::Expr& quotient : quotients) {
+        const auto& [op, a, b] = *ir::as<ir::Binary>(quotient);
+        const std::string left = text(a->range), right = text(b->range);
+        Report r = report(diag::DroppedFraction, quotient->range, type_name(type));
+        if (ir::as_int(b) && right.find_first_not_of("0123456789") == std::string::npos) {
+            r.suggest(b->range, right + ".0");
+        } else if (left.find('\n') == std::string::npos) {
+            r.suggest(a->range, fmt::format("{}({})", ir::name(type), left));
+        }
+        r.note(fmt::format("`{}(...)` around all of the quotient says that the whole number is meant", ir::name(type)));
+    }
 }
 
 std::optional<ir::Type> Elaborator::operator_type(const Value& a, const Value& b, bool promote, SourceRange a_range,

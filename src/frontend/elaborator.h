@@ -469,6 +469,10 @@ private:
     ir::Expr typed(const Value& value, SourceRange range);
     /// Converts implicitly to `type`, or reports the cast that is needed. `what` tells what wants the type.
     ir::Expr convert(const Value& value, ir::Type type, SourceRange range, const std::string& what);
+    /// The quotients of data that the integer `e` is, or adds up, multiplies or chooses from.
+    void lossy_quotients(const ir::Expr& e, std::set<const ir::Node*>& seen, std::vector<ir::Expr>& found);
+    /// Warns where `e` is an integer that becomes a float and has lost the fraction of a quotient by then.
+    void note_dropped_fraction(const ir::Expr& e, ir::Type type);
     Value explicit_cast(const Value& value, ir::Type type, bool saturate, SourceRange range, SourceRange operand_range);
 
     // ---------------------------------------------------------------------------------------------- finish

@@ -139,6 +139,7 @@ void Elaborator::add_update(const ast::AccStatement& statement, UpdateWalk& walk
     for (const UpdateWalk::Step& step : walk.path) {
         if (const auto* loop = std::get_if<ast::AccFor>(&step.statement->value)) {
             for (const ast::IndexRange& r : loop->ranges) {
+                note_half_open(r.range);
                 auto range = loop_range(r, env);
                 if (!range) return;
                 update.domain.push_back(std::move(*range));

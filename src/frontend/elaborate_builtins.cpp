@@ -235,13 +235,33 @@ Value Elaborator::call_length(const ast::Call& call, const Env& env) {
     return poison();
 }
 
+/// For each dimension of a stage the extent of an input that it reads by that variable alone; null where there is none.
+static std::vector<ir::Expr> extents_read(const ir::Pipeline& pipeline, const ir::Stage& stage) {
+    std::vector<ir::Expr> result(stage.dims.size());
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    if (pure == nullptr || !pure->value) return result;
+    ir::for_each_node(pure->value, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Input) return;
+        const ir::Buffer& input = pipeline.inputs[static_cast<std::size_t>(read->source.index)];
+        for (std::size_t i = 0; i < read->indices.size(); ++i) {
+            const auto* index = ir::as<ir::Variable>(read->indices[i]);
+            for (std::size_t d = 0; index != nullptr && d < result.size(); ++d) {
+                if (stage.dims[d].var == index->id && !result[d]) result[d] = input.extents[i];
+            }
+        }
+    });
+    return result;
+}
+
 std::string Elaborator::stated_range(const ir::Stage& stage) const {
     std::vector<std::string> names;
     for (const ir::Dimension& dim : stage.dims) {
         names.push_back(p_.variables[static_cast<std::size_t>(dim.var)].name);
     }
-    // The shape of an input is the likeliest one; else that of an input without its channels.
-    std::vector<ir::Expr> likely;
+    // What it reads tells its shape, else that of an input is the likeliest one, else of one without its channels.
+    std::vector<ir::Expr> likely = extents_read(p_, stage);
+    if (std::ranges::all_of(likely, [](const ir::Expr& e) { return e == nullptr; })) likely.clear();
     for (const bool with_channels : {true, false}) {
         for (const ir::Buffer& b : p_.inputs) {
             if (likely.size() == names.size()) break;

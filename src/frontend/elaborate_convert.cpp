@@ -105,6 +105,8 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
     Report r = report(diag::ConversionNeeded, range, what, type_name(type), from);
     if (type == ir::Type::Bool) {
         r.note(fmt::format("compare it with something: {} != 0", shown));
+    } else if (e->type == ir::Type::Bool && source.starts_with("sum")) {
+        r.note("the body of a sum ends before a comparison: `sum(i in 0..3) int32(f(i) > 1)` counts where it holds");
     } else if (e->type == ir::Type::Bool) {
         r.note(fmt::format("`{}({})` is 0 or 1", ir::name(type), shown));
         if (suggested) r.suggest(range, fmt::format("{}({})", ir::name(type), source));

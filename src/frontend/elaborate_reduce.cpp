@@ -79,7 +79,20 @@ private:
 
 }  // namespace
 
+void Elaborator::note_half_open(const ast::Range& range) {
+    const auto* lo = std::get_if<ast::Unary>(&range.lo->value);
+    if (range.inclusive || lo == nullptr || lo->op != ir::UnaryOp::Neg) return;
+    const std::string first = text(range.lo->range), last = text(range.hi->range);
+    if (text(lo->operand->range) != last) return;
+    const auto* number = std::get_if<ast::IntLiteral>(&range.hi->value);
+    report(diag::HalfOpenRange, range.range, text(range.range), last)
+        .suggest(range.range, fmt::format("{}..={}", first, last))
+        .note(fmt::format("`..` leaves its end out, `..=` holds it; `{}..={}` says that it is meant", first,
+                          number ? std::to_string(number->value - 1) : last + " - 1"));
+}
+
 Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env) {
+    for (const ast::IndexRange& r : reduce.ranges) note_half_open(r.range);
     bool too_many = false;
     const auto points = constant_points(reduce, env, too_many);
     std::set<std::string> names;

@@ -365,6 +365,8 @@ private:
 
     // ---------------------------------------------------------------------------------------------- reductions
     Value eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    /// Warns of `-r..r`, which is lopsided.
+    void note_half_open(const ast::Range& range);
     /// Warns of a sum of integers whose terms are divided by something that is the same for all of them.
     void note_divided_terms(const ast::Expr& e, const ast::Reduce& reduce, const std::set<std::string>& names,
                             const Value& result);

@@ -344,6 +344,10 @@ private:
 
     /// A comma is missing: `max(a b)`, `out(y x)`, `img: float32[R C], gain: float32`.
     bool list() {
+        if (is_word(&found_, {"step", "by"}) && expects(PipeParser::RPAREN) && ends_operand(previous_)) {
+            return say(range_of(file_, found_),
+                       "a range holds every number: of every second row, `sum(i in 0..(R + 1) / 2) img(2 * i, x)`");
+        }
         if (previous_ == nullptr || !same_line(previous_, &found_)) return false;
         if (!starts_operand(&found_) || found(PipeParser::LPAREN)) return false;
         const bool port = place_.rule == PipeParser::RulePipelineHead && is(&found_, PipeParser::NAME) &&
@@ -443,6 +447,11 @@ private:
         }
         if (found(PipeParser::ARROW) && ends_operand(previous_) && adjacent(previous_, found_)) {
             return say(range_of(file_, found_), "nothing has members: a point of an image is read by `img(y, x)`");
+        }
+        const bool first_of_several = found(PipeParser::COMMA) && is(previous_, PipeParser::NAME) &&
+                                      previous_ == place_.statement && expects(PipeParser::ASSIGN);
+        if (first_of_several || (is(previous_, PipeParser::LET) && found(PipeParser::LPAREN))) {
+            return say(range_of(file_, found_), "several values are named by `let [a, b] = t`");
         }
         if (is(before_, PipeParser::LET) && found(PipeParser::COLON)) {
             return say(range_of(file_, found_), "a `let` has the type of its value: `let a = float32(e)`");

@@ -164,9 +164,24 @@ private:
                 diags_.report(diag::UnterminatedComment, {file_, range.begin, range.begin + 2});
                 token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
                 break;
+            case PipeLexer::LINE_COMMENT: division(range); break;
             case PipeLexer::UNKNOWN_CHARACTER: unknown_character(token, range); break;
             default: foreign(token, range); break;
         }
+    }
+
+    /// `(a + b) // 2` as Python divides: a comment of numbers alone, behind an operand on its line.
+    void division(SourceRange comment) {
+        const std::string_view source = sources_.text(file_);
+        const std::string_view divisor = source.substr(comment.begin + 2, comment.end - comment.begin - 2);
+        const std::size_t first = divisor.find_first_not_of(" \t\r"), last = divisor.find_last_not_of(" \t\r");
+        const bool numbers = divisor.find_first_not_of(" \t\r0123456789()+-*/") == std::string_view::npos &&
+                             divisor.find_first_of("0123456789") != std::string_view::npos;
+        const std::size_t before = source.substr(0, comment.begin).find_last_not_of(" \t");
+        if (!numbers || before == std::string_view::npos || source[before] != ')') return;
+        diags_.report(diag::DivisionComment, comment, std::string(divisor.substr(first, last - first + 1)))
+            .suggest({file_, comment.begin, comment.begin + 2}, "/")
+            .note("`/` of integers rounds down");
     }
 
     void invalid_number(antlr4::CommonToken& token, SourceRange range) {

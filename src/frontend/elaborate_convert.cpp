@@ -123,6 +123,18 @@ ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange rang
     return nullptr;
 }
 
+bool Elaborator::is_share(const ir::Binary& quotient) const {
+    constexpr std::int64_t kMostTile = 100;
+    const auto divisor = ir::as_int(quotient.b);
+    const bool tile = divisor && (*divisor < kMostTile || (*divisor & (*divisor - 1)) == 0);
+    bool variable = false;
+    ir::for_each_node(quotient.a, [&](const ir::Expr& e) {
+        const auto* v = ir::as<ir::Variable>(e);
+        variable = variable || (v != nullptr && index_variables_.contains(v->id));
+    });
+    return variable && !tile;
+}
+
 void Elaborator::lossy_quotients(const ir::Expr& e, std::set<const ir::Node*>& seen, std::vector<ir::Expr>& found) {
     if (!seen.insert(e.get()).second) return;
     const auto look = [&](const ir::Expr& operand) { lossy_quotients(operand, seen, found); };
@@ -136,9 +148,8 @@ void Elaborator::lossy_quotients(const ir::Expr& e, std::set<const ir::Node*>& s
         if (choice->otherwise) look(choice->otherwise);
     } else if (const auto* n = ir::as<ir::Binary>(e)) {
         if (n->op == ir::BinaryOp::Div) {
-            // Of coordinates and sizes it is the rule: the tile of a pixel, the level of a pyramid.
             const bool written = e->range.valid() && !files_.is_standard_library(e->range.file);
-            if (written && contents_.of(e).reads) found.push_back(e);
+            if (written && (contents_.of(e).reads || is_share(*n))) found.push_back(e);
         } else if (n->op == ir::BinaryOp::Add || n->op == ir::BinaryOp::Sub || n->op == ir::BinaryOp::Mul) {
             if (!rounds_to_multiple(*n)) {
                 look(n->a);

@@ -471,7 +471,9 @@ private:
     ir::Expr typed(const Value& value, SourceRange range);
     /// Converts implicitly to `type`, or reports the cast that is needed. `what` tells what wants the type.
     ir::Expr convert(const Value& value, ir::Type type, SourceRange range, const std::string& what);
-    /// The quotients of data that the integer `e` is, or adds up, multiplies or chooses from.
+    /// `v / 255` and `x / C` of index variables, where `y / 8` is the tile of a pixel and `t / 3` the row of a window.
+    [[nodiscard]] bool is_share(const ir::Binary& quotient) const;
+    /// The quotients of data, and shares, that the integer `e` is, or adds up, multiplies or chooses from.
     void lossy_quotients(const ir::Expr& e, std::set<const ir::Node*>& seen, std::vector<ir::Expr>& found);
     /// Warns where `e` is an integer that becomes a float and has lost the fraction of a quotient by then.
     void note_dropped_fraction(const ir::Expr& e, ir::Type type);

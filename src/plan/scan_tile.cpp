@@ -8,9 +8,9 @@ namespace pipec::plan {
 
 namespace {
 
-/// As many points of a line as shared memory has room for: threads wait for memory once for each batch.
-constexpr std::int64_t kMostPoints = 256;
 constexpr std::int64_t kLeastPoints = 8;
+/// Of a point's values, bytes of adjacent lines that an access to memory takes at least.
+constexpr std::int64_t kLeastAccess = 64;
 /// Where a GPU has more, two blocks still fit into a multiprocessor.
 constexpr std::int64_t kSharedBytes = 80 * 1024;
 /// Constant dimensions inside of the scan's, of no more points than this together, do not make it run across memory.
@@ -57,6 +57,11 @@ bool runs_along_memory(const std::vector<int>& order, int scan,
         passed = passed || dim == scan;
     }
     return inner <= kPointsInside;
+}
+
+bool is_short_line(std::optional<std::int64_t> points) {
+    constexpr std::int64_t kMost = 32;
+    return points && *points <= kMost;
 }
 
 std::int64_t slice_threads(std::optional<std::int64_t> slice) {
@@ -115,16 +120,27 @@ std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {
     return std::int64_t{gpu.sms} * gpu.threads_per_sm / 2;
 }
 
+std::int64_t ScanTile::pitch(std::int64_t bytes) const {
+    return points + std::min<std::int64_t>(4, kSharedAlignment / bytes);
+}
+
+std::int64_t ScanTile::side_by_side() const {
+    return along_memory ? kWarp : kScanWarps * kWarp / lines;
+}
+
 ScanTile make_scan_tile(const std::vector<int>& order, int scan,
                         const std::vector<std::optional<std::int64_t>>& extents, std::int64_t bytes,
                         std::int64_t arrays, std::int64_t room) {
     ScanTile tile;
     tile.along_memory = runs_along_memory(order, scan, extents);
     // Few lines for each block keep more blocks at work; across memory, lanes need lines beside each other.
-    tile.lines = tile.along_memory ? kScanWarps : kWarp;
-    tile.points = kMostPoints;
-    const std::int64_t length = extents[static_cast<std::size_t>(scan)].value_or(kMostPoints);
-    const auto taken = [&] { return 2 * tile.lines * (tile.points + 1) * bytes + arrays * kSharedAlignment; };
+    tile.lines = tile.along_memory ? kScanWarps : bytes / arrays * kWarp / 2 >= kLeastAccess ? kWarp / 2 : kWarp;
+    // Threads wait for memory once for each chunk.
+    tile.points = tile.side_by_side() * kThreadPoints;
+    const std::int64_t length = extents[static_cast<std::size_t>(scan)].value_or(tile.points);
+    const auto taken = [&] {
+        return 2 * tile.lines * (tile.points * bytes + arrays * kSharedAlignment) + arrays * kSharedAlignment;
+    };
     const std::int64_t most = std::min(kSharedBytes, room);
     while (tile.points > kLeastPoints && (taken() > most || tile.points >= 2 * length)) tile.points /= 2;
     tile.shared_bytes = taken();

@@ -17,10 +17,16 @@ struct ScanTile {
     std::int64_t lines = 0;         ///< of a block
     std::int64_t points = 0;        ///< of each line that it takes at once
     std::int64_t shared_bytes = 0;  ///< two of all that it has of these points
+    /// Elements of so many bytes from a line to the next in shared memory. A thread takes up to four points of a line
+    /// in one access; those of adjacent lines do not meet in a bank.
+    [[nodiscard]] std::int64_t pitch(std::int64_t bytes) const;
+    /// Points of a line that the warps besides the first take side by side, a thread one of each.
+    [[nodiscard]] std::int64_t side_by_side() const;
 };
 
-/// Warps of a block besides the one that computes the scan.
-inline constexpr std::int64_t kScanWarps = 8;
+/// Warps of a block besides the one that computes the scan, and points of a chunk that each of their threads has: what
+/// these need is on its way from memory at once.
+inline constexpr std::int64_t kScanWarps = 8, kThreadPoints = 8;
 
 /// `order` are the stage's dimensions from outermost to innermost in memory, `extents` those that are constant, by
 /// dimension. A point takes `bytes` in `arrays` arrays; a block has `room` bytes of shared memory.
@@ -32,8 +38,11 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
 bool runs_along_memory(const std::vector<int>& order, int scan,
                        const std::vector<std::optional<std::int64_t>>& extents);
 
-/// Where lines do not run along memory, and are so many, each has a thread of its own: blocks of so many threads, which
-/// take so many points at once.
+/// Lines of no more points are for a thread each: states, bits, channels. `points`: none where that is not constant.
+bool is_short_line(std::optional<std::int64_t> points);
+
+/// Where lines do not run along memory, and are so many, or are short, each has a thread of its own: blocks of so many
+/// threads, which take so many points at once.
 inline constexpr std::int64_t kDirectThreads = 256, kDirectPoints = 8;
 
 /// With half of the threads that a GPU can have, memory has as much to do at once as with the blocks of a ScanTile.

@@ -90,11 +90,39 @@ const Case kCases[] = {
             out(y, x) = if x >= 2 then 1.25 * out(y, x - 1) - 0.5 * out(y, x - 2) + img(y, x) else img(y, x)
             far(y, x) = if y + 9 < R then far(y + 9, x) % 1000 + (if y + 1 < R then far(y + 1, x) % 1000 else 3) + x else x
         })"},
+    {"coefficients", R"(
+        pipeline p(img: float32[R, C], sigma: float32 = 2.5, k: int32 = 3) -> out: float32[R, C], up: float64[R, C]
+            where 1 <= k <= 9, sigma >= 0.5
+        {
+            let q = if sigma >= 2.5 then 0.98711 * sigma - 0.9633 else 3.97156 - 4.14554 * sqrt(1 - 0.26891 * min(sigma, 3.0))
+            let a = 0.4 * exp(-q) + float32(4 / k) * 0.01
+            let b = 0.3 / (1 + q)
+            total(i in 0..1) = sum(y in 0..R, x in 0..C) img(y, x)
+            s(y, x in 0..C): float32 =
+                if x >= 2 then (1 - a - b) * img(y, x) + a * s(y, x - 1) + b * s(y, x - 2) else img(y, x) / (1 + abs(total(0)))
+            out(y, x) = if y < R - 1 then a * out(y + 1, x) + (1 - a) * s(y, x) else s(y, x) * b
+            up(y, x) = if y > 0 then exp(-float64(sigma)) * up(y - 1, x) + img(y, x) else float64(total(0)) * a * b
+        })"},
+    {"terms_behind_conditions", R"(
+        pipeline p(img: uint8[R, C], lut: float32[256]) -> out: uint8[R, C], far: float32[R, C], side: int16[R, C] {
+            out(y, x) = if y == 0 then img(y, x) else min(max(img(y, x), out(y - 1, x)), img(max(y - 2, 0), x))
+            far(y, x) = if y < R - 1 then 0.5 * far(y + 1, x) + (if y >= 3 then lut(img(y - 3, x)) else float32(img(y, C - 1 - x)))
+                        else lut(img(y, x))
+            side(y, x) = if x == 0 then int16(img(y, x)) else int16(side(y, x - 1) % 100 + (if x >= 4 and img(y, x - 4) > 9 then
+                         img(y, x - 1) else 1))
+        })"},
     {"interleaved_colour", R"(
         pipeline p(img: uint8[3, R, C] order (1, 2, 0)) -> out: uint16[3, R, C] order (1, 2, 0), down: uint8[3, R, C] order (1, 2, 0) {
             out(c, y, x) = uint16(if x == 0 then img(c, y, x) else out(c, y, x - 1) + img(c, y, x))
             down(c, y, x) = if y == 0 then img(c, y, x) else max(down(c, y - 1, x), img(c, y, x))
         })"},
+    {"bits_of_a_pixel",
+     R"(
+        pipeline p(img: uint16[R, C]) -> code: int32[R, C, 10], back: uint8[32, R, C] {
+            code(y, x, k) = (if k == 0 then 0 else code(y, x, k - 1)) ^ int32(img(y, x) >> k & 1)
+            back(k, y, x) = if k == 31 then uint8(img(y, x) & 1) else max(back(k + 1, y, x), uint8(img(y, x) >> k & 1))
+        })",
+     {{{"R", 3}, {"C", 35}}, {{"R", 1}, {"C", 1}}, {{"R", 17}, {"C", 40}}}},
     {"along_channels",
      R"(
         pipeline p(img: float32[R, C, 5]) -> out: float32[R, C, 5], planes: float16[4, R, C] {
@@ -400,6 +428,18 @@ TEST(Slices, AreStripsWithPointsOnOneSide) {
 }
 
 /// What is shared of a block beside the ends of its warps says where lines restart.
+TEST(SerialScans, KeepCoefficientsOutOfSharedMemory) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "case.pipe", R"(
+        pipeline p(img: float32[R, C], s: float32) -> out: float32[R, C] {
+            out(y, x) = if x > 0 then exp(-s) * img(y, x) + (1 - exp(-s)) * out(y, x - 1) else img(y, x)
+        })");
+    ASSERT_FALSE(compiled.diags.has_errors());
+    const codegen::Unit unit{&compiled.pipelines.front(), &compiled.models.front()};
+    // One term, and the values.
+    EXPECT_EQ(codegen::lower(unit, sources).steps.front().variants.front().shared.size(), 2u);
+}
+
 TEST(ParallelScans, NeedNoFlagsForTheFirstPoint) {
     SourceManager sources;
     const auto arrays = [&](const std::string& value) {

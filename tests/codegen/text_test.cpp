@@ -55,6 +55,35 @@ TEST(Text, IsAsLongAsTheGraphNotTheTree) {
     EXPECT_LT(generate("p", program).source.size(), 60000u);
 }
 
+// What several branches need and parameters decide is computed before the first of them; what one needs stays in it,
+// and so does what would divide by 0 elsewhere.
+TEST(Text, BranchesShareWhatParametersDecide) {
+    // How often the kernel, in which tiles at edges have code of their own, has some text.
+    const auto count = [](const std::string& value, const std::string& wanted) {
+        const std::string text = generate_cuda("p", R"(
+            pipeline p(img: float32[N], s: float32, k: int32) -> out: float32[N] where k >= 0 {
+                let c = exp(s) * sin(s)
+                out(i) = )" + value + "\n}")
+                                     .source;
+        std::string kernel = text.substr(text.find("__global__"));
+        kernel.resize(kernel.find("\n}\n"));
+        int number = 0;
+        for (std::size_t at = 0; (at = kernel.find(wanted, at)) != std::string::npos; ++at) ++number;
+        return number;
+    };
+    const std::string one = "(if img(i) > 1 then sqrt(img(i)) * exp(c) else 0)";
+    const std::string two = one + " + (if img(i) < -1 then exp(img(i) * c) else 0)";
+    EXPECT_EQ(count(two, "sinf("), 2);
+    EXPECT_EQ(count(two, "= expf(s) * sinf(s);"), 2);
+    EXPECT_EQ(count(one, "sinf("), 2);
+    EXPECT_EQ(count(one, "= expf(s) * sinf(s);"), 0);
+    const std::string divided =
+        "(if k > img(i) and k > 0 then sqrt(img(i)) * exp(float32(9 / k) / s) else 0) + "
+        "(if k > 0 and img(i) < 2 then exp(img(i) * float32(9 / k) / s) else 0)";
+    EXPECT_GT(count(divided, "float(floor_div(9, k))"), 0);
+    EXPECT_EQ(count(divided, " = float(floor_div(9, k))"), 0);
+}
+
 TEST(Text, OnlyTheHelpersThatAreUsed) {
     EXPECT_EQ(generate("blur", kBlurText).source.find("floor_div"), std::string::npos);
     const std::string divided = "pipeline p(img: int32[N]) -> out: int32[N] { out(x) = img(x) / 3 }";

@@ -198,10 +198,10 @@ const std::string* ExpressionWriter::known(const ir::Expr& e) const {
 }
 
 std::vector<Text> ExpressionWriter::values(const std::vector<ir::Expr>& together) {
-    roots_.push_back(together);
+    blocks_.push_back({together});
     std::vector<Text> texts;
     for (const ir::Expr& e : together) texts.push_back(value(e));
-    roots_.pop_back();
+    blocks_.pop_back();
     return texts;
 }
 
@@ -217,10 +217,10 @@ std::string ExpressionWriter::declare(Type type, const Text& text, std::string_v
 
 Text ExpressionWriter::value(const ir::Expr& e) {
     if (const std::string* name = known(e)) return {*name};
-    const bool is_root = roots_.empty();
-    if (is_root) roots_.push_back({e});
+    const bool is_root = blocks_.empty();
+    if (is_root) blocks_.push_back({{e}});
     Text text = node(e);
-    if (is_root) roots_.pop_back();
+    if (is_root) blocks_.pop_back();
     if (!deserves_name(e)) return text;
     // The node may be a name already: that of a variable, or of a reduction's result.
     std::string name =

@@ -5,6 +5,7 @@
 // branch: nothing is evaluated that the program does not evaluate.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -72,8 +73,8 @@ public:
     /// The same of expressions that are all evaluated here: what they need in loops is found together.
     std::vector<Text> values(const std::vector<ir::Expr>& together);
     /// All of these are evaluated in the block that is being written, until end_together.
-    void begin_together(std::vector<ir::Expr> together) { roots_.push_back(std::move(together)); }
-    void end_together() { roots_.pop_back(); }
+    void begin_together(std::vector<ir::Expr> together) { blocks_.push_back({std::move(together)}); }
+    void end_together() { blocks_.pop_back(); }
     /// The indices of a read or of an update's target.
     std::vector<Text> indices(const std::vector<ir::Expr>& indices);
 
@@ -154,7 +155,7 @@ private:
     Branch branch(const ir::Expr& e, bool counts_anew);
     Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise,
                 std::string_view wanted = "v");
-    void name_uniform(const ir::Expr& e);
+    void name_uniform(const ir::Expr& branch);
     void name_common(const ir::Expr& a, const ir::Expr& b);
     std::vector<ir::Expr> certain(const ir::Expr& root);
     std::vector<ir::Expr> certain_operands(const ir::Expr& e);
@@ -191,7 +192,12 @@ private:
     };
     std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
-    std::unordered_set<const ir::Node*> uniform_seen_;                    ///< searched for what is the same everywhere
+    /// Of a node: whether it is the same for all points, and whether a float in it is that has a name's worth.
+    struct Sameness {
+        bool uniform = true, has_uniform = false;
+    };
+    Sameness sameness(const ir::Expr& e);
+    std::unordered_map<const ir::Node*, Sameness> sameness_;
     std::string wanted_;  ///< a name for the select that is written next
     /// A branch in which what is written stands, and what it uses, once somebody asks.
     struct Counted {
@@ -201,7 +207,13 @@ private:
     mutable std::vector<Counted> branches_;
     /// The variables of reductions that one loop finds, and those of the first one that they stand for.
     std::map<ir::VarId, ir::VarId> shared_variables_;
-    std::vector<std::vector<ir::Expr>> roots_;  ///< by block that is being written: what is evaluated in it
+    /// By block that is being written: what is evaluated in it, and what it uses, once somebody asks.
+    struct Block {
+        std::vector<ir::Expr> roots;
+        std::optional<Uses> uses{};
+        std::unordered_set<const ir::Node*> searched{};  ///< for what is the same everywhere
+    };
+    std::deque<Block> blocks_;  ///< references stay valid when blocks are begun
     std::set<ir::VarId> changing_;
 };
 

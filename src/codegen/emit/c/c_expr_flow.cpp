@@ -38,9 +38,9 @@ ExpressionWriter::Branch ExpressionWriter::branch(const ir::Expr& e, bool counts
     out_ = &result.statements;
     scopes_.emplace_back();
     if (counts_anew) branches_.push_back({e});
-    roots_.push_back({e});
+    blocks_.push_back({{e}});
     result.value = value(e);
-    roots_.pop_back();
+    blocks_.pop_back();
     if (counts_anew) branches_.pop_back();
     scopes_.pop_back();
     out_ = outer;
@@ -183,21 +183,61 @@ std::vector<ir::Expr> ExpressionWriter::certain(const ir::Expr& root) {
     return found;
 }
 
-/// Names, before a branch, the sums and products in it that are the same for all points: inside they would make
-/// statements of what could be an expression, and be repeated by the next branch.
-void ExpressionWriter::name_uniform(const ir::Expr& e) {
+namespace {
+
+/// Whether it may be evaluated though no branch that needs it is taken: nothing divides integers by what may be 0.
+bool is_total(const ir::Expr& e) {
+    return !ir::any_node(e, [](const ir::Expr& node) {
+        const auto* n = ir::as<ir::Binary>(node);
+        const bool divides = n != nullptr && (n->op == BinaryOp::Div || n->op == BinaryOp::Mod);
+        return ir::as<ir::Reduce>(node) != nullptr || (divides && !ir::is_float(node->type) && !ir::as_int(n->b));
+    });
+}
+
+}  // namespace
+
+ExpressionWriter::Sameness ExpressionWriter::sameness(const ir::Expr& e) {
+    if (const auto known = sameness_.find(e.get()); known != sameness_.end()) return known->second;
+    Sameness result{ir::as<ir::Variable>(e) == nullptr && ir::as<ir::Read>(e) == nullptr, false};
+    const std::vector<ir::Expr> operands = ir::children(e);
+    for (const ir::Expr& child : operands) {
+        const Sameness of_child = sameness(child);
+        result.uniform = result.uniform && of_child.uniform;
+        result.has_uniform = result.has_uniform || of_child.has_uniform;
+    }
+    const bool has_worth = ir::is_float(e->type) && !operands.empty() && uses_.of(e) > 1;
+    result.has_uniform = result.has_uniform || (result.uniform && has_worth);
+    return sameness_[e.get()] = result;
+}
+
+/// Names, before a branch, what in it is the same for all points: sums and products, which inside would make statements
+/// of what could be an expression, and all that the block needs elsewhere, too, where it would be computed again.
+void ExpressionWriter::name_uniform(const ir::Expr& branch) {
     const std::function<bool(const ir::Expr&)> is_cheap = [&](const ir::Expr& node) {
         const std::vector<ir::Expr> operands = ir::children(node);
         const auto* n = ir::as<ir::Binary>(node);
         const bool adds = n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul);
         return operands.empty() || (adds && is_cheap(n->a) && is_cheap(n->b));
     };
-    std::vector<ir::Expr> stack{e};
+    // The block that the branch stands in stays the same: nothing is written into another one here.
+    Block& block = blocks_.back();
+    std::optional<Uses> inside;
+    const auto is_repeated = [&](const ir::Expr& node) {
+        if (!is_total(node)) return false;
+        if (!inside) inside.emplace().add(branch);
+        if (!block.uses) {
+            block.uses.emplace();
+            for (const ir::Expr& root : block.roots) block.uses->add(root);
+        }
+        return inside->of(node) < block.uses->of(node);
+    };
+    std::vector<ir::Expr> stack{branch};
     while (!stack.empty()) {
         const ir::Expr node = std::move(stack.back());
         stack.pop_back();
-        if (!uniform_seen_.insert(node.get()).second) continue;
-        if (deserves_name(node) && ir::is_float(node->type) && is_cheap(node) && ir::is_uniform(node)) {
+        if (!sameness(node).has_uniform || !block.searched.insert(node.get()).second) continue;
+        if (sameness(node).uniform && ir::is_float(node->type) && deserves_name(node) &&
+            (is_cheap(node) || is_repeated(node))) {
             static_cast<void>(value(node));
             continue;
         }

@@ -107,7 +107,7 @@ std::vector<ir::Expr> ExpressionWriter::same_loop(const ir::Expr& e) {
     const auto& n = *ir::as<ir::Reduce>(e);
     std::unordered_set<const ir::Node*> seen{e.get()};
     std::vector<ir::Expr> stack;
-    if (!roots_.empty()) stack.assign(roots_.back().rbegin(), roots_.back().rend());
+    if (!blocks_.empty()) stack.assign(blocks_.back().roots.rbegin(), blocks_.back().roots.rend());
     while (!stack.empty() && std::ssize(result) < fusion::kMostTotals) {
         const ir::Expr node = std::move(stack.back());
         stack.pop_back();
@@ -173,7 +173,7 @@ std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vect
 void ExpressionWriter::add_terms(const std::vector<Total>& totals) {
     std::vector<ir::Expr> bodies;
     for (const Total& total : totals) bodies.push_back(total.reduction->body);
-    roots_.push_back(bodies);
+    blocks_.push_back({bodies});
     for (const Total& total : totals) {
         const ReduceOp op = total.reduction->op;
         Text next = value(total.reduction->body);
@@ -192,7 +192,7 @@ void ExpressionWriter::add_terms(const std::vector<Total>& totals) {
         }
         out_->line("{0} = {1} ? {2} : {0};", total.name, better, next.text);
     }
-    roots_.pop_back();
+    blocks_.pop_back();
 }
 
 void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals) {

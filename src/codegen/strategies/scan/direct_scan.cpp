@@ -1,6 +1,7 @@
 // A scan of many lines that do not run along memory. Each thread has a line; adjacent threads have adjacent lines, so
 // that all of a warp's accesses lie beside each other, and nothing passes through shared memory. A thread goes along
 // its line in rounds of a few points: it loads what the next round needs before it computes the points of this one.
+// Short lines go the same way wherever they lie: what a thread does not use of a piece of memory, it uses soon.
 #include "codegen/strategies/scan/direct_scan.h"
 
 #include <algorithm>
@@ -24,8 +25,10 @@ public:
         if (nodes * plan::kDirectPoints <= kLargestScanBody) points_ = plan::kDirectPoints;
     }
 
-    kernel::Kernel build();
+    kernel::Kernel build(const std::string& called);
+    [[nodiscard]] std::string stage_name() const { return stage_.name; }
     [[nodiscard]] bool is_along_memory() const { return plan::runs_along_memory(order_, stage_.scan->dim, extents_); }
+    [[nodiscard]] bool is_short() const { return plan::is_short_line(extents_[scan_]); }
 
 private:
     /// What a point of a round has of its terms, in the terms' order.
@@ -105,9 +108,9 @@ void DirectScan::round(kernel::Body& body, const ir::Expr& first) {
     }
 }
 
-kernel::Kernel DirectScan::build() {
+kernel::Kernel DirectScan::build(const std::string& called) {
     kernel::Kernel& kernel = build_.kernel;
-    kernel.name = stage_.name + "_lines";
+    kernel.name = called;
     kernel.layout = kernel::Layout::Dense;
     kernel.block = {static_cast<int>(plan::kDirectThreads), 1, 1};
     using Id = kernel::Special::Id;
@@ -136,12 +139,18 @@ kernel::Kernel DirectScan::build() {
 
 }  // namespace
 
+std::optional<kernel::Kernel> short_scan_kernel(kernel::Program& program, const ScanMembers& members) {
+    DirectScan scan(program, members);
+    if (!scan.refusal().empty() || !scan.is_short()) return std::nullopt;
+    return scan.build(scan.stage_name());
+}
+
 std::optional<kernel::Kernel> direct_scan_kernel(kernel::Program& program, const ScanMembers& members,
                                                  kernel::Kernel& some) {
     DirectScan scan(program, members);
     if (scan.is_along_memory()) return std::nullopt;
     const std::int64_t enough = plan::direct_scan_lines(program.target.gpu());
-    kernel::Kernel direct = scan.build();
+    kernel::Kernel direct = scan.build(scan.stage_name() + "_lines");
     const ir::Expr lines = direct.arguments.front().value;
     if (const auto known = ir::as_int(lines); known && *known < enough) return std::nullopt;
     direct.grid[1] = at_least(lines, constant(enough));

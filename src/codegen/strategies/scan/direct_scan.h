@@ -1,4 +1,4 @@
-// The kernel of a scan of many lines that lie beside each other in memory.
+// The kernel of a scan of many lines that lie beside each other in memory, or of lines of a few points.
 #pragma once
 
 #include <optional>
@@ -7,6 +7,9 @@
 #include "codegen/strategies/scan/scan_code.h"
 
 namespace pipec::codegen {
+
+/// Of a scan whose lines are short (plan::is_short_line); none of another one.
+std::optional<kernel::Kernel> short_scan_kernel(kernel::Program& program, const ScanMembers& members);
 
 /// `some` is the kernel that takes few lines. Where lines may be enough for a thread each (plan::direct_scan_lines),
 /// returns the kernel for that, and lets the size of the grids choose: one of the two is empty in every launch. None

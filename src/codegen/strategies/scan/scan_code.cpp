@@ -5,6 +5,7 @@
 #include <set>
 
 #include "codegen/expr/strides.h"
+#include "codegen/expr/uniform_values.h"
 #include "codegen/kernel/shared_memory.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -41,7 +42,12 @@ ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members, const i
     const ir::Expr& as_defined = definition ? definition : std::get<ir::Pure>(stage_.definition).value;
     const ir::Expr value = ordered(rewriter_.instance(as_defined, {}));
     if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-    terms_ = scan_terms(program.pipeline, stage_, index_, value, find_readers(),
+    // A thread has many points, and terms pass through shared memory: coefficients do neither.
+    UniformValues uniform(build_, build_.kernel.body,
+                          [this](const ir::Expr& e) { return is_of_others(e) && is_certain(e); });
+    std::vector<ScanReader> readers = find_readers();
+    for (ScanReader& reader : readers) reader.value = uniform.replaced(reader.value);
+    terms_ = scan_terms(program.pipeline, stage_, index_, uniform.replaced(value), std::move(readers),
                         [this](const ir::Expr& term) { return is_certain(term); });
     order_ = memory_order(program.pipeline,
                           {ir::Source::Kind::Stage, members_.stores(index_) ? index_ : members_.stored.front()});
@@ -147,6 +153,15 @@ bool ScanCode::is_certain(const ir::Expr& term) {
                   (read == nullptr || always_exists(*read));
     });
     return certain;
+}
+
+/// Nothing in it is computed by this kernel.
+bool ScanCode::is_of_others(const ir::Expr& e) const {
+    return !ir::any_node(e, [&](const ir::Expr& node) {
+        const auto* read = ir::as<ir::Read>(node);
+        if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return false;
+        return read->source.index == index_ || std::ranges::count(members_.readers, read->source.index) > 0;
+    });
 }
 
 std::int64_t ScanCode::term_nodes(bool with_readers) const {

@@ -91,6 +91,7 @@ private:
     ir::Expr part_of_domain(const ir::Stage& reader, int index, const Rewriter::Bindings& dims);
     std::optional<std::int64_t> distance(const ir::Expr& from, const ir::Expr& to);
     bool is_certain(const ir::Expr& term);
+    [[nodiscard]] bool is_of_others(const ir::Expr& e) const;
     bool always_exists(const ir::Read& read);
 
     std::string refusal_;

@@ -6,7 +6,8 @@
 //
 // Where lines run along the innermost dimension, each of the other warps has a line, and its lanes have adjacent
 // points; few lines with long chunks then keep more blocks at work. Otherwise lanes have the same point of adjacent
-// lines, as many as one access to memory takes. The chunks change hands in shared memory, which has two of each.
+// lines, as many as one access to memory takes, and a thread points behind each other. The chunks change hands in
+// shared memory, which has two of each; a thread's points of a line lie there so that nvcc takes several in one access.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "codegen/strategies/scan/parallel_scan.h"
 #include "codegen/strategies/scan/scan_code.h"
 #include "codegen/strategies/scan/slice_scan.h"
+#include "codegen/strategies/scan/term_loads.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/scan_tile.h"
@@ -31,9 +33,10 @@ using ir::Type;
 namespace {
 
 constexpr std::int64_t kWarps = plan::kScanWarps;
-/// Points that are written out behind each other, unless that is much code: of a chunk, and of a line's recurrence.
-constexpr std::int64_t kChunkPoints = 8;
+/// Points of a line's recurrence that are written out behind each other, unless that is much code.
 constexpr std::int64_t kChainPoints = 16;
+/// Registers of a thread for what it has loaded ahead: from memory, and for a point of the recurrence.
+constexpr std::int64_t kMostAhead = 32, kMostAheadOfPoint = 2;
 
 class ScanKernel : public ScanCode {
 public:
@@ -53,18 +56,33 @@ private:
     };
 
     void arrange();
+    /// Points of a chunk that a thread has of the warps besides the first.
+    [[nodiscard]] std::int64_t steps() const { return std::max<std::int64_t>(1, tile_.points / tile_.side_by_side()); }
     [[nodiscard]] static ir::Expr element(std::size_t array, Type type, const ir::Expr& buffer, const Place& place);
+    /// What is known of a chunk's points that are a thread's: all exist; some do; or those that do not are the last
+    /// point or line instead, so that no access has to wait for a condition.
+    enum class Points { All, Some, Clamped };
     template <class Visit>
-    void others(kernel::Body& body, const ir::Expr& chunk, bool writes, const Visit& visit);
+    void others(kernel::Body& body, const ir::Expr& chunk, Points which, std::int64_t nodes, const Visit& visit);
+    void arrange_loads();
+    void load_ahead(kernel::Body& body, const ir::Expr& chunk);
     void compute_terms(kernel::Body& body, const ir::Expr& chunk);
     void write(kernel::Body& body, const ir::Expr& chunk);
+    void write(kernel::Body& body, const ir::Expr& chunk, Points which);
     void recur(kernel::Body& body, const ir::Expr& chunk);
     void chunk_points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& count, const ir::Expr& value);
-    void points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count,
-                const ir::Expr& value);
+    std::vector<Place> own_places(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count);
+    std::vector<ir::Expr> own_terms(const ir::Expr& chunk, const std::vector<Place>& places);
+    std::vector<ir::Expr> defined(kernel::Body& body, const std::vector<ir::Expr>& terms);
+    void points(kernel::Body& body, const ir::Expr& chunk, const std::vector<Place>& places,
+                const std::vector<ir::Expr>& terms, const ir::Expr& value);
+    [[nodiscard]] std::int64_t round_ahead() const;
+    void rounds_ahead(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& end, std::int64_t round,
+                      const ir::Expr& value);
 
-    bool along_memory_ = false;  ///< lines run along the innermost dimension
-    std::int64_t block_lines_ = 0, chunk_ = 0;
+    plan::ScanTile tile_;
+    TermLoads loads_;                            ///< of the recurrence's terms
+    std::vector<std::vector<ir::VarId>> ahead_;  ///< what these are for the next chunk, by point of the thread. Or none
     ir::Expr lane_, warp_, first_line_;
     // Of the first warp's lanes.
     std::vector<ir::Expr> own_at_;
@@ -75,12 +93,8 @@ private:
 void ScanKernel::arrange() {
     std::int64_t bytes = ir::bytes(stage_.type);
     for (std::size_t t = 0; t < terms_.of_scan; ++t) bytes += ir::bytes(terms_.terms[t].value->type);
-    const plan::ScanTile tile =
-        plan::make_scan_tile(order_, stage_.scan->dim, extents_, bytes, static_cast<std::int64_t>(terms_.of_scan) + 1,
-                             program_.target.gpu().shared_per_block);
-    along_memory_ = tile.along_memory;
-    block_lines_ = tile.lines;
-    chunk_ = tile.points;
+    tile_ = plan::make_scan_tile(order_, stage_.scan->dim, extents_, bytes,
+                                 static_cast<std::int64_t>(terms_.of_scan) + 1, program_.target.gpu().shared_per_block);
 }
 
 /// Arrays are numbered as the terms are; the one after them has the scan's values.
@@ -89,22 +103,27 @@ ir::Expr ScanKernel::element(std::size_t array, Type type, const ir::Expr& buffe
 }
 
 /// Calls `visit(body, places)` for the points of a chunk that are a thread's of the warps besides the first, a few at a
-/// time. Where the thread `writes`, or where the stage has holes, only some may exist; otherwise those that do not are
-/// the last point or line instead, so that no access has to wait for a condition.
+/// time unless the code for one has many nodes.
 template <class Visit>
-void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes, const Visit& visit) {
-    const ir::Expr begin = build_.define(outer, "begin", product(chunk, constant(chunk_)), 0);
-    const ir::Expr row = along_memory_ ? warp_ : lane_;
-    const bool exact = writes || guard_;
+void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, Points which, std::int64_t nodes,
+                        const Visit& visit) {
+    const ir::Expr begin = build_.define(outer, "begin", product(chunk, constant(tile_.points)), 0);
+    const bool whole = tile_.lines == kWarp;  // lanes are lines
+    const ir::Expr row = tile_.along_memory ? warp_
+                         : whole            ? lane_
+                                            : ir::binary(BinaryOp::Mod, lane_, constant(tile_.lines));
     ir::Expr line = sum(first_line_, row);
-    if (!exact) line = ir::binary(BinaryOp::Min, line, difference(lines_, constant(1)));
-    if (exact || !line_dims_.empty()) line = build_.define(outer, "line", line, 0);
+    if (which == Points::Clamped) line = ir::binary(BinaryOp::Min, line, difference(lines_, constant(1)));
+    if (which != Points::Clamped || !line_dims_.empty()) line = build_.define(outer, "line", line, 0);
     std::vector<ir::Expr> at;
     const ir::Expr line_exists = line_place(outer, line, at);
-    const std::int64_t each = along_memory_ ? kWarp : kWarps;
-    const std::int64_t steps = std::max<std::int64_t>(1, chunk_ / each);
-    const std::int64_t nodes = term_nodes(writes && !terms_.readers.empty());
-    const std::int64_t at_once = nodes * kChunkPoints > kLargestScanBody ? 1 : std::min(kChunkPoints, steps);
+    const std::int64_t each = tile_.side_by_side(), steps = this->steps();
+    const std::int64_t at_once = nodes * steps > kLargestScanBody ? 1 : steps;
+    ir::Expr side = tile_.along_memory ? lane_ : warp_;
+    if (!tile_.along_memory && !whole) {
+        side =
+            sum(product(warp_, constant(kWarp / tile_.lines)), ir::binary(BinaryOp::Div, lane_, constant(tile_.lines)));
+    }
     ir::Expr turn = constant(0);
     kernel::Body* body = &outer;
     if (at_once < steps) {
@@ -115,17 +134,18 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes,
         Place& place = places.emplace_back();
         place.line = row;
         const ir::Expr step = sum(product(turn, constant(at_once)), constant(i));
-        const ir::Expr column = sum(product(step, constant(each)), along_memory_ ? lane_ : warp_);
-        place.position = build_.define(*body, "column", column, 0, 1, std::max(chunk_, each));
+        const ir::Expr column =
+            tile_.along_memory ? sum(product(step, constant(each)), side) : sum(product(side, constant(steps)), step);
+        place.position = build_.define(*body, "column", column, 0, 1, std::max(tile_.points, each));
         ir::Expr position = build_.define(*body, "position", sum(begin, place.position), 0);
-        if (exact) {
+        if (which == Points::Some) {
             place.exists = both(line_exists, ir::binary(BinaryOp::Lt, position, length_));
-        } else {
+        } else if (which == Points::Clamped) {
             const ir::Expr last = difference(length_, constant(1));
             position = build_.define(*body, "position", ir::binary(BinaryOp::Min, position, last), 0);
         }
-        if (chunk_ < each) {
-            place.exists = both(place.exists, ir::binary(BinaryOp::Lt, place.position, constant(chunk_)));
+        if (tile_.points < each) {
+            place.exists = both(place.exists, ir::binary(BinaryOp::Lt, place.position, constant(tile_.points)));
         }
         place.at = at;
         place.at[scan_] = coordinate(*body, position);
@@ -133,35 +153,89 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, bool writes,
     visit(*body, places);
 }
 
+/// What terms need of memory is loaded for a chunk while the one before is computed, unless that takes too many
+/// registers or too much code. Lines along memory are blocks enough to wait for each other.
+void ScanKernel::arrange_loads() {
+    if (tile_.along_memory) return;
+    loads_ = term_loads(program_.pipeline, terms_, terms_.of_scan);
+    const bool fits = registers_of(loads_) * steps() <= kMostAhead && term_nodes(false) * steps() <= kLargestScanBody;
+    if (!fits || loads_.loads.empty()) return;
+    for (std::int64_t i = 0; i < steps(); ++i) {
+        std::vector<ir::VarId>& point = ahead_.emplace_back();
+        for (const TermLoad& load : loads_.loads) {
+            point.push_back(build_.variable("ahead", load.value->type));
+            add(build_.kernel.body, kernel::Variable{point.back(), nothing(load.value->type)});
+        }
+    }
+}
+
+void ScanKernel::load_ahead(kernel::Body& outer, const ir::Expr& chunk) {
+    others(outer, chunk, guard_ ? Points::Some : Points::Clamped, 0,
+           [&](kernel::Body& body, const std::vector<Place>& places) {
+               for (std::size_t i = 0; i < places.size(); ++i) {
+                   const Rewriter::Bindings at = bindings(places[i].at);
+                   for (std::size_t l = 0; l < loads_.loads.size(); ++l) {
+                       const auto& [var, value, needed] = loads_.loads[l];
+                       add(body, kernel::Assign{ahead_[i][l], term_value({var, value, needed}, at,
+                                                                         guard_ ? places[i].exists : nullptr)});
+                   }
+               }
+           });
+}
+
 void ScanKernel::compute_terms(kernel::Body& outer, const ir::Expr& chunk) {
     if (terms_.of_scan == 0) return;
     const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
-    others(outer, chunk, false, [&](kernel::Body& body, const std::vector<Place>& places) {
-        std::vector<kernel::Store> stores;
-        for (const Place& place : places) {
-            const Rewriter::Bindings at = bindings(place.at);
-            for (std::size_t t = 0; t < terms_.of_scan; ++t) {
-                const ScanTerm& term = terms_.terms[t];
-                const Type type = term.value->type;
-                const ir::Expr value = term_value(term, at, guard_ ? place.exists : nullptr);
-                const ir::VarId var = build_.variable("term", type);
-                add(body, kernel::Define{var, value});
-                stores.push_back({{ir::Source::Kind::Local, static_cast<int>(t)},
-                                  {buffer, place.line, place.position},
-                                  {ir::variable(var, type)},
-                                  place.exists});
-            }
-        }
-        for (kernel::Store& store : stores) add(body, std::move(store));
-    });
+    others(outer, chunk, guard_ ? Points::Some : Points::Clamped, ahead_.empty() ? term_nodes(false) : 0,
+           [&](kernel::Body& body, const std::vector<Place>& places) {
+               std::vector<kernel::Store> stores;
+               for (std::size_t i = 0; i < places.size(); ++i) {
+                   const Place& place = places[i];
+                   Rewriter::Bindings at = bindings(place.at);
+                   for (std::size_t l = 0; !ahead_.empty() && l < loads_.loads.size(); ++l) {
+                       const TermLoad& load = loads_.loads[l];
+                       at[load.var] = ir::variable(ahead_[i][l], load.value->type);
+                   }
+                   for (std::size_t t = 0; t < terms_.of_scan; ++t) {
+                       ScanTerm term = terms_.terms[t];
+                       if (!ahead_.empty()) term.value = loads_.values[t];
+                       const Type type = term.value->type;
+                       const ir::VarId var = build_.variable("term", type);
+                       add(body, kernel::Define{var, term_value(term, at, guard_ ? place.exists : nullptr)});
+                       stores.push_back({{ir::Source::Kind::Local, static_cast<int>(t)},
+                                         {buffer, place.line, place.position},
+                                         {ir::variable(var, type)},
+                                         place.exists});
+                   }
+               }
+               for (kernel::Store& store : stores) add(body, std::move(store));
+           });
 }
 
+/// Most chunks are full, and their values are read and stored without conditions.
 void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk) {
+    if (guard_ || tile_.points < tile_.side_by_side()) return write(outer, chunk, Points::Some);
+    const ir::Expr end = product(sum(chunk, constant(1)), constant(tile_.points));
+    const ir::Expr last_line = sum(first_line_, constant(tile_.lines));
+    const ir::Expr is_full = both(ir::binary(BinaryOp::Le, end, length_), ir::binary(BinaryOp::Le, last_line, lines_));
+    auto& choice = add(outer, kernel::If{is_full, {}, {}, kernel::If::Uniform::Block});
+    write(choice.then, chunk, Points::All);
+    write(choice.otherwise, chunk, Points::Some);
+}
+
+void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk, Points which) {
     const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
-    others(outer, chunk, true, [&](kernel::Body& body, const std::vector<Place>& places) {
-        // What readers need besides is loaded for all points before one of them is stored.
+    others(outer, chunk, which, term_nodes(true), [&](kernel::Body& body, const std::vector<Place>& places) {
+        // What is stored, and what readers need besides, is loaded for all points before one of them is stored.
+        std::vector<ir::Expr> values;
         std::vector<Rewriter::Bindings> given;
         for (const Place& place : places) {
+            const ir::VarId own = build_.variable(stage_.name, stage_.type);
+            const ir::Expr value = element(terms_.of_scan, stage_.type, buffer, place);
+            // Of points behind the end there is no value.
+            add(body,
+                kernel::Define{own, place.exists ? ir::select(place.exists, value, nothing(stage_.type)) : value});
+            values.push_back(ir::variable(own, stage_.type));
             Rewriter::Bindings& at = given.emplace_back(bindings(place.at));
             for (const std::size_t t : reader_terms()) {
                 const ScanTerm& term = terms_.terms[t];
@@ -171,55 +245,69 @@ void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk) {
             }
         }
         for (std::size_t i = 0; i < places.size(); ++i) {
-            const Place& place = places[i];
-            ir::Expr value = element(terms_.of_scan, stage_.type, buffer, place);
-            if (!terms_.readers.empty()) {
-                const ir::VarId var = build_.variable(stage_.name, stage_.type);
-                // Of points behind the end there is no value.
-                add(body, kernel::Define{var, ir::select(place.exists, value, nothing(stage_.type))});
-                value = ir::variable(var, stage_.type);
-            }
-            store_point(body, place.at, given[i], value, place.exists);
+            store_point(body, places[i].at, given[i], values[i], places[i].exists);
         }
     });
 }
 
 /// `count` points of a lane's line, from position `first` of the chunk.
-void ScanKernel::points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first, std::int64_t count,
-                        const ir::Expr& value) {
+std::vector<ScanKernel::Place> ScanKernel::own_places(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& first,
+                                                      std::int64_t count) {
+    std::vector<Place> places;
+    for (std::int64_t i = 0; i < count; ++i) {
+        Place& place = places.emplace_back();
+        place.line = lane_;
+        place.position = sum(first, constant(i));
+        if (i > 0 && !ir::as_int(first))
+            place.position = build_.define(body, "column", place.position, 0, 1, tile_.points);
+        place.at = own_at_;
+        place.at[scan_] = coordinate(body, sum(product(chunk, constant(tile_.points)), place.position));
+    }
+    return places;
+}
+
+/// The terms at these points, one point's behind the other's.
+std::vector<ir::Expr> ScanKernel::own_terms(const ir::Expr& chunk, const std::vector<Place>& places) {
+    const ir::Expr buffer = ir::binary(BinaryOp::Mod, chunk, constant(2));
+    std::vector<ir::Expr> terms;
+    for (const Place& place : places) {
+        for (std::size_t t = 0; t < terms_.of_scan; ++t) {
+            terms.push_back(element(t, terms_.terms[t].value->type, buffer, place));
+        }
+    }
+    return terms;
+}
+
+std::vector<ir::Expr> ScanKernel::defined(kernel::Body& body, const std::vector<ir::Expr>& terms) {
+    std::vector<ir::Expr> result;
+    for (const ir::Expr& e : terms) {
+        const ir::VarId var = build_.variable("term", e->type);
+        add(body, kernel::Define{var, e});
+        result.push_back(ir::variable(var, e->type));
+    }
+    return result;
+}
+
+/// The recurrence at these points, with their terms.
+void ScanKernel::points(kernel::Body& body, const ir::Expr& chunk, const std::vector<Place>& places,
+                        const std::vector<ir::Expr>& terms, const ir::Expr& value) {
     const ir::Expr buffer = ir::binary(BinaryOp::Mod, chunk, constant(2));
     const auto distance = static_cast<std::int64_t>(terms_.before.size());
     std::vector<ir::Expr> values;  // from `distance` points before the first one
     for (std::int64_t k = distance; k-- > 0;) {
         values.push_back(ir::variable(terms_.before[static_cast<std::size_t>(k)], stage_.type));
     }
-    std::vector<Place> places;
-    std::vector<Rewriter::Bindings> given;
-    for (std::int64_t i = 0; i < count; ++i) {
-        Place& place = places.emplace_back();
-        place.line = lane_;
-        place.position = i == 0 ? first : build_.define(body, "column", sum(first, constant(i)), 0, 1, chunk_);
-        place.at = own_at_;
-        place.at[scan_] = coordinate(body, sum(product(chunk, constant(chunk_)), place.position));
-        Rewriter::Bindings& at = given.emplace_back(bindings(place.at));
-        for (std::size_t t = 0; t < terms_.of_scan; ++t) {
-            const Type type = terms_.terms[t].value->type;
-            const ir::VarId var = build_.variable("term", type);
-            add(body, kernel::Define{var, element(t, type, buffer, place)});
-            at[terms_.terms[t].var] = ir::variable(var, type);
-        }
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-        Rewriter::Bindings& at = given[static_cast<std::size_t>(i)];
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        Rewriter::Bindings at = bindings(places[i].at);
+        for (std::size_t t = 0; t < terms_.of_scan; ++t) at[terms_.terms[t].var] = terms[i * terms_.of_scan + t];
         for (std::int64_t k = 0; k < distance; ++k) {
             at[terms_.before[static_cast<std::size_t>(k)]] = values[values.size() - 1 - static_cast<std::size_t>(k)];
         }
         const ir::VarId var = build_.variable(stage_.name, stage_.type);
         add(body, kernel::Define{var, rewriter_.instance(value, at)});
         values.push_back(ir::variable(var, stage_.type));
-        const Place& place = places[static_cast<std::size_t>(i)];
         add(body, kernel::Store{{ir::Source::Kind::Local, static_cast<int>(terms_.of_scan)},
-                                {buffer, place.line, place.position},
+                                {buffer, places[i].line, places[i].position},
                                 {values.back()},
                                 nullptr});
     }
@@ -233,9 +321,10 @@ void ScanKernel::points(kernel::Body& body, const ir::Expr& chunk, const ir::Exp
 /// The first warp's part of a chunk: code without the conditions of the first points, where the chunk has none of them.
 void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
     kernel::Body& body = KernelBuilder::guarded(outer, own_exists_);
-    const ir::Expr begin = build_.define(body, "begin", product(chunk, constant(chunk_)), 0);
-    const ir::Expr count = build_.define(
-        body, "count", ir::binary(BinaryOp::Min, difference(length_, begin), constant(chunk_)), 0, 1, chunk_ + 1);
+    const ir::Expr begin = build_.define(body, "begin", product(chunk, constant(tile_.points)), 0);
+    const ir::Expr count =
+        build_.define(body, "count", ir::binary(BinaryOp::Min, difference(length_, begin), constant(tile_.points)), 0,
+                      1, tile_.points + 1);
     if (!interior_.simpler) return chunk_points(body, chunk, count, terms_.value);
     const ir::Expr from = coordinate(body, begin);
     const ir::Expr last = coordinate(body, difference(sum(begin, count), constant(1)));
@@ -244,23 +333,59 @@ void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
     chunk_points(choice.otherwise, chunk, count, terms_.value);
 }
 
+/// Points of a round whose terms are loaded during the round before, where that takes few registers; otherwise 1: rounds
+/// get shorter by more than the loads take, and bytes are taken apart twice. A stage with holes has terms of the points
+/// alone that exist.
+std::int64_t ScanKernel::round_ahead() const {
+    std::int64_t registers = 0;
+    for (std::size_t t = 0; t < terms_.of_scan; ++t) {
+        const Type type = terms_.terms[t].value->type;
+        if (ir::bytes(type) < 4) return 1;
+        registers += registers_of(type);
+    }
+    if (guard_ || registers == 0 || registers > kMostAheadOfPoint) return 1;
+    return std::min(kChainPoints / registers, tile_.points);
+}
+
+/// Rounds up to position `end`. The loads of the last one are its own again.
+void ScanKernel::rounds_ahead(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& end, std::int64_t round,
+                              const ir::Expr& value) {
+    std::vector<ir::VarId> next;
+    std::vector<ir::Expr> loaded;
+    for (const ir::Expr& e : own_terms(chunk, own_places(body, chunk, constant(0), round))) {
+        next.push_back(build_.variable("next", e->type));
+        loaded.push_back(ir::variable(next.back(), e->type));
+        add(body, kernel::Variable{next.back(), e});
+    }
+    ir::Expr at;
+    kernel::Body& inner = build_.loop(body, "column", constant(0), end, constant(round), at);
+    const std::vector<ir::Expr> terms = defined(inner, loaded);
+    const ir::Expr later = ir::binary(BinaryOp::Min, sum(at, constant(round)), constant(tile_.points - round));
+    const ir::Expr from = build_.define(inner, "next_column", later, 0, round, tile_.points);
+    const std::vector<ir::Expr> after = own_terms(chunk, own_places(inner, chunk, from, round));
+    for (std::size_t i = 0; i < next.size(); ++i) add(inner, kernel::Assign{next[i], after[i]});
+    points(inner, chunk, own_places(inner, chunk, at, round), terms, value);
+}
+
 void ScanKernel::chunk_points(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& count, const ir::Expr& value) {
-    const std::int64_t each =
-        ir::node_count(value) * kChainPoints > kLargestScanBody ? 1 : std::min(kChainPoints, chunk_);
-    const auto loop = [&](const ir::Expr& first, const ir::Expr& end, std::int64_t points_of_round) {
+    const auto rounds = [&](const ir::Expr& first, const ir::Expr& end, std::int64_t round) {
         const ir::VarId var = build_.variable("column", Type::Int32);
-        rewriter_.index(var, points_of_round, 0, chunk_);
+        rewriter_.index(var, round, 0, tile_.points);
         const ir::Expr at = rewriter_.unique(ir::variable(var, Type::Int32));
-        auto& rounds = add(body, kernel::For{var, first, end, constant(points_of_round), false, {}});
-        points(rounds.body, chunk, at, points_of_round, value);
+        kernel::Body& inner = add(body, kernel::For{var, first, end, constant(round), false, {}}).body;
+        const std::vector<Place> places = own_places(inner, chunk, at, round);
+        points(inner, chunk, places, defined(inner, own_terms(chunk, places)), value);
     };
+    const bool large = ir::node_count(value) * kChainPoints > kLargestScanBody;
+    const std::int64_t ahead = large ? 1 : round_ahead();
+    const std::int64_t each = large ? 1 : ahead > 1 ? ahead : std::min(kChainPoints, tile_.points);
     ir::Expr first = constant(0);
     if (each > 1) {
         const ir::Expr rest = ir::binary(BinaryOp::Mod, count, constant(each));
-        first = build_.define(body, "full", difference(count, rest), 0, each, chunk_ + 1);
-        loop(constant(0), first, each);
+        first = build_.define(body, "full", difference(count, rest), 0, each, tile_.points + 1);
+        ahead > 1 ? rounds_ahead(body, chunk, first, each, value) : rounds(constant(0), first, each);
     }
-    loop(first, count, 1);
+    rounds(first, count, 1);
 }
 
 kernel::Kernel ScanKernel::build() {
@@ -274,22 +399,31 @@ kernel::Kernel ScanKernel::build() {
     const ir::Expr team = build_.special(Id::ThreadY);
     rewriter_.index(ir::as<ir::Variable>(team)->id, 1, 0, 1 + kWarps);
 
-    kernel.grid[0] = ceil_div(add_arguments(), block_lines_);
+    kernel.grid[0] = ceil_div(add_arguments(), tile_.lines);
 
     kernel::Body& body = kernel.body;
     first_line_ =
-        build_.define(body, "first_line", product(build_.special(Id::BlockX), constant(block_lines_)), 0, block_lines_);
+        build_.define(body, "first_line", product(build_.special(Id::BlockX), constant(tile_.lines)), 0, tile_.lines);
     warp_ = build_.define(body, "warp", difference(team, constant(1)), -1, 1, kWarps);
     own_exists_ = line_place(body, build_.define(body, "line", sum(first_line_, lane_), 0), own_at_);
-    if (block_lines_ < kWarp) {
-        own_exists_ = both(ir::binary(BinaryOp::Lt, lane_, constant(block_lines_)), own_exists_);
+    if (tile_.lines < kWarp) {
+        own_exists_ = both(ir::binary(BinaryOp::Lt, lane_, constant(tile_.lines)), own_exists_);
     }
-    // Two chunks of the block's lines. A row has one element more, so that neither rows nor columns meet in a bank.
-    const std::vector<std::int64_t> extents{2, block_lines_, chunk_ + 1};
-    for (std::size_t t = 0; t < terms_.of_scan; ++t) add_shared("term", terms_.terms[t].value->type, extents);
-    add_shared("values", stage_.type, extents);
+    // Two chunks of the block's lines.
+    const auto extents = [&](Type type) {
+        return std::vector<std::int64_t>{2, tile_.lines, tile_.pitch(ir::bytes(type))};
+    };
+    for (std::size_t t = 0; t < terms_.of_scan; ++t) {
+        const Type type = terms_.terms[t].value->type;
+        add_shared("term", type, extents(type));
+    }
+    add_shared("values", stage_.type, extents(stage_.type));
     for (const ir::VarId var : terms_.before) add(body, kernel::Variable{var, nothing(stage_.type)});
-    const ir::Expr chunks = build_.define(body, "chunks", ceil_div(length_, chunk_), 0);
+    arrange_loads();
+    if (!ahead_.empty()) {
+        load_ahead(KernelBuilder::guarded(body, ir::binary(BinaryOp::Ge, warp_, constant(0))), constant(0));
+    }
+    const ir::Expr chunks = build_.define(body, "chunks", ceil_div(length_, tile_.points), 0);
     ir::Expr turn;
     kernel::Body& march = build_.loop(body, "turn", constant(0), sum(chunks, constant(2)), constant(1), turn);
     auto& choice =
@@ -301,6 +435,11 @@ kernel::Kernel ScanKernel::build() {
         recur(there, build_.define(there, "chunk", chunk, 0));
     }
     compute_terms(KernelBuilder::guarded(choice.otherwise, ir::binary(BinaryOp::Lt, turn, chunks)), turn);
+    if (!ahead_.empty()) {
+        const ir::Expr next = sum(turn, constant(1));
+        kernel::Body& there = KernelBuilder::guarded(choice.otherwise, ir::binary(BinaryOp::Lt, next, chunks));
+        load_ahead(there, build_.define(there, "chunk", next, 0));
+    }
     {
         kernel::Body& there = KernelBuilder::guarded(choice.otherwise, ir::binary(BinaryOp::Ge, turn, constant(2)));
         write(there, build_.define(there, "chunk", difference(turn, constant(2)), 0));
@@ -334,6 +473,8 @@ std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program&
         kernels = slice_scan_kernels(program, members.front());
     } else if (auto parallel = parallel_scan_kernel(program, all)) {
         kernels.push_back(std::move(*parallel));
+    } else if (auto lines = short_scan_kernel(program, all)) {
+        kernels.push_back(std::move(*lines));
     } else {
         ScanKernel serial(program, all);
         if (!serial.refusal().empty()) return serial.refusal();

@@ -28,6 +28,19 @@ bool is_widening(const ir::Expr& e) {
     return n != nullptr && ir::bytes(n->a->type) < ir::bytes(e->type);
 }
 
+}  // namespace
+
+bool excludes(const ir::Expr& a, const ir::Expr& b) {
+    if (!a || !b) return false;
+    const auto is_not = [](const ir::Expr& e, const ir::Expr& of) {
+        const auto* n = ir::as<ir::Unary>(e);
+        return n != nullptr && n->op == ir::UnaryOp::Not && ir::structurally_equal(n->a, of);
+    };
+    return is_not(a, b) || is_not(b, a);
+}
+
+namespace {
+
 class Splitter {
 public:
     Splitter(ir::Pipeline& pipeline, const ir::Stage& stage, int index, const IsCertain& is_certain)
@@ -109,16 +122,6 @@ private:
         const auto* n = ir::as<ir::Binary>(e);
         if (n == nullptr || n->op != (value ? BinaryOp::And : BinaryOp::Or)) return nullptr;
         return both(implied(n->a, value), implied(n->b, value));
-    }
-
-    /// One condition is the other one's opposite.
-    static bool excludes(const ir::Expr& a, const ir::Expr& b) {
-        if (!a || !b) return false;
-        const auto is_not = [](const ir::Expr& e, const ir::Expr& of) {
-            const auto* n = ir::as<ir::Unary>(e);
-            return n != nullptr && n->op == ir::UnaryOp::Not && ir::structurally_equal(n->a, of);
-        };
-        return is_not(a, b) || is_not(b, a);
     }
 
     static Found* find(std::vector<Found>& list, const ir::Expr& e) {

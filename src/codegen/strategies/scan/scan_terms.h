@@ -35,6 +35,9 @@ struct ScanTerms {
     std::vector<ScanReader> readers;
 };
 
+/// One condition is the other one's opposite. Null ones are true.
+bool excludes(const ir::Expr& a, const ir::Expr& b);
+
 /// Whether what a term reads exists at all points of the scan, whatever conditions it stands behind.
 using IsCertain = std::function<bool(const ir::Expr&)>;
 

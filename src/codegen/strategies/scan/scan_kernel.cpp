@@ -333,9 +333,9 @@ void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
     chunk_points(choice.otherwise, chunk, count, terms_.value);
 }
 
-/// Points of a round whose terms are loaded during the round before, where that takes few registers; otherwise 1: rounds
-/// get shorter by more than the loads take, and bytes are taken apart twice. A stage with holes has terms of the points
-/// alone that exist.
+/// Points of a round whose terms are loaded during the round before, where that takes few registers; otherwise 1:
+/// rounds get shorter by more than the loads take, and bytes are taken apart twice. A stage with holes has terms of the
+/// points alone that exist.
 std::int64_t ScanKernel::round_ahead() const {
     std::int64_t registers = 0;
     for (std::size_t t = 0; t < terms_.of_scan; ++t) {

@@ -222,8 +222,8 @@ private:
                same(a.guard, b.guard);
     }
     bool same_stmt(const kernel::Atomic& a, const kernel::Atomic& b) {
-        return a.op == b.op && a.exclusive == b.exclusive && same(a.array, b.array) && same(a.indices, b.indices) &&
-               same(a.value, b.value);
+        return a.op == b.op && a.exclusive == b.exclusive && a.often_same == b.often_same && same(a.array, b.array) &&
+               same(a.indices, b.indices) && same(a.value, b.value);
     }
     bool same_stmt(const kernel::Shuffle& a, const kernel::Shuffle& b) {
         return a.from == b.from && same(a.value, b.value) && same(a.amount, b.amount) && declare(a.var, b.var);

@@ -74,8 +74,10 @@ struct Load {
 struct Store { ir::Source array; std::vector<ir::Expr> indices; std::vector<ir::Expr> values; ir::Expr guard; };
 /// array(indices) = array(indices) op value, indivisible. Without Bool, Any, All; integers of 32 and 64 bits, floats.
 /// `exclusive`: no other thread of the launch updates that element, so that reading and writing it (any type) will do.
+/// `often_same`: data choose the element, and lanes of a warp may often choose the same one.
 struct Atomic {
     ir::Source array; std::vector<ir::Expr> indices; ir::ReduceOp op; ir::Expr value; bool exclusive = false;
+    bool often_same = false;
 };
 
 /// `value` of another lane: of lane - amount (Up), lane + amount (Down), lane xor amount, or lane number `amount`. A

@@ -237,8 +237,11 @@ private:
              s.guard ? " where " + text(s.guard) : "");
     }
     void statement(const Atomic& s) {
-        line("{} {}({}) {} {}", s.exclusive ? "update" : "atomic", array(s.array), list(s.indices), assignment(s.op),
-             text(s.value));
+        line("{} {}({}) {} {}",
+             s.exclusive    ? "update"
+             : s.often_same ? "atomic of a warp"
+                            : "atomic",
+             array(s.array), list(s.indices), assignment(s.op), text(s.value));
     }
     void statement(const Shuffle& s) {
         const std::string_view from = s.from == Shuffle::From::Up     ? "from up"

@@ -603,6 +603,64 @@ __device__ inline void atomic_max(T* cell, T value) {
         atomicMax(cell, value);
 }
 )"},
+    {"by_warp",
+     {},
+     R"(// The lanes of a warp that are here at once and have the same cell `fold` their values into that of the first of them,
+// a half of them in each round, and it alone calls `update(value)`.
+template <class T, class Fold, class Update>
+__device__ inline void by_warp(T* cell, T value, Fold fold, Update update) {
+#ifdef __CUDA_ARCH__
+    const unsigned here = __activemask();
+    const unsigned same = __match_any_sync(here, reinterpret_cast<unsigned long long>(cell));
+    unsigned before, behind;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
+    asm("mov.u32 %0, %%lanemask_gt;" : "=r"(behind));
+    const bool is_first = (same & before) == 0;
+    unsigned rest = same & behind, rank = __popc(same & before);
+    while (__any_sync(here, rest != 0)) {
+        const int next = __ffs(rest);
+        const T other = __shfl_sync(here, value, next == 0 ? 0 : next - 1);
+        if (next != 0) value = fold(value, other);
+        rest &= ~__ballot_sync(here, rank % 2 == 1);
+        rank /= 2;
+    }
+    if (!is_first) return;
+#endif
+    update(value);
+}
+)"},
+    {"warp_atomic_add",
+     {"by_warp", "atomic_add"},
+     R"(// *cell += value, indivisible, where lanes of a warp often have the same cell.
+template <class T>
+__device__ inline void warp_atomic_add(T* cell, T value) {
+    const auto fold = [](T a, T b) {
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+        else
+            return a + b;
+    };
+    by_warp(cell, value, fold, [&](T all) { atomic_add<T>(cell, all); });
+}
+)"},
+    {"warp_atomic_min",
+     {"by_warp", "atomic_min"},
+     R"(// *cell = min(*cell, value) of 32 or 64-bit integers, indivisible, where lanes of a warp often have the same cell.
+template <class T>
+__device__ inline void warp_atomic_min(T* cell, T value) {
+    const auto fold = [](T a, T b) { return b < a ? b : a; };
+    by_warp(cell, value, fold, [&](T all) { atomic_min<T>(cell, all); });
+}
+)"},
+    {"warp_atomic_max",
+     {"by_warp", "atomic_max"},
+     R"(// *cell = max(*cell, value) of 32 or 64-bit integers, indivisible, where lanes of a warp often have the same cell.
+template <class T>
+__device__ inline void warp_atomic_max(T* cell, T value) {
+    const auto fold = [](T a, T b) { return a < b ? b : a; };
+    by_warp(cell, value, fold, [&](T all) { atomic_max<T>(cell, all); });
+}
+)"},
     {"atomic_update",
      {},
      R"(// *cell = update(*cell), indivisible, for elements of 2, 4 or 8 bytes.

@@ -420,6 +420,13 @@ void KernelWriter::stmt(const kernel::Atomic& n) {
         const std::string_view function = is_sum                  ? in_parts ? "atomic_add_in_parts" : "atomic_add"
                                           : n.op == ReduceOp::Min ? "atomic_min"
                                                                   : "atomic_max";
+        if (n.often_same) {
+            const std::string_view by_warp = is_sum                  ? "warp_atomic_add"
+                                             : n.op == ReduceOp::Min ? "warp_atomic_min"
+                                                                     : "warp_atomic_max";
+            out_.line("{}<{}>({}, {});", helpers_.use(by_warp), storage_type(type), cell, value.text);
+            return;
+        }
         // The template's argument follows from the cell; the value's type may be another one of the same width.
         out_.line("{}<{}>({}, {});", helpers_.use(function), storage_type(type), cell, value.text);
         return;

@@ -63,6 +63,21 @@ TEST_F(Accumulating, AHistogramIsCountedInSharedMemory) {
 )"));
 }
 
+// In a table of any size: where data or quotients choose the cell, but not where each lane's place does.
+TEST_F(Accumulating, LanesShareUpdatesOfCellsThatDataChoose) {
+    const auto update = [&](const std::string& target) {
+        return updates(
+            "pipeline p(id: int32[R, C], far: int32[R, C], n: int32) -> total: int32[N] { "
+            "accumulate total(b in 0..N): int32 = 0 { for y in 0..R, x in 0..C { total(" +
+            target + ") += 1 } } }");
+    };
+    EXPECT_TRUE(has(update("clamp(id(y, x), 0, N - 1)"), "atomic of a warp"));
+    EXPECT_TRUE(has(update("clamp(id(y, x) + y, 0, N - 1)"), "atomic of a warp"));
+    EXPECT_TRUE(has(update("clamp(id(y, x) + x / 8, 0, N - 1)"), "atomic of a warp"));
+    EXPECT_FALSE(has(update("clamp(id(y, x) + x, 0, N - 1)"), "atomic of a warp"));
+    EXPECT_TRUE(has(update("clamp(id(y, x) + x, 0, N - 1)"), "atomic"));
+}
+
 TEST_F(Accumulating, AGridOfTheImagesSizeIsUpdatedInRegions) {
     golden("grid", updates(R"(pipeline p(img: float32[R, C]) -> grid: float32[R / 8 + 2, C / 8 + 2, 11] {
     accumulate grid(gy in 0..R / 8 + 2, gx in 0..C / 8 + 2, z in 0..11): float32 = 0 {

@@ -611,10 +611,15 @@ template <class T, class Fold, class Update>
 __device__ inline void by_warp(T* cell, T value, Fold fold, Update update) {
 #ifdef __CUDA_ARCH__
     const unsigned here = __activemask();
-    const unsigned same = __match_any_sync(here, reinterpret_cast<unsigned long long>(cell));
     unsigned before, behind;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
     asm("mov.u32 %0, %%lanemask_gt;" : "=r"(behind));
+    // To find the lanes with the same cell takes longer than updates of different ones: first a look at neighbours.
+    const unsigned low = static_cast<unsigned>(reinterpret_cast<unsigned long long>(cell));
+    const unsigned of_next = __shfl_down_sync(here, low, 1);
+    const bool has_next = (here & behind & ~(behind << 1)) != 0;
+    if (!__any_sync(here, has_next && of_next == low)) return update(value);
+    const unsigned same = __match_any_sync(here, reinterpret_cast<unsigned long long>(cell));
     const bool is_first = (same & before) == 0;
     unsigned rest = same & behind, rank = __popc(same & before);
     while (__any_sync(here, rest != 0)) {

@@ -294,7 +294,10 @@ kernel::Body& UpdateKernel::loops(kernel::Body& body) {
 
 /// The update of the cell that the thread does not keep in a register.
 kernel::Atomic UpdateKernel::atomic(const std::vector<ir::Expr>& indices, const ir::Expr& value) {
-    if (!shared_) return {target_, indices, update_.op, value, exclusive_, !exclusive_};
+    if (!shared_) {
+        const bool may_share = !exclusive_ && lane_ && may_share_targets(update_, update_.domain[*lane_].var);
+        return {target_, indices, update_.op, value, exclusive_, may_share};
+    }
     ir::Expr cell = constant(0);
     for (std::size_t d = 0; d < indices.size(); ++d) {
         const ir::Expr place = ir::binary(BinaryOp::Sub, indices[d], box_[d].lo);

@@ -12,6 +12,7 @@
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/strategies/reduce/histogram_plan.h"
+#include "codegen/strategies/reduce/update_facts.h"
 #include "ir/build.h"
 
 namespace pipec::codegen {
@@ -31,7 +32,11 @@ public:
           follows_(follows),
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_),
-          identity_(ir::identity(op_, stage_.type)) {}
+          identity_(ir::identity(op_, stage_.type)) {
+        may_share_ = !in_shared() && std::ranges::all_of(updates, [&](const ir::Update& update) {
+            return may_share_targets(update, domain_[plan_.lane].var);
+        });
+    }
 
     kernel::Kernel build(kernel::Layout layout);
     [[nodiscard]] bool has_packs() const { return has_packs_; }
@@ -113,6 +118,7 @@ private:
     Rewriter rewriter_;
     KernelBuilder build_;
     ir::Expr identity_;
+    bool may_share_ = false;  ///< lanes have one cell of a table in global memory often
 
     // Of the kernel that is being built:
     std::vector<ir::Expr> at_;      ///< by range: the thread's first point; null for inner ranges

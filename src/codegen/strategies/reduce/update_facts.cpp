@@ -1,6 +1,7 @@
 #include "codegen/strategies/reduce/update_facts.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
@@ -70,6 +71,21 @@ std::set<ir::VarId> owners(const ir::Update& update) {
 
 bool has_own_targets(const ir::Update& update) {
     return owners(update).size() == update.domain.size();
+}
+
+bool may_share_targets(const ir::Update& update, ir::VarId var) {
+    std::unordered_set<const ir::Node*> seen;
+    std::vector<ir::Expr> stack(update.indices.begin(), update.indices.end());
+    while (!stack.empty()) {
+        const ir::Expr e = std::move(stack.back());
+        stack.pop_back();
+        if (!e || !seen.insert(e.get()).second || ir::as<ir::Read>(e) != nullptr) continue;
+        if (const auto* variable = ir::as<ir::Variable>(e); variable != nullptr && variable->id == var) return false;
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n != nullptr && (n->op == ir::BinaryOp::Div || n->op == ir::BinaryOp::Shr)) continue;
+        for (const ir::Expr& child : ir::children(e)) stack.push_back(child);
+    }
+    return true;
 }
 
 bool rounds(const ir::Update& update) {

@@ -28,6 +28,9 @@ bool has_own_targets(const ir::Update& update);
 /// All points have the same target, whatever the data.
 bool has_one_target(const ir::Update& update);
 
+/// Points beside each other, which differ in `var`, may often have the same target: data alone decide, or quotients.
+bool may_share_targets(const ir::Update& update, ir::VarId var);
+
 /// A sum or product of floats.
 bool rounds(const ir::Update& update);
 

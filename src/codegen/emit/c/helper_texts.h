@@ -1,0 +1,24 @@
+// Texts of the helper functions that generated code may need.
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace pipec::codegen {
+
+struct Helper {
+    std::string_view name;
+    std::array<std::string_view, 2> needs;  ///< all stand before it, or in the table before
+    /// Functions begin with `constexpr` or `inline` at the start of a line; what the device does better stands under
+    /// `#ifdef __CUDA_ARCH__`.
+    std::string_view text;
+};
+
+/// Arithmetic: of integers that wrap or are exact, choices, conversions.
+std::span<const Helper> number_helpers();
+
+/// Updates that no other thread divides, for devices alone. They need none of the others.
+std::span<const Helper> atomic_helpers();
+
+}  // namespace pipec::codegen

@@ -44,6 +44,7 @@ plan::HistogramTable table_of(const StageFacts& stage, int arrays, const Gpu& gp
     plan::TableFacts facts;
     facts.bytes = stage.bytes;
     if (h.is_constant) facts.cells = static_cast<std::int64_t>(h.table_bytes / stage.bytes);
+    facts.row_cells = h.row_cells;
     if (h.follows) facts.region_cells = plan::kRegionBytes / stage.bytes;
     facts.loaded = plan::kHistogramAccess * arrays;
     return plan::make_histogram_table(facts, gpu, asked);
@@ -71,10 +72,13 @@ std::optional<TimePrediction> predict_histogram(const StageFacts& stage, const G
 
     const double loaded = parts * (read.inputs + read.stages);
     const double cells = h.table_bytes / stage.bytes;
-    // What goes to the table, one sector for each cell.
-    const double brought = in_memory ? h.updates
-                           : whole   ? std::min(h.updates, p.blocks * static_cast<double>(table.cells))
-                                     : std::min(h.updates, kRegionsOfCell * cells);
+    // What goes to the table, one sector for each cell, and for each update of rows that are not in shared memory.
+    const double behind =
+        table.first_rows > 0 ? std::max(0.0, 1 - static_cast<double>(table.cells) / std::max(1.0, cells)) : 0;
+    const double brought =
+        in_memory ? h.updates
+        : whole ? behind * h.updates + std::min(h.updates, p.blocks * std::min(static_cast<double>(table.cells), cells))
+                : std::min(h.updates, kRegionsOfCell * cells);
     p.instructions = parts * stage.operations * static_cast<double>(stage.points) / gpu.warp_size;
     p.wavefronts =
         loaded / kLineBytes + brought + (in_memory ? 0 : kUpdateWavefronts * parts * h.updates / gpu.warp_size);

@@ -46,8 +46,14 @@ std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double cel
     }
     const ir::Update& first = accumulate->updates.front();
     result.table_bytes = cells * ir::bytes(stage.type);
-    result.is_constant = std::ranges::all_of(
-        stage.dims, [](const ir::Dimension& range) { return ir::as_int(range.lo) && ir::as_int(range.hi); });
+    const auto has_extent = [](const ir::Dimension& range) { return ir::as_int(range.lo) && ir::as_int(range.hi); };
+    result.is_constant = std::ranges::all_of(stage.dims, has_extent);
+    if (!stage.dims.empty() && !has_extent(stage.dims.front()) &&
+        std::all_of(stage.dims.begin() + 1, stage.dims.end(), has_extent)) {
+        result.row_cells = 1;
+        for (auto dim = stage.dims.begin() + 1; dim != stage.dims.end(); ++dim)
+            *result.row_cells *= *ir::as_int(dim->hi) - *ir::as_int(dim->lo);
+    }
     result.follows =
         std::ranges::any_of(first.indices, [&](const ir::Expr& index) { return follows_loops(index, first); });
     if (!by_data && (!result.follows || result.updates <= cells)) return std::nullopt;

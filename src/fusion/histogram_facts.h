@@ -15,9 +15,10 @@ namespace pipec::fusion {
 inline constexpr std::int64_t kGatheredPoints = 256;
 
 struct HistogramFacts {
-    double updates = 0;        ///< at all points of their loops
-    double table_bytes = 0;    ///< for the sizes that costs are counted for
-    bool is_constant = false;  ///< the table has them for all sizes
+    double updates = 0;                       ///< at all points of their loops
+    double table_bytes = 0;                   ///< for the sizes that costs are counted for
+    bool is_constant = false;                 ///< the table has them for all sizes
+    std::optional<std::int64_t> row_cells{};  ///< of a row, where sizes change nothing but the number of rows
     bool follows = false;  ///< some index of a target follows the loops: an area of points reaches a part of the table
 };
 

@@ -42,7 +42,16 @@ void choose_part(const TableFacts& facts, const fusion::Gpu& gpu, const Shape& a
         t.cells = *facts.region_cells;
         return;
     }
-    if (!cells) return;
+    if (!cells) {
+        const std::int64_t rows = facts.row_cells && *facts.row_cells > 0 && asked[Shape::Parts] <= 1
+                                      ? kFirstRowsBytes / (*facts.row_cells * facts.bytes)
+                                      : 0;
+        if (rows < kLeastFirstRows) return;
+        t.table = Table::Whole;
+        t.first_rows = rows;
+        t.cells = rows * *facts.row_cells;
+        return;
+    }
     const std::int64_t parts = asked[Shape::Parts] > 0 ? asked[Shape::Parts] : (*cells * facts.bytes + most - 1) / most;
     const std::int64_t of_part = (*cells + parts - 1) / parts;
     // Each part has all points read once more.

@@ -97,6 +97,21 @@ pipeline shears(img: uint8[R, C], cosine: float32[5], sine: float32[5]) -> profi
         }
     }
 }
+pipeline labels(img: uint8[R, C], far: uint16[R, C])
+    -> area: int32[97 * R], total: int64[R + 3, 3], latest: int32[C + 5], votes: uint32[2 * R + 1, 5] where R < 4096, C < 4096 {
+    accumulate area(l in 0..97 * R): int32 = 1 { for y in 0..R, x in 0..C { area(clamp(img(y, x) * 60, 0, 97 * R - 1)) += 1 } }
+    accumulate total(l in 0..R + 3, c in 0..3): int64 = 0 {
+        for y in 0..R, x in 0..C, c in 0..3 { total(min(far(y, x), R + 2), c) += int64(img(y, x)) << c }
+        for y in 0..R, x in 0..C { if img(y, x) > 99 { total(min(img(y, x), R + 2), 2 - img(y, x) % 3) += x } }
+    }
+    accumulate shifted(l in 2..C + 7): int32 = 5 {
+        for y in 0..R, x in 0..C { shifted(clamp(int32(far(y, x)), 2, C + 6)) max= y }
+    }
+    latest(l) = shifted(l + 2)
+    accumulate votes(l in 0..2 * R + 1, k in 0..5): uint32 = 9 {
+        for y in 0..R, x in 0..C { votes(clamp(y + int32(img(y, x)) - 90, 0, 2 * R), x % 5) += 3 }
+    }
+}
 pipeline uniform(img: uint8[R, C], k: int32) -> out: int32[100] {
     accumulate hist(b in 0..256): int32 = 0 { for y in 0..R, x in 0..C { hist(img(y, x)) += 1 } }
     accumulate out(b in 0..100): int32 = k {

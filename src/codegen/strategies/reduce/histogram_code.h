@@ -33,9 +33,10 @@ public:
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_),
           identity_(ir::identity(op_, stage_.type)) {
-        may_share_ = !in_shared() && std::ranges::all_of(updates, [&](const ir::Update& update) {
-            return may_share_targets(update, domain_[plan_.lane].var);
-        });
+        may_share_ =
+            (!in_shared() || plan_.first_rows > 0) && std::ranges::all_of(updates, [&](const ir::Update& update) {
+                return may_share_targets(update, domain_[plan_.lane].var);
+            });
     }
 
     kernel::Kernel build(kernel::Layout layout);

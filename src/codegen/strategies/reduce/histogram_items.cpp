@@ -37,6 +37,8 @@ void HistogramKernel::place(std::size_t range, kernel::Body& body, const ir::Exp
 
 kernel::Body& HistogramKernel::items(kernel::Body& body) {
     at_.assign(domain_.size(), nullptr);
+    begin_.assign(box_.size(), nullptr);
+    if (plan_.first_rows > 0) begin_[0] = rewriter_.instance(box_[0].lo, {});
     return plan_.table == Table::Region ? items_of_region(body) : items_of_all(body);
 }
 
@@ -123,7 +125,6 @@ kernel::Body& HistogramKernel::items_of_region(kernel::Body& body) {
 
 /// What the region reaches first, in each dimension of the table.
 void HistogramKernel::reach(kernel::Body& body) {
-    begin_.assign(box_.size(), nullptr);
     for (std::size_t d = 0; d < box_.size(); ++d) {
         const HistogramPlan::Dimension& dim = plan_.dims[d];
         if (!dim.moves) continue;

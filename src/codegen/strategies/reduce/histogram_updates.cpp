@@ -202,7 +202,7 @@ void HistogramKernel::perform(kernel::Body& outer, const Ready& update, Names na
     };
     if (!in_shared()) return to_table(body, update);
     Ready with_names = update;
-    if (plan_.table == Table::Region) name_indices(body, with_names, names);
+    if (plan_.table == Table::Region || plan_.first_rows > 0) name_indices(body, with_names, names);
     const Cell cell = cell_of(body, with_names, names);
     if (cell.found.empty() || within) return update_shared(body, cell.cell, with_names.value);
     auto& branch = add(body, kernel::If{all_of(cell.found), {}, {}, kernel::If::Uniform::Lane});

@@ -28,7 +28,8 @@ std::vector<MemoryUpdate> memory_updates(const ir::Pipeline& pipeline, const pol
             found.reason = !plan   ? "a bound of its loops uses another loop's variable"
                            : cells ? fmt::format("its table has {} KB, and the pixels of an area reach all of it",
                                                  (*cells * ir::bytes(stage.type) + 1023) / 1024)
-                                   : "the size of its table is not constant, and the pixels of an area reach all of it";
+                                   : "the size of its table is not constant, nor is it certain that its first rows "
+                                     "fit, and the pixels of an area reach all of it";
         }
     }
     return result;

@@ -64,7 +64,7 @@ private:
             return;
         }
         if (const auto* read = ir::as<ir::Read>(e); read != nullptr && in_loop) add_read(*read);
-        if (const auto* n = ir::as<ir::Select>(e); n != nullptr && reads(n->cond)) {
+        if (const auto* n = ir::as<ir::Select>(e); n != nullptr && ir::has_reads(n->cond)) {
             walk(n->cond, in_loop);
             ++conditions_;
             walk(n->then, in_loop);
@@ -73,12 +73,6 @@ private:
             return;
         }
         ir::for_each_child(*e, [&](const ir::Expr& child) { walk(child, in_loop); });
-    }
-
-    static bool reads(const ir::Expr& e) {
-        bool found = false;
-        ir::for_each_node(e, [&](const ir::Expr& node) { found = found || ir::as<ir::Read>(node) != nullptr; });
-        return found;
     }
 
     /// All variables of an expression, with those of the values that its lets stand for.

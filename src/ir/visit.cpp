@@ -47,6 +47,19 @@ bool has_reduction(const Expr& e) {
     return any_node(e, [](const Expr& node) { return as<Reduce>(node) != nullptr; });
 }
 
+bool has_reads(const Expr& e) {
+    return any_node(e, [](const Expr& node) { return as<Read>(node) != nullptr; });
+}
+
+bool is_total(const Expr& e) {
+    return !any_node(e, [](const Expr& node) {
+        const auto* n = as<Binary>(node);
+        const bool divides =
+            n != nullptr && !is_float(node->type) && (n->op == BinaryOp::Div || n->op == BinaryOp::Mod);
+        return as<Reduce>(node) != nullptr || (divides && !as_int(n->b));
+    });
+}
+
 std::vector<Expr> expressions(const Stage& stage) {
     std::vector<Expr> result;
     for (const Dimension& dim : stage.dims) {

@@ -60,6 +60,13 @@ bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds);
 /// Whether some node is a loop: a Reduce that was not written out.
 bool has_reduction(const Expr& e);
 
+/// Whether some node reads an element.
+bool has_reads(const Expr& e);
+
+/// Whether evaluating it does no harm where the program does not ask for it, as far as its reads are in bounds: it has
+/// no loop, and divides integers by constants alone.
+bool is_total(const Expr& e);
+
 /// The expressions of a stage in evaluation order: explicit ranges, then the value or init and updates.
 std::vector<Expr> expressions(const Stage& stage);
 

@@ -45,7 +45,7 @@ bool Rewriter::says_data(const ir::Expr& e) {
     } else if (negated != nullptr && negated->op == ir::UnaryOp::Not) {
         result = says_data(negated->a);
     } else {
-        ir::for_each_node(e, [&](const ir::Expr& node) { result = result || ir::as<ir::Read>(node) != nullptr; });
+        result = ir::has_reads(e);
     }
     says_data_.emplace(e, result);
     return result;

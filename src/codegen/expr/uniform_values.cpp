@@ -5,11 +5,10 @@
 
 namespace pipec::codegen {
 
-/// A single operation costs no more than a register that is kept throughout.
+/// A single operation is cheaper than a register that is kept for the whole kernel.
 bool UniformValues::is_worth(const ir::Expr& e) {
     if (!ir::is_float(e->type) || !same_.of(e)) return false;
-    const bool loads = ir::any_node(e, [](const ir::Expr& node) { return ir::as<ir::Read>(node) != nullptr; });
-    return (loads || fusion::work_of(e) > 1) && is_safe_(e);
+    return (ir::has_reads(e) || fusion::work_of(e) > 1) && is_safe_(e);
 }
 
 ir::Expr UniformValues::replaced(const ir::Expr& e) {

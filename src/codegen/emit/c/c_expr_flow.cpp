@@ -183,19 +183,6 @@ std::vector<ir::Expr> ExpressionWriter::certain(const ir::Expr& root) {
     return found;
 }
 
-namespace {
-
-/// Whether it may be evaluated though no branch that needs it is taken: nothing divides integers by what may be 0.
-bool is_total(const ir::Expr& e) {
-    return !ir::any_node(e, [](const ir::Expr& node) {
-        const auto* n = ir::as<ir::Binary>(node);
-        const bool divides = n != nullptr && (n->op == BinaryOp::Div || n->op == BinaryOp::Mod);
-        return ir::as<ir::Reduce>(node) != nullptr || (divides && !ir::is_float(node->type) && !ir::as_int(n->b));
-    });
-}
-
-}  // namespace
-
 ExpressionWriter::Sameness ExpressionWriter::sameness(const ir::Expr& e) {
     if (const auto known = sameness_.find(e.get()); known != sameness_.end()) return known->second;
     Sameness result{ir::as<ir::Variable>(e) == nullptr && ir::as<ir::Read>(e) == nullptr, false};
@@ -219,11 +206,11 @@ void ExpressionWriter::name_uniform(const ir::Expr& branch) {
         const bool adds = n != nullptr && (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || n->op == BinaryOp::Mul);
         return operands.empty() || (adds && is_cheap(n->a) && is_cheap(n->b));
     };
-    // The block that the branch stands in stays the same: nothing is written into another one here.
+    // Blocks of branches inside of what is named come and go; this one stays.
     Block& block = blocks_.back();
     std::optional<Uses> inside;
     const auto is_repeated = [&](const ir::Expr& node) {
-        if (!is_total(node)) return false;
+        if (!ir::is_total(node)) return false;
         if (!inside) inside.emplace().add(branch);
         if (!block.uses) {
             block.uses.emplace();

@@ -19,16 +19,6 @@ ir::Expr nothing(Type type) {
     return type == Type::Bool ? ir::bool_constant(false) : ir::constant(type, 0);
 }
 
-namespace {
-
-bool has_reads(const ir::Expr& e) {
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) { found = found || ir::as<ir::Read>(node) != nullptr; });
-    return found;
-}
-
-}  // namespace
-
 ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members, const ir::Expr& definition)
     : program_(program),
       members_(members),
@@ -42,7 +32,7 @@ ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members, const i
     const ir::Expr& as_defined = definition ? definition : std::get<ir::Pure>(stage_.definition).value;
     const ir::Expr value = ordered(rewriter_.instance(as_defined, {}));
     if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-    // A thread has many points, and terms pass through shared memory: coefficients do neither.
+    // A thread computes coefficients once, not for each of its points, and they stay out of shared memory.
     UniformValues uniform(build_, build_.kernel.body,
                           [this](const ir::Expr& e) { return is_of_others(e) && is_certain(e); });
     std::vector<ScanReader> readers = find_readers();
@@ -143,16 +133,10 @@ bool ScanCode::always_exists(const ir::Read& read) {
 }
 
 bool ScanCode::is_certain(const ir::Expr& term) {
-    bool certain = true;
-    ir::for_each_node(term, [&](const ir::Expr& e) {
-        const auto* read = ir::as<ir::Read>(e);
-        const auto* binary = ir::as<ir::Binary>(e);
-        const bool divides =
-            binary != nullptr && !ir::is_float(e->type) && (binary->op == BinaryOp::Div || binary->op == BinaryOp::Mod);
-        certain = certain && ir::as<ir::Reduce>(e) == nullptr && !(divides && !ir::as_int(binary->b)) &&
-                  (read == nullptr || always_exists(*read));
-    });
-    return certain;
+    return ir::is_total(term) && !ir::any_node(term, [&](const ir::Expr& e) {
+               const auto* read = ir::as<ir::Read>(e);
+               return read != nullptr && !always_exists(*read);
+           });
 }
 
 /// Nothing in it is computed by this kernel.
@@ -197,7 +181,7 @@ void ScanCode::store_point(kernel::Body& body, const std::vector<ir::Expr>& at, 
             build_.variable(program_.pipeline.stages.at(static_cast<std::size_t>(reader.index)).name, value->type);
         // What a reader loads under conditions on the scan's value is no term: it may be out of bounds elsewhere.
         add(body,
-            kernel::Define{var, here && has_reads(value) ? ir::select(here, value, nothing(value->type)) : value});
+            kernel::Define{var, here && ir::has_reads(value) ? ir::select(here, value, nothing(value->type)) : value});
         place[reader.own] = ir::variable(var, value->type);
         if (members_.stores(reader.index))
             add(body, kernel::Store{{ir::Source::Kind::Stage, reader.index}, at, {place[reader.own]}, here});

@@ -10,12 +10,6 @@ namespace pipec::fusion {
 
 namespace {
 
-bool reads_data(const ir::Expr& e) {
-    bool result = false;
-    ir::for_each_node(e, [&](const ir::Expr& n) { result = result || ir::as<ir::Read>(n) != nullptr; });
-    return result;
-}
-
 bool follows_loops(const ir::Expr& index, const ir::Update& update) {
     bool result = false;
     ir::for_each_node(index, [&](const ir::Expr& n) {
@@ -24,10 +18,26 @@ bool follows_loops(const ir::Expr& index, const ir::Update& update) {
                                 return range.var == variable->id;
                             }));
     });
-    return result && !reads_data(index);
+    return result && !ir::has_reads(index);
+}
+
+std::optional<std::int64_t> extent(const poly::Interval& range) {
+    const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+    return lo && hi ? std::optional(*hi - *lo) : std::nullopt;
 }
 
 }  // namespace
+
+std::optional<std::int64_t> row_cells(const std::vector<poly::Interval>& box) {
+    if (box.empty() || extent(box.front())) return std::nullopt;
+    std::int64_t cells = 1;
+    for (std::size_t d = 1; d < box.size(); ++d) {
+        const auto points = extent(box[d]);
+        if (!points || *points < 0 || *points > INT32_MAX / std::max<std::int64_t>(1, cells)) return std::nullopt;
+        cells *= *points;
+    }
+    return cells;
+}
 
 std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double cells,
                                               const std::vector<std::int64_t>& sizes) {
@@ -42,18 +52,15 @@ std::optional<HistogramFacts> histogram_facts(const ir::Stage& stage, double cel
             points *= lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 1;
         }
         result.updates += points;
-        by_data = by_data || std::ranges::any_of(update.indices, reads_data);
+        by_data = by_data || std::ranges::any_of(update.indices, ir::has_reads);
     }
     const ir::Update& first = accumulate->updates.front();
     result.table_bytes = cells * ir::bytes(stage.type);
-    const auto has_extent = [](const ir::Dimension& range) { return ir::as_int(range.lo) && ir::as_int(range.hi); };
-    result.is_constant = std::ranges::all_of(stage.dims, has_extent);
-    if (!stage.dims.empty() && !has_extent(stage.dims.front()) &&
-        std::all_of(stage.dims.begin() + 1, stage.dims.end(), has_extent)) {
-        result.row_cells = 1;
-        for (auto dim = stage.dims.begin() + 1; dim != stage.dims.end(); ++dim)
-            *result.row_cells *= *ir::as_int(dim->hi) - *ir::as_int(dim->lo);
-    }
+    std::vector<poly::Interval> box;
+    for (const ir::Dimension& range : stage.dims) box.push_back({range.lo, range.hi});
+    result.is_constant =
+        std::ranges::all_of(box, [](const poly::Interval& range) { return extent(range).has_value(); });
+    result.row_cells = row_cells(box);
     result.follows =
         std::ranges::any_of(first.indices, [&](const ir::Expr& index) { return follows_loops(index, first); });
     if (!by_data && (!result.follows || result.updates <= cells)) return std::nullopt;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/pipeline.h"
+#include "poly/model.h"
 
 namespace pipec::fusion {
 
@@ -21,6 +22,10 @@ struct HistogramFacts {
     std::optional<std::int64_t> row_cells{};  ///< of a row, where sizes change nothing but the number of rows
     bool follows = false;  ///< some index of a target follows the loops: an area of points reaches a part of the table
 };
+
+/// The cells of a row of a table over `box`, where sizes change nothing but the number of rows (of the outermost
+/// dimension).
+std::optional<std::int64_t> row_cells(const std::vector<poly::Interval>& box);
 
 /// `cells` of the stage, for `sizes`. None for pure stages, and where updates have targets of their own or one target,
 /// as far as that shows without data.

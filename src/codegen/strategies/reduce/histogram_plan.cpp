@@ -12,6 +12,7 @@
 #include "codegen/expr/strides.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/strategies/reduce/update_facts.h"
+#include "fusion/histogram_facts.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
@@ -330,7 +331,8 @@ private:
         const bool is_empty = cells && *cells < 1;
         const bool region = !is_empty && choose_region();
         static_cast<plan::HistogramTable&>(p_) = plan::make_histogram_table(
-            {bytes_, cells, row_cells(), region ? std::optional(p_.cells) : std::nullopt, loaded_}, gpu_, asked_);
+            {bytes_, cells, fusion::row_cells(box_), region ? std::optional(p_.cells) : std::nullopt, loaded_}, gpu_,
+            asked_);
         if (p_.table == Table::Region) {
             p_.has_registers = p_.has_registers && !follows_columns();
             return;
@@ -342,12 +344,6 @@ private:
             p_.extents.push_back(constant_extent(interval.lo, interval.hi).value_or(p_.first_rows));
         }
         if (p_.first_rows > 0) p_.dims[0].moves = true;
-    }
-
-    /// The cells of a row of the table, where sizes change nothing but the number of rows.
-    [[nodiscard]] std::optional<std::int64_t> row_cells() const {
-        if (box_.empty() || constant_extent(box_[0].lo, box_[0].hi)) return std::nullopt;
-        return constant_cells({box_.begin() + 1, box_.end()});
     }
 
     /// Points of a thread have targets of their own in dimensions that follow the lane: each takes registers.

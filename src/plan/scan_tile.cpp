@@ -9,7 +9,7 @@ namespace pipec::plan {
 namespace {
 
 constexpr std::int64_t kLeastPoints = 8;
-/// Of a point's values, bytes of adjacent lines that an access to memory takes at least.
+/// An access across lines takes at least so many bytes.
 constexpr std::int64_t kLeastAccess = 64;
 /// Where a GPU has more, two blocks still fit into a multiprocessor.
 constexpr std::int64_t kSharedBytes = 80 * 1024;

@@ -20,7 +20,7 @@ struct ScanTile {
     /// Elements of so many bytes from a line to the next in shared memory. A thread takes up to four points of a line
     /// in one access; those of adjacent lines do not meet in a bank.
     [[nodiscard]] std::int64_t pitch(std::int64_t bytes) const;
-    /// Points of a line that the warps besides the first take side by side, a thread one of each.
+    /// Points of a line that the warps besides the first have at once, each thread one.
     [[nodiscard]] std::int64_t side_by_side() const;
 };
 
@@ -38,7 +38,7 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
 bool runs_along_memory(const std::vector<int>& order, int scan,
                        const std::vector<std::optional<std::int64_t>>& extents);
 
-/// Lines of no more points are for a thread each: states, bits, channels. `points`: none where that is not constant.
+/// Lines this short have a thread each: states, bits, channels. `points`: none where that is not constant.
 bool is_short_line(std::optional<std::int64_t> points);
 
 /// Where lines do not run along memory, and are so many, or are short, each has a thread of its own: blocks of so many

@@ -56,8 +56,8 @@ __device__ inline void atomic_max(T* cell, T value) {
 )"},
     {"by_warp",
      {},
-     R"(// The lanes of a warp that are here at once and have the same cell `fold` their values into that of the first of them,
-// a half of them in each round, and it alone calls `update(value)`.
+     R"(// One update for all lanes of a warp that are here and have the same cell: their values are folded into that of the first
+// lane, in rounds that halve how many are left, and it alone calls `update(value)`.
 template <class T, class Fold, class Update>
 __device__ inline void by_warp(T* cell, T value, Fold fold, Update update) {
 #ifdef __CUDA_ARCH__
@@ -65,7 +65,7 @@ __device__ inline void by_warp(T* cell, T value, Fold fold, Update update) {
     unsigned before, behind;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(before));
     asm("mov.u32 %0, %%lanemask_gt;" : "=r"(behind));
-    // To find the lanes with the same cell takes longer than updates of different ones: first a look at neighbours.
+    // Finding equal cells takes longer than updating different ones: only where some neighbours have the same cell.
     const unsigned low = static_cast<unsigned>(reinterpret_cast<unsigned long long>(cell));
     const unsigned of_next = __shfl_down_sync(here, low, 1);
     const bool has_next = (here & behind & ~(behind << 1)) != 0;

@@ -192,7 +192,7 @@ private:
     };
     std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
-    /// Of a node: whether it is the same for all points, and whether a float in it is that has a name's worth.
+    /// Whether a node is the same for all points, and whether it has a float that is and that several nodes use.
     struct Sameness {
         bool uniform = true, has_uniform = false;
     };

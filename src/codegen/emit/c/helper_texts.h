@@ -18,7 +18,7 @@ struct Helper {
 /// Arithmetic: of integers that wrap or are exact, choices, conversions.
 std::span<const Helper> number_helpers();
 
-/// Updates that no other thread divides, for devices alone. They need none of the others.
+/// Atomic updates, for devices only. They need none of the other helpers.
 std::span<const Helper> atomic_helpers();
 
 }  // namespace pipec::codegen

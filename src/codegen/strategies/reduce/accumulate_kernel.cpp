@@ -295,8 +295,8 @@ kernel::Body& UpdateKernel::loops(kernel::Body& body) {
 /// The update of the cell that the thread does not keep in a register.
 kernel::Atomic UpdateKernel::atomic(const std::vector<ir::Expr>& indices, const ir::Expr& value) {
     if (!shared_) {
-        const bool may_share = !exclusive_ && lane_ && may_share_targets(update_, update_.domain[*lane_].var);
-        return {target_, indices, update_.op, value, exclusive_, may_share};
+        const bool often_same = !exclusive_ && lane_ && may_share_targets(update_, update_.domain[*lane_].var);
+        return {target_, indices, update_.op, value, exclusive_, often_same};
     }
     ir::Expr cell = constant(0);
     for (std::size_t d = 0; d < indices.size(); ++d) {

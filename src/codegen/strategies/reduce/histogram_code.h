@@ -33,7 +33,7 @@ public:
           rewriter_(program.pipeline, program.fast_math),
           build_(program.pipeline, rewriter_),
           identity_(ir::identity(op_, stage_.type)) {
-        may_share_ =
+        often_same_ =
             (!in_shared() || plan_.first_rows > 0) && std::ranges::all_of(updates, [&](const ir::Update& update) {
                 return may_share_targets(update, domain_[plan_.lane].var);
             });
@@ -119,7 +119,7 @@ private:
     Rewriter rewriter_;
     KernelBuilder build_;
     ir::Expr identity_;
-    bool may_share_ = false;  ///< lanes have one cell of a table in global memory often
+    bool often_same_ = false;  ///< kernel::Atomic::often_same, of updates in global memory
 
     // Of the kernel that is being built:
     std::vector<ir::Expr> at_;      ///< by range: the thread's first point; null for inner ranges

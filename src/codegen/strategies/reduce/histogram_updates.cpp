@@ -198,7 +198,7 @@ void HistogramKernel::update_shared(kernel::Body& body, const ir::Expr& cell, co
 void HistogramKernel::perform(kernel::Body& outer, const Ready& update, Names names, bool within) {
     kernel::Body& body = KernelBuilder::guarded(outer, update.guard);
     const auto to_table = [&](kernel::Body& where, const Ready& what) {
-        add(where, kernel::Atomic{target_, what.indices, op_, what.value, false, may_share_});
+        add(where, kernel::Atomic{target_, what.indices, op_, what.value, false, often_same_});
     };
     if (!in_shared()) return to_table(body, update);
     Ready with_names = update;

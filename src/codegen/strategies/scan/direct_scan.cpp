@@ -1,7 +1,7 @@
 // A scan of many lines that do not run along memory. Each thread has a line; adjacent threads have adjacent lines, so
 // that all of a warp's accesses lie beside each other, and nothing passes through shared memory. A thread goes along
 // its line in rounds of a few points: it loads what the next round needs before it computes the points of this one.
-// Short lines go the same way wherever they lie: what a thread does not use of a piece of memory, it uses soon.
+// Short lines go the same way even along memory: a thread soon uses the rest of each cache line that it touches.
 #include "codegen/strategies/scan/direct_scan.h"
 
 #include <algorithm>

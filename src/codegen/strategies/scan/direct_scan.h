@@ -8,7 +8,7 @@
 
 namespace pipec::codegen {
 
-/// Of a scan whose lines are short (plan::is_short_line); none of another one.
+/// The kernel of a scan with short lines (plan::is_short_line); none for other scans.
 std::optional<kernel::Kernel> short_scan_kernel(kernel::Program& program, const ScanMembers& members);
 
 /// `some` is the kernel that takes few lines. Where lines may be enough for a thread each (plan::direct_scan_lines),

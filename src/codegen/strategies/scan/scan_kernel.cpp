@@ -6,8 +6,8 @@
 //
 // Where lines run along the innermost dimension, each of the other warps has a line, and its lanes have adjacent
 // points; few lines with long chunks then keep more blocks at work. Otherwise lanes have the same point of adjacent
-// lines, as many as one access to memory takes, and a thread points behind each other. The chunks change hands in
-// shared memory, which has two of each; a thread's points of a line lie there so that nvcc takes several in one access.
+// lines, as many as one access to memory takes, and a thread has adjacent points. The chunks change hands in shared
+// memory, which has two of each; nvcc moves up to four adjacent points of a line in one access.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ namespace {
 constexpr std::int64_t kWarps = plan::kScanWarps;
 /// Points of a line's recurrence that are written out behind each other, unless that is much code.
 constexpr std::int64_t kChainPoints = 16;
-/// Registers of a thread for what it has loaded ahead: from memory, and for a point of the recurrence.
+/// Registers of a thread for what is loaded ahead from memory, and of a point of the recurrence for its terms.
 constexpr std::int64_t kMostAhead = 32, kMostAheadOfPoint = 2;
 
 class ScanKernel : public ScanCode {
@@ -81,8 +81,9 @@ private:
                       const ir::Expr& value);
 
     plan::ScanTile tile_;
-    TermLoads loads_;                            ///< of the recurrence's terms
-    std::vector<std::vector<ir::VarId>> ahead_;  ///< what these are for the next chunk, by point of the thread. Or none
+    TermLoads loads_;  ///< of the recurrence's terms
+    std::vector<std::vector<ir::VarId>>
+        ahead_;  ///< their values for the next chunk, by point of the thread. Empty: none
     ir::Expr lane_, warp_, first_line_;
     // Of the first warp's lanes.
     std::vector<ir::Expr> own_at_;
@@ -154,7 +155,7 @@ void ScanKernel::others(kernel::Body& outer, const ir::Expr& chunk, Points which
 }
 
 /// What terms need of memory is loaded for a chunk while the one before is computed, unless that takes too many
-/// registers or too much code. Lines along memory are blocks enough to wait for each other.
+/// registers or too much code. Lines along memory make many blocks, which hide each other's latency.
 void ScanKernel::arrange_loads() {
     if (tile_.along_memory) return;
     loads_ = term_loads(program_.pipeline, terms_, terms_.of_scan);
@@ -225,14 +226,15 @@ void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk) {
 
 void ScanKernel::write(kernel::Body& outer, const ir::Expr& chunk, Points which) {
     const ir::Expr buffer = build_.define(outer, "buffer", ir::binary(BinaryOp::Mod, chunk, constant(2)), 0, 1, 2);
-    others(outer, chunk, which, term_nodes(true), [&](kernel::Body& body, const std::vector<Place>& places) {
+    const std::int64_t nodes = terms_.readers.empty() ? 0 : term_nodes(true);
+    others(outer, chunk, which, nodes, [&](kernel::Body& body, const std::vector<Place>& places) {
         // What is stored, and what readers need besides, is loaded for all points before one of them is stored.
         std::vector<ir::Expr> values;
         std::vector<Rewriter::Bindings> given;
         for (const Place& place : places) {
             const ir::VarId own = build_.variable(stage_.name, stage_.type);
             const ir::Expr value = element(terms_.of_scan, stage_.type, buffer, place);
-            // Of points behind the end there is no value.
+            // Points behind the end have no value.
             add(body,
                 kernel::Define{own, place.exists ? ir::select(place.exists, value, nothing(stage_.type)) : value});
             values.push_back(ir::variable(own, stage_.type));
@@ -333,9 +335,9 @@ void ScanKernel::recur(kernel::Body& outer, const ir::Expr& chunk) {
     chunk_points(choice.otherwise, chunk, count, terms_.value);
 }
 
-/// Points of a round whose terms are loaded during the round before, where that takes few registers; otherwise 1:
-/// rounds get shorter by more than the loads take, and bytes are taken apart twice. A stage with holes has terms of the
-/// points alone that exist.
+/// Points of a round whose terms are loaded during the round before; 1: they are not. Terms of more registers make
+/// rounds so short that this costs more than the loads, and bytes would be unpacked twice. A stage with holes has terms
+/// only of points that exist.
 std::int64_t ScanKernel::round_ahead() const {
     std::int64_t registers = 0;
     for (std::size_t t = 0; t < terms_.of_scan; ++t) {
@@ -347,7 +349,7 @@ std::int64_t ScanKernel::round_ahead() const {
     return std::min(kChainPoints / registers, tile_.points);
 }
 
-/// Rounds up to position `end`. The loads of the last one are its own again.
+/// The rounds up to position `end`. The last one loads its own terms again, since there is no next one.
 void ScanKernel::rounds_ahead(kernel::Body& body, const ir::Expr& chunk, const ir::Expr& end, std::int64_t round,
                               const ir::Expr& value) {
     std::vector<ir::VarId> next;

@@ -35,7 +35,7 @@ struct ScanTerms {
     std::vector<ScanReader> readers;
 };
 
-/// One condition is the other one's opposite. Null ones are true.
+/// One condition negates the other. A null condition is true.
 bool excludes(const ir::Expr& a, const ir::Expr& b);
 
 /// Whether what a term reads exists at all points of the scan, whatever conditions it stands behind.

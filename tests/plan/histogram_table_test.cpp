@@ -11,7 +11,8 @@ using Shape = fusion::HistogramShape;
 
 HistogramTable table(std::optional<std::int64_t> cells, std::optional<std::int64_t> region = std::nullopt,
                      const Shape& asked = {}, std::int64_t loaded = 16) {
-    return make_histogram_table({4, cells, region, loaded}, fusion::known_gpu("h100").value(), asked);
+    return make_histogram_table({.cells = cells, .region_cells = region, .loaded = loaded},
+                                fusion::known_gpu("h100").value(), asked);
 }
 
 TEST(HistogramTable, SmallOnesHaveACopyForEachLane) {
@@ -44,6 +45,23 @@ TEST(HistogramTable, RegionsWhereTheyReachMuchLess) {
     EXPECT_EQ(table(4096, 1024).table, Table::Region);
     EXPECT_EQ(table(4096, 1025).table, Table::Whole);
     EXPECT_EQ(table(65536, 20000).table, Table::Region);  // the whole would not fit
+}
+
+TEST(HistogramTable, FirstRowsWhereSizesChangeTheNumberOfRows) {
+    const auto of_rows = [](std::int64_t row_cells, const Shape& asked = {}) {
+        return make_histogram_table({.row_cells = row_cells, .loaded = 16}, fusion::known_gpu("h100").value(), asked);
+    };
+    const HistogramTable t = of_rows(4);
+    EXPECT_EQ(t.table, Table::Whole);
+    EXPECT_EQ(t.first_rows, kFirstRowsBytes / 16);
+    EXPECT_EQ(t.cells, t.first_rows * 4);
+    EXPECT_EQ(t.parts, 1);
+    EXPECT_EQ(of_rows(kFirstRowsBytes / 4 / kLeastFirstRows).first_rows, kLeastFirstRows);
+    EXPECT_EQ(of_rows(kFirstRowsBytes / 4 / kLeastFirstRows + 1).table, Table::Global);  // too few of them fit
+    EXPECT_EQ(of_rows(0).table, Table::Global);
+    Shape parts;
+    parts[Shape::Parts] = 2;
+    EXPECT_EQ(of_rows(4, parts).table, Table::Global);  // rows behind the first ones have no parts
 }
 
 TEST(HistogramTable, WhatAScheduleSays) {

@@ -251,6 +251,23 @@ TEST_F(Rewriting, BothSidesOfDataAreComputedAndPlacesDecideFirst) {
               "then uint8(1) else uint8(0)");
 }
 
+// Of a window neighbouring points have most in common; of what is long in itself they have not.
+TEST_F(Rewriting, BothSidesAreComputedWhereTheRightOneIsAWindow) {
+    compile(R"(pipeline p(img: float32[C + 400], t: float32, N: int32) -> a: uint8[C], b: uint8[C], out: uint8[C]
+        where N >= 0 and N <= 400 {
+        a(x) = if img(x) > t and img(x) >= (max(i in 0..3) img(x + i)) then 1 else 0
+        b(x) = if img(x) > t and img(x) >= (max(i in 0..300) img(x + i)) then 1 else 0
+        out(x) = if img(x) > t and img(x) >= (sum(i in 0..N) img(x + i)) then 1 else 0
+    })");
+    Rewriter both(p_);
+    both.compute_both_sides();
+    for (const auto& [name, computed] : {std::pair{"a", true}, {"b", false}, {"out", false}}) {
+        both.index(stage(name).dims.front().var, 1, 0);
+        const std::string code = text(both.instance(value(stage(name)), {}));
+        EXPECT_EQ(code.find(" and ") == std::string::npos, computed) << code;
+    }
+}
+
 TEST_F(Rewriting, LoopsOverOneRangeHaveOneVariableUnlessOneIsInTheOther) {
     compile(R"(pipeline p(img: int32[R, C], w: int32[N]) -> out: int32[R, C] {
         out(y, x) = max(j in 0..N) (sum(k in 0..N) (img(y, x) + w(k) & j))

@@ -3,9 +3,11 @@
 // mostly says nothing of places (both_sides.h); proofs then hold for the right side without it. On a GPU a choice
 // between paths then only costs: the right side's reads wait for the left side, and cannot be shared with those of
 // neighbouring points.
-#include <vector>
+#include <algorithm>
+#include <optional>
 
 #include "codegen/expr/rewrite.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -16,21 +18,39 @@ using ir::Type;
 
 namespace {
 
-/// Nodes of a right side that is computed in any case.
-constexpr std::size_t kShortNodes = 64;
+/// Nodes of a right side that is computed in any case; the same where some stand in a window, of which neighbouring
+/// points have most in common.
+constexpr std::int64_t kShortNodes = 64, kWindowNodes = 512;
+
+/// Nodes, those in windows once for each place of it; none where there are more than kWindowNodes, or another loop.
+std::optional<std::int64_t> nodes_of(const ir::Expr& e, bool& has_window) {
+    std::int64_t count = 1;
+    if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+        has_window = true;
+        if (!fusion::written_out(*reduce)) return std::nullopt;
+        for (const ir::Range& range : reduce->ranges) {
+            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+            if (!lo || !hi) return std::nullopt;
+            count *= std::clamp<std::int64_t>(*hi - *lo, 0, kWindowNodes + 1);
+            if (count > kWindowNodes) return std::nullopt;
+        }
+        const auto body = nodes_of(reduce->body, has_window);
+        return body && count * *body <= kWindowNodes ? std::optional(count * *body) : std::nullopt;
+    }
+    for (const ir::Expr& child : ir::children(e)) {
+        const auto more = nodes_of(child, has_window);
+        if (!more || (count += *more) > kWindowNodes) return std::nullopt;
+    }
+    return count;
+}
 
 }  // namespace
 
 /// Few nodes, and no loop among them.
 bool Rewriter::is_short(const ir::Expr& root) {
-    std::vector<ir::Expr> stack{root};
-    for (std::size_t count = 0; !stack.empty(); ++count) {
-        const ir::Expr e = std::move(stack.back());
-        stack.pop_back();
-        if (count == kShortNodes || ir::as<ir::Reduce>(e) != nullptr) return false;
-        ir::for_each_child(*e, [&](const ir::Expr& child) { stack.push_back(child); });
-    }
-    return true;
+    bool has_window = false;
+    const auto nodes = nodes_of(root, has_window);
+    return nodes && (has_window || *nodes <= kShortNodes);
 }
 
 /// Whether each condition that `e` is made of reads something.

@@ -62,8 +62,10 @@ bool planes_share(const poly::Group& group, const std::vector<StageShape>& shape
         const std::vector<poly::Alignment>& alignment = group.alignment[m];
         const auto plane =
             std::find_if(alignment.begin(), alignment.end(), [&](const poly::Alignment& a) { return a.dim == g; });
-        if (plane == alignment.end()) continue;
-        const unsigned bit = 1U << (plane - alignment.begin());
+        // A member without it is what all planes read, unless it is a table, which lies nowhere.
+        if (plane == alignment.end() && std::ranges::all_of(alignment, [](const auto& a) { return a.dim < 0; }))
+            continue;
+        const unsigned bit = plane == alignment.end() ? 0 : 1U << (plane - alignment.begin());
         for (const StageShape::Read& read : shapes[m].reads) {
             const bool own = read.array.kind == ir::Source::Kind::Stage &&
                              std::binary_search(stages.begin(), stages.end(), read.array.index);

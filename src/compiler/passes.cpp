@@ -10,6 +10,7 @@
 #include "compiler/host_schedule.h"
 #include "compiler/schedule.h"
 #include "fusion/share_reductions.h"
+#include "fusion/transpose_reads.h"
 #include "ir/verify.h"
 #include "poly/clamp_casts.h"
 
@@ -59,6 +60,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
         fusion::Inlined shared = fusion::share_reductions(pipeline, *model);
+        shared = fusion::transpose_reads(shared.pipeline, shared.model);
         pipeline = std::move(shared.pipeline);
         require_well_formed(pipeline);
         result.models.push_back(std::move(shared.model));

@@ -1,7 +1,8 @@
 // The passes of the compiler. Each turns the result of the one before into its own; all commands use these and no
 // others.
 //
-// (check shares out long reductions at its end: fusion/share_reductions.h.)
+// (check shares out long reductions and transposes what they read across memory at its end: fusion/share_reductions.h,
+// fusion/transpose_reads.h.)
 //
 //     text ─check→ Checked ─prepare→ Prepared ─schedule→ Scheduled ─lower→ Lowered ─code_text→ CUDA
 //                     └──────────────────────────────────────────────────code_text→ C++
@@ -39,7 +40,8 @@ namespace pipec::compiler {
 struct Checked {
     Program program;
     std::vector<ir::Pipeline> definitions;  ///< the pipelines as they are written
-    /// The same after Phase::Analyze, with long reductions as stages of their own (fusion/share_reductions.h).
+    /// The same after Phase::Analyze, with long reductions as stages of their own (fusion/share_reductions.h) and with
+    /// transposed arrays (fusion/transpose_reads.h).
     std::vector<ir::Pipeline> pipelines;
     std::vector<poly::Model> models;  ///< models[i] belongs to pipelines[i]; complete only where no error was reported
 

@@ -53,6 +53,11 @@ ir::VarId MadeStages::variable_like(ir::VarId var, const char* suffix) {
 
 ir::Expr MadeStages::make(const ir::Stage& from, std::string_view what, const ir::Expr& value, const Places& places,
                           const ir::Expr& reached, SourceRange range) {
+    return make_in_order(from, what, value, in_memory_order(places, value), reached, range);
+}
+
+ir::Expr MadeStages::make_in_order(const ir::Stage& from, std::string_view what, const ir::Expr& value,
+                                   const Places& places, const ir::Expr& reached, SourceRange range) {
     ir::Stage stage;
     stage.name = unused_name(fmt::format("{}.{}", from.name, what));
     stage.type = value->type;
@@ -67,7 +72,7 @@ ir::Expr MadeStages::make(const ir::Stage& from, std::string_view what, const ir
         stage.dims.push_back({var, lo, hi, {}});
         domain.box.push_back({lo, hi});
     };
-    for (const Place& place : in_memory_order(places, value)) {
+    for (const Place& place : places) {
         const ir::VarId var = variable_like(place.var, "");
         add_dim(var, place.lo, place.hi);
         renamed[place.var] = ir::variable(var, Type::Int32);

@@ -29,6 +29,10 @@ public:
     /// instead.
     ir::Expr make(const ir::Stage& from, std::string_view what, const ir::Expr& value, const Places& places,
                   const ir::Expr& reached, SourceRange range);
+    /// The same with the dimensions in the order of `places`: make puts them in one that suits what `value` reads.
+    ir::Expr make_in_order(const ir::Stage& from, std::string_view what, const ir::Expr& value, const Places& places,
+                           const ir::Expr& reached, SourceRange range);
+    [[nodiscard]] ir::Stage& made(int number) { return result_.pipeline.stages.at(static_cast<std::size_t>(number)); }
     /// As if no stage from this number on had been made.
     void forget(int first);
 

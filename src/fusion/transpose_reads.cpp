@@ -1,0 +1,196 @@
+#include "fusion/transpose_reads.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fusion/conditions.h"
+#include "fusion/evaluate.h"
+#include "fusion/group_facts.h"
+#include "fusion/index_factors.h"
+#include "fusion/made_stages.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+/// Reads of each element that a copy is worth: it takes one read across memory, and a write.
+constexpr double kLeastReads = 16;
+/// Reads that take as long as the launch of a kernel: 2^22 of them across memory take about 5 us of an H100.
+constexpr double kLeastInAll = 1 << 22;
+/// Bytes between the elements of neighbouring threads that are not across memory: a sector has 32.
+constexpr double kNearBytes = 64;
+/// Points along memory of a stage whose threads lie along it.
+constexpr double kLeastThreads = 16;
+
+class Transposing {
+public:
+    Transposing(const ir::Pipeline& pipeline, const poly::Model& model)
+        : made_({pipeline, model}), sizes_(usual_sizes(pipeline)) {}
+
+    Inlined run() {
+        const auto [stages, domains] = made_.take_stages();
+        for (std::size_t i = 0; i < stages.size(); ++i) {
+            // Of a scan the own number stays what it is until it is known.
+            const auto number_of = [&](int n) {
+                return n < static_cast<int>(numbers_.size()) ? numbers_[static_cast<std::size_t>(n)] : n;
+            };
+            ir::Stage stage = renumbered(stages[i], number_of);
+            auto* pure = std::get_if<ir::Pure>(&stage.definition);
+            if (pure != nullptr && !stage.scan && !stage.dims.empty()) look_at(stage, domains[i], *pure);
+            const int number = made_.count();
+            if (stage.scan) {
+                const int own = static_cast<int>(i);
+                stage = renumbered(std::move(stage), [&](int n) { return n == own ? number : n; });
+            }
+            numbers_.push_back(number);
+            made_.add(std::move(stage), domains[i]);
+        }
+        Inlined result = made_.take();
+        for (ir::Output& output : result.pipeline.outputs) {
+            output.stage = numbers_.at(static_cast<std::size_t>(output.stage));
+        }
+        return result;
+    }
+
+private:
+    void look_at(const ir::Stage& stage, const poly::Domain& domain, ir::Pure& pure) {
+        if (!ir::has_reduction(pure.value)) return;
+        stage_ = &stage;
+        const std::size_t inner =
+            stage.output < 0
+                ? stage.dims.size() - 1
+                : static_cast<std::size_t>(
+                      made_.all().pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order.back());
+        lane_ = stage.dims[inner].var;
+        points_ = 1;
+        for (const poly::Interval& interval : domain.box) points_ *= extent(interval.lo, interval.hi);
+        if (extent(domain.box[inner].lo, domain.box[inner].hi) < kLeastThreads) return;
+        loops_.clear();
+        known_.clear();
+        pure.value = walk(pure.value);
+    }
+
+    [[nodiscard]] double extent(const ir::Expr& lo, const ir::Expr& hi) const {
+        const auto first = evaluate(lo, sizes_), end = evaluate(hi, sizes_);
+        return first && end ? static_cast<double>(std::max<std::int64_t>(0, *end - *first))
+                            : static_cast<double>(kUsualSize);
+    }
+
+    /// `e` with reads of copies. (A read that a loop's variable is in stands in that loop only.)
+    ir::Expr walk(const ir::Expr& e) {
+        if (const auto known = known_.find(e.get()); known != known_.end()) return known->second;
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            for (const ir::Range& range : reduce->ranges) loops_[range.var] = extent(range.lo, range.hi);
+        }
+        ir::Expr result = ir::map_children(e, [&](const ir::Expr& child) { return walk(child); });
+        if (ir::as<ir::Read>(result) != nullptr) result = of_copy(result);
+        known_.emplace(e.get(), result);
+        return result;
+    }
+
+    /// An array's dimensions from the outermost one in memory inward, with their bounds.
+    struct Array {
+        std::vector<int> order;
+        std::vector<poly::Interval> box;
+    };
+    [[nodiscard]] std::optional<Array> array_of(const ir::Source& source) const {
+        const auto index = static_cast<std::size_t>(source.index);
+        Array array;
+        if (source.kind == ir::Source::Kind::Input) {
+            const ir::Buffer& input = made_.all().pipeline.inputs.at(index);
+            for (const ir::Expr& all : input.extents) array.box.push_back({ir::int_constant(ir::Type::Int32, 0), all});
+            array.order = input.order;
+            return array;
+        }
+        const poly::Domain& domain = made_.all().model.domains.at(index);
+        const int output = made_.all().pipeline.stages.at(index).output;
+        if (domain.guard) return std::nullopt;
+        array.box = domain.box;
+        if (output >= 0) {
+            array.order = made_.all().pipeline.outputs.at(static_cast<std::size_t>(output)).buffer.order;
+        } else {
+            for (std::size_t d = 0; d < array.box.size(); ++d) array.order.push_back(static_cast<int>(d));
+        }
+        return array;
+    }
+
+    /// The dimension of a read's array that threads beside each other are apart in, where it is but one, and none that
+    /// runs fast in memory.
+    std::optional<std::size_t> across(const ir::Read& read, const Array& array) const {
+        const auto inner = static_cast<std::size_t>(array.order.back());
+        std::optional<std::size_t> found;
+        for (std::size_t d = 0; d < read.indices.size(); ++d) {
+            if (variables_of(read.indices[d]).count(lane_) == 0) continue;
+            if (found || d == inner || index_factor(read.indices[d], lane_) != 1) return std::nullopt;
+            found = d;
+        }
+        return found;
+    }
+
+    ir::Expr of_copy(const ir::Expr& e) {
+        const auto& read = *ir::as<ir::Read>(e);
+        const std::optional<Array> array = array_of(read.source);
+        if (!array || array->order.size() < 2) return e;
+        const std::optional<std::size_t> lanes = across(read, *array);
+        if (!lanes) return e;
+
+        double elements = 1, apart = ir::bytes(e->type), reads = points_;
+        for (const int d : array->order) {
+            const poly::Interval& all = array->box[static_cast<std::size_t>(d)];
+            elements *= extent(all.lo, all.hi);
+            apart = static_cast<std::size_t>(d) == *lanes ? ir::bytes(e->type) : apart * extent(all.lo, all.hi);
+        }
+        std::set<ir::VarId> in_loops;
+        for (const ir::Expr& index : read.indices) in_loops.merge(variables_of(index));
+        std::erase_if(in_loops, [&](ir::VarId var) { return loops_.count(var) == 0; });
+        for (const ir::VarId var : in_loops) reads *= loops_.at(var);
+        if (in_loops.empty() || apart < kNearBytes || reads < kLeastInAll || reads < kLeastReads * elements) return e;
+
+        std::vector<int> order = array->order;
+        std::erase(order, static_cast<int>(*lanes));
+        order.push_back(static_cast<int>(*lanes));
+        Places places;
+        std::vector<ir::Expr> at(read.indices.size()), indices;
+        for (const int dim : order) {
+            const auto d = static_cast<std::size_t>(dim);
+            const ir::VarId var = made_.variable_like(stage_->dims.front().var, "");
+            at[d] = ir::variable(var, ir::Type::Int32);
+            places.push_back({var, array->box[d].lo, array->box[d].hi, true});
+            indices.push_back(read.indices[d]);
+        }
+        const ir::Expr copy = made_.make_in_order(*stage_, "transposed", ir::read(read.source, e->type, at, e->range),
+                                                  places, nullptr, e->range);
+        const ir::Source source = ir::as<ir::Read>(copy)->source;
+        made_.made(source.index).alone = false;
+        made_.made(source.index).relaid = true;
+        return ir::read(source, e->type, std::move(indices), e->range);
+    }
+
+    MadeStages made_;
+    std::vector<std::int64_t> sizes_;
+    std::vector<int> numbers_;  ///< by stage of the program
+    // Of the stage that is being looked at:
+    const ir::Stage* stage_ = nullptr;
+    ir::VarId lane_ = -1;  ///< of the dimension along which its threads lie
+    double points_ = 0;
+    std::map<ir::VarId, double> loops_;  ///< turns of each
+    std::unordered_map<const ir::Node*, ir::Expr> known_;
+};
+
+}  // namespace
+
+Inlined transpose_reads(const ir::Pipeline& pipeline, const poly::Model& model) {
+    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        return pure != nullptr && ir::has_reduction(pure->value);
+    });
+    return any ? Transposing(pipeline, model).run() : Inlined{pipeline, model};
+}
+
+}  // namespace pipec::fusion

@@ -136,6 +136,11 @@ std::optional<Inference> infer_domains(IslContext& isl, const ir::Pipeline& pipe
     return std::nullopt;
 }
 
+std::optional<KnownRange> known_range(const IntRange& range) {
+    if (!fits(range, ir::Type::Int64)) return std::nullopt;
+    return KnownRange{static_cast<std::int64_t>(range.lo), static_cast<std::int64_t>(range.hi)};
+}
+
 }  // namespace
 
 std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, const Options& options) {
@@ -147,6 +152,11 @@ std::optional<Model> analyze(const ir::Pipeline& pipeline, Diagnostics& diags, c
         Model model;
         model.sizes = solve_sizes(pipeline, isl);
         model.checks = pipeline.where;
+        for (const IntRange& range : sizes->ranges) model.size_ranges.push_back(known_range(range));
+        for (const ValueRange& range : sizes->params) {
+            const auto* integers = std::get_if<IntRange>(&range);
+            model.param_ranges.push_back(integers == nullptr ? std::nullopt : known_range(*integers));
+        }
         auto inference = infer_domains(isl, pipeline, *sizes, options, diags);
         if (!inference) return std::nullopt;
         model.domains = std::move(inference->domains);

@@ -56,6 +56,11 @@ struct CastRange {
     std::int64_t lo, hi;
 };
 
+/// least <= value <= greatest.
+struct KnownRange {
+    std::int64_t least, greatest;
+};
+
 struct Model {
     std::vector<Domain> domains;             ///< one for each stage
     std::vector<SizeSolution> sizes;         ///< in the order in which they can be solved; one for each size
@@ -63,6 +68,9 @@ struct Model {
     /// The context as the wrapper must check it: every `where` condition of the program. (That every extent is at least
     /// 1 and below 2^30 and equal to its expression is checked besides.)
     std::vector<ir::Expr> checks;
+    /// What the context says of each size and of each integer parameter alone; none of floats. A pipeline that was made
+    /// of the analysed one may have more sizes, of which this says nothing.
+    std::vector<std::optional<KnownRange>> size_ranges, param_ranges;
     /// Casts from floats in indices and in the bounds of loops. Floats that are not rounded as the language says may
     /// leave these ranges (clamp_casts.h).
     std::vector<CastRange> casts;

@@ -217,9 +217,26 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
         return codegen::cuda_source("p.pipe", "p.h", units, sources,
                                     {.deterministic = true, .schedules = {{"p", schedule}}});
     };
-    EXPECT_NE(kernels("mask(y, x)", "3").find("tile_z = floor_mod(block, 3);"), std::string::npos);
-    EXPECT_NE(kernels("2", "3").find("tile_z = floor_div(block, tiles_y_2);"), std::string::npos);
-    EXPECT_NE(kernels("mask(y, x)", "300").find("tile_z = floor_div(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "3").find("tile_z = floor_mod_up(block, 3);"), std::string::npos);
+    EXPECT_NE(kernels("2", "3").find("tile_z = floor_div_up(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "300").find("tile_z = floor_div_up(block, tiles_y_2);"), std::string::npos);
+}
+
+// The same where all planes are made of the points of one stage, which has no planes.
+TEST(CudaText, PlanesOfTheSamePointsTakeTurns) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", R"(
+pipeline p(img: float32[R, C], w: float32[3]) -> o: float32[3, R, C] {
+    root(y, x) = sqrt(img(y, x))
+    o(c, y, x) = root(y, x) * w(c)
+})");
+    const std::vector<codegen::Unit> units{{&compiled.pipelines.front(), &compiled.models.front()}};
+    fusion::Schedule schedule;
+    schedule.groups.push_back(
+        {.stages = {"root", "o"}, .strategy = fusion::Strategy::RegisterTile, .block = {32, 4, 1}, .tile = {4, 2, 1}});
+    const std::string source =
+        codegen::cuda_source("p.pipe", "p.h", units, sources, {.deterministic = true, .schedules = {{"p", schedule}}});
+    EXPECT_NE(source.find("tile_z = block % 3;"), std::string::npos) << source;
 }
 
 // Of what a kernel reads, the cache has what the one before touched last.

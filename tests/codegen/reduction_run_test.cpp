@@ -139,6 +139,36 @@ const Case kCases[] = {
             lower(z) = sum(y in 0..R, x in 0..min(y + 1, C)) f(y, x)
             triangle(y) = sum(x in 0..min(y + 1, C)) f(y, x)
         })"},
+    {"any_number_of_terms",
+     R"(
+        pipeline p(f: float32[N, R, C], u: uint8[N, R, C], s: float32)
+            -> total: float32[R, C], least: uint8[R, C], place: int32[R, C], spread: float64[R, C] {
+            total(y, x) = sum(n in 0..N) f(n, y, x) * (s * 0.5 + N)
+            least(y, x) = min(n in 0..N) u(n, y, x)
+            place(y, x) = argmax(n in 0..N) f(n, y, x)
+            spread(y, x) = sum(n in 1..N) abs(float64(f(n, y, x)) - f(n - 1, y, x) / sqrt(abs(s) + 1))
+        })",
+     {{{"R", 3}, {"C", 70}, {"N", 1}},
+      {{"R", 9}, {"C", 33}, {"N", 2}},
+      {{"R", 1}, {"C", 65}, {"N", 15}},
+      {{"R", 2}, {"C", 64}, {"N", 16}},
+      {{"R", 5}, {"C", 31}, {"N", 29}},
+      {{"R", 2}, {"C", 40}, {"N", 66}},
+      {{"R", 3}, {"C", 5}, {"N", 150}}}},
+    {"products_of_matrices",
+     R"(
+        pipeline p(x: float32[N, K], w: float32[M, K], b: int8[M, 3, K], t: float32[C, M] order(1, 0))
+            -> out: float32[N, M], whole: int32[N, M], turned: float32[N, C], sums: float32[M, N] order(1, 0) {
+            out(n, m) = sum(k in 0..K) x(n, k) * w(m, k)
+            whole(n, m) = sum(j in 0..3, k in 0..K) int32(b(m, j, K - 1 - k)) * (n + j)
+            turned(n, c) = max(m in 0..M) (t(c, m) - x(n, m % K))
+            scaled(m, k) = w(m, k) * 0.5
+            sums(m, n) = sum(k in 0..K) scaled(m, k) * x(n, k)
+        })",
+     {{{"N", 1}, {"K", 1}, {"M", 1}, {"C", 1}},
+      {{"N", 5}, {"K", 70}, {"M", 33}, {"C", 9}},
+      {{"N", 37}, {"K", 3}, {"M", 130}, {"C", 64}}},
+     3},
     {"windows_of_any_size",
      R"(
         pipeline p(f: float32[R + K, C + L], w: float32[K, L]) -> out: float32[R, C], largest: float32[R, C], fixed: float32[R, C] where K >= 12 and L >= 12 {

@@ -111,17 +111,34 @@ ir::Expr not_negative(const ir::Binary& n) {
     return ir::as_int(n.b) == 0 ? n.a : ir::as_int(n.a) == 0 ? n.b : nullptr;
 }
 
+/// With what `within` says of sizes and parameters; null: nothing.
+poly::ValueRanges ranges_in(const ir::Pipeline& pipeline, const poly::Model* within) {
+    std::vector<poly::IntRange> sizes(pipeline.sizes.size(), kSizeRange);
+    std::vector<poly::ValueRange> params;
+    for (const ir::ScalarParameter& param : pipeline.params) params.push_back(poly::type_range_of(param.type));
+    const auto take = [](auto& ranges, const std::vector<std::optional<poly::KnownRange>>& known) {
+        for (std::size_t i = 0; i < std::min(ranges.size(), known.size()); ++i) {
+            if (known[i]) ranges[i] = poly::IntRange{known[i]->least, known[i]->greatest};
+        }
+    };
+    if (within != nullptr) {
+        take(sizes, within->size_ranges);
+        take(params, within->param_ranges);
+    }
+    return {pipeline, std::move(sizes), std::move(params)};
+}
+
 }  // namespace
 
 ExpressionWriter::ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names,
-                                   Helpers& helpers, Writer& out)
+                                   Helpers& helpers, Writer& out, const poly::Model* within)
     : pipeline_(pipeline),
       uses_(uses),
       naming_(std::move(naming)),
       names_(names),
       helpers_(helpers),
       out_(&out),
-      ranges_(pipeline, std::vector<poly::IntRange>(pipeline.sizes.size(), kSizeRange)),
+      ranges_(ranges_in(pipeline, within)),
       scopes_(1) {}
 
 void ExpressionWriter::bind(ir::VarId var, std::string name, poly::IntRange range) {
@@ -402,6 +419,7 @@ Text ExpressionWriter::divide(const ir::Expr& e, const ir::Binary& n) {
     if (ranges_.integer(n.a).lo >= 0 && ranges_.integer(n.b).lo > 0)
         return arithmetic(n.op, e->type, a, value(n.b), true);
     if (is_div && !detected_.empty()) return wrapping("div", {a, value(n.b)});
+    if (ranges_.integer(n.b).lo > 0) return helper(is_div ? "floor_div_up" : "floor_mod_up", {a, value(n.b)});
     return helper(is_div ? "floor_div" : "floor_mod", {a, value(n.b)});
 }
 
@@ -441,7 +459,7 @@ Text ExpressionWriter::cast(const ir::Expr& e, const ir::Cast& n) {
 
 /// std::sqrt(a), or sqrtf(a) where functions are for the device too.
 Text ExpressionWriter::math(Builtin fn, Type type, const std::vector<Text>& args) {
-    const std::string_view name = math_function(fn);
+    const std::string_view name = ir::is_float(type) ? math_function(fn) : "abs";
     if (helpers_.platform() == fusion::Platform::Host) return call_text(fmt::format("std::{}", name), args);
     if (fn == Builtin::IsNan) return helper("is_nan", args);
     return call_text(fmt::format("{}{}", name, type == Type::Float64 ? "" : "f"), args);
@@ -451,7 +469,13 @@ Text ExpressionWriter::call(const ir::Expr& e, const ir::Call& n) {
     std::vector<Text> args;
     for (const ir::Expr& arg : n.args) args.push_back(value(arg));
     const Type type = n.args.front()->type;
-    if (!ir::is_float(type)) return wrapping("abs", args);
+    if (!ir::is_float(type)) {
+        // What is not the least number has a magnitude, which g++ finds without a choice in vectors.
+        const bool is_host = helpers_.platform() == fusion::Platform::Host;
+        if (is_host && type == Type::Int32 && ranges_.integer(n.args.front()).lo > poly::type_range(type).lo)
+            return math(Builtin::Abs, type, args);
+        return wrapping("abs", args);
+    }
     Text result;
     if (n.fn == Builtin::Rsqrt) {
         const bool noted = !rare_.empty() && type == Type::Float32;

@@ -13,6 +13,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "codegen/emit/c/c_names.h"
@@ -42,9 +43,10 @@ struct Naming {
 /// not bind themselves are bound by the caller before.
 class ExpressionWriter {
 public:
-    /// `uses` counts all the expressions that will be written; `names` are those taken where the code stands.
+    /// `uses` counts all the expressions that will be written; `names` are those taken where the code stands. Sizes and
+    /// parameters are in the ranges that `within` has for them: code that runs after a launch has been checked.
     ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names, Helpers& helpers,
-                     Writer& out);
+                     Writer& out, const poly::Model* within = nullptr);
 
     /// Gives an index variable a name and its range, both ends inclusive.
     void bind(ir::VarId var, std::string name, poly::IntRange range);
@@ -64,6 +66,9 @@ public:
     /// From now on divisions and square roots of float32 may be those that note operands in the variable `rare` (a
     /// Rare) for which they round otherwise; "": no longer. Returns whether one did since the last call.
     bool note_rare(std::string rare);
+
+    /// Whether loops evaluate several terms together from now on. Returns whether they did.
+    bool use_batches(bool batches) { return std::exchange(batches_, batches); }
 
     /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
     void detect_overflow(std::string exact) { detected_ = std::move(exact); }
@@ -88,12 +93,17 @@ public:
     void begin_loop(const ir::Range& range, const LoopForm& form);
     void begin_loop(const ir::Range& range) { begin_loop(range, LoopForm()); }
     void end_loop();
-    /// Opens a loop over blocks of kBlockTerms values of a range, calls `each_block` in it, and opens a loop over the
-    /// block's values, until end_block twice.
-    void begin_blocks(const ir::Range& range, std::string_view pragma, const std::function<void()>& each_block);
+    /// Values of a range: from `first` to before `end`.
+    struct Span {
+        Text first, end;
+    };
+    /// Opens a loop over blocks of kBlockTerms values of a range, until end_block, and gives the values of a block.
+    Span begin_blocks(const ir::Range& range);
+    /// Opens a loop over values of a range and binds its variable, until end_block.
+    void begin_points(const ir::Range& range, const Span& from);
     /// Opens a block, `head {`, until end_block.
     void begin_block(const std::string& head);
-    void end_block();
+    void end_block(std::string_view tail = "");
     /// Ends a block and opens that of its `else`.
     void else_block();
 
@@ -137,7 +147,13 @@ private:
     void in_blocks(const ir::Range& range, std::vector<Total>& totals);
     void add_terms(const std::vector<Total>& totals);
     poly::Wide most_points(const ir::Range& range);
-    [[nodiscard]] std::string batch_pragma(const std::vector<Total>& totals) const;
+    void each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals);
+    void name_same(const ir::Range& loop, const std::vector<Total>& totals);
+    [[nodiscard]] bool are_short(const std::vector<Total>& totals) const;
+    int batch_of(const ir::Range& range, const std::vector<Total>& totals);
+    Span span_of(const ir::Range& range);
+    void bind_point(const ir::Range& range, const std::string& name);
+    [[nodiscard]] const std::string& variable_name(ir::VarId var) const;
     void bind_like(ir::VarId var);
     [[nodiscard]] bool can_be_written(const ir::Expr& e) const;
 
@@ -157,6 +173,7 @@ private:
                 std::string_view wanted = "v");
     void name_uniform(const ir::Expr& branch);
     void name_common(const ir::Expr& a, const ir::Expr& b);
+    void name_invariant(const std::vector<ir::Expr>& terms, const std::set<ir::VarId>& loops);
     std::vector<ir::Expr> certain(const ir::Expr& root);
     std::vector<ir::Expr> certain_operands(const ir::Expr& e);
     [[nodiscard]] int count(const ir::Expr& e) const;
@@ -181,6 +198,7 @@ private:
     bool noted_ = false;                 ///< something is noted in it
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
+    bool batches_ = true;
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;

@@ -20,9 +20,9 @@ void ExpressionWriter::begin_block(const std::string& head) {
     scopes_.emplace_back();
 }
 
-void ExpressionWriter::end_block() {
+void ExpressionWriter::end_block(std::string_view tail) {
     scopes_.pop_back();
-    out_->close();
+    out_->close(tail);
 }
 
 void ExpressionWriter::else_block() {
@@ -113,16 +113,36 @@ Text ExpressionWriter::primary(Type type, const Text& text, std::string_view wan
     return {declare(type, text, wanted)};
 }
 
+const std::string& ExpressionWriter::variable_name(ir::VarId var) const {
+    return pipeline_.variables.at(static_cast<std::size_t>(var)).name;
+}
+
+ExpressionWriter::Span ExpressionWriter::span_of(const ir::Range& range) {
+    const Text first = value(range.lo);
+    return {first, primary(Type::Int32, value(range.hi), variable_name(range.var) + "_end")};
+}
+
+/// `name` is a point of `range`.
+void ExpressionWriter::bind_point(const ir::Range& range, const std::string& name) {
+    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
+    bind(range.var, name, {lo.lo, std::max(lo.lo, hi.hi - 1)});
+}
+
+void ExpressionWriter::begin_points(const ir::Range& range, const Span& from) {
+    const std::string name = names_.add(variable_name(range.var));
+    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", name, from.first.text, from.end.text));
+    bind_point(range, name);
+}
+
 void ExpressionWriter::begin_loop(const ir::Range& range, const LoopForm& form) {
     const poly::IntRange lo = ranges_.integer(range.lo);
     const poly::IntRange hi = ranges_.integer(range.hi);
-    const std::string name = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
-    const Text first = value(range.lo);
-    const Text end = primary(Type::Int32, value(range.hi), name + "_end");
+    const std::string name = names_.add(variable_name(range.var));
+    const Span all = span_of(range);
     const bool by_one = !form.step || ir::as_int(form.step) == 1;
     const Text step = by_one ? Text{} : primary(Type::Int32, value(form.step), name + "_step");
     if (!form.pragma.empty()) out_->add(std::string(form.pragma));
-    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {3})", name, first.text, end.text,
+    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {3})", name, all.first.text, all.end.text,
                             by_one ? "++" + name : fmt::format("{} += {}", name, step.text)));
     poly::IntRange values{lo.lo, std::max(lo.lo, hi.hi - 1)};
     if (form.limit)
@@ -241,6 +261,60 @@ void ExpressionWriter::name_common(const ir::Expr& a, const ir::Expr& b) {
     if (in_b.empty()) return;
     for (const ir::Expr& e : certain(a)) {
         if (in_b.count(e.get()) > 0) static_cast<void>(value(e));
+    }
+}
+
+/// Names, before a loop whose body code has several times, what is the same for all of its terms and takes floats: the
+/// compiler would compute it again at each of these places.
+void ExpressionWriter::name_invariant(const std::vector<ir::Expr>& terms, const std::set<ir::VarId>& loops) {
+    std::set<ir::VarId> bound = loops;
+    for (const ir::Expr& term : terms) {
+        ir::for_each_node(term, [&](const ir::Expr& e) {
+            if (const auto* let = ir::as<ir::Let>(e)) bound.insert(let->var);
+            if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+                for (const ir::Range& range : reduce->ranges) bound.insert(range.var);
+            }
+        });
+    }
+    struct Kind {
+        bool same = true, floats = false;
+    };
+    std::unordered_map<const ir::Node*, Kind> kinds;
+    const std::function<Kind(const ir::Expr&)> kind = [&](const ir::Expr& e) {
+        if (const auto found = kinds.find(e.get()); found != kinds.end()) return found->second;
+        const auto* variable = ir::as<ir::Variable>(e);
+        const auto* n = ir::as<ir::Binary>(e);
+        Kind result;
+        // Of what is noted there shall be nothing that no term needs.
+        const bool may_be_noted = rare_.empty() && detected_.empty()
+                                      ? false
+                                      : ir::as<ir::Call>(e) != nullptr || (n != nullptr && n->op == BinaryOp::Div) ||
+                                            (!detected_.empty() && !ir::is_float(e->type));
+        result.same = (variable == nullptr || bound.count(variable->id) == 0) && ir::as<ir::Read>(e) == nullptr &&
+                      ir::as<ir::Reduce>(e) == nullptr && ir::as<ir::Let>(e) == nullptr && !may_be_noted;
+        const std::vector<ir::Expr> operands = ir::children(e);
+        for (const ir::Expr& child : operands) {
+            const Kind of_child = kind(child);
+            result.same = result.same && of_child.same;
+            result.floats = result.floats || of_child.floats;
+        }
+        result.floats = result.floats || (ir::is_float(e->type) && !operands.empty());
+        return kinds[e.get()] = result;
+    };
+    std::unordered_set<const ir::Node*> seen;
+    std::vector<ir::Expr> stack(terms.rbegin(), terms.rend());
+    while (!stack.empty()) {
+        const ir::Expr e = std::move(stack.back());
+        stack.pop_back();
+        if (!seen.insert(e.get()).second) continue;
+        if (kind(e).same && kind(e).floats && ir::is_total(e)) {
+            const Text text = value(e);
+            if (known(e) == nullptr)
+                scopes_.back().insert_or_assign(e.get(), Named{primary(e->type, text, "t").text, e});
+            continue;
+        }
+        const std::vector<ir::Expr> operands = ir::children(e);
+        stack.insert(stack.end(), operands.rbegin(), operands.rend());
     }
 }
 

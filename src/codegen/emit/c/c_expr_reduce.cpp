@@ -76,15 +76,24 @@ poly::Wide ExpressionWriter::most_points(const ir::Range& range) {
     return hi.hi - lo.lo;
 }
 
-/// Loads come in batches as long as what is unrolled, and a batch takes as long as one load.
-std::string ExpressionWriter::batch_pragma(const std::vector<Total>& totals) const {
-    if (helpers_.platform() == fusion::Platform::Host) return "";
+/// Several terms at once need few registers.
+bool ExpressionWriter::are_short(const std::vector<Total>& totals) const {
+    if (helpers_.platform() == fusion::Platform::Host) return false;
     std::size_t nodes = 0;
     for (const Total& total : totals) {
         ir::for_each_node(total.reduction->body,
                           [&](const ir::Expr& e) { nodes += ir::as<ir::Reduce>(e) != nullptr ? kLongTerm : 1; });
     }
-    return nodes < kLongTerm ? "#pragma unroll 16" : "";
+    return nodes < kLongTerm;
+}
+
+/// How many terms are evaluated together where so many are left: their loads take as long as one of them. 1: the
+/// compiler decides, which it does well for a number of terms that it knows, and not otherwise: what is left of 16 it
+/// evaluates one by one.
+int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>& totals) {
+    if (!batches_ || !are_short(totals) || (ir::as_int(range.lo) && ir::as_int(range.hi))) return 1;
+    const poly::Wide most = most_points(range);
+    return most >= 16 ? 16 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
 
 /// Nothing in it waits for a variable that has no name yet.
@@ -195,45 +204,71 @@ void ExpressionWriter::add_terms(const std::vector<Total>& totals) {
     blocks_.pop_back();
 }
 
-void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals) {
-    for (const ir::Range& range : n.ranges) {
-        const bool is_long = &range == &n.ranges.back() && most_points(range) >= ir::kBlockTerms;
-        begin_loop(range, {nullptr, is_long ? batch_pragma(totals) : "", std::nullopt});
-        bind_like(range.var);
+/// Names what is the same in all turns of a loop.
+void ExpressionWriter::name_same(const ir::Range& loop, const std::vector<Total>& totals) {
+    std::vector<ir::Expr> terms;
+    for (const Total& total : totals) terms.push_back(total.reduction->body);
+    std::set<ir::VarId> variables{loop.var};
+    for (const auto& [var, first] : shared_variables_) {
+        if (first == loop.var) variables.insert(var);
     }
-    add_terms(totals);
-    for (std::size_t i = 0; i < n.ranges.size(); ++i) end_loop();
+    name_invariant(terms, variables);
 }
 
-void ExpressionWriter::begin_blocks(const ir::Range& range, std::string_view pragma,
-                                    const std::function<void()>& each_block) {
-    const std::string index = names_.add(pipeline_.variables.at(static_cast<std::size_t>(range.var)).name);
-    const std::string block = names_.add(index + "_block"), stop = names_.add(index + "_stop");
-    const Text first = value(range.lo);
-    const Text end = primary(Type::Int32, value(range.hi), index + "_end");
-    begin_block(
-        fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", block, first.text, end.text, ir::kBlockTerms));
-    each_block();
-    out_->line("{4} {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, end.text, block, ir::kBlockTerms,
+/// One point after another of `from`, which are of `range`: the innermost loop.
+void ExpressionWriter::each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals) {
+    const int batch = batch_of(range, totals);
+    if (batch == 1) {
+        const bool is_long = most_points(range) >= ir::kBlockTerms && are_short(totals);
+        if (is_long) out_->add("#pragma unroll 16");
+        begin_points(range, from);
+        bind_like(range.var);
+        add_terms(totals);
+        return end_block();
+    }
+    const std::string index = names_.add(variable_name(range.var)), function = names_.add("add_term");
+    begin_block(fmt::format("auto {} = [&](int32_t {}) __attribute__((always_inline))", function, index));
+    bind_point(range, index);
+    bind_like(range.var);
+    add_terms(totals);
+    end_block(";");
+    helpers_.use("in_batches");
+    out_->line("in_batches<{}>({}, {}, {});", batch, from.first.text, from.end.text, function);
+}
+
+void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals) {
+    for (const ir::Range& range : n.ranges) {
+        if (&range == &n.ranges.back()) break;
+        begin_loop(range);
+        bind_like(range.var);
+    }
+    const ir::Range& last = n.ranges.back();
+    if (batch_of(last, totals) > 1) name_same(last, totals);
+    each_term(last, span_of(last), totals);
+    for (std::size_t i = 1; i < n.ranges.size(); ++i) end_loop();
+}
+
+ExpressionWriter::Span ExpressionWriter::begin_blocks(const ir::Range& range) {
+    const Span all = span_of(range);
+    const std::string block = names_.add(variable_name(range.var) + "_block");
+    const std::string stop = names_.add(variable_name(range.var) + "_stop");
+    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", block, all.first.text, all.end.text,
+                            ir::kBlockTerms));
+    out_->line("{4} {0} = {1} - {2} < {3} ? {1} : {2} + {3};", stop, all.end.text, block, ir::kBlockTerms,
                local_type(Type::Int32));
-    if (!pragma.empty()) out_->add(std::string(pragma));
-    begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; ++{0})", index, block, stop));
-    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
-    bind(range.var, index, {lo.lo, std::max(lo.lo, hi.hi - 1)});
+    return {{block}, {stop}};
 }
 
 /// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
 void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& totals) {
-    begin_blocks(range, batch_pragma(totals), [&] {
-        for (const Total& total : totals) {
-            if (total.tree.empty()) continue;
-            const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
-            out_->line("{} {} = {};", value_type(total.type()), total.name, start);
-        }
-    });
-    bind_like(range.var);
-    add_terms(totals);
-    end_block();
+    if (batch_of(range, totals) > 1) name_same(range, totals);
+    const Span block = begin_blocks(range);
+    for (const Total& total : totals) {
+        if (total.tree.empty()) continue;
+        const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
+        out_->line("{} {} = {};", value_type(total.type()), total.name, start);
+    }
+    each_term(range, block, totals);
     for (const Total& total : totals) {
         if (!total.tree.empty()) out_->line("add_block({}, {}, {});", total.tree, total.name, total.combine);
     }

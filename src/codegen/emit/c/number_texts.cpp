@@ -199,6 +199,23 @@ constexpr T floor_mod(T a, T b) {
     }
 }
 )"},
+    {"floor_div_up",
+     {},
+     R"(// Rounds toward minus infinity, by a divisor above 0.
+template <class T>
+constexpr T floor_div_up(T a, T b) {
+    return static_cast<T>(a / b - (a % b < 0 ? 1 : 0));
+}
+)"},
+    {"floor_mod_up",
+     {},
+     R"(// Of a divisor above 0: 0 <= rest < b.
+template <class T>
+constexpr T floor_mod_up(T a, T b) {
+    const T rest = static_cast<T>(a % b);
+    return static_cast<T>(rest < 0 ? rest + b : rest);
+}
+)"},
     {"shift_left",
      {"Bits"},
      R"(// Counts modulo the width.
@@ -213,6 +230,28 @@ constexpr T shift_left(T a, T count) {
 template <class T>
 constexpr T shift_right(T a, T count) {
     return static_cast<T>(a >> (static_cast<std::make_unsigned_t<T>>(count) % (sizeof(T) * 8)));
+}
+)"},
+    {"in_batches",
+     {},
+     R"(// add_term(first), ... of all below `end`: sixteen (or fewer, `most`) at a time, so that their loads are made together;
+// then of those that are left four, two and one.
+template <int batch, class AddTerm>
+__device__ __forceinline__ void add_batches(std::int32_t& first, std::uint32_t& left, AddTerm& add_term) {
+#pragma unroll 1
+    for (; left >= std::uint32_t{batch}; left -= std::uint32_t{batch}, first += batch) {
+#pragma unroll
+        for (int i = 0; i < batch; ++i) add_term(first + i);
+    }
+}
+template <int most, class AddTerm>
+__device__ __forceinline__ void in_batches(std::int32_t first, std::int32_t end, AddTerm add_term) {
+    if (first >= end) return;
+    std::uint32_t left = static_cast<std::uint32_t>(end) - static_cast<std::uint32_t>(first);
+    if constexpr (most >= 16) add_batches<16>(first, left, add_term);
+    if constexpr (most >= 4) add_batches<4>(first, left, add_term);
+    if ((left & 2) != 0) add_term(first), add_term(first + 1), first += 2;
+    if ((left & 1) != 0) add_term(first);
 }
 )"},
     {"BlockTree",

@@ -37,6 +37,7 @@ constexpr std::string_view kCudaIncludes = R"(
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <limits>

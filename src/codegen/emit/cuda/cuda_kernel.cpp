@@ -91,6 +91,7 @@ private:
     void stmt(const kernel::For& n);
     void stmt(const kernel::If& n);
     void choice(const kernel::If& n, const ir::Expr& condition);
+    void otherwise(const kernel::If& n);
     [[nodiscard]] bool can_repeat(const kernel::If& n) const;
     void stmt(const kernel::Remark& n) { out_.line("// {}", comment_text(n.text)); }
 
@@ -153,7 +154,7 @@ KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const ke
           program.pipeline, uses_,
           naming_of(names, [this](const ir::Read& read,
                                   const std::vector<Text>& indices) { return read_element(read.source, indices); }),
-          locals_, helpers, out) {
+          locals_, helpers, out, &program.model) {
     kernel::for_each_stmt(kernel.body, [&](const kernel::Stmt& stmt) {
         const auto* n = std::get_if<kernel::Define>(&stmt.value);
         const auto* original = n == nullptr ? nullptr : ir::as<ir::Variable>(n->value);
@@ -492,9 +493,17 @@ void KernelWriter::stmt(const kernel::If& n) {
     known_.leave(before);
     if (!n.otherwise.empty()) {
         expressions_.else_block();
-        body(n.otherwise);
+        otherwise(n);
     }
     expressions_.end_block();
+}
+
+/// Of two ways to the same points the second one is that of few, and is to change nothing of how the first is compiled:
+/// with batches there nvcc 13.0 gave kernels 64 registers instead of 32, or 32 instead of 64.
+void KernelWriter::otherwise(const kernel::If& n) {
+    const bool batches = expressions_.use_batches(false);
+    body(n.otherwise);
+    expressions_.use_batches(batches);
 }
 
 /// `otherwise` may follow `then`: it stores the same values again.
@@ -526,7 +535,7 @@ void KernelWriter::choice(const kernel::If& n, const ir::Expr& condition) {
             return;
         }
         expressions_.else_block();
-        body(n.otherwise);
+        otherwise(n);
         expressions_.end_block();
         return;
     }
@@ -540,7 +549,7 @@ void KernelWriter::choice(const kernel::If& n, const ir::Expr& condition) {
     expressions_.end_block();
     out_.insert(before, fmt::format("bool {} = true;", again));
     expressions_.begin_block(fmt::format("if ({})", again));
-    body(n.otherwise);
+    otherwise(n);
     expressions_.end_block();
 }
 

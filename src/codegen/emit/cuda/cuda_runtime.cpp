@@ -251,6 +251,12 @@ struct Divisor {
 [[maybe_unused]] __device__ inline int32_t floor_mod(int32_t value, Divisor by) {
     return value % by;
 }
+[[maybe_unused]] __device__ inline int32_t floor_div_up(int32_t value, Divisor by) {
+    return value / by;
+}
+[[maybe_unused]] __device__ inline int32_t floor_mod_up(int32_t value, Divisor by) {
+    return value % by;
+}
 )text"},
         {"Divides", R"text(// Likewise, by which the kernel divides.
 struct Divides {

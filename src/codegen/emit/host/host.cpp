@@ -188,6 +188,7 @@ constexpr std::string_view kHostIncludes = R"text(
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <limits>

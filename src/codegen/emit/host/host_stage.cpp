@@ -124,7 +124,7 @@ void StageWriter::make_writer(std::optional<ExpressionWriter>& writer, const Use
         const bool is_input = read.source.kind == ir::Source::Kind::Input;
         return fmt::format("{}({})", is_input ? names_.buffers[i] : names_.stages[i], list_text(indices));
     };
-    writer.emplace(pipeline_, uses, std::move(naming), locals_, helpers_, out_);
+    writer.emplace(pipeline_, uses, std::move(naming), locals_, helpers_, out_, unit_.model);
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
         const auto lo = ir::as_int(domain_.box[d].lo);
         const auto hi = ir::as_int(domain_.box[d].hi);

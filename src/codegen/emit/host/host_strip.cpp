@@ -386,7 +386,9 @@ private:
         if (!std::ranges::all_of(loop.totals, is_in_blocks)) begin(false);
         const std::vector<std::string> tables = write_tables(loop);
         if (blocks) {
-            writer_.begin_blocks(loop.ranges.front(), "", [&] { begin(true); });
+            const ExpressionWriter::Span block = writer_.begin_blocks(loop.ranges.front());
+            begin(true);
+            writer_.begin_points(loop.ranges.front(), block);
         } else if (loop.together > 1) {
             writer_.begin_loop(loop.ranges.front(), {ir::int_constant(ir::Type::Int32, loop.together), "", {}});
         } else {

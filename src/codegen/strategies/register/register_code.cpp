@@ -8,6 +8,7 @@
 #include "codegen/expr/strides.h"
 #include "codegen/strategies/register/register_order.h"
 #include "codegen/strategies/register/register_pressure.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "support/integers.h"
@@ -210,7 +211,7 @@ bool RegisterCode::runs_inside(const Member& m, std::size_t d) {
 }
 
 /// All points of an output that the tile (the slice) owns, row by row.
-void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
+std::vector<std::vector<RegisterCode::Offsets>> RegisterCode::rows_of(const Member& m) {
     std::vector<Offsets> rows{Offsets(m.definition.dims.size(), 0)};
     std::vector<std::size_t> in_row;  // dimensions that are stored together
     const auto extend = [&](std::vector<Offsets>& points, std::size_t d, std::int64_t count) {
@@ -237,16 +238,17 @@ void RegisterCode::store_rows(kernel::Body& body, const Member& m) {
         std::stable_sort(rows.begin(), rows.end(),
                          [&](const Offsets& a, const Offsets& b) { return a[d] % distance < b[d] % distance; });
     }
+    std::vector<std::vector<Offsets>> points;
     for (const Offsets& row : rows) {
-        std::vector<Offsets> points{row};
+        points.push_back({row});
         for (const std::size_t d : in_row) {
-            extend(points, d,
+            extend(points.back(), d,
                    m.alignment[d].dim < 0 ? m.extent[d].count
                    : is_lane(m, d)        ? columns(m, d)
                                           : space_.points(m, d));
         }
-        store(body, m, points);
     }
+    return points;
 }
 
 void RegisterCode::outputs(kernel::Body& body) {
@@ -271,8 +273,20 @@ void RegisterCode::outputs(kernel::Body& body) {
     edge_bytes_ = 0;
     kernel::Body computed;
     body_ = &computed;
+    const bool has_loops = std::any_of(space_.members.begin(), space_.members.end(),
+                                       [](const Member& m) { return fusion::has_loops(m.interior.value); });
+    if (interior_ && has_loops) {
+        // One loop for all points, in which their loads are on their way together.
+        for (const Member& m : space_.members) {
+            if (!m.live) continue;
+            for (const std::vector<Offsets>& row : rows_of(m)) {
+                for (const Offsets& offsets : row) at(m, offsets);
+            }
+        }
+    }
     for (const Member& m : space_.members) {
-        if (m.live) store_rows(computed, m);
+        if (!m.live) continue;
+        for (const std::vector<Offsets>& row : rows_of(m)) store(computed, m, row);
     }
     std::vector<RowLoad> loaded = loads();
     body.insert(body.end(), bases_.begin(), bases_.end());

@@ -116,7 +116,7 @@ private:
     void outputs(kernel::Body& body);
     void note_needed();
     bool runs_inside(const Member& m, std::size_t d);
-    void store_rows(kernel::Body& body, const Member& m);
+    std::vector<std::vector<Offsets>> rows_of(const Member& m);
     ir::Expr owns(const Member& m, const Offsets& offsets);
     void store(kernel::Body& body, const Member& m, const std::vector<Offsets>& points);
     Linear origin(const Member& m, std::size_t dim);

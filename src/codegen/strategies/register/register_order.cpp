@@ -9,6 +9,7 @@
 
 #include "codegen/kernel/kernel_flow.h"
 #include "codegen/strategies/register/register_pressure.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -33,8 +34,10 @@ struct Unit {
     std::vector<std::size_t> values;  ///< those of them whose variables it uses
 };
 
-/// Nothing may move past a statement for which this is false.
+/// Nothing may move past a statement for which this is false. Loops become one where they stand together.
 bool is_movable(const Stmt& stmt) {
+    const auto* define = std::get_if<kernel::Define>(&stmt.value);
+    if (define != nullptr && fusion::has_loops(define->value)) return false;
     bool movable = true;
     kernel::for_each_stmt(stmt, [&](const Stmt& inner) {
         const auto* load = std::get_if<kernel::Load>(&inner.value);

@@ -170,6 +170,19 @@ TEST(Window, ReductionsAndUpdatesNeedWhatTheyReadOfTheWhole) {
               (WindowBox{{0, 40}, {0, 60}}));
 }
 
+// A copy of `w` in another order (fusion/transpose_reads.h) has the rows alone that the window reads.
+TEST(Window, TransposedArraysAreNoLargerThanWhatIsRead) {
+    Windowed program(
+        "pipeline p(img: float32[R, K], w: float32[C, K]) -> out: float32[R, C] {\n"
+        "    out(y, x) = sum(k in 0..K) img(y, k) * w(x, k)\n}\n",
+        {{"R", 40}, {"C", 60}, {"K", 50}});
+    program.add_device();
+    const Windows outputs{{"out", {{10, 20}, {5, 9}}}};
+    EXPECT_EQ(program.required(outputs).at("img"), (WindowBox{{10, 20}, {0, 50}}));
+    EXPECT_EQ(program.required(outputs).at("w"), (WindowBox{{5, 9}, {0, 50}}));
+    program.expect_equal(outputs);
+}
+
 TEST(Window, ScansNeedWhatComesBefore) {
     EXPECT_EQ(needed("pipeline p(img: int32[R, C]) -> out: int32[R, C] {\n"
                      "    out(y, x in 0..C): int32 = img(y, x) + (if x > 0 then out(y, x - 1) else 0)\n}\n",

@@ -11,8 +11,11 @@ using Shape = fusion::HistogramShape;
 
 HistogramTable table(std::optional<std::int64_t> cells, std::optional<std::int64_t> region = std::nullopt,
                      const Shape& asked = {}, std::int64_t loaded = 16) {
-    return make_histogram_table({.cells = cells, .region_cells = region, .loaded = loaded},
-                                fusion::known_gpu("h100").value(), asked);
+    TableFacts facts;
+    facts.cells = cells;
+    facts.region_cells = region;
+    facts.loaded = loaded;
+    return make_histogram_table(facts, fusion::known_gpu("h100").value(), asked);
 }
 
 TEST(HistogramTable, SmallOnesHaveACopyForEachLane) {
@@ -49,7 +52,10 @@ TEST(HistogramTable, RegionsWhereTheyReachMuchLess) {
 
 TEST(HistogramTable, FirstRowsWhereSizesChangeTheNumberOfRows) {
     const auto of_rows = [](std::int64_t row_cells, const Shape& asked = {}) {
-        return make_histogram_table({.row_cells = row_cells, .loaded = 16}, fusion::known_gpu("h100").value(), asked);
+        TableFacts facts;
+        facts.row_cells = row_cells;
+        facts.loaded = 16;
+        return make_histogram_table(facts, fusion::known_gpu("h100").value(), asked);
     };
     const HistogramTable t = of_rows(4);
     EXPECT_EQ(t.table, Table::Whole);

@@ -217,9 +217,10 @@ TEST(CudaText, PlanesThatReadTheSamePointsTakeTurns) {
         return codegen::cuda_source("p.pipe", "p.h", units, sources,
                                     {.deterministic = true, .schedules = {{"p", schedule}}});
     };
-    EXPECT_NE(kernels("mask(y, x)", "3").find("tile_z = floor_mod_up(block, 3);"), std::string::npos);
-    EXPECT_NE(kernels("2", "3").find("tile_z = floor_div_up(block, tiles_y_2);"), std::string::npos);
-    EXPECT_NE(kernels("mask(y, x)", "300").find("tile_z = floor_div_up(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "3").find("tile_z = floor_mod_by_positive(block, 3);"), std::string::npos);
+    EXPECT_NE(kernels("2", "3").find("tile_z = floor_div_by_positive(block, tiles_y_2);"), std::string::npos);
+    EXPECT_NE(kernels("mask(y, x)", "300").find("tile_z = floor_div_by_positive(block, tiles_y_2);"),
+              std::string::npos);
 }
 
 // The same where all planes are made of the points of one stage, which has no planes.

@@ -419,7 +419,8 @@ Text ExpressionWriter::divide(const ir::Expr& e, const ir::Binary& n) {
     if (ranges_.integer(n.a).lo >= 0 && ranges_.integer(n.b).lo > 0)
         return arithmetic(n.op, e->type, a, value(n.b), true);
     if (is_div && !detected_.empty()) return wrapping("div", {a, value(n.b)});
-    if (ranges_.integer(n.b).lo > 0) return helper(is_div ? "floor_div_up" : "floor_mod_up", {a, value(n.b)});
+    if (ranges_.integer(n.b).lo > 0)
+        return helper(is_div ? "floor_div_by_positive" : "floor_mod_by_positive", {a, value(n.b)});
     return helper(is_div ? "floor_div" : "floor_mod", {a, value(n.b)});
 }
 

@@ -198,7 +198,7 @@ private:
     bool noted_ = false;                 ///< something is noted in it
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
-    bool batches_ = true;
+    bool batches_ = true;                                              ///< loops evaluate several terms together
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;

@@ -199,19 +199,19 @@ constexpr T floor_mod(T a, T b) {
     }
 }
 )"},
-    {"floor_div_up",
+    {"floor_div_by_positive",
      {},
      R"(// Rounds toward minus infinity, by a divisor above 0.
 template <class T>
-constexpr T floor_div_up(T a, T b) {
+constexpr T floor_div_by_positive(T a, T b) {
     return static_cast<T>(a / b - (a % b < 0 ? 1 : 0));
 }
 )"},
-    {"floor_mod_up",
+    {"floor_mod_by_positive",
      {},
      R"(// Of a divisor above 0: 0 <= rest < b.
 template <class T>
-constexpr T floor_mod_up(T a, T b) {
+constexpr T floor_mod_by_positive(T a, T b) {
     const T rest = static_cast<T>(a % b);
     return static_cast<T>(rest < 0 ? rest + b : rest);
 }

@@ -251,10 +251,10 @@ struct Divisor {
 [[maybe_unused]] __device__ inline int32_t floor_mod(int32_t value, Divisor by) {
     return value % by;
 }
-[[maybe_unused]] __device__ inline int32_t floor_div_up(int32_t value, Divisor by) {
+[[maybe_unused]] __device__ inline int32_t floor_div_by_positive(int32_t value, Divisor by) {
     return value / by;
 }
-[[maybe_unused]] __device__ inline int32_t floor_mod_up(int32_t value, Divisor by) {
+[[maybe_unused]] __device__ inline int32_t floor_mod_by_positive(int32_t value, Divisor by) {
     return value % by;
 }
 )text"},

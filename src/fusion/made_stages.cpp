@@ -31,8 +31,22 @@ struct Walk {
 
 }  // namespace
 
-std::pair<std::vector<ir::Stage>, std::vector<poly::Domain>> MadeStages::take_stages() {
-    return {std::exchange(result_.pipeline.stages, {}), std::exchange(result_.model.domains, {})};
+Inlined MadeStages::with_changed(const std::function<void(ir::Stage&, const poly::Domain&)>& change) {
+    const auto stages = std::exchange(result_.pipeline.stages, {});
+    const auto domains = std::exchange(result_.model.domains, {});
+    std::vector<int> numbers;  // by stage of the program
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        numbers.push_back(kSelf);
+        ir::Stage stage = renumbered(stages[i], [&](int n) { return numbers.at(static_cast<std::size_t>(n)); });
+        change(stage, domains[i]);
+        const int number = numbers.back() = count();
+        if (stage.scan) stage = renumbered(std::move(stage), [&](int n) { return n == kSelf ? number : n; });
+        add(std::move(stage), domains[i]);
+    }
+    for (ir::Output& output : result_.pipeline.outputs) {
+        output.stage = numbers.at(static_cast<std::size_t>(output.stage));
+    }
+    return std::move(result_);
 }
 
 void MadeStages::add(ir::Stage stage, poly::Domain domain) {

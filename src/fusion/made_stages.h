@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,16 +14,18 @@
 
 namespace pipec::fusion {
 
+/// The number of a scan in reads of itself, until the stages before it are known.
+inline constexpr int kSelf = std::numeric_limits<int>::max();
+
 class MadeStages {
 public:
     explicit MadeStages(Inlined program) : result_(std::move(program)) {}
 
-    /// The program's own stages, which are to be added again, one after the other.
-    std::pair<std::vector<ir::Stage>, std::vector<poly::Domain>> take_stages();
-    void add(ir::Stage stage, poly::Domain domain);
+    /// The program with each of its stages as `change` leaves it, which may make stages that come before it. What a
+    /// stage reads has its new number there; a scan reads itself as kSelf.
+    Inlined with_changed(const std::function<void(ir::Stage&, const poly::Domain&)>& change);
     [[nodiscard]] int count() const { return static_cast<int>(result_.pipeline.stages.size()); }
     [[nodiscard]] const Inlined& all() const { return result_; }
-    Inlined take() { return std::move(result_); }
 
     /// A stage of `from`, named for `what` it is, with `value` at the points of `places`, none where not `reached`
     /// (null: always); a read of it there. One that was made before and has the same values at the same points is read
@@ -39,6 +42,7 @@ public:
     ir::VarId variable_like(ir::VarId var, const char* suffix);
 
 private:
+    void add(ir::Stage stage, poly::Domain domain);
     int same_stage(const ir::Stage& stage, const poly::Domain& domain);
     [[nodiscard]] Places in_memory_order(Places places, const ir::Expr& value) const;
     ir::Expr with_own_variables(const ir::Expr& e);

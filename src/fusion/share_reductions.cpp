@@ -54,9 +54,6 @@ constexpr double kWholeTerms = 256;
 /// Operations on what is the same everywhere that are worth a kernel of one thread.
 constexpr std::int64_t kUniformWork = 64;
 
-/// The number of a scan in reads of itself, until the stages before it are known.
-constexpr int kSelf = std::numeric_limits<int>::max();
-
 ir::Expr constant(std::int64_t value) {
     return ir::int_constant(Type::Int32, value);
 }
@@ -119,24 +116,15 @@ public:
     }
 
     Inlined run() {
-        const auto [stages, domains] = made_.take_stages();
-        for (std::size_t i = 0; i < stages.size(); ++i) {
-            numbers_.push_back(kSelf);
-            stage_ = renumbered(stages[i], [&](int n) { return numbers_.at(static_cast<std::size_t>(n)); });
+        return made_.with_changed([&](ir::Stage& stage, const poly::Domain& domain) {
+            stage_ = std::move(stage);
             if (auto* pure = std::get_if<ir::Pure>(&stage_.definition); pure != nullptr && is_heavy(pure->value)) {
-                share(*pure, domains[i]);
+                share(*pure, domain);
             } else if (auto* accumulate = std::get_if<ir::Accumulate>(&stage_.definition)) {
                 for (ir::Update& update : accumulate->updates) share(update);
             }
-            const int number = numbers_.back() = made_.count();
-            if (stage_.scan) stage_ = renumbered(stage_, [&](int n) { return n == kSelf ? number : n; });
-            made_.add(std::move(stage_), domains[i]);
-        }
-        Inlined result = made_.take();
-        for (ir::Output& output : result.pipeline.outputs) {
-            output.stage = numbers_.at(static_cast<std::size_t>(output.stage));
-        }
-        return result;
+            stage = std::move(stage_);
+        });
     }
 
 private:
@@ -560,7 +548,6 @@ private:
 
     MadeStages made_;
     std::vector<std::int64_t> usual_, large_;
-    std::vector<int> numbers_;  ///< by stage of the program
     Sameness same_;
     ir::Stage stage_;  ///< that is being looked at
     // Of the expression that is being looked at:

@@ -169,6 +169,14 @@ const Case kCases[] = {
       {{"N", 5}, {"K", 70}, {"M", 33}, {"C", 9}},
       {{"N", 37}, {"K", 3}, {"M", 130}, {"C", 64}}},
      3},
+    {"a_scan_of_products",
+     R"(
+        pipeline p(x: float32[N, K], w: float32[M, K]) -> s: float32[N, M] {
+            out(n, m) = sum(k in 0..K) x(n, k) * w(m, k)
+            s(n in 0..N, m in 0..M) = if n == 0 then out(n, m) else s(n - 1, m) * 0.5 + out(n, m)
+        })",
+     {{{"N", 1}, {"K", 1}, {"M", 1}}, {{"N", 9}, {"K", 33}, {"M", 40}}},
+     1},
     {"windows_of_any_size",
      R"(
         pipeline p(f: float32[R + K, C + L], w: float32[K, L]) -> out: float32[R, C], largest: float32[R, C], fixed: float32[R, C] where K >= 12 and L >= 12 {

@@ -9,6 +9,7 @@
 #include "codegen/lower.h"
 #include "compiler/host_schedule.h"
 #include "compiler/schedule.h"
+#include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
 #include "fusion/transpose_reads.h"
 #include "ir/verify.h"
@@ -59,7 +60,8 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         auto model = poly::analyze(pipeline, diags, settings.analysis);
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
-        fusion::Inlined shared = fusion::share_reductions(pipeline, *model);
+        fusion::Inlined shared = fusion::prefix_scans(pipeline, *model);
+        shared = fusion::share_reductions(shared.pipeline, shared.model);
         shared = fusion::transpose_reads(shared.pipeline, shared.model);
         pipeline = std::move(shared.pipeline);
         require_well_formed(pipeline);

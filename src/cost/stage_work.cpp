@@ -17,6 +17,8 @@ namespace {
 
 /// Extents beyond it are taken for sizes that code does not know.
 constexpr std::int64_t kLongestConstant = 1024;
+/// By which the lanes of a warp fold what each has found: a shuffle and an operation for each lane.
+constexpr double kLaneInstructions = 2.0 * kWarp;
 /// Registers for what a thread has loaded and not used yet, at most.
 constexpr double kMostLoaded = 16;
 
@@ -217,6 +219,22 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
     work.serial_loads = stage.serial_loads;
     work.access_bytes = static_cast<int>(std::min<std::int64_t>(plan::kAccessBytes, thread.columns * stage.bytes));
     return work;
+}
+
+void share_lanes(const StageFacts& stage, TileWork& work) {
+    const auto points = static_cast<double>(stage.points);
+    const double warps = static_cast<double>(plan::stage_lane_warps(stage.points));
+    const double lanes = kWarp, tiles = std::max(1.0, points / warps);
+    // Of a warp that had a point in each lane.
+    const double before = work.warps_per_tile, part = warps / before / lanes;
+    work.instructions = work.instructions * part + warps * kLaneInstructions;
+    work.at_edges = work.instructions;
+    work.as_written = work.as_written * part + warps * kLaneInstructions, work.as_written_at_edges = work.as_written;
+    work.half_rate *= part, work.wavefronts *= part, work.apart = 0;
+    work.loads = std::ceil(work.loads / lanes);
+    work.bytes *= work.tiles / tiles;
+    work.tiles = tiles, work.tiles_a_block = 1;
+    work.warps_per_tile = static_cast<int>(warps), work.threads_per_block = work.warps_per_tile * kWarp;
 }
 
 }  // namespace pipec::cost

@@ -47,6 +47,10 @@ std::optional<TileWork> tile_work(const GroupFacts& facts, const GroupSchedule& 
 /// The same, for one of many tiles of a group.
 std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& schedule);
 
+/// What `work` of a stage by itself becomes where a warp shares out the reductions of each point (plan/stage_tile.h),
+/// as it does where points are few.
+void share_lanes(const fusion::StageFacts& stage, TileWork& work);
+
 /// Bytes of global memory that a group must read and write at least: each element once.
 struct Traffic {
     double inputs = 0;   ///< the pipeline's inputs

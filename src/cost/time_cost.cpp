@@ -10,6 +10,7 @@
 #include "cost/tile_cuts.h"
 #include "cost/tile_work.h"
 #include "plan/scan_tile.h"
+#include "plan/stage_tile.h"
 
 namespace pipec::cost {
 
@@ -99,6 +100,9 @@ constexpr double kSharedClocks = 30;
 constexpr double kAloneClocks = 2, kSchedulers = 4;
 /// Until global memory answers, where nothing else is to be done meanwhile.
 constexpr double kMemorySeconds = 0.8e-6;
+/// Terms of a loop that are loaded at once, and what a thread waits for them: single threads and blocks of sums over
+/// histograms on an H100, by ncu.
+constexpr double kTermsAtOnce = 16, kRoundSeconds = 0.4e-6;
 
 /// Of a point that is combined with its neighbours in a warp: a shuffle and two operations for each of five steps.
 constexpr double kShuffleSteps = 5, kShuffleClocks = 24, kStepInstructions = 3;
@@ -273,6 +277,23 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
 }
 
+/// A warp has each point of the stage, as code generation does it where that is left open (plan/stage_tile.h).
+bool shares_lanes(const GroupFacts& facts, const GroupSchedule& schedule, const Gpu& gpu) {
+    const StageFacts& stage = facts.stages.front();
+    if (schedule.strategy != Strategy::Stage || !stage.fills_lanes || !schedule.choices.shared_lanes.value_or(true))
+        return false;
+    return stage.points < plan::stage_least_blocks(gpu.sms) * plan::kStageThreads;
+}
+
+/// How often a thread waits for the terms of loops: they are loaded several at once.
+double loop_rounds(const GroupFacts& facts, const GroupSchedule& schedule) {
+    double terms = 0;
+    for (const StageFacts& stage : facts.stages) terms += stage.loop_terms;
+    const bool one = schedule.strategy == Strategy::Stage || schedule.strategy == Strategy::RegisterTile;
+    const double points = one ? 1 : schedule.tile[0] * schedule.tile[1] * schedule.tile[2];
+    return std::ceil(terms * points / kTermsAtOnce);
+}
+
 std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const GroupSchedule& schedule) {
     const GroupFacts& facts = group.facts;
     if (schedule.strategy == Strategy::Stage && facts.stages.front().histogram)
@@ -280,6 +301,11 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
                                  schedule.choices.histogram.value_or(fusion::HistogramShape{}));
     std::optional<TileWork> work = tile_work(group, schedule);
     if (work && (schedule.strategy == Strategy::Stage || schedule.strategy == Strategy::Scan)) spill(*work, gpu);
+    double loop_waits = loop_rounds(facts, schedule);
+    if (work && shares_lanes(facts, schedule, gpu)) {
+        share_lanes(facts.stages.front(), *work);
+        loop_waits = std::ceil(loop_waits / gpu.warp_size);
+    }
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }
@@ -364,6 +390,8 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const double updates = std::max(rates.update * work->serial, kMemorySeconds * work->serial_loads);
     const double alone = rates.memory * waits + rates.barrier * work->barriers + updates + clocks / clock;
     p.latency = std::max(1.0, p.waves) * alone;
+    // Where blocks come in waves, others load meanwhile.
+    p.latency += loop_waits * kRoundSeconds * std::min(1.0, 1 / p.waves);
     p.ends = std::min(1.0, p.waves) * alone * rates.ends;
     p.start = p.blocks / gpu.sms * rates.block_start;
     p.launch = rates.launch;

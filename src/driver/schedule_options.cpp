@@ -32,7 +32,8 @@ const char* form(Field field) {
         case Field::BlockOrder: return "xyz|xzy|...";
         case Field::EdgeTiles: return "first|in_order";
         case Field::Direction: return "forward|backward";
-        case Field::Packed: return "true|false";
+        case Field::Packed:
+        case Field::SharedLanes: return "true|false";
         case Field::Edges: return "WAY";
         case Field::AccessWidths: return "all|few";
         case Field::Threads: return "XxY";
@@ -70,6 +71,8 @@ const char* help(Field field) {
         case Field::Threads: return "stage: threads of a block along the columns and the rows of a stage";
         case Field::Columns:
             return "stage: adjacent columns that a thread computes, where arrays are aligned for wide accesses";
+        case Field::SharedLanes:
+            return "stage: whether a warp shares out the reductions of each point, where points are few";
         case Field::Histogram: break;
     }
     return "stage: how updates that share targets are made: eight numbers, of which 0 leaves one to the compiler";

@@ -62,6 +62,7 @@ public:
 
     void shape_of_stage() {
         const Choices& now = group_.choices;
+        if (now.shared_lanes) add(Field::SharedLanes, [&](Choices& c) { c.shared_lanes = !*now.shared_lanes; });
         if (now.columns) {
             for (const int columns : {*now.columns * 2, *now.columns / 2}) {
                 if (columns >= 1 && columns <= 16) add(Field::Columns, [&](Choices& c) { c.columns = columns; });

@@ -75,6 +75,8 @@ struct StageFacts {
     std::optional<ScanFacts> scan;  ///< of a stage that reads itself
     std::optional<HistogramFacts> histogram;  ///< of an accumulate whose targets depend on data
     std::vector<std::int64_t> lo, hi;         ///< the box of its domain
+    double loop_terms = 0;      ///< of reductions that are loops: terms that a thread has one after the other for a point
+    bool fills_lanes = false;   ///< some reduction may have a term for each lane of a warp (fusion/written_out.h)
     std::vector<Load> loads;
     std::vector<int> inside;    ///< dimensions that run faster in memory than a tile's columns (interleaved)
     double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages

@@ -120,9 +120,9 @@ void set_word(std::optional<T>& choice, Field field, std::string_view text) {
     });
 }
 
-void set_packed(std::optional<bool>& choice, std::string_view text) {
+void set_truth(std::optional<bool>& choice, Field field, std::string_view text) {
     set_choice(choice, text, [&] {
-        if (text != "true" && text != "false") refuse(Field::Packed, text);
+        if (text != "true" && text != "false") refuse(field, text);
         return text == "true";
     });
 }
@@ -174,6 +174,7 @@ std::string_view name(Field field) {
         case Field::AccessWidths: return "access_widths";
         case Field::Threads: return "threads";
         case Field::Columns: return "columns";
+        case Field::SharedLanes: return "shared_lanes";
         case Field::Histogram: break;
     }
     return "histogram";
@@ -221,6 +222,7 @@ void copy_field(Field field, const GroupSchedule& from, GroupSchedule& to) {
         case Field::AccessWidths: to.choices.access_widths = from.choices.access_widths; return;
         case Field::Threads: to.choices.threads = from.choices.threads; return;
         case Field::Columns: to.choices.columns = from.choices.columns; return;
+        case Field::SharedLanes: to.choices.shared_lanes = from.choices.shared_lanes; return;
         case Field::Histogram: to.choices.histogram = from.choices.histogram; return;
     }
 }
@@ -247,6 +249,7 @@ std::string value_text(Field field, const GroupSchedule& group) {
         case Field::AccessWidths: return text_of(group.choices.access_widths);
         case Field::Threads: return text_of(group.choices.threads);
         case Field::Columns: return text_of(group.choices.columns);
+        case Field::SharedLanes: return text_of(group.choices.shared_lanes);
         case Field::Histogram: break;
     }
     return text_of(group.choices.histogram);
@@ -265,7 +268,8 @@ void set_value(Field field, std::string_view text, GroupSchedule& group) {
         case Field::BlockOrder: return set_word(choices.block_order, field, text);
         case Field::EdgeTiles: return set_word(choices.edge_tiles, field, text);
         case Field::Direction: return set_word(choices.direction, field, text);
-        case Field::Packed: return set_packed(choices.packed, text);
+        case Field::Packed: return set_truth(choices.packed, field, text);
+        case Field::SharedLanes: return set_truth(choices.shared_lanes, field, text);
         case Field::Edges: return set_word(choices.edges, field, text);
         case Field::AccessWidths: return set_word(choices.access_widths, field, text);
         case Field::MinBlocks: return set_choice(choices.min_blocks, text, [&] { return parse_integer(field, text); });
@@ -282,7 +286,8 @@ std::string legal_values(Field field) {
         case Field::EdgeTiles: return words_text<EdgeTiles>();
         case Field::Direction: return words_text<Direction>();
         case Field::MinBlocks: return fmt::format("{}, 0 to {}", kAuto, kMaxBlocks);
-        case Field::Packed: return fmt::format("{}, true, false", kAuto);
+        case Field::Packed:
+        case Field::SharedLanes: return fmt::format("{}, true, false", kAuto);
         case Field::Edges: return words_text<EdgeCode>();
         case Field::AccessWidths: return words_text<AccessWidths>();
         case Field::Threads: return fmt::format("{}, or threads in x and y", kAuto);

@@ -79,6 +79,7 @@ Json to_json(const GroupSchedule& group) {
             case Field::Packed: value = *group.choices.packed; break;
             case Field::Threads: value = *group.choices.threads; break;
             case Field::Columns: value = *group.choices.columns; break;
+            case Field::SharedLanes: value = *group.choices.shared_lanes; break;
             case Field::Histogram: value = group.choices.histogram->parts; break;
             case Field::LoadCache:
             case Field::BlockOrder:
@@ -211,7 +212,7 @@ std::array<int, n> read_sizes(const JsonPlace& place, Field field) {
 void read_choice(const JsonPlace& place, Field field, GroupSchedule& group) {
     Choices& choices = group.choices;
     const bool has_words = field != Field::MinBlocks && field != Field::Packed && field != Field::Threads &&
-                           field != Field::Columns && field != Field::Histogram;
+                           field != Field::Columns && field != Field::SharedLanes && field != Field::Histogram;
     if (has_words || place.is_string()) {
         const std::string text = place.string();
         place.with_place([&] {
@@ -225,6 +226,7 @@ void read_choice(const JsonPlace& place, Field field, GroupSchedule& group) {
     if (field == Field::Packed) choices.packed = place.boolean();
     if (field == Field::Threads) choices.threads = read_sizes<2>(place, field);
     if (field == Field::Columns) choices.columns = place.integer(field);
+    if (field == Field::SharedLanes) choices.shared_lanes = place.boolean();
     if (field == Field::Histogram) choices.histogram = HistogramShape{read_sizes<8>(place, field)};
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -290,6 +291,24 @@ private:
     ExecutedLoops executed_;
 };
 
+/// The terms of all reductions that are in no other one.
+std::set<const ir::Node*> outermost_terms(const ir::Expr& value) {
+    std::set<const ir::Node*> result;
+    std::unordered_set<const ir::Node*> seen;
+    std::vector<ir::Expr> stack{value};
+    while (!stack.empty()) {
+        const ir::Expr e = std::move(stack.back());
+        stack.pop_back();
+        if (!seen.insert(e.get()).second) continue;
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
+            result.insert(reduce->body.get());
+            continue;
+        }
+        for (ir::Expr& child : ir::children(e)) stack.push_back(std::move(child));
+    }
+    return result;
+}
+
 }  // namespace
 
 std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Model& model,
@@ -323,6 +342,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             facts.scan = scan_facts(stage, static_cast<int>(s), extents);
         }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
+        facts.fills_lanes = facts.pure && !stage.scan && may_fill_lanes(std::get<ir::Pure>(stage.definition).value);
         // Updates of an accumulate have loops of their own, all of them for each point.
         DimsOfValues depends(stage);
         const unsigned all_dims = (1U << stage.dims.size()) - 1;
@@ -332,12 +352,14 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         for (const auto& [written, evaluated] : evaluations(stage, static_cast<double>(facts.points), sizes)) {
             const ir::Expr value = shared.of(written);
             depends.of(value);
+            const std::set<const ir::Node*> terms = outermost_terms(value);
             for_executed(executed, value, sizes, {evaluated, false}, [&](const ir::Expr& e, const Execution& how) {
                 const double times = how.times, each = instructions(e, how), count = times * each;
                 const bool as_written = how.in_loop || (each > 2 && ir::is_float(e->type));
                 if (count > 0) shares[{facts.pure ? depends.of(e) : all_dims, as_written}] += count;
                 facts.operations += count;
                 facts.half_rate += count * half_rate_part(e);
+                if (how.in_loop && terms.count(e.get()) > 0) facts.loop_terms += times;
                 const auto* read = ir::as<ir::Read>(e);
                 if (read == nullptr) return;
                 facts.reads += times;

@@ -31,12 +31,13 @@ enum class Field : std::uint8_t {
     AccessWidths,
     Threads,
     Columns,
+    SharedLanes,
     Histogram
 };
 inline constexpr std::array kFields{
     Field::Block,     Field::Tile,         Field::Vector,    Field::Split,     Field::FracReg,   Field::Prefetch,
     Field::LoadCache, Field::BlockOrder,   Field::EdgeTiles, Field::Direction, Field::MinBlocks, Field::Packed,
-    Field::Edges,     Field::AccessWidths, Field::Threads,   Field::Columns,   Field::Histogram};
+    Field::Edges,     Field::AccessWidths, Field::Threads,   Field::Columns,   Field::SharedLanes, Field::Histogram};
 /// Those that may be `auto`.
 constexpr bool is_choice(Field field) {
     return field >= Field::BlockOrder;

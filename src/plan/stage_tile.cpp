@@ -9,7 +9,7 @@ namespace pipec::plan {
 
 namespace {
 
-constexpr std::int64_t kThreads = 256;
+constexpr std::int64_t kThreads = kStageThreads;
 constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
 /// That a thread computes at most, where it accesses several elements at once.
 constexpr std::int64_t kPointsPerThread = 16;
@@ -55,6 +55,14 @@ std::int64_t stage_columns(const StageAxes& axes, const Extents& extents, std::i
     }
     const auto extent = extents[*axes.lane];
     return extent && *extent < columns ? 1 : columns;
+}
+
+std::int64_t stage_least_blocks(std::int64_t multiprocessors) {
+    return std::max<std::int64_t>(1, multiprocessors / 2);
+}
+
+std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent) {
+    return least(2, extent, 1);
 }
 
 std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::int64_t columns, std::int64_t across,

@@ -41,6 +41,18 @@ inline constexpr std::int64_t kMostStageLoaded = 160;
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
                                         std::int64_t columns);
 
+/// Threads of a block, as far as there are points for them.
+inline constexpr std::int64_t kStageThreads = 256;
+
+/// Blocks of single points from which on a GPU of so many multiprocessors is busy with threads that each have a long
+/// reduction of their own: with fewer a warp shares each point's reductions out, of which a multiprocessor has 64 at
+/// once.
+std::int64_t stage_least_blocks(std::int64_t multiprocessors);
+
+/// The warps of a block where the lanes of each share a point's reductions out: few, so that few points are on many
+/// multiprocessors.
+std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent);
+
 /// The layers of a block whose lanes and rows were asked for.
 std::int64_t stage_layers(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
                           std::int64_t columns, std::int64_t across, std::int64_t down);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/build.h"
 #include "ir/visit.h"
 #include "ir/without_lets.h"
 

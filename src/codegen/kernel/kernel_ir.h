@@ -173,8 +173,11 @@ struct Kernel {
     Layout layout = Layout::Dense;
     std::array<int, 3> block{1, 1, 1};  ///< threads in x, y, z
     std::int64_t least_blocks = 0;      ///< that a multiprocessor is to have registers for; 0: as the compiler likes
-    /// With a smaller grid the next variant is launched, which has the same layout and fewer points for each thread.
+    /// With a smaller grid the next variant is launched, which has fewer points for each thread.
     std::int64_t least_grid = 0;
+    /// The 32 threads along x are the lanes of a warp and go the same way with the same values: they may share out the
+    /// terms of reductions that are in no other reduction.
+    bool shares_reductions = false;
     /// How arrays in global memory are read that the kernel does not write.
     fusion::LoadCache load_cache = fusion::LoadCache::Default;
     /// Blocks in x, y, z: expressions over the sizes, evaluated in 64 bits; null is 1. Where one is below 1 there is
@@ -188,8 +191,8 @@ struct Kernel {
     Body body;
 };
 
-/// One step of a launch. Several variants may be Layout::Wide, those that need more first; one of Layout::Dense with a
-/// least grid stands before the one without. With Layout::Dense, `variants` may leave out Layout::General: the printer
+/// One step of a launch. Several variants may be Layout::Wide, those that need more first; those of Layout::Dense with a
+/// least grid stand before the one without, the greater one first. With Layout::Dense, `variants` may leave out Layout::General: the printer
 /// then makes both from it (one template).
 struct Step {
     std::vector<Kernel> variants;

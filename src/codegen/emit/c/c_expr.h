@@ -70,6 +70,10 @@ public:
     /// Whether loops evaluate several terms together from now on. Returns whether they did.
     bool use_batches(bool batches) { return std::exchange(batches_, batches); }
 
+    /// From now on reductions that are in no other one are shared out over the lanes of a warp, all of which evaluate
+    /// the same expressions together: each has a part of the terms. `lane`: its number.
+    void share_over_lanes(std::string lane) { lane_ = std::move(lane); }
+
     /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
     void detect_overflow(std::string exact) { detected_ = std::move(exact); }
 
@@ -147,10 +151,19 @@ private:
     void in_blocks(const ir::Range& range, std::vector<Total>& totals);
     void add_terms(const std::vector<Total>& totals);
     poly::Wide most_points(const ir::Range& range);
-    void each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals);
+    void each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals, int batch);
+    struct LaneShare;
+    [[nodiscard]] std::optional<LaneShare> lane_share(const ir::Reduce& n, const std::vector<Total>& totals);
+    void in_lanes(const ir::Reduce& n, const LaneShare& share, std::vector<Total>& totals);
+    void strided_over_lanes(const ir::Reduce& n, std::size_t shared, const std::string& lane,
+                            std::vector<Total>& totals);
+    void in_rounds_of_lanes(const ir::Reduce& n, const LaneShare& share, const std::string& lane,
+                            std::vector<Total>& totals);
+    void inner_loops(const ir::Reduce& n, std::size_t first, std::size_t end, const std::function<void()>& body);
+    void declare_start(const Total& total);
     void name_same(const ir::Range& loop, const std::vector<Total>& totals);
     [[nodiscard]] bool are_short(const std::vector<Total>& totals) const;
-    int batch_of(const ir::Range& range, const std::vector<Total>& totals);
+    int batch_of(const ir::Range& range, const std::vector<Total>& totals, bool known_number);
     Span span_of(const ir::Range& range);
     void bind_point(const ir::Range& range, const std::string& name);
     [[nodiscard]] const std::string& variable_name(ir::VarId var) const;
@@ -199,6 +212,7 @@ private:
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
     bool batches_ = true;                                              ///< loops evaluate several terms together
+    std::string lane_;      ///< the warp's lanes share reductions out: the own one's number; empty: they do not
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;

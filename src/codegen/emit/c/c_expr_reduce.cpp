@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "codegen/emit/c/c_expr.h"
+#include "codegen/emit/c/c_expr_total.h"
 #include "codegen/emit/c/c_types.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
@@ -30,6 +31,10 @@ bool contains(const ir::Expr& e, const ir::Expr& what) {
     return found;
 }
 
+bool has_known_number(const ir::Range& range) {
+    return ir::as_int(range.lo) && ir::as_int(range.hi);
+}
+
 /// The same bounds, each variable of `a` standing for that of `b`.
 bool same_ranges(const ir::Reduce& a, const ir::Reduce& b) {
     if (a.ranges.size() != b.ranges.size()) return false;
@@ -44,22 +49,6 @@ bool same_ranges(const ir::Reduce& a, const ir::Reduce& b) {
 }
 
 }  // namespace
-
-/// What a loop finds: a total, and where its best terms are.
-struct ExpressionWriter::Total {
-    const ir::Reduce* reduction;  ///< the first one with these terms
-    std::string name;
-    std::string tree, combine;  ///< where terms are combined in blocks
-    struct Place {
-        ir::Expr node;
-        const ir::Reduce* reduction;
-        std::string name;
-    };
-    std::vector<Place> places;
-    std::vector<ir::Expr> nodes;  ///< that are the total itself
-
-    [[nodiscard]] Type type() const { return reduction->body->type; }
-};
 
 Text ExpressionWriter::fold(ReduceOp op, Type type, const Text& accumulated, const Text& next) {
     if (op == ReduceOp::Any) return infix("||", Precedence::Or, accumulated, next);
@@ -90,8 +79,8 @@ bool ExpressionWriter::are_short(const std::vector<Total>& totals) const {
 /// How many terms are evaluated together where so many are left: their loads take as long as one of them. 1: the
 /// compiler decides, which it does well for a number of terms that it knows, and not otherwise: what is left of 16 it
 /// evaluates one by one.
-int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>& totals) {
-    if (!batches_ || !are_short(totals) || (ir::as_int(range.lo) && ir::as_int(range.hi))) return 1;
+int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>& totals, bool known_number) {
+    if (!batches_ || !are_short(totals) || known_number) return 1;
     const poly::Wide most = most_points(range);
     return most >= 16 ? 16 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
@@ -132,6 +121,12 @@ std::vector<ir::Expr> ExpressionWriter::same_loop(const ir::Expr& e) {
     return result;
 }
 
+/// Of the name of a total, with what it is without terms.
+void ExpressionWriter::declare_start(const Total& total) {
+    const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
+    out_->line("{} {} = {};", value_type(total.type()), total.name, start);
+}
+
 /// Declares what the loop begins with.
 std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vector<ir::Expr>& reductions) {
     std::vector<Total> totals;
@@ -166,7 +161,7 @@ std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vect
                        fold(op, total.type(), {"a"}, {"b"}).text);
             out_->line("BlockTree<{0}> {1}{{{{{2}, {2}, {2}, {2}}}, {2}, 0}};", type, total.tree, start);
         } else {
-            out_->line("{} {} = {};", type, total.name, start);
+            declare_start(total);
         }
         for (Total::Place& place : total.places) {
             const ir::Range& range = place.reduction->ranges[static_cast<std::size_t>(place.reduction->place)];
@@ -216,8 +211,8 @@ void ExpressionWriter::name_same(const ir::Range& loop, const std::vector<Total>
 }
 
 /// One point after another of `from`, which are of `range`: the innermost loop.
-void ExpressionWriter::each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals) {
-    const int batch = batch_of(range, totals);
+void ExpressionWriter::each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals,
+                                 int batch) {
     if (batch == 1) {
         const bool is_long = most_points(range) >= ir::kBlockTerms && are_short(totals);
         if (is_long) out_->add("#pragma unroll 16");
@@ -243,8 +238,9 @@ void ExpressionWriter::in_loops(const ir::Reduce& n, std::vector<Total>& totals)
         bind_like(range.var);
     }
     const ir::Range& last = n.ranges.back();
-    if (batch_of(last, totals) > 1) name_same(last, totals);
-    each_term(last, span_of(last), totals);
+    const int batch = batch_of(last, totals, has_known_number(last));
+    if (batch > 1) name_same(last, totals);
+    each_term(last, span_of(last), totals, batch);
     for (std::size_t i = 1; i < n.ranges.size(); ++i) end_loop();
 }
 
@@ -261,14 +257,13 @@ ExpressionWriter::Span ExpressionWriter::begin_blocks(const ir::Range& range) {
 
 /// Terms in blocks, and the blocks' results in a tree (ir/reduction.h).
 void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& totals) {
-    if (batch_of(range, totals) > 1) name_same(range, totals);
+    const int batch = batch_of(range, totals, has_known_number(range));
+    if (batch > 1) name_same(range, totals);
     const Span block = begin_blocks(range);
     for (const Total& total : totals) {
-        if (total.tree.empty()) continue;
-        const std::string start = value(ir::identity(total.reduction->op, total.type())).text;
-        out_->line("{} {} = {};", value_type(total.type()), total.name, start);
+        if (!total.tree.empty()) declare_start(total);
     }
-    each_term(range, block, totals);
+    each_term(range, block, totals, batch);
     for (const Total& total : totals) {
         if (!total.tree.empty()) out_->line("add_block({}, {}, {});", total.tree, total.name, total.combine);
     }
@@ -289,7 +284,9 @@ Text ExpressionWriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
     const std::vector<ir::Expr> reductions = same_loop(e);
     std::vector<Total> totals = totals_of(reductions);
     const bool blocks = std::ranges::any_of(totals, [](const Total& total) { return !total.tree.empty(); });
-    if (blocks) {
+    if (const auto share = lane_share(n, totals)) {
+        in_lanes(n, *share, totals);
+    } else if (blocks) {
         in_blocks(n.ranges.front(), totals);
     } else {
         in_loops(n, totals);

@@ -254,6 +254,26 @@ __device__ __forceinline__ void in_batches(std::int32_t first, std::int32_t end,
     if ((left & 1) != 0) add_term(first);
 }
 )"},
+    {"of_lane",
+     {},
+     R"(// The value that another lane of the warp has; all lanes are here.
+template <class T>
+__device__ __forceinline__ T of_lane(T value, int lane) {
+    return static_cast<T>(__shfl_sync(0xffffffffu, value, lane));
+}
+)"},
+    {"lanes_total",
+     {},
+     R"(// What the lanes of a warp have, combined in any order: each lane gets it.
+template <class T, class Combine>
+__device__ __forceinline__ T lanes_total(T value, Combine combine) {
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+        value = combine(value, static_cast<T>(__shfl_xor_sync(0xffffffffu, value, apart)));
+    }
+    return value;
+}
+)"},
     {"BlockTree",
      {},
      R"(// What the blocks of a reduction gave, combined in blocks of 64 again, and these likewise: the shape of the tree
@@ -278,6 +298,18 @@ inline void add_block(BlockTree<T>& tree, T block, Combine combine) {
 template <class T, class Combine>
 inline T tree_total(const BlockTree<T>& tree, Combine combine) {
     return combine(tree.level[3], combine(tree.level[2], combine(tree.level[1], tree.level[0])));
+}
+)"},
+    {"add_lane_blocks",
+     {"BlockTree", "of_lane"},
+     R"(// A block of each lane of a warp, one after the other. There are 32 for each call, so that level 0 is full after the
+// last of them if at all.
+template <class T, class Combine>
+__device__ __forceinline__ void add_lane_blocks(BlockTree<T>& tree, T block, Combine combine) {
+#pragma unroll
+    for (int lane = 0; lane < 31; ++lane) tree.level[0] = combine(tree.level[0], of_lane(block, lane));
+    tree.blocks += 31;
+    add_block(tree, of_lane(block, 31), combine);
 }
 )"},
     {"StripTree",

@@ -222,6 +222,7 @@ void KernelWriter::declare_specials() {
         const bool is_thread = special.id <= Id::ThreadZ;
         expressions_.bind(special.var, name,
                           {special.id >= Id::GridX ? 1 : 0, is_thread ? kernel_.block[id] - 1 : blocks});
+        if (kernel_.shares_reductions && special.id == Id::ThreadX) expressions_.share_over_lanes(name);
     }
 }
 

@@ -78,6 +78,8 @@ public:
         }
         rewriter_.put_loops_side_by_side(short_loops);
         if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
+        has_long_reduction_ =
+            std::ranges::any_of(stages, [](const StageValue& one) { return fusion::may_fill_lanes(one.value); });
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
         add_members(stages);
         own_rows_ = lane_ && rows_of_threads();
@@ -105,6 +107,12 @@ public:
     }
     /// From now on kernels have a thread for each point.
     void leave_blocks() { block_.assign(block_.size(), 1); }
+    /// Some reduction may have enough terms for the lanes of a warp.
+    [[nodiscard]] bool has_long_reduction() const { return has_long_reduction_; }
+    /// All points, where their number is known.
+    [[nodiscard]] std::optional<std::int64_t> all_points() const;
+    /// From now on kernels have a warp for each point, whose lanes share out its reductions.
+    void share_lanes(const std::vector<StageValue>& stages);
     kernel::Kernel build(std::int64_t width, kernel::Layout layout);
     [[nodiscard]] bool has_packs() const { return has_packs_; }
 
@@ -130,6 +138,11 @@ private:
     ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
     void place_thread(kernel::Body& body);
     [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole);
+    /// Of the lanes of a warp that have the same point, one stores; null: each lane has its own.
+    ir::Expr first_lane() {
+        if (!shares_lanes_) return nullptr;
+        return ir::binary(BinaryOp::Eq, build_.special(kernel::Special::Id::ThreadX), constant(0));
+    }
     kernel::Body interior_body();
     kernel::Body loop_body();
     kernel::Body point_body();
@@ -180,6 +193,8 @@ private:
     std::vector<ir::Expr> at_;         ///< where the thread is, by dimension; the first column for the lane dimension
     bool has_packs_ = false;
     bool own_rows_ = false;  ///< rows_of_threads()
+    bool shares_lanes_ = false;
+    bool has_long_reduction_ = false;
 };
 
 // ------------------------------------------------------------------------------------------------------------ mapping
@@ -310,6 +325,10 @@ std::optional<std::string> StageKernel::refusal() const {
     if (const auto& threads = choices_.threads; threads && (*threads)[0] * (*threads)[1] > kMostThreads) {
         return fmt::format("{} x {} threads: a block has at most {}", (*threads)[0], (*threads)[1], kMostThreads);
     }
+    if (choices_.shared_lanes.value_or(false) && !has_long_reduction()) {
+        return fmt::format("`shared_lanes`: no reduction of `{}` may have {} terms, one for each lane of a warp",
+                           stage_.name, fusion::kLeastLaneTerms);
+    }
     if (!choices_.columns || !splits()) return std::nullopt;
     const std::int64_t nodes = node_count(inner_values()) * *choices_.columns * inner_points();
     if (*choices_.columns == 1 || nodes <= plan::kMostStageNodes) return std::nullopt;
@@ -317,8 +336,37 @@ std::optional<std::string> StageKernel::refusal() const {
                        *choices_.columns, stage_.name, nodes, plan::kMostStageNodes);
 }
 
+std::optional<std::int64_t> StageKernel::all_points() const {
+    std::int64_t points = 1;
+    for (const auto& extent : extents_) {
+        if (!extent || *extent > kMostThreads * kMostThreads) return std::nullopt;
+        points = std::min<std::int64_t>(points * *extent, kMostThreads * kMostThreads);
+    }
+    return points;
+}
+
+void StageKernel::share_lanes(const std::vector<StageValue>& stages) {
+    shares_lanes_ = true;
+    leave_blocks();
+    if (lane_) {
+        std::ranges::fill(axes_.roles, Role::Outer);
+        axes_.roles[*lane_] = Role::Row;
+        axes_.inner_points = 1;
+    }
+    // What is written out would be done by all lanes; those whose order cannot be told are up to twice as long.
+    rewriter_.write_out_at_most((fusion::kLeastLaneTerms - 1) / 2);
+    members_.clear();
+    has_simpler_ = false;
+    add_members(stages);
+}
+
 /// As plan/stage_tile.h divides them, or as a schedule asks.
 void StageKernel::shape_block(std::int64_t width) {
+    if (shares_lanes_) {
+        const std::int64_t warps = lane_ ? plan::stage_lane_warps(extents_[*lane_]) : 1;
+        kernel().block = {static_cast<int>(plan::kWarp), static_cast<int>(warps), 1};
+        return;
+    }
     if (!lane_) return;
     auto [x, y, z] = plan::stage_block(axes_, extents_, width);
     if (const auto& asked = choices_.threads) {
@@ -465,6 +513,14 @@ kernel::Body StageKernel::interior_body() {
     }
     PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? plan::kAccessBytes : 0);
     packs.load(body, values);
+    if (members_.size() > 1 && std::ranges::any_of(values, fusion::has_loops)) {
+        // One loop finds what several members reduce over the same ranges, where their values stand together.
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const ir::VarId var = build_.variable(name_of(members_[i / points.size()]), values[i]->type);
+            body.push_back({kernel::Define{var, values[i]}});
+            values[i] = ir::variable(var, values[i]->type);
+        }
+    }
     packs.store(body, targets, values);
     has_packs_ = has_packs_ || packs.widest() > 0;
     return body;
@@ -484,7 +540,8 @@ void StageKernel::add_point(kernel::Body& values, kernel::Body& stores, const Po
         const ir::Expr value = rewriter_.instance(inner ? member.inner : member.value, point);
         const ir::VarId var = build_.variable(name_of(member), value->type);
         values.push_back({kernel::Define{var, value}});
-        stores.push_back({kernel::Store{target(member), indices_of(point), {ir::variable(var, value->type)}, nullptr}});
+        stores.push_back(
+            {kernel::Store{target(member), indices_of(point), {ir::variable(var, value->type)}, first_lane()}});
     }
 }
 
@@ -532,7 +589,12 @@ kernel::Body StageKernel::point_body() {
     if (guard_) guarded(rewriter_.instance(guard_, point));
     if (members_.size() == 1) {
         const Member& only = members_.front();
-        inner->push_back({kernel::Store{target(only), indices, {rewriter_.instance(only.value, point)}, nullptr}});
+        ir::Expr value = rewriter_.instance(only.value, point);
+        if (shares_lanes_) {
+            const ir::VarId var = build_.variable(name_of(only), value->type);
+            inner->push_back({kernel::Define{var, std::exchange(value, ir::variable(var, value->type))}});
+        }
+        inner->push_back({kernel::Store{target(only), indices, {value}, first_lane()}});
         return body;
     }
     kernel::Body stores;
@@ -543,8 +605,9 @@ kernel::Body StageKernel::point_body() {
 
 kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
     build_.kernel = {};
-    kernel().name = stage_.name + (layout == kernel::Layout::Wide ? "_wide" : "");
+    kernel().name = stage_.name + (layout == kernel::Layout::Wide ? "_wide" : shares_lanes_ ? "_lanes" : "");
     kernel().layout = layout;
+    kernel().shares_reductions = shares_lanes_;
     width_ = width;
     shape_block(width);
     if (!lane_) {
@@ -554,7 +617,8 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
     }
     place_thread(kernel().body);
     // A guard that stays is evaluated for each point, so nothing is gained by a second version of the code.
-    const bool split = (layout == kernel::Layout::Wide || has_simpler_ || is_block()) && !inner_guard_;
+    const bool split =
+        (layout == kernel::Layout::Wide || has_simpler_ || is_block()) && !inner_guard_ && !shares_lanes_;
     if (!split) {
         kernel::Body points = point_body();
         kernel().body.insert(kernel().body.end(), points.begin(), points.end());
@@ -583,25 +647,39 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     StageKernel builder(program, stages, choices);
     if (auto reason = builder.refusal()) return std::move(*reason);
     std::vector<fusion::Choices> decided;
+    // Where the threads of single points are too few to keep the GPU busy, each of them waits for one load after the
+    // other; then a warp shares a point's reductions out.
+    const bool has_long_reduction = builder.has_long_reduction();
+    const bool lanes = choices.shared_lanes.value_or(has_long_reduction);
+    const std::int64_t least_grid = lanes ? plan::stage_least_blocks(program.target.gpu().sms) : 0;
+    const auto points = builder.all_points();
+    const bool few = lanes && points && *points < least_grid * plan::kStageThreads;
+    const bool many = points && !few;
     const auto take = [&](kernel::Kernel kernel) {
-        if (builder.has_lanes()) decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
+        if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_grid);
+        if (builder.has_lanes() && !kernel.shares_reductions) decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
         step.variants.push_back(std::move(kernel));
     };
     std::optional<std::int64_t> width;
-    if (builder.splits()) {
+    if (builder.splits() && !few) {
         width = builder.width();
         kernel::Kernel wide = builder.build(*width, kernel::Layout::Wide);
         if (builder.has_packs()) take(std::move(wide));
     }
-    if (builder.is_block()) {
+    if (builder.is_block() && !few) {
         // Where some multiprocessors would have no block, threads have single points: then there are more of them.
         kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
         blocks.least_grid = program.target.gpu().sms;
         take(std::move(blocks));
         builder.leave_blocks();
     }
-    take(builder.build(1, kernel::Layout::Dense));
+    if (!few) take(builder.build(1, kernel::Layout::Dense));
+    if (lanes && !many) {
+        builder.share_lanes(stages);
+        take(builder.build(1, kernel::Layout::Dense));
+    }
     step.decided = fusion::agreed(decided);
+    if (has_long_reduction) step.decided.shared_lanes = lanes && !many;
     if (width) step.decided.columns = static_cast<int>(*width);
     std::vector<std::string> comments;
     for (const StageValue& one : stages) {

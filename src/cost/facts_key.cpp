@@ -113,11 +113,11 @@ private:
     void add_stage(const StageFacts& stage) {
         const auto& [shape, pure, is_output, alone, bytes, operations, shares, half_rate, own_part, reads, block_reads,
                      block_operations, updates, serial, serial_loads, registers, seconds, points, scan, histogram, lo,
-                     hi, loop_terms, fills_lanes, loads, inside, pipeline_bytes] = stage;
+                     hi, loop_terms, lane_terms, loads, inside, pipeline_bytes] = stage;
         add(pure), add(alone), add(bytes), add(operations), add(reads), add(block_reads), add(updates), add(serial),
             add(serial_loads);
         add(block_operations), add(is_output), add(half_rate), add(own_part);
-        add(loop_terms), add(fills_lanes), add(registers), add(points), add(lo), add(hi), add(inside), add(pipeline_bytes);
+        add(loop_terms), add(lane_terms.enough), add(lane_terms.along_memory), add(registers), add(points), add(lo), add(hi), add(inside), add(pipeline_bytes);
         add_each(shares,
                  [&](const fusion::Operations& share) { add(share.dims), add(share.count), add(share.as_written); });
         add_optional(seconds, [&](double value) { add(value); });

@@ -187,10 +187,21 @@ std::optional<plan::SharedSliceTile> slice_tile(const StageFacts& stage, const G
     return std::nullopt;
 }
 
+/// Memory and units have as much to do at once as there are threads: `p` is for as many multiprocessors as blocks were
+/// counted before (`before`), the L2 cache and units' part of it, and for all of them, the global memory's.
+void have_fewer_blocks(const Gpu& gpu, double before, double more_work, bool units, TimePrediction& p) {
+    const auto multiprocessors = [&](double blocks) { return std::clamp<double>(blocks, 1, gpu.sms); };
+    const double few = multiprocessors(before) / multiprocessors(p.blocks);
+    p.dram *= static_cast<double>(gpu.sms) / multiprocessors(p.blocks);
+    p.l2 *= few;
+    if (units) p.issue *= few * more_work, p.lsu *= few * more_work;
+}
+
 /// Launch after launch, each of which waits for what the one before has written, then goes through its slices.
 void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
     const auto threads = static_cast<double>(strip.threads()), slices = static_cast<double>(strip.slices);
+    const double before = p.blocks;
     p.blocks = scan.lines * std::ceil(scan.slice / static_cast<double>(strip.points));
     const int warps = static_cast<int>(threads) / kWarp;
     p.blocks_per_sm = std::min(gpu.blocks_per_sm, gpu.warps_per_sm / warps);
@@ -200,11 +211,9 @@ void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gp
     const double step = (scan.operations * kDependentClocks + kSharedClocks) / gpu.clock_hz + gpu.rates.barrier;
     // What a warp executes of a slice, with nobody else to fill its gaps.
     const double points = scan.lines * scan.slice * static_cast<double>(scan.length);
-    const double alone = kAloneClocks * p.issue * gpu.sms * kSchedulers * kWarp / points;
+    const double alone = kAloneClocks * p.issue * std::clamp<double>(before, 1, gpu.sms) * kSchedulers * kWarp / points;
     p.latency = std::max(1.0, std::ceil(p.waves)) * launches * (kMemorySeconds + slices * (step + alone));
-    const double again = threads / static_cast<double>(strip.points);
-    const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
-    p.dram *= few, p.l2 *= few, p.issue *= few * again, p.lsu *= few * again;
+    have_fewer_blocks(gpu, before, threads / static_cast<double>(strip.points), true, p);
     p.ends = 0;
     p.start = launches * p.blocks / gpu.sms * gpu.rates.block_start;
     p.launch = launches * gpu.rates.launch;
@@ -220,6 +229,7 @@ void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto threads = static_cast<double>(tile     ? tile->threads
                                              : blocks ? plan::slice_threads(static_cast<std::int64_t>(scan.slice))
                                                       : plan::kLaunchedSliceThreads);
+    const double before = p.blocks;
     p.blocks = blocks ? scan.lines : std::ceil(scan.lines * scan.slice / threads);
     const int warps = static_cast<int>(threads) / kWarp;
     p.blocks_per_sm = std::max(1, std::min(gpu.blocks_per_sm, gpu.warps_per_sm / warps));
@@ -236,8 +246,7 @@ void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
                         : blocks ? rounds * kMemorySeconds + gpu.rates.barrier
                                  : kMemorySeconds + gpu.rates.launch;
     p.latency = std::max(1.0, std::ceil(p.waves)) * static_cast<double>(scan.length) * step;
-    const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
-    p.dram *= few, p.l2 *= few, p.issue *= few, p.lsu *= few;
+    have_fewer_blocks(gpu, before, 1, true, p);
     p.ends = 0;
     p.start = p.blocks / gpu.sms * gpu.rates.block_start;
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
@@ -254,6 +263,7 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
     const ScanMarch march = shared   ? shared_march(stage, *shared, gpu)
                             : direct ? direct_march(stage, gpu)
                                      : serial_march(stage, gpu);
+    const double before = p.blocks;
     p.blocks = std::ceil(stage.scan->lines / march.lines);
     p.blocks_per_sm = std::max(1, std::min({gpu.blocks_per_sm, gpu.warps_per_sm / march.warps,
                                             static_cast<int>(gpu.shared_per_sm / (march.shared_bytes + 1024))}));
@@ -267,11 +277,7 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
         p.instructions += steps;
         p.issue += steps / (sms * 4 * gpu.clock_hz * gpu.rates.issue_part);
     }
-    // Memory has as much to do at once as there are threads.
-    const double few = std::max(1.0, static_cast<double>(gpu.sms) / std::max(1.0, p.blocks));
-    p.dram *= few;
-    p.l2 *= few;
-    if (readers) p.issue *= few, p.lsu *= few;
+    have_fewer_blocks(gpu, before, 1, readers, p);
     p.ends = 0;
     p.start = p.blocks / gpu.sms * gpu.rates.block_start;
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
@@ -280,9 +286,9 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
 /// A warp has each point of the stage, as code generation does it where that is left open (plan/stage_tile.h).
 bool shares_lanes(const GroupFacts& facts, const GroupSchedule& schedule, const Gpu& gpu) {
     const StageFacts& stage = facts.stages.front();
-    if (schedule.strategy != Strategy::Stage || !stage.fills_lanes || !schedule.choices.shared_lanes.value_or(true))
+    if (schedule.strategy != Strategy::Stage || !stage.lane_terms.enough || !schedule.choices.shared_lanes.value_or(true))
         return false;
-    return stage.points < plan::stage_least_blocks(gpu.sms) * plan::kStageThreads;
+    return stage.points < plan::stage_least_blocks(gpu.sms, stage.lane_terms.along_memory) * plan::kStageThreads;
 }
 
 /// How often a thread waits for the terms of loops: they are loaded several at once.

@@ -10,6 +10,7 @@
 
 #include "fusion/group_shape.h"
 #include "fusion/histogram_facts.h"
+#include "fusion/lane_terms.h"
 #include "fusion/scan_facts.h"
 #include "ir/pipeline.h"
 #include "poly/dependences.h"
@@ -76,7 +77,7 @@ struct StageFacts {
     std::optional<HistogramFacts> histogram;  ///< of an accumulate whose targets depend on data
     std::vector<std::int64_t> lo, hi;         ///< the box of its domain
     double loop_terms = 0;      ///< of reductions that are loops: terms that a thread has one after the other for a point
-    bool fills_lanes = false;   ///< some reduction may have a term for each lane of a warp (fusion/written_out.h)
+    LaneTerms lane_terms;       ///< of its reductions
     std::vector<Load> loads;
     std::vector<int> inside;    ///< dimensions that run faster in memory than a tile's columns (interleaved)
     double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages

@@ -342,7 +342,11 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             facts.scan = scan_facts(stage, static_cast<int>(s), extents);
         }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
-        facts.fills_lanes = facts.pure && !stage.scan && may_fill_lanes(std::get<ir::Pure>(stage.definition).value);
+        if (facts.pure && !stage.scan) {
+            const int inner = facts.shape.innermost();
+            facts.lane_terms = lane_terms(pipeline, std::get<ir::Pure>(stage.definition).value,
+                                          inner < 0 ? -1 : stage.dims[static_cast<std::size_t>(inner)].var);
+        }
         // Updates of an accumulate have loops of their own, all of them for each point.
         DimsOfValues depends(stage);
         const unsigned all_dims = (1U << stage.dims.size()) - 1;

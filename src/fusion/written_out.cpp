@@ -74,20 +74,6 @@ std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loop
     return SideBySide{count, loop};
 }
 
-bool may_fill_lanes(const ir::Expr& e) {
-    const auto is_long = [](const ir::Range& range) {
-        const auto [from, first] = ir::with_offset(range.lo);
-        const auto [to, last] = ir::with_offset(range.hi);
-        return !ir::structurally_equal(from, to) || last - first >= kLeastLaneTerms;
-    };
-    bool found = false;
-    ir::for_each_node(e, [&](const ir::Expr& node) {
-        const auto* reduce = ir::as<ir::Reduce>(node);
-        if (reduce != nullptr) found = found || std::ranges::any_of(reduce->ranges, is_long);
-    });
-    return found;
-}
-
 bool has_loops(const ir::Expr& e) {
     bool found = false;
     ir::for_each_node(e, [&](const ir::Expr& node) {

@@ -24,11 +24,6 @@ using KnownBound = std::function<std::optional<std::int64_t>(const ir::Expr&)>;
 /// Whether some reduction in it is a loop.
 [[nodiscard]] bool has_loops(const ir::Expr& e);
 
-/// The lanes of a warp share out reductions of at least as many terms: one for each of them.
-inline constexpr std::int64_t kLeastLaneTerms = 32;
-/// Whether some reduction in it has so many, as far as that is known.
-[[nodiscard]] bool may_fill_lanes(const ir::Expr& e);
-
 /// Totals of loops that become one: each is in a register, and what they read has to fit beside them.
 inline constexpr std::int64_t kMostTotals = 72;
 

@@ -57,8 +57,8 @@ std::int64_t stage_columns(const StageAxes& axes, const Extents& extents, std::i
     return extent && *extent < columns ? 1 : columns;
 }
 
-std::int64_t stage_least_blocks(std::int64_t multiprocessors) {
-    return std::max<std::int64_t>(1, multiprocessors / 2);
+std::int64_t stage_least_blocks(std::int64_t multiprocessors, bool along_memory) {
+    return std::max<std::int64_t>(1, multiprocessors / (along_memory ? 2 : 32));
 }
 
 std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent) {

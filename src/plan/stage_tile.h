@@ -46,8 +46,9 @@ inline constexpr std::int64_t kStageThreads = 256;
 
 /// Blocks of single points from which on a GPU of so many multiprocessors is busy with threads that each have a long
 /// reduction of their own: with fewer a warp shares each point's reductions out, of which a multiprocessor has 64 at
-/// once.
-std::int64_t stage_least_blocks(std::int64_t multiprocessors);
+/// once. Where terms do not lie along memory (fusion/lane_terms.h), lanes load a sector each for an element: that is
+/// worth it for fewer points.
+std::int64_t stage_least_blocks(std::int64_t multiprocessors, bool along_memory);
 
 /// The warps of a block where the lanes of each share a point's reductions out: few, so that few points are on many
 /// multiprocessors.

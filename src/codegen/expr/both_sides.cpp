@@ -127,9 +127,8 @@ private:
     const std::vector<poly::Interval>& box_;
 };
 
-}  // namespace
-
-bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage) {
+/// Of right sides, and with `choices` of the branches of an `if` on data.
+bool are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage, bool choices) {
     const ir::Stage& s = pipeline.stages.at(static_cast<std::size_t>(stage));
     const auto* pure = std::get_if<ir::Pure>(&s.definition);
     if (pure == nullptr) return true;  // only values of pure stages are computed so
@@ -138,6 +137,10 @@ bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model,
     ir::for_each_node(value, [&](const ir::Expr& e) {
         const auto* n = ir::as<ir::Binary>(e);
         if (n != nullptr && ir::is_logical(n->op)) right.add(n->b);
+        const auto* select = ir::as<ir::Select>(e);
+        if (!choices || select == nullptr || !asks_data(select->cond)) return;
+        right.add(select->then);
+        if (select->otherwise) right.add(select->otherwise);
     });
     if (right.by_data) return false;
     if (right.places.empty()) return true;
@@ -154,6 +157,23 @@ bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model,
     for (const Symbol& one : beside_data) told.insert(links.root(one));
     return std::none_of(right.places.begin(), right.places.end(),
                         [&](const Symbol& one) { return told.count(links.root(one)) > 0; });
+}
+
+}  // namespace
+
+bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage) {
+    return are_safe(pipeline, model, stage, false);
+}
+
+bool choices_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage) {
+    return are_safe(pipeline, model, stage, true);
+}
+
+bool asks_data(const ir::Expr& condition) {
+    if (const auto* n = ir::as<ir::Binary>(condition); n != nullptr && ir::is_logical(n->op))
+        return asks_data(n->a) && asks_data(n->b);
+    if (const auto* n = ir::as<ir::Unary>(condition); n != nullptr && n->op == ir::UnaryOp::Not) return asks_data(n->a);
+    return ir::has_reads(condition);
 }
 
 }  // namespace pipec::codegen

@@ -11,4 +11,10 @@ namespace pipec::codegen {
 /// as in `k(x) < 10 and w(k(x)) > 3`, it has to be asked first.
 bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage);
 
+/// The same of right sides and of what an `if` on data chooses from: all of it may be read before the choice.
+bool choices_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage);
+
+/// The condition of an `if` asks data, and each part of it does.
+bool asks_data(const ir::Expr& condition);
+
 }  // namespace pipec::codegen

@@ -74,6 +74,10 @@ public:
     /// the same expressions together: each has a part of the terms. `lane`: its number.
     void share_over_lanes(std::string lane) { lane_ = std::move(lane); }
 
+    /// From now on what the branches of an `if` on data read is read before it: nothing of it is out of bounds there
+    /// (expr/both_sides.h). A compiler then makes vectors of the choice.
+    void read_before_choices() { reads_first_ = true; }
+
     /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
     void detect_overflow(std::string exact) { detected_ = std::move(exact); }
 
@@ -185,6 +189,7 @@ private:
     Text choose(ir::Type type, const Text& condition, const Branch& then, const Branch& otherwise,
                 std::string_view wanted = "v");
     void name_uniform(const ir::Expr& branch);
+    void name_reads(const ir::Expr& branch);
     void name_common(const ir::Expr& a, const ir::Expr& b);
     void name_invariant(const std::vector<ir::Expr>& terms, const std::set<ir::VarId>& loops);
     std::vector<ir::Expr> certain(const ir::Expr& root);
@@ -211,6 +216,7 @@ private:
     bool noted_ = false;                 ///< something is noted in it
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
+    bool reads_first_ = false;  ///< of the branches of an `if` on data
     bool batches_ = true;                                              ///< loops evaluate several terms together
     std::string lane_;      ///< the warp's lanes share reductions out: the own one's number; empty: they do not
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap

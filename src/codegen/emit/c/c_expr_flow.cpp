@@ -7,6 +7,8 @@
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
+#include "codegen/expr/both_sides.h"
+#include "codegen/expr/pack.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 
@@ -14,6 +16,9 @@ namespace pipec::codegen {
 
 using ir::BinaryOp;
 using ir::Type;
+
+/// Reads of a branch before its condition: with more of them a branch that is not taken saves something.
+constexpr std::ptrdiff_t kMostReadsFirst = 16;
 
 void ExpressionWriter::begin_block(const std::string& head) {
     out_->open(head);
@@ -79,6 +84,10 @@ Text ExpressionWriter::select(const ir::Expr& e, const ir::Select& n) {
     name_uniform(n.then);
     name_uniform(n.otherwise);
     name_common(n.then, n.otherwise);
+    if (reads_first_ && asks_data(n.cond)) {
+        name_reads(n.then);
+        name_reads(n.otherwise);
+    }
     const Text condition = value(n.cond);
     const Branch then = branch(n.then, true);
     return choose(e->type, condition, then, branch(n.otherwise, true), wanted);
@@ -250,6 +259,18 @@ void ExpressionWriter::name_uniform(const ir::Expr& branch) {
         }
         const std::vector<ir::Expr> operands = ir::children(node);
         stack.insert(stack.end(), operands.rbegin(), operands.rend());
+    }
+}
+
+/// Names, before a branch, what it certainly reads.
+void ExpressionWriter::name_reads(const ir::Expr& branch) {
+    const std::vector<ir::Expr> reads = certain_reads({branch});
+    if (std::ssize(reads) > kMostReadsFirst) return;
+    for (const ir::Expr& read : reads) {
+        if (known(read) != nullptr || !can_be_written(read)) continue;
+        const Text text = value(read);
+        if (known(read) == nullptr)
+            scopes_.back().insert_or_assign(read.get(), Named{primary(read->type, text, "t").text, read});
     }
 }
 

@@ -10,7 +10,7 @@
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_expr_total.h"
 #include "codegen/emit/c/c_types.h"
-#include "fusion/written_out.h"
+#include "fusion/lane_terms.h"
 #include "ir/reduction.h"
 
 namespace pipec::codegen {
@@ -28,8 +28,13 @@ constexpr std::int64_t kMostBound = std::int64_t{3} << 29;
 struct ExpressionWriter::LaneShare {
     std::size_t range = 0;  ///< the variable whose values are shared out
     bool in_order = false;
-    /// Adjacent terms of a lane before those of the next one; 0: so many that each lane has one span.
-    std::int64_t terms = 0;
+    /// Of a lane before those of the next one.
+    enum class Terms : std::uint8_t {
+        Span,         ///< so many that each lane has one span
+        One,          ///< one
+        OneOrBlock,   ///< one where all are in one block, else a block
+    };
+    Terms terms = Terms::Span;
 };
 
 /// How lanes share the terms, where they do and there are enough.
@@ -44,7 +49,7 @@ std::optional<ExpressionWriter::LaneShare> ExpressionWriter::lane_share(const ir
     const bool in_blocks =
         any([](const Total& total) { return ir::depends_on_blocks(total.reduction->op, total.type()); });
     const bool has_trees = any([](const Total& total) { return !total.tree.empty(); });
-    if (in_blocks) share.terms = has_trees ? ir::kBlockTerms : 1;
+    if (in_blocks) share.terms = has_trees ? LaneShare::Terms::OneOrBlock : LaneShare::Terms::One;
     const auto is_long = [&](const ir::Range& range) { return most_points(range) >= fusion::kLeastLaneTerms; };
     if (!share.in_order) {
         const auto last = std::find_if(n.ranges.rbegin(), n.ranges.rend(), is_long);
@@ -106,16 +111,16 @@ void ExpressionWriter::in_rounds_of_lanes(const ir::Reduce& n, const LaneShare& 
                                           std::vector<Total>& totals) {
     const ir::Range& range = n.ranges.front();
     const std::string wanted = variable_name(range.var), integer = local_type(Type::Int32);
-    const int batch = n.ranges.size() == 1 && share.terms != 1 ? batch_of(range, totals, false) : 1;
+    const bool single = share.terms == LaneShare::Terms::One;
+    const int batch = n.ranges.size() == 1 && !single ? batch_of(range, totals, false) : 1;
     if (batch > 1) name_same(range, totals);
     const Span all = span_of(range);
     const Text first = primary(Type::Int32, all.first, wanted + "_first");
-    std::string terms = fmt::format("{}", share.terms);
-    if (share.terms == 0) {
-        terms = names_.add(wanted + "_terms");
+    const std::string terms = single ? "1" : names_.add(wanted + "_terms");
+    if (share.terms == LaneShare::Terms::Span)
         out_->line("{} {} = ({} - {} + {}) / {};", integer, terms, all.end.text, first.text, kLanes - 1, kLanes);
-    }
-    const bool single = share.terms == 1;
+    if (share.terms == LaneShare::Terms::OneOrBlock)
+        out_->line("{0} {1} = {2} - {3} <= {4} ? 1 : {4};", integer, terms, all.end.text, first.text, ir::kBlockTerms);
     const std::string round = names_.add(wanted + "_round"), begin = names_.add(single ? wanted : wanted + "_begin"),
                       stop = names_.add(wanted + "_stop");
     begin_block(fmt::format("for (int32_t {0} = {1}; {0} < {2}; {0} += {3})", round, first.text, all.end.text,

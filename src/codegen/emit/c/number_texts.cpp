@@ -303,7 +303,7 @@ inline T tree_total(const BlockTree<T>& tree, Combine combine) {
     {"add_lane_blocks",
      {"BlockTree", "of_lane"},
      R"(// A block of each lane of a warp, one after the other. There are 32 for each call, so that level 0 is full after the
-// last of them if at all.
+// last of them if at all. Of a single block level 0 may be found likewise, from single terms.
 template <class T, class Combine>
 __device__ __forceinline__ void add_lane_blocks(BlockTree<T>& tree, T block, Combine combine) {
 #pragma unroll

@@ -4,6 +4,7 @@
 
 #include "codegen/emit/c/wide_expr.h"
 #include "codegen/emit/host/host_points.h"
+#include "codegen/expr/both_sides.h"
 #include "codegen/expr/exact_expr.h"
 #include "codegen/expr/interior.h"
 #include "codegen/expr/rewrite.h"
@@ -80,6 +81,7 @@ std::optional<InnerCode> inner_code(ir::Pipeline& pipeline, const poly::Model& m
     if (stage.dims.empty()) return std::nullopt;
     Rewriter rewriter(pipeline);
     rewriter.write_out_at_most(kMostWritten);
+    if (both_sides_are_safe(pipeline, model, static_cast<int>(index))) rewriter.compute_both_sides();
     for (std::size_t d = 0; d < stage.dims.size(); ++d) rewriter.index(stage.dims[d].var, domain.box[d]);
     // What does not change along a row is computed once for each, and a clamped row is as fast as others. Branches are
     // not; but of a few planes none is an edge.

@@ -12,6 +12,7 @@
 #include "codegen/emit/host/host_nest.h"
 #include "codegen/emit/host/host_strip.h"
 #include "codegen/emit/host/host_versions.h"
+#include "codegen/expr/both_sides.h"
 #include "codegen/expr/chains.h"
 #include "codegen/expr/strides.h"
 #include "ir/build.h"
@@ -125,6 +126,7 @@ void StageWriter::make_writer(std::optional<ExpressionWriter>& writer, const Use
         return fmt::format("{}({})", is_input ? names_.buffers[i] : names_.stages[i], list_text(indices));
     };
     writer.emplace(pipeline_, uses, std::move(naming), locals_, helpers_, out_, unit_.model);
+    if (choices_are_safe(pipeline_, *unit_.model, static_cast<int>(index_))) writer->read_before_choices();
     for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
         const auto lo = ir::as_int(domain_.box[d].lo);
         const auto hi = ir::as_int(domain_.box[d].hi);

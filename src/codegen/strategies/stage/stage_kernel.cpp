@@ -22,6 +22,7 @@
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
 #include "fusion/group_fields.h"
+#include "fusion/lane_terms.h"
 #include "fusion/loop_block.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
@@ -78,8 +79,12 @@ public:
         }
         rewriter_.put_loops_side_by_side(short_loops);
         if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
-        has_long_reduction_ =
-            std::ranges::any_of(stages, [](const StageValue& one) { return fusion::may_fill_lanes(one.value); });
+        for (const StageValue& one : stages) {
+            const std::vector<ir::Dimension>& dims = program.pipeline.stages[static_cast<std::size_t>(one.stage)].dims;
+            const auto terms = fusion::lane_terms(program.pipeline, one.value, lane_ ? dims[*lane_].var : -1);
+            lane_terms_.along_memory = (lane_terms_.along_memory || !lane_terms_.enough) && terms.along_memory;
+            lane_terms_.enough = lane_terms_.enough || terms.enough;
+        }
         if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
         add_members(stages);
         own_rows_ = lane_ && rows_of_threads();
@@ -107,8 +112,8 @@ public:
     }
     /// From now on kernels have a thread for each point.
     void leave_blocks() { block_.assign(block_.size(), 1); }
-    /// Some reduction may have enough terms for the lanes of a warp.
-    [[nodiscard]] bool has_long_reduction() const { return has_long_reduction_; }
+    /// Of the reductions of all members.
+    [[nodiscard]] const fusion::LaneTerms& lane_terms() const { return lane_terms_; }
     /// All points, where their number is known.
     [[nodiscard]] std::optional<std::int64_t> all_points() const;
     /// From now on kernels have a warp for each point, whose lanes share out its reductions.
@@ -194,7 +199,7 @@ private:
     bool has_packs_ = false;
     bool own_rows_ = false;  ///< rows_of_threads()
     bool shares_lanes_ = false;
-    bool has_long_reduction_ = false;
+    fusion::LaneTerms lane_terms_;
 };
 
 // ------------------------------------------------------------------------------------------------------------ mapping
@@ -325,7 +330,7 @@ std::optional<std::string> StageKernel::refusal() const {
     if (const auto& threads = choices_.threads; threads && (*threads)[0] * (*threads)[1] > kMostThreads) {
         return fmt::format("{} x {} threads: a block has at most {}", (*threads)[0], (*threads)[1], kMostThreads);
     }
-    if (choices_.shared_lanes.value_or(false) && !has_long_reduction()) {
+    if (choices_.shared_lanes.value_or(false) && !lane_terms_.enough) {
         return fmt::format("`shared_lanes`: no reduction of `{}` may have {} terms, one for each lane of a warp",
                            stage_.name, fusion::kLeastLaneTerms);
     }
@@ -649,9 +654,10 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     std::vector<fusion::Choices> decided;
     // Where the threads of single points are too few to keep the GPU busy, each of them waits for one load after the
     // other; then a warp shares a point's reductions out.
-    const bool has_long_reduction = builder.has_long_reduction();
-    const bool lanes = choices.shared_lanes.value_or(has_long_reduction);
-    const std::int64_t least_grid = lanes ? plan::stage_least_blocks(program.target.gpu().sms) : 0;
+    const fusion::LaneTerms terms = builder.lane_terms();
+    const bool lanes = choices.shared_lanes.value_or(terms.enough);
+    const std::int64_t least_grid =
+        lanes ? plan::stage_least_blocks(program.target.gpu().sms, terms.along_memory) : 0;
     const auto points = builder.all_points();
     const bool few = lanes && points && *points < least_grid * plan::kStageThreads;
     const bool many = points && !few;
@@ -679,7 +685,7 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
         take(builder.build(1, kernel::Layout::Dense));
     }
     step.decided = fusion::agreed(decided);
-    if (has_long_reduction) step.decided.shared_lanes = lanes && !many;
+    if (terms.enough) step.decided.shared_lanes = lanes && !many;
     if (width) step.decided.columns = static_cast<int>(*width);
     std::vector<std::string> comments;
     for (const StageValue& one : stages) {

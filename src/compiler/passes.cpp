@@ -8,6 +8,7 @@
 #include "codegen/group_plans.h"
 #include "codegen/lower.h"
 #include "compiler/host_schedule.h"
+#include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
@@ -24,6 +25,25 @@ void require_well_formed(const ir::Pipeline& pipeline) {
     if (!defects.empty()) {
         throw std::logic_error(fmt::format("pipeline `{}` is not well-formed: {}", pipeline.name, defects.front()));
     }
+}
+
+/// Where proofs fail, conditions that are stages are written out: then they may succeed. What is said of the program is
+/// what was found first otherwise.
+std::optional<poly::Model> analyze(ir::Pipeline& pipeline, Diagnostics& diags, const poly::Options& options) {
+    Diagnostics first = diags;
+    auto model = poly::analyze(pipeline, first, options);
+    if (!model) {
+        if (auto written_out = with_conditions_written_out(pipeline)) {
+            Diagnostics second = diags;
+            model = poly::analyze(*written_out, second, options);
+            if (model) {
+                pipeline = std::move(*written_out);
+                first = std::move(second);
+            }
+        }
+    }
+    diags = std::move(first);
+    return model;
 }
 
 codegen::CudaOptions code_options(const Scheduled& scheduled, const Settings& settings) {
@@ -57,7 +77,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
     if (settings.last == Phase::Elaborate) return result;
 
     for (ir::Pipeline& pipeline : result.pipelines) {
-        auto model = poly::analyze(pipeline, diags, settings.analysis);
+        auto model = analyze(pipeline, diags, settings.analysis);
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
         fusion::Inlined shared = fusion::prefix_scans(pipeline, *model);

@@ -117,7 +117,8 @@ private:
         add(pure), add(alone), add(bytes), add(operations), add(reads), add(block_reads), add(updates), add(serial),
             add(serial_loads);
         add(block_operations), add(is_output), add(half_rate), add(own_part);
-        add(loop_terms), add(lane_terms.enough), add(lane_terms.along_memory), add(registers), add(points), add(lo), add(hi), add(inside), add(pipeline_bytes);
+        add(loop_terms), add(lane_terms.enough), add(lane_terms.along_memory), add(registers), add(points), add(lo),
+            add(hi), add(inside), add(pipeline_bytes);
         add_each(shares,
                  [&](const fusion::Operations& share) { add(share.dims), add(share.count), add(share.as_written); });
         add_optional(seconds, [&](double value) { add(value); });

@@ -139,7 +139,8 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
     ThreadPoints thread{1, std::vector<double>(rank, 1)};
     std::array<std::int64_t, 3> block{1, 1, 1};
     for (std::size_t d = 0; d < rank; ++d) {
-        if (axes.roles[d] == plan::StageRole::Inner) thread.along[d] = static_cast<double>(stage.hi[d] - stage.lo[d]);
+        if (axes.roles[d] == plan::StageRole::Inner)
+            thread.along[d] = static_cast<double>(std::max<std::int64_t>(1, stage.hi[d] - stage.lo[d]));
     }
     if (axes.lane) {
         thread.columns = columns_of(stage, axes, extents);

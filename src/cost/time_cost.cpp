@@ -101,8 +101,8 @@ constexpr double kAloneClocks = 2, kSchedulers = 4;
 /// Until global memory answers, where nothing else is to be done meanwhile.
 constexpr double kMemorySeconds = 0.8e-6;
 /// Terms of a loop that are loaded at once, and what a thread waits for them: single threads and blocks of sums over
-/// histograms on an H100, by ncu.
-constexpr double kTermsAtOnce = 16, kRoundSeconds = 0.4e-6;
+/// histograms on an H100 (by ncu twice as long, at half of the clock that it runs at).
+constexpr double kTermsAtOnce = 16, kRoundSeconds = 0.2e-6;
 
 /// Of a point that is combined with its neighbours in a warp: a shuffle and two operations for each of five steps.
 constexpr double kShuffleSteps = 5, kShuffleClocks = 24, kStepInstructions = 3;
@@ -286,7 +286,8 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
 /// A warp has each point of the stage, as code generation does it where that is left open (plan/stage_tile.h).
 bool shares_lanes(const GroupFacts& facts, const GroupSchedule& schedule, const Gpu& gpu) {
     const StageFacts& stage = facts.stages.front();
-    if (schedule.strategy != Strategy::Stage || !stage.lane_terms.enough || !schedule.choices.shared_lanes.value_or(true))
+    if (schedule.strategy != Strategy::Stage || !stage.lane_terms.enough ||
+        !schedule.choices.shared_lanes.value_or(true))
         return false;
     return stage.points < plan::stage_least_blocks(gpu.sms, stage.lane_terms.along_memory) * plan::kStageThreads;
 }

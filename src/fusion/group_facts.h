@@ -76,8 +76,8 @@ struct StageFacts {
     std::optional<ScanFacts> scan;  ///< of a stage that reads itself
     std::optional<HistogramFacts> histogram;  ///< of an accumulate whose targets depend on data
     std::vector<std::int64_t> lo, hi;         ///< the box of its domain
-    double loop_terms = 0;      ///< of reductions that are loops: terms that a thread has one after the other for a point
-    LaneTerms lane_terms;       ///< of its reductions
+    double loop_terms = 0;  ///< of reductions that are loops: terms that a thread has one after the other for a point
+    LaneTerms lane_terms;   ///< of its reductions
     std::vector<Load> loads;
     std::vector<int> inside;    ///< dimensions that run faster in memory than a tile's columns (interleaved)
     double pipeline_bytes = 0;  ///< of all inputs and outputs of the pipeline, the same for all stages

@@ -80,8 +80,8 @@ struct Choices {
     std::optional<AccessWidths> access_widths;  ///< Otptb and Otpw (with vectors), RegisterTile
     std::optional<std::array<int, 2>> threads;  ///< Stage: of a block, along the columns and the rows of a stage
     std::optional<int> columns;                 ///< Stage: adjacent points of a thread, where accesses are wide
-    std::optional<bool> shared_lanes;           ///< Stage: where points are few, a warp shares out each one's reductions
-    std::optional<HistogramShape> histogram;    ///< Stage: of updates that share targets
+    std::optional<bool> shared_lanes;         ///< Stage: where points are few, a warp shares out each one's reductions
+    std::optional<HistogramShape> histogram;  ///< Stage: of updates that share targets
     friend bool operator==(const Choices&, const Choices&) = default;
 };
 

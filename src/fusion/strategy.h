@@ -35,8 +35,8 @@ enum class Field : std::uint8_t {
     Histogram
 };
 inline constexpr std::array kFields{
-    Field::Block,     Field::Tile,         Field::Vector,    Field::Split,     Field::FracReg,   Field::Prefetch,
-    Field::LoadCache, Field::BlockOrder,   Field::EdgeTiles, Field::Direction, Field::MinBlocks, Field::Packed,
+    Field::Block,     Field::Tile,         Field::Vector,    Field::Split,     Field::FracReg,     Field::Prefetch,
+    Field::LoadCache, Field::BlockOrder,   Field::EdgeTiles, Field::Direction, Field::MinBlocks,   Field::Packed,
     Field::Edges,     Field::AccessWidths, Field::Threads,   Field::Columns,   Field::SharedLanes, Field::Histogram};
 /// Those that may be `auto`.
 constexpr bool is_choice(Field field) {

@@ -109,6 +109,9 @@ public:
         return let == lets_.end() ? nullptr : let->second;
     }
 
+    /// Nothing on the way to the value of an integer wraps, as far as intervals say.
+    [[nodiscard]] bool fits_its_type(const ir::Expr& e) const { return fits(ranges_.unwrapped(e), e->type); }
+
     /// The limits of a float that becomes an int32, over indices and sizes, as they are known of its value.
     CastLimits limits_of_cast(const ir::Expr& e);
 
@@ -137,6 +140,7 @@ private:
     std::optional<isl::pw_aff> known_opaque(const ir::Expr& e);
     void describe(const ir::Expr& e, Name name);
     void describe_place(const ir::Reduce& reduce, Name name);
+    void describe_scaled(const ir::Binary& quotient, Name name);
     void describe_read(const ir::Read& read, Name name);
     static ir::Expr definition_at(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition);
     void describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition, Name name);

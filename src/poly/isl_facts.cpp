@@ -36,12 +36,33 @@ void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (n->op == BinaryOp::Mul && fits(ranges_.unwrapped(e), e->type) && !describe_product(n->a, n->b)) {
         describe_product(n->b, n->a);
     }
+    if (n->op == BinaryOp::Div) describe_scaled(*n, name);
     const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
     if (n->op == BinaryOp::Mod && positive_b) add_limit(n->b, name, true, true);
     if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) add_limit(n->b, name, true);
     if (n->op == BinaryOp::BitAnd && natural_a) add_limit(n->a, name, true);
     if ((n->op == BinaryOp::Div && natural_a && positive_b) || (n->op == BinaryOp::Shr && natural_a))
         add_limit(n->a, name, true);
+}
+
+/// `a * b / d` is below b where 0 <= a < d, and at most b where a is d or b is 0: a place of one grid on another, as
+/// y * R / H is.
+void AffineTranslator::describe_scaled(const ir::Binary& quotient, Name name) {
+    const auto* product = ir::as<ir::Binary>(quotient.a);
+    if (product == nullptr || product->op != BinaryOp::Mul) return;
+    if (!fits(ranges_.unwrapped(quotient.a), quotient.a->type)) return;
+    const bool second = ir::is_uniform(product->b);
+    const ir::Expr &place = second ? product->a : product->b, &extent = second ? product->b : product->a;
+    if (!ir::is_uniform(extent) || !ir::is_uniform(quotient.b)) return;
+    std::vector<int> outer = std::exchange(open_obligations_, {});
+    const isl::pw_aff a = value(place), b = value(extent), d = value(quotient.b);
+    const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
+    if (!certain || has_opaque(a) || has_opaque(b) || has_opaque(d)) return;
+    const isl::pw_aff q = isl_.value(name), zero = constant(0);
+    const isl::set below = q.ge_set(zero).intersect(q.lt_set(b)), at_most = q.ge_set(zero).intersect(q.le_set(b));
+    const isl::set other = a.lt_set(zero).unite(a.gt_set(d)).unite(b.lt_set(zero)).unite(d.le_set(zero));
+    const isl::set fact = below.unite(at_most.intersect(a.eq_set(d).unite(b.eq_set(zero)))).unite(other);
+    facts_.push_back({fact.coalesce(), {name}});
 }
 
 /// The place of a minimum or maximum lies in its range, or is the lower bound of an empty one.

@@ -199,13 +199,21 @@ std::string StageProofs::advice(const Access& access, std::size_t dim, const Bou
     });
     const std::string in_bounds = clamped(access, dim, bounds);
     for (const Name name : opaques) {
-        const ir::Expr& product = affine_.opaque(name.index);
-        const auto* n = ir::as<ir::Binary>(product);
-        bool reads = false;
-        ir::for_each_node(product, [&](const ir::Expr& e) { reads = reads || ir::as<ir::Read>(e) != nullptr; });
-        if (n == nullptr || n->op != ir::BinaryOp::Mul || reads) continue;
-        return fmt::format("proofs follow products with constants, and know little of `{}`: `{}` would be in bounds",
-                           ir::to_string(pipeline_, product), in_bounds);
+        const ir::Expr& value = affine_.opaque(name.index);
+        const auto* n = ir::as<ir::Binary>(value);
+        if (n == nullptr || ir::has_reads(value)) continue;
+        const std::string text = ir::to_string(pipeline_, value);
+        if (n->op == ir::BinaryOp::Mul)
+            return fmt::format(
+                "proofs follow products with constants, and know little of `{}`: `{}` would be in bounds", text,
+                in_bounds);
+        if (n->op != ir::BinaryOp::Div && n->op != ir::BinaryOp::Mod) continue;
+        const auto* product = ir::as<ir::Binary>(n->a);
+        if (product != nullptr && product->op == ir::BinaryOp::Mul && !affine_.fits_its_type(n->a))
+            return fmt::format("more is known of `{}` where `{}` fits {}: limit it in `where`, or write `{}`", text,
+                               ir::to_string(pipeline_, n->a), ir::name(n->a->type), in_bounds);
+        return fmt::format("proofs follow quotients by constants, and know little of `{}`: `{}` would be in bounds",
+                           text, in_bounds);
     }
     if (!of_parameters) return fmt::format("the index depends on data: `{}` would be in bounds", in_bounds);
     return fmt::format("the index depends on a parameter: bound `{}` in `where`, or write `{}`",

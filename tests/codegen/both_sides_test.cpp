@@ -18,6 +18,23 @@ bool is_safe(const std::string& params, const std::string& condition) {
     return codegen::both_sides_are_safe(compiled.pipelines.front(), compiled.models.front(), 0);
 }
 
+bool may_read_first(const std::string& value) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(
+        sources, "case.pipe",
+        "pipeline p(k: uint8[R, C], w: float32[10], f: float32[R, C]) -> out: float32[R, C] { out(y, x) = " + value +
+            " }");
+    for (const Diagnostic& d : compiled.diags.all()) EXPECT_NE(d.severity, Severity::Error) << d.message;
+    return codegen::choices_are_safe(compiled.pipelines.front(), compiled.models.front(), 0);
+}
+
+TEST(Choices, AreReadFirstWhereDataSayNothingOfPlaces) {
+    EXPECT_TRUE(may_read_first("if k(y, x) > 3 then f(y, x) else f(y, max(x - 1, 0))"));
+    EXPECT_TRUE(may_read_first("if k(y, x) > 3 then (if x > 0 then f(y, x - 1) else 0) else 1"));
+    EXPECT_FALSE(may_read_first("if k(y, x) < 10 then w(k(y, x)) else 0"));
+    EXPECT_FALSE(may_read_first("if x <= k(y, x) and k(y, x) < 10 then w(x) else 0"));
+}
+
 TEST(BothSides, AreSafeWhereDataSayNothingOfPlaces) {
     EXPECT_TRUE(is_safe("", "k(y, x) > 3 and f(y, x) > 1"));
     EXPECT_TRUE(is_safe(", t: uint8", "k(y, x) > t and f(y, max(x - 1, 0)) > 1 and k(min(y + 1, R - 1), x) < t"));

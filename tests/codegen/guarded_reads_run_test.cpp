@@ -39,6 +39,22 @@ pipeline scans(k: int32[R, C], w: int32[10]) -> out: int32[R, C], rows: int32[R,
     own(y in 0..R, x in 0..C) = if y == 0 then k(y, x)
                                 else let b = own(y - 1, C - 1 - x) in if 0 <= b < 10 then w(b) else k(y, x) % 11
 }
+// Conditions that are stages; and places of a grid on one of another size, which are in bounds by themselves.
+pipeline named(k: int32[R, C], w: float32[10]) -> out: float32[R, C], h: int32[16] {
+    inside(y, x) = 0 <= k(y, x) < 10
+    later(x) = x > 0
+    good(y, x) = inside(y, x) and w(k(y, x)) > 0
+    out(y, x) = if good(y, x) then w(k(y, x)) else if later(x) then k(y, x - 1) else 1
+    accumulate h(i in 0..16): int32 = 0 { for y in 0..R, x in 0..C { if inside(y, x) { h(k(y, x)) += 1 } } }
+}
+pipeline grids(a: uint8[3, 7], k: int32[R, C]) -> out: int32[R, C], centres: int32[R, C], ends: int32[R, C], bins: int32[9]
+    where R <= 1024, C <= 1024
+{
+    out(y, x) = a(y * 3 / R, 7 * x / C)
+    centres(y, x) = a((2 * y + 1) * 3 / (2 * R), (2 * x + 1) * 7 / (2 * C))
+    ends(y, x) = a(y * 2 / max(R - 1, 1), x * 6 / max(C - 1, 1)) + k(y * (R - 1) / R, x * (C - 1) / C)
+    accumulate bins(i in 0..9): int32 = 0 { for y in 0..R, x in 0..C { bins(x * 9 / C) += k(y, x) } }
+}
 pipeline totals(k: int32[R, C], w: int32[10], p: int32 = 3) -> out: int64[R], h: int32[16] {
     out(y) = if p >= 0 and p < 10 and w(p) > 0 then sum(a in 0..R, b in 0..C) (if 0 <= k(a, b) < 10 then w(k(a, b)) else 0)
              else sum(a in 0..R, b in 0..C) k(a, b) % 3

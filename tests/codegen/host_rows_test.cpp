@@ -148,6 +148,15 @@ const Case kCases[] = {
             d(y, x) = (if x % 4 == 3 then u(y, x) else u(y, x / 4)) + x % 2
         })",
      {"PIPE_COLD"}},
+    // Conditions on data are no branches, and what they choose from is read before.
+    {"choices_on_data",
+     R"(
+        pipeline p(u: uint8[R, C], v: uint8[R, C], f: float32[R, C], w: float32[10]) -> a: uint8[R, C], b: int32[R], c: float32[R, C] {
+            a(y, x) = if u(y, x) > 100 and v(y, x) > 100 or f(y, x) < 0.5 then u(y, x) else if v(y, x) > 7 then v(y, x) else 1
+            b(y) = sum(x in 0..C) (if u(y, x) > 100 and f(y, x) > 0 then v(y, x) else 0)
+            c(y, x) = if u(y, x) < 10 then w(u(y, x)) else if x > 0 then f(y, x - 1) else f(y, x)
+        })",
+     {"const uint8_t t_2 = v(y, x);", "(int32_t(int32_t(t) > 100) & int32_t(t_3 > 100))"}},
     {"tables",
      R"(
         pipeline p(u: uint8[R, C], gamma: float32) -> a: float32[R, C] {

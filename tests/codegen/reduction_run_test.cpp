@@ -380,6 +380,37 @@ const Case kCases[] = {
         })",
      {{{"T", 1}, {"R", 1}, {"C", 1}}, {{"T", 3}, {"R", 3}, {"C", 70}}, {{"T", 4}, {"R", 33}, {"C", 20}}},
      2},
+    // Points are so few that a warp shares out the reductions of each: in any order, in the order of the terms, in
+    // blocks, with places, several in one loop, and with bounds of each point's own.
+    {"few_points",
+     R"(
+        pipeline p(f: float32[R, C], u: uint8[R, C], h: float16[C], d: float64[C]) -> a: float32[5], b: int32[6, 5], c: float64[2, 5], e: float16[5] where C >= 5 {
+            a(n) = (sum(x in n..C) f(0, x)) + (sum(i in 0..40) f(0, min(i + n, C - 1))) * (min(x in n..C) f(0, x))
+            most(n) = argmax(x in n..C) f(0, x)
+            lowest(n) = argmin(y in 0..R, x in n..C) u(y, x)
+            b(k, n) = if k == 0 then sum(y in 0..R, x in n..C) int32(u(y, x))
+                      else if k == 1 then most(n)
+                      else if k == 2 then lowest(n)[0] * C + lowest(n)[1]
+                      else if k == 3 then (if any(x in n..C) (u(R - 1, x) == 7) then 1 else 0)
+                      else if k == 4 then max(y in 0..R, x in n..C) int32(u(y, x) ^ 21)
+                      else prod(x in n..C) int32(u(0, x) | 1)
+            c(k, n) = if k == 0 then sum(x in n..C) (d(x) * x) else (prod(x in n..C) (1 + d(x) / C)) + max(x in n..C) d(x)
+            e(n) = sum(x in n..C) h(x)
+        })",
+     {{{"R", 1}, {"C", 5}}, {{"R", 3}, {"C", 69}}, {{"R", 40}, {"C", 130}}, {{"R", 2}, {"C", 4500}}}},
+    // What is reduced up to a point is a scan: with ends of all kinds, of two variables, inside of more.
+    {"prefixes",
+     R"(
+        pipeline p(u: uint8[R, C], k: int32[N], f: float32[N])
+            -> image: uint32[R, C], shifted: int64[R, C], ends: int32[4, N], most: float32[N], mean: float32[N] where R >= 1, C >= 1, N >= 1 {
+            image(y, x) = sum(j in 0..=y, i in 0..=x) uint32(u(j, i))
+            shifted(y, x) = (sum(i in 0..x) int64(u(y, i)) * i) - sum(j in 0..=y) u(j, x)
+            ends(e, x) = if e == 0 then sum(i in 0..=x) k(i) else if e == 1 then sum(i in 0..x) k(i) else x
+            most(x) = max(i in 0..x + 1) f(i)
+            mean(x) = float32(sum(i in 0..=x) k(i)) / (x + 1) + (min(i in 0..=x) f(i)) + (sum(i in 0..=x) f(i))
+        })",
+     {{{"R", 1}, {"C", 1}, {"N", 1}}, {{"R", 33}, {"C", 70}, {"N", 300}}, {{"R", 3}, {"C", 40}, {"N", 65}}},
+     2},
     // Inner points of a stage with loops have threads of their own, and what many columns load exceeds the registers.
     {"many_loads_and_few_channels",
      R"(

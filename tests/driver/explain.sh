@@ -21,6 +21,16 @@ pipeline total(a: int32[N]) -> count: int32[16] {
 }
 EOF
 echo 'pipeline p(a: float32[N]) -> o: float32[N] { o(x) = a(x + 1) }' >wrong.pipe
+# A stage of which nothing is ever read has no points.
+cat >empty.pipe <<'EOF'
+pipeline empty(img: uint8[R, C]) -> out: int32[R, C] {
+    class(y, x) = img(y, x) & 15
+    share(y, x) = sqrt(float32(img(y, x)))
+    out(y, x) = if class(y, x) <= 15 then img(y, x)
+                else int32(sum(i in 0..3, j in 0..3) share(min(y + i, R - 1), min(x + j, C - 1)))
+}
+EOF
+run explain empty.pipe; exits 0; prints "predicted "
 
 # The schedule that the options give, kernel by kernel.
 run explain blur.pipe; exits 0; is_silent; prints "R = 3584, C = 3584"

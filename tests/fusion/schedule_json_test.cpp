@@ -163,6 +163,7 @@ GroupSchedule with_all_choices(GroupSchedule group) {
                      .access_widths = AccessWidths::Few,
                      .threads = {{64, 4}},
                      .columns = 2,
+                     .shared_lanes = true,
                      .histogram = HistogramShape{{512, 1, 32, 4, 1, 0, 16, 2048}}};
     return group;
 }
@@ -204,6 +205,7 @@ TEST_F(ScheduleJson, ChoicesOfAStrategyAreWrittenAndReadAgain) {
           "min_blocks": 3,
           "threads": [64, 4],
           "columns": 2,
+          "shared_lanes": true,
           "histogram": [512, 1, 32, 4, 1, 0, 16, 2048]
         }
       ]
@@ -227,7 +229,7 @@ TEST_F(ScheduleJson, AutoIsWhatIsLeftOut) {
     const Schedules all = read(R"({"version": 2, "pipelines": {"blur": {"inlined": [], "groups": [
         {"stages": ["rows"], "strategy": "register_tile", "block_order": "auto", "edge_tiles": "auto",
          "direction": "auto", "min_blocks": "auto", "packed": "auto", "edges": "auto", "access_widths": "auto"},
-        {"stages": ["cols"], "strategy": "stage", "threads": "auto", "columns": "auto", "histogram": "auto"}]}}})");
+        {"stages": ["cols"], "strategy": "stage", "threads": "auto", "columns": "auto", "shared_lanes": "auto", "histogram": "auto"}]}}})");
     for (const GroupSchedule& group : all.at("blur").groups) EXPECT_EQ(group.choices, Choices{});
     EXPECT_EQ(to_json(all, pipelines_).find("auto"), std::string::npos);
 }
@@ -314,7 +316,7 @@ TEST_F(ScheduleJson, EveryMistakeHasItsPlace) {
     EXPECT_EQ(error_in_group(R"({"stages": ["rows"], "strategy": "stage", "size": 3})"),
               "blur.schedule.json: pipelines.blur.groups[0]: `size` is unknown here; there are: stages, strategy, "
               "block, tile, vector, split, frac_reg, prefetch, load_cache, block_order, edge_tiles, direction, "
-              "min_blocks, packed, edges, access_widths, threads, columns, histogram");
+              "min_blocks, packed, edges, access_widths, threads, columns, shared_lanes, histogram");
 }
 
 TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {

@@ -1,8 +1,10 @@
 #include "codegen/expr/both_sides.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -19,16 +21,20 @@ using Symbol = std::pair<int, int>;
 using Symbols = std::set<Symbol>;
 
 /// Of a number itself, not of the places of what it reads. `data`: whether it reads something.
-void add_symbols(const ir::Expr& e, Symbols& symbols, bool& data) {
-    if (!e) return;
-    if (const auto* variable = ir::as<ir::Variable>(e)) symbols.insert({0, variable->id});
-    if (const auto* size = ir::as<ir::SizeRef>(e)) symbols.insert({1, size->index});
-    if (const auto* param = ir::as<ir::ParamRef>(e)) symbols.insert({2, param->index});
-    if (ir::as<ir::Read>(e) != nullptr) {
-        data = true;
-        return;
-    }
-    ir::for_each_child(*e, [&](const ir::Expr& child) { add_symbols(child, symbols, data); });
+void add_symbols(const ir::Expr& root, Symbols& symbols, bool& data) {
+    std::unordered_set<const ir::Node*> seen;
+    const std::function<void(const ir::Expr&)> add = [&](const ir::Expr& e) {
+        if (!e || !seen.insert(e.get()).second) return;
+        if (const auto* variable = ir::as<ir::Variable>(e)) symbols.insert({0, variable->id});
+        if (const auto* size = ir::as<ir::SizeRef>(e)) symbols.insert({1, size->index});
+        if (const auto* param = ir::as<ir::ParamRef>(e)) symbols.insert({2, param->index});
+        if (ir::as<ir::Read>(e) != nullptr) {
+            data = true;
+            return;
+        }
+        ir::for_each_child(*e, add);
+    };
+    add(root);
 }
 
 /// Sets of symbols of which what is known of one may tell something of another.

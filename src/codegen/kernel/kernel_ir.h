@@ -191,9 +191,9 @@ struct Kernel {
     Body body;
 };
 
-/// One step of a launch. Several variants may be Layout::Wide, those that need more first; those of Layout::Dense with a
-/// least grid stand before the one without, the greater one first. With Layout::Dense, `variants` may leave out Layout::General: the printer
-/// then makes both from it (one template).
+/// One step of a launch. Several variants may be Layout::Wide, those that need more first; those of Layout::Dense with
+/// a least grid stand before the one without, the greater one first. With Layout::Dense, `variants` may leave out
+/// Layout::General: the printer then makes both from it (one template).
 struct Step {
     std::vector<Kernel> variants;
     fusion::Choices decided{};  ///< what its kernels are like, as far as a schedule can say so

@@ -216,7 +216,7 @@ private:
     bool noted_ = false;                 ///< something is noted in it
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
-    bool reads_first_ = false;  ///< of the branches of an `if` on data
+    bool reads_first_ = false;                                         ///< of the branches of an `if` on data
     bool batches_ = true;                                              ///< loops evaluate several terms together
     std::string lane_;      ///< the warp's lanes share reductions out: the own one's number; empty: they do not
     std::string detected_;  ///< the variable that overflow clears; empty: integers wrap

@@ -30,9 +30,9 @@ struct ExpressionWriter::LaneShare {
     bool in_order = false;
     /// Of a lane before those of the next one.
     enum class Terms : std::uint8_t {
-        Span,         ///< so many that each lane has one span
-        One,          ///< one
-        OneOrBlock,   ///< one where all are in one block, else a block
+        Span,        ///< so many that each lane has one span
+        One,         ///< one
+        OneOrBlock,  ///< one where all are in one block, else a block
     };
     Terms terms = Terms::Span;
 };
@@ -86,9 +86,8 @@ void ExpressionWriter::strided_over_lanes(const ir::Reduce& n, std::size_t share
                    all.end.text, kLanes - 1, kLanes);
         const bool together = shared == last && are_short(totals);
         const std::string function = together ? names_.add("add_term") : "";
-        begin_block(together
-                        ? fmt::format("auto {} = [&](int32_t {}) __attribute__((always_inline))", function, turn)
-                        : fmt::format("for (int32_t {0} = 0; {0} < {1}; ++{0})", turn, count));
+        begin_block(together ? fmt::format("auto {} = [&](int32_t {}) __attribute__((always_inline))", function, turn)
+                             : fmt::format("for (int32_t {0} = 0; {0} < {1}; ++{0})", turn, count));
         out_->line("{} {} = {} + {} * {};", local_type(Type::Int32), index, first, kLanes, turn);
         bind_point(range, index);
         bind_like(range.var);

@@ -249,7 +249,8 @@ std::vector<StepNames> step_names(const kernel::Program& program, CodeNames& nam
             written.push_back({&kernel, density, name});
         }
         const auto dense = std::ranges::find(step.variants, Layout::Dense, &kernel::Kernel::layout);
-        step_names.launcher = names.taken.add("launch_" + (dense == step.variants.end() ? step.variants.back() : *dense).name);
+        step_names.launcher =
+            names.taken.add("launch_" + (dense == step.variants.end() ? step.variants.back() : *dense).name);
         result.push_back(std::move(step_names));
     }
     return result;
@@ -328,8 +329,8 @@ void write_step(Writer& out, const kernel::Program& program, const kernel::Step&
     for (const int size : interface.wide_sizes) {
         out.line("[[maybe_unused]] const int64_t {0} = plan.{0};", names.sizes[static_cast<std::size_t>(size)]);
     }
-    const bool has_wide = std::ranges::any_of(
-        step.variants, [](const kernel::Kernel& kernel) { return kernel.layout == Layout::Wide; });
+    const bool has_wide =
+        std::ranges::any_of(step.variants, [](const kernel::Kernel& kernel) { return kernel.layout == Layout::Wide; });
     const bool twins = find_variant(step, Layout::General) != nullptr;
     if (has_wide || twins) {
         out.open("if constexpr (dense)");

@@ -656,14 +656,14 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     // other; then a warp shares a point's reductions out.
     const fusion::LaneTerms terms = builder.lane_terms();
     const bool lanes = choices.shared_lanes.value_or(terms.enough);
-    const std::int64_t least_grid =
-        lanes ? plan::stage_least_blocks(program.target.gpu().sms, terms.along_memory) : 0;
+    const std::int64_t least_grid = lanes ? plan::stage_least_blocks(program.target.gpu().sms, terms.along_memory) : 0;
     const auto points = builder.all_points();
     const bool few = lanes && points && *points < least_grid * plan::kStageThreads;
     const bool many = points && !few;
     const auto take = [&](kernel::Kernel kernel) {
         if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_grid);
-        if (builder.has_lanes() && !kernel.shares_reductions) decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
+        if (builder.has_lanes() && !kernel.shares_reductions)
+            decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
         step.variants.push_back(std::move(kernel));
     };
     std::optional<std::int64_t> width;

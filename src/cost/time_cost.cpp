@@ -283,22 +283,24 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
 }
 
-/// A warp has each point of the stage, as code generation does it where that is left open (plan/stage_tile.h).
-bool shares_lanes(const GroupFacts& facts, const GroupSchedule& schedule, const Gpu& gpu) {
-    const StageFacts& stage = facts.stages.front();
-    if (schedule.strategy != Strategy::Stage || !stage.lane_terms.enough ||
-        !schedule.choices.shared_lanes.value_or(true))
-        return false;
-    return stage.points < plan::stage_least_blocks(gpu.sms, stage.lane_terms.along_memory) * plan::kStageThreads;
+/// So few points that a warp would have each of them in a kernel of the stage alone (plan/stage_tile.h).
+bool has_few_points(const StageFacts& stage, const Gpu& gpu) {
+    return stage.lane_terms.enough &&
+           stage.points < plan::stage_least_blocks(gpu.sms, stage.lane_terms.along_memory) * plan::kStageThreads;
 }
 
-/// How often a thread waits for the terms of loops: they are loaded several at once.
-double loop_rounds(const GroupFacts& facts, const GroupSchedule& schedule) {
+/// A warp has each point of the stage, as code generation does it where that is left open.
+bool shares_lanes(const GroupFacts& facts, const GroupSchedule& schedule, const Gpu& gpu) {
+    return schedule.strategy == Strategy::Stage && schedule.choices.shared_lanes.value_or(true) &&
+           has_few_points(facts.stages.front(), gpu);
+}
+
+/// How often a thread waits for the terms of loops of stages with few points: they are loaded several at once. (Points
+/// that are many have what is loaded in common, or others load meanwhile.)
+double loop_rounds(const GroupFacts& facts, const Gpu& gpu) {
     double terms = 0;
-    for (const StageFacts& stage : facts.stages) terms += stage.loop_terms;
-    const bool one = schedule.strategy == Strategy::Stage || schedule.strategy == Strategy::RegisterTile;
-    const double points = one ? 1 : schedule.tile[0] * schedule.tile[1] * schedule.tile[2];
-    return std::ceil(terms * points / kTermsAtOnce);
+    for (const StageFacts& stage : facts.stages) terms += has_few_points(stage, gpu) ? stage.loop_terms : 0;
+    return std::ceil(terms / kTermsAtOnce);
 }
 
 std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const GroupSchedule& schedule) {
@@ -308,7 +310,7 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
                                  schedule.choices.histogram.value_or(fusion::HistogramShape{}));
     std::optional<TileWork> work = tile_work(group, schedule);
     if (work && (schedule.strategy == Strategy::Stage || schedule.strategy == Strategy::Scan)) spill(*work, gpu);
-    double loop_waits = loop_rounds(facts, schedule);
+    double loop_waits = loop_rounds(facts, gpu);
     if (work && shares_lanes(facts, schedule, gpu)) {
         share_lanes(facts.stages.front(), *work);
         loop_waits = std::ceil(loop_waits / gpu.warp_size);

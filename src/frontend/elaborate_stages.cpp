@@ -357,9 +357,17 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
         if (symbol.output < 0) {
             if (scalar_outputs_.contains(symbol.name)) return;
             const bool table = value.is<Table>();
+            const auto* scalar = value.as<Scalar>();
+            const bool element = symbol.name.find('[') != std::string::npos;
+            std::string named = fmt::format("`{} {} = ...` names a {}", table ? "const" : "let", symbol.name,
+                                            table ? "table" : "scalar");
+            // A `let` has no value that is read from an image, and its name no brackets.
+            if (scalar != nullptr && contents_.of(scalar->expr).reads)
+                named = fmt::format("`{}() = ...` is a stage of one value", symbol.name);
+            else if (element)
+                named = fmt::format("`{} a = ...` names a {}", table ? "const" : "let", table ? "table" : "scalar");
             report(diag::ScalarDefinition, d.value->range, symbol.name, table ? "a table" : "a scalar")
-                .note(fmt::format("`{} {} = ...` names a {}; `{}(y, x) = ...` defines an image",
-                                  table ? "const" : "let", symbol.name, table ? "table" : "scalar", symbol.name));
+                .note(fmt::format("{}; `{}(y, x) = ...` defines an image", named, symbol.name));
             return;
         }
         set_rank(point, symbol.port->extents->size(), nullptr);

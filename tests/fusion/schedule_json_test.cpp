@@ -219,6 +219,7 @@ TEST_F(ScheduleJson, ChoicesOfAStrategyAreWrittenAndReadAgain) {
     Choices expected = tile.choices;
     expected.threads.reset();
     expected.columns.reset();
+    expected.shared_lanes.reset();
     expected.histogram.reset();
     EXPECT_EQ(read_tile, expected);
     EXPECT_EQ(again.at("copy").groups.at(0).choices.threads, stage.choices.threads);

@@ -675,7 +675,7 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     if (builder.is_block() && !few) {
         // Where some multiprocessors would have no block, threads have single points: then there are more of them.
         kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
-        blocks.least_grid = program.target.gpu().sms;
+        blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_grid + 1);
         take(std::move(blocks));
         builder.leave_blocks();
     }

@@ -20,18 +20,23 @@ bool is_safe(const std::string& params, const std::string& condition) {
 
 bool may_read_first(const std::string& value) {
     SourceManager sources;
-    const Compiled compiled = compile_text(
-        sources, "case.pipe",
-        "pipeline p(k: uint8[R, C], w: float32[10], f: float32[R, C]) -> out: float32[R, C] { out(y, x) = " + value +
-            " }");
+    const Compiled compiled =
+        compile_text(sources, "case.pipe",
+                     "pipeline p(k: uint8[R, C], w: float32[10], f: float32[R, C]) -> out: float32[R, C] {"
+                     " near(x) = min(x, 1)\n nearer(x) = near(x) * 2\n dark(y, x) = k(y, x) / 2\n out(y, x) = " +
+                         value + " }");
     for (const Diagnostic& d : compiled.diags.all()) EXPECT_NE(d.severity, Severity::Error) << d.message;
-    return codegen::choices_are_safe(compiled.pipelines.front(), compiled.models.front(), 0);
+    const ir::Pipeline& pipeline = compiled.pipelines.front();
+    return codegen::choices_are_safe(pipeline, compiled.models.front(), pipeline.outputs.front().stage);
 }
 
 TEST(Choices, AreReadFirstWhereDataSayNothingOfPlaces) {
     EXPECT_TRUE(may_read_first("if k(y, x) > 3 then f(y, x) else f(y, max(x - 1, 0))"));
     EXPECT_TRUE(may_read_first("if k(y, x) > 3 then (if x > 0 then f(y, x - 1) else 0) else 1"));
     EXPECT_FALSE(may_read_first("if k(y, x) < 10 then w(k(y, x)) else 0"));
+    EXPECT_FALSE(may_read_first("if near(x) > 0 then f(y, x - 1) else 0"));
+    EXPECT_FALSE(may_read_first("if nearer(x) > 0 then f(y, x - 1) else 0"));
+    EXPECT_TRUE(may_read_first("if dark(y, x) > 0 then f(y, max(x - 1, 0)) else 0"));
     EXPECT_FALSE(may_read_first("if x <= k(y, x) and k(y, x) < 10 then w(x) else 0"));
 }
 

@@ -55,6 +55,12 @@ pipeline grids(a: uint8[3, 7], k: int32[R, C]) -> out: int32[R, C], centres: int
     ends(y, x) = a(y * 2 / max(R - 1, 1), x * 6 / max(C - 1, 1)) + k(y * (R - 1) / R, x * (C - 1) / C)
     accumulate bins(i in 0..9): int32 = 0 { for y in 0..R, x in 0..C { bins(x * 9 / C) += k(y, x) } }
 }
+// A stage's value says where its point is.
+pipeline told(f: float32[R, C], k: int32[R, C]) -> out: float32[R, C], both: int32[R, C] {
+    near(x) = min(x, 1)
+    out(y, x) = if near(x) > 0 then f(y, x - 1) else 1
+    both(y, x) = if near(x) > 0 and k(y, x - 1) > 3 then 1 else 0
+}
 pipeline totals(k: int32[R, C], w: int32[10], p: int32 = 3) -> out: int64[R], h: int32[16] {
     out(y) = if p >= 0 and p < 10 and w(p) > 0 then sum(a in 0..R, b in 0..C) (if 0 <= k(a, b) < 10 then w(k(a, b)) else 0)
              else sum(a in 0..R, b in 0..C) k(a, b) % 3

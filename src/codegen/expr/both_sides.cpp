@@ -20,34 +20,64 @@ namespace {
 using Symbol = std::pair<int, int>;
 using Symbols = std::set<Symbol>;
 
-/// Of a number itself, not of the places of what it reads. `data`: whether it reads something.
-void add_symbols(const ir::Expr& root, Symbols& symbols, bool& data) {
-    std::unordered_set<const ir::Node*> seen;
-    const std::function<void(const ir::Expr&)> add = [&](const ir::Expr& e) {
-        if (!e || !seen.insert(e.get()).second) return;
-        if (const auto* variable = ir::as<ir::Variable>(e)) symbols.insert({0, variable->id});
-        if (const auto* size = ir::as<ir::SizeRef>(e)) symbols.insert({1, size->index});
-        if (const auto* param = ir::as<ir::ParamRef>(e)) symbols.insert({2, param->index});
-        if (ir::as<ir::Read>(e) != nullptr) {
+/// What the value of an expression may be told from. Of an input's element that is nothing; a stage's value is what its
+/// definition gives, so `flag(x)` with `flag(x) = min(x, 1)` tells of x.
+class SymbolsOf {
+public:
+    explicit SymbolsOf(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+
+    /// `data`: whether it reads something.
+    void add(const ir::Expr& root, Symbols& symbols, bool& data) {
+        std::unordered_set<const ir::Node*> seen;
+        const std::function<void(const ir::Expr&)> visit = [&](const ir::Expr& e) {
+            if (!e || !seen.insert(e.get()).second) return;
+            if (const auto* variable = ir::as<ir::Variable>(e)) symbols.insert({0, variable->id});
+            if (const auto* size = ir::as<ir::SizeRef>(e)) symbols.insert({1, size->index});
+            if (const auto* param = ir::as<ir::ParamRef>(e)) symbols.insert({2, param->index});
+            const auto* read = ir::as<ir::Read>(e);
+            if (read == nullptr) return ir::for_each_child(*e, visit);
             data = true;
-            return;
-        }
-        ir::for_each_child(*e, add);
-    };
-    add(root);
-}
+            if (read->source.kind != ir::Source::Kind::Stage) return;
+            const Symbols definition = of_stage(read->source.index);
+            const auto& dims = pipeline_.stages[static_cast<std::size_t>(read->source.index)].dims;
+            for (const Symbol& one : definition) {
+                if (one.first != 0) symbols.insert(one);
+                for (std::size_t d = 0; d < dims.size(); ++d) {
+                    if (one == Symbol{0, dims[d].var}) visit(read->indices[d]);
+                }
+            }
+        };
+        visit(root);
+    }
+
+private:
+    /// Of its value at a point, over its own dimensions.
+    Symbols of_stage(int number) {
+        const auto [known, is_new] = of_stages_.try_emplace(number);  // a scan's reads of itself add nothing
+        const auto* pure = std::get_if<ir::Pure>(&pipeline_.stages.at(static_cast<std::size_t>(number)).definition);
+        if (!is_new || pure == nullptr) return known->second;
+        Symbols symbols;
+        bool data = false;
+        add(pure->value, symbols, data);
+        return of_stages_[number] = std::move(symbols);
+    }
+
+    const ir::Pipeline& pipeline_;
+    std::map<int, Symbols> of_stages_;
+};
 
 /// Sets of symbols of which what is known of one may tell something of another.
 class Links {
 public:
+    explicit Links(SymbolsOf& symbols_of) : symbols_of_(symbols_of) {}
     void link(const Symbols& symbols) {
         for (const Symbol& one : symbols) parent_[root(one)] = root(*symbols.begin());
     }
     void link(const ir::Expr& a, const ir::Expr& b) {
         Symbols symbols;
         bool data = false;
-        add_symbols(a, symbols, data);
-        add_symbols(b, symbols, data);
+        symbols_of_.add(a, symbols, data);
+        symbols_of_.add(b, symbols, data);
         link(symbols);
     }
     Symbol root(const Symbol& one) {
@@ -56,18 +86,19 @@ public:
     }
 
 private:
+    SymbolsOf& symbols_of_;
     std::map<Symbol, Symbol> parent_;
 };
 
 /// Comparisons, and loops, which say where their variable is.
-void link_facts(const ir::Expr& root, Links& links, Symbols& beside_data) {
+void link_facts(const ir::Expr& root, SymbolsOf& symbols_of, Links& links, Symbols& beside_data) {
     ir::for_each_node(root, [&](const ir::Expr& e) {
         if (const auto* reduce = ir::as<ir::Reduce>(e)) {
             for (const ir::Range& range : reduce->ranges) {
                 for (const ir::Expr& bound : {range.lo, range.hi}) {
                     Symbols symbols{{0, range.var}};
                     bool data = false;
-                    add_symbols(bound, symbols, data);
+                    symbols_of.add(bound, symbols, data);
                     links.link(symbols);
                     if (data) beside_data.insert(symbols.begin(), symbols.end());
                 }
@@ -77,7 +108,7 @@ void link_facts(const ir::Expr& root, Links& links, Symbols& beside_data) {
         if (n == nullptr || !ir::is_comparison(n->op)) return;
         Symbols symbols;
         bool data = false;
-        add_symbols(e, symbols, data);
+        symbols_of.add(e, symbols, data);
         links.link(symbols);
         if (data) beside_data.insert(symbols.begin(), symbols.end());
     });
@@ -86,8 +117,9 @@ void link_facts(const ir::Expr& root, Links& links, Symbols& beside_data) {
 /// What right sides read.
 class RightSides {
 public:
-    RightSides(const ir::Pipeline& pipeline, const poly::Model& model, int stage)
-        : pipeline_(pipeline),
+    RightSides(const ir::Pipeline& pipeline, const poly::Model& model, int stage, SymbolsOf& symbols_of)
+        : symbols_of_(symbols_of),
+          pipeline_(pipeline),
           model_(model),
           stage_(pipeline.stages.at(static_cast<std::size_t>(stage))),
           box_(model.domains.at(static_cast<std::size_t>(stage)).box) {}
@@ -96,7 +128,7 @@ public:
         ir::for_each_node(root, [&](const ir::Expr& e) {
             const auto* read = ir::as<ir::Read>(e);
             if (read == nullptr || always_exists(*read)) return;
-            for (const ir::Expr& index : read->indices) add_symbols(index, places, by_data);
+            for (const ir::Expr& index : read->indices) symbols_of_.add(index, places, by_data);
         });
     }
 
@@ -127,6 +159,7 @@ private:
                           });
     }
 
+    SymbolsOf& symbols_of_;
     const ir::Pipeline& pipeline_;
     const poly::Model& model_;
     const ir::Stage& stage_;
@@ -139,20 +172,22 @@ bool are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage,
     const auto* pure = std::get_if<ir::Pure>(&s.definition);
     if (pure == nullptr) return true;  // only values of pure stages are computed so
     const ir::Expr value = ir::WithoutLets().of(pure->value);
-    RightSides right(pipeline, model, stage);
+    SymbolsOf symbols_of(pipeline);
+    RightSides right(pipeline, model, stage, symbols_of);
+    DataConditions conditions;
     ir::for_each_node(value, [&](const ir::Expr& e) {
         const auto* n = ir::as<ir::Binary>(e);
         if (n != nullptr && ir::is_logical(n->op)) right.add(n->b);
         const auto* select = ir::as<ir::Select>(e);
-        if (!choices || select == nullptr || !asks_data(select->cond)) return;
+        if (!choices || select == nullptr || !conditions.ask_data(select->cond)) return;
         right.add(select->then);
         if (select->otherwise) right.add(select->otherwise);
     });
     if (right.by_data) return false;
     if (right.places.empty()) return true;
-    Links links;
+    Links links(symbols_of);
     Symbols beside_data;
-    link_facts(value, links, beside_data);
+    link_facts(value, symbols_of, links, beside_data);
     const poly::Domain& domain = model.domains.at(static_cast<std::size_t>(stage));
     for (std::size_t d = 0; d < s.dims.size(); ++d) {
         for (const ir::Expr& bound : {domain.box[d].lo, domain.box[d].hi})
@@ -175,11 +210,20 @@ bool choices_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, in
     return are_safe(pipeline, model, stage, true);
 }
 
-bool asks_data(const ir::Expr& condition) {
-    if (const auto* n = ir::as<ir::Binary>(condition); n != nullptr && ir::is_logical(n->op))
-        return asks_data(n->a) && asks_data(n->b);
-    if (const auto* n = ir::as<ir::Unary>(condition); n != nullptr && n->op == ir::UnaryOp::Not) return asks_data(n->a);
-    return ir::has_reads(condition);
+bool DataConditions::ask_data(const ir::Expr& condition) {
+    if (const auto known = known_.find(condition); known != known_.end()) return known->second;
+    const auto* n = ir::as<ir::Binary>(condition);
+    const auto* negated = ir::as<ir::Unary>(condition);
+    bool result = false;
+    if (n != nullptr && ir::is_logical(n->op)) {
+        result = ask_data(n->a) && ask_data(n->b);
+    } else if (negated != nullptr && negated->op == ir::UnaryOp::Not) {
+        result = ask_data(negated->a);
+    } else {
+        result = ir::has_reads(condition);
+    }
+    known_.emplace(condition, result);
+    return result;
 }
 
 }  // namespace pipec::codegen

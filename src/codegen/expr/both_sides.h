@@ -1,6 +1,8 @@
 // Where `and` and `or` of data may compute both of their sides (rewrite_logic.cpp).
 #pragma once
 
+#include <unordered_map>
+
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -14,7 +16,13 @@ bool both_sides_are_safe(const ir::Pipeline& pipeline, const poly::Model& model,
 /// The same of right sides and of what an `if` on data chooses from: all of it may be read before the choice.
 bool choices_are_safe(const ir::Pipeline& pipeline, const poly::Model& model, int stage);
 
-/// The condition of an `if` asks data, and each part of it does.
-bool asks_data(const ir::Expr& condition);
+/// Which conditions are made of comparisons that read something, all of them.
+class DataConditions {
+public:
+    bool ask_data(const ir::Expr& condition);
+
+private:
+    std::unordered_map<ir::Expr, bool> known_;
+};
 
 }  // namespace pipec::codegen

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "codegen/expr/both_sides.h"
 #include "codegen/kernel/kernel_ir.h"
 #include "ir/pipeline.h"
 #include "ir/unique_nodes.h"
@@ -100,7 +101,6 @@ private:
     };
     ir::VarId loop_variable(ir::VarId like, const ir::Expr& lo, const ir::Expr& hi, bool shared);
     bool unroll(const ir::Reduce& n, std::size_t range, Folded& folded);
-    bool says_data(const ir::Expr& e);
     static bool is_short(const ir::Expr& e);
     bool takes_both(const ir::Binary& n);
     ir::Expr number_of(const ir::Expr& condition);
@@ -137,7 +137,7 @@ private:
     std::map<std::pair<const ir::Node*, const ir::Node*>, std::vector<ir::VarId>> loops_;
     bool both_sides_ = false;
     std::optional<bool> side_by_side_;  ///< loops, and whether short ones are put so, too
-    std::unordered_map<ir::Expr, bool> says_data_;
+    DataConditions conditions_;
     std::unordered_set<const ir::Node*> numbers_;  ///< 0 or 1: conditions that are computed both, as bits
     std::int64_t most_written_ = 64;               ///< iterations of reductions that are written out
     std::set<ir::VarId> kept_loops_;               ///< over constant ranges

@@ -53,26 +53,8 @@ bool Rewriter::is_short(const ir::Expr& root) {
     return nodes && (has_window || *nodes <= kShortNodes);
 }
 
-/// Whether each condition that `e` is made of reads something.
-bool Rewriter::says_data(const ir::Expr& e) {
-    const auto known = says_data_.find(e);
-    if (known != says_data_.end()) return known->second;
-    bool result = false;
-    const auto* n = ir::as<ir::Binary>(e);
-    const auto* negated = ir::as<ir::Unary>(e);
-    if (n != nullptr && ir::is_logical(n->op)) {
-        result = says_data(n->a) && says_data(n->b);
-    } else if (negated != nullptr && negated->op == ir::UnaryOp::Not) {
-        result = says_data(negated->a);
-    } else {
-        result = ir::has_reads(e);
-    }
-    says_data_.emplace(e, result);
-    return result;
-}
-
 bool Rewriter::takes_both(const ir::Binary& n) {
-    return both_sides_ && ir::is_logical(n.op) && says_data(n.a) && is_short(n.b);
+    return both_sides_ && ir::is_logical(n.op) && conditions_.ask_data(n.a) && is_short(n.b);
 }
 
 /// A condition as 0 or 1.

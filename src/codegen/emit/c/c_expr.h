@@ -20,6 +20,7 @@
 #include "codegen/emit/c/c_text.h"
 #include "codegen/emit/c/helpers.h"
 #include "codegen/emit/c/text.h"
+#include "codegen/expr/both_sides.h"
 #include "codegen/expr/uses.h"
 #include "ir/pipeline.h"
 #include "poly/value_ranges.h"
@@ -216,10 +217,11 @@ private:
     bool noted_ = false;                 ///< something is noted in it
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
-    bool reads_first_ = false;                                         ///< of the branches of an `if` on data
-    bool batches_ = true;                                              ///< loops evaluate several terms together
-    std::string lane_;      ///< the warp's lanes share reductions out: the own one's number; empty: they do not
-    std::string detected_;  ///< the variable that overflow clears; empty: integers wrap
+    DataConditions conditions_;
+    bool reads_first_ = false;  ///< of the branches of an `if` on data
+    bool batches_ = true;       ///< loops evaluate several terms together
+    std::string lane_;          ///< the warp's lanes share reductions out: the own one's number; empty: they do not
+    std::string detected_;      ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;
     std::set<ir::VarId> extrema_;  ///< variables that are a minimum or maximum of integers

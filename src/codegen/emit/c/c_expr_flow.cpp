@@ -7,7 +7,6 @@
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
-#include "codegen/expr/both_sides.h"
 #include "codegen/expr/pack.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -84,7 +83,7 @@ Text ExpressionWriter::select(const ir::Expr& e, const ir::Select& n) {
     name_uniform(n.then);
     name_uniform(n.otherwise);
     name_common(n.then, n.otherwise);
-    if (reads_first_ && asks_data(n.cond)) {
+    if (reads_first_ && conditions_.ask_data(n.cond)) {
         name_reads(n.then);
         name_reads(n.otherwise);
     }

@@ -61,21 +61,11 @@ private:
 
     void rewrite(ir::Stage& stage) {
         known_.clear();
-        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
-            pure->value = written_out(pure->value);
-            return;
-        }
-        auto& accumulate = std::get<ir::Accumulate>(stage.definition);
-        accumulate.init = written_out(accumulate.init);
-        for (ir::Update& update : accumulate.updates) {
-            update.guard = written_out(update.guard);
-            update.value = written_out(update.value);
-            for (ir::Expr& index : update.indices) index = written_out(index);
-        }
+        const ir::Stage old = stage;  // nodes must outlive the memo, which knows them by address
+        ir::map_expressions(stage, [&](const ir::Expr& e) { return written_out(e); });
     }
 
     ir::Expr written_out(const ir::Expr& e) {
-        if (!e) return e;
         if (const auto known = known_.find(e.get()); known != known_.end()) return known->second;
         ir::Expr result = ir::map_children(e, [&](const ir::Expr& child) { return written_out(child); });
         if (const auto* read = ir::as<ir::Read>(result);

@@ -285,8 +285,7 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
 
 /// So few points that a warp would have each of them in a kernel of the stage alone (plan/stage_tile.h).
 bool has_few_points(const StageFacts& stage, const Gpu& gpu) {
-    return stage.lane_terms.enough &&
-           stage.points < plan::stage_least_blocks(gpu.sms, stage.lane_terms.along_memory) * plan::kStageThreads;
+    return stage.lane_terms.enough && plan::has_few_points(stage.points, gpu.sms, stage.lane_terms.along_memory);
 }
 
 /// A warp has each point of the stage, as code generation does it where that is left open.

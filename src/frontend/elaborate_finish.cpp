@@ -159,19 +159,7 @@ void Elaborator::drop_unused() {
     };
     // Nodes must outlive the memo, which knows them by address: the old expressions are kept until the end.
     const std::vector<ir::Stage> old = p_.stages;
-    for (ir::Stage& stage : p_.stages) {
-        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
-            pure->value = renumber(pure->value);
-            continue;
-        }
-        auto& acc = std::get<ir::Accumulate>(stage.definition);
-        acc.init = renumber(acc.init);
-        for (ir::Update& u : acc.updates) {
-            if (u.guard) u.guard = renumber(u.guard);
-            for (ir::Expr& index : u.indices) index = renumber(index);
-            u.value = renumber(u.value);
-        }
-    }
+    for (ir::Stage& stage : p_.stages) ir::map_expressions(stage, renumber);
     for (ir::Output& output : p_.outputs) output.stage = moved[static_cast<std::size_t>(output.stage)];
 }
 

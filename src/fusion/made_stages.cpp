@@ -197,7 +197,6 @@ std::string MadeStages::unused_name(const std::string& wanted) const {
 ir::Stage renumbered(ir::Stage stage, const std::function<int(int)>& new_number) {
     std::unordered_map<const ir::Node*, ir::Expr> memo;
     const std::function<ir::Expr(const ir::Expr&)> renumber = [&](const ir::Expr& e) -> ir::Expr {
-        if (!e) return e;
         if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
         ir::Expr result = ir::map_children(e, renumber);
         if (const auto* read = ir::as<ir::Read>(result);
@@ -210,17 +209,8 @@ ir::Stage renumbered(ir::Stage stage, const std::function<int(int)>& new_number)
         memo.emplace(e.get(), result);
         return result;
     };
-    if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
-        pure->value = renumber(pure->value);
-        return stage;
-    }
-    auto& accumulate = std::get<ir::Accumulate>(stage.definition);
-    accumulate.init = renumber(accumulate.init);
-    for (ir::Update& update : accumulate.updates) {
-        update.guard = renumber(update.guard);
-        update.value = renumber(update.value);
-        for (ir::Expr& index : update.indices) index = renumber(index);
-    }
+    const ir::Stage old = stage;  // nodes must outlive the memo, which knows them by address
+    ir::map_expressions(stage, renumber);
     return stage;
 }
 

@@ -80,6 +80,20 @@ std::vector<Expr> expressions(const Stage& stage) {
     return result;
 }
 
+void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f) {
+    if (auto* pure = std::get_if<Pure>(&stage.definition)) {
+        pure->value = f(pure->value);
+        return;
+    }
+    auto& accumulate = std::get<Accumulate>(stage.definition);
+    accumulate.init = f(accumulate.init);
+    for (Update& update : accumulate.updates) {
+        if (update.guard) update.guard = f(update.guard);
+        for (Expr& index : update.indices) index = f(index);
+        update.value = f(update.value);
+    }
+}
+
 bool is_uniform(const Expr& e) {
     bool result = true;
     for_each_node(

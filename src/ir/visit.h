@@ -70,6 +70,10 @@ bool is_total(const Expr& e);
 /// The expressions of a stage in evaluation order: explicit ranges, then the value or init and updates.
 std::vector<Expr> expressions(const Stage& stage);
 
+/// Replaces the value of a stage, or the first values and the guards, indices and values of its updates, by `f` of
+/// them.
+void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f);
+
 /// True for what is the same at all points: made of constants, sizes and parameters alone.
 bool is_uniform(const Expr& e);
 

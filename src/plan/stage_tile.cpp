@@ -61,6 +61,10 @@ std::int64_t stage_least_blocks(std::int64_t multiprocessors, bool along_memory)
     return std::max<std::int64_t>(1, multiprocessors / (along_memory ? 2 : 32));
 }
 
+bool has_few_points(std::int64_t points, std::int64_t multiprocessors, bool along_memory) {
+    return points < stage_least_blocks(multiprocessors, along_memory) * kStageThreads;
+}
+
 std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent) {
     return least(2, extent, 1);
 }

@@ -50,6 +50,9 @@ inline constexpr std::int64_t kStageThreads = 256;
 /// worth it for fewer points.
 std::int64_t stage_least_blocks(std::int64_t multiprocessors, bool along_memory);
 
+/// So few points that a warp has each of them.
+bool has_few_points(std::int64_t points, std::int64_t multiprocessors, bool along_memory);
+
 /// The warps of a block where the lanes of each share a point's reductions out: few, so that few points are on many
 /// multiprocessors.
 std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent);

@@ -26,18 +26,38 @@ class SymbolsOf {
 public:
     explicit SymbolsOf(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
 
-    /// `data`: whether it reads something.
-    void add(const ir::Expr& root, Symbols& symbols, bool& data) {
+    /// `data`: whether it reads something. Without `definitions` nothing is asked of what stages are.
+    void add(const ir::Expr& root, Symbols& symbols, bool& data, bool definitions = true) {
+        add(root, symbols, data, definitions, false);
+    }
+
+private:
+    /// Of whose value proofs know nothing, where a stage is defined as it: sums and the like, and functions of floats.
+    static bool tells_nothing(const ir::Expr& e) {
+        if (const auto* reduce = ir::as<ir::Reduce>(e)) return !ir::gives_place(reduce->op);
+        const auto* call = ir::as<ir::Call>(e);
+        if (call == nullptr) return false;
+        switch (call->fn) {
+            case ir::Builtin::Abs:
+            case ir::Builtin::Floor:
+            case ir::Builtin::Ceil:
+            case ir::Builtin::Round:
+            case ir::Builtin::Trunc: return false;
+            default: return true;
+        }
+    }
+
+    void add(const ir::Expr& root, Symbols& symbols, bool& data, bool definitions, bool in_definition) {
         std::unordered_set<const ir::Node*> seen;
         const std::function<void(const ir::Expr&)> visit = [&](const ir::Expr& e) {
-            if (!e || !seen.insert(e.get()).second) return;
+            if (!e || !seen.insert(e.get()).second || (in_definition && tells_nothing(e))) return;
             if (const auto* variable = ir::as<ir::Variable>(e)) symbols.insert({0, variable->id});
             if (const auto* size = ir::as<ir::SizeRef>(e)) symbols.insert({1, size->index});
             if (const auto* param = ir::as<ir::ParamRef>(e)) symbols.insert({2, param->index});
             const auto* read = ir::as<ir::Read>(e);
             if (read == nullptr) return ir::for_each_child(*e, visit);
             data = true;
-            if (read->source.kind != ir::Source::Kind::Stage) return;
+            if (!definitions || read->source.kind != ir::Source::Kind::Stage) return;
             const Symbols definition = of_stage(read->source.index);
             const auto& dims = pipeline_.stages[static_cast<std::size_t>(read->source.index)].dims;
             for (const Symbol& one : definition) {
@@ -50,7 +70,6 @@ public:
         visit(root);
     }
 
-private:
     /// Of its value at a point, over its own dimensions.
     Symbols of_stage(int number) {
         const auto [known, is_new] = of_stages_.try_emplace(number);  // a scan's reads of itself add nothing
@@ -58,7 +77,7 @@ private:
         if (!is_new || pure == nullptr) return known->second;
         Symbols symbols;
         bool data = false;
-        add(pure->value, symbols, data);
+        add(pure->value, symbols, data, true, true);
         return of_stages_[number] = std::move(symbols);
     }
 
@@ -108,7 +127,8 @@ void link_facts(const ir::Expr& root, SymbolsOf& symbols_of, Links& links, Symbo
         if (n == nullptr || !ir::is_comparison(n->op)) return;
         Symbols symbols;
         bool data = false;
-        symbols_of.add(e, symbols, data);
+        // Proofs take nothing from comparisons of floats (poly/isl_truth.cpp).
+        symbols_of.add(e, symbols, data, ir::is_int(n->a->type));
         links.link(symbols);
         if (data) beside_data.insert(symbols.begin(), symbols.end());
     });

@@ -154,41 +154,39 @@ void ExpressionWriter::in_rounds_of_lanes(const ir::Reduce& n, const LaneShare& 
         inner_loops(n, 1, n.ranges.size(), [&] { add_terms(parts); });
         end_block();
     }
-    // Lanes without terms give what changes nothing.
+    fold_parts(totals, parts);
+    end_block();
+}
+
+/// Folds the parts of all lanes in their order. Lanes without terms give what changes nothing.
+void ExpressionWriter::fold_parts(std::vector<Total>& totals, const std::vector<Total>& parts) {
     helpers_.use("of_lane");
-    bool loop = false;
-    std::string from;
     for (std::size_t i = 0; i < totals.size(); ++i) {
-        if (totals[i].tree.empty()) {
-            loop = true;
-            continue;
-        }
+        if (totals[i].tree.empty()) continue;
         helpers_.use("add_lane_blocks");
         out_->line("add_lane_blocks({}, {}, {});", totals[i].tree, parts[i].name, totals[i].combine);
     }
-    if (loop) {
-        from = names_.add("from");
-        out_->add("#pragma unroll");
-        begin_block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", from, kLanes));
-        for (std::size_t i = 0; i < totals.size(); ++i) {
-            const Total &total = totals[i], &part = parts[i];
-            if (!total.tree.empty()) continue;
-            const std::string other = fmt::format("of_lane({}, {})", part.name, from);
-            if (total.places.empty()) {
-                out_->line("{} = {};", total.name, fold(total.reduction->op, total.type(), {total.name}, {other}).text);
-                continue;
-            }
-            const std::string next = declare(total.type(), {other}, "next"), better = names_.add("better");
-            const bool least = ir::fold_op(total.reduction->op) == ir::BinaryOp::Min;
-            out_->line("{} {} = {} {} {};", local_type(Type::Bool), better, next, least ? "<" : ">", total.name);
-            for (std::size_t p = 0; p < total.places.size(); ++p) {
-                const std::string place =
-                    declare(Type::Int32, {fmt::format("of_lane({}, {})", part.places[p].name, from)}, "place");
-                out_->line("{0} = {1} ? {2} : {0};", total.places[p].name, better, place);
-            }
-            out_->line("{0} = {1} ? {2} : {0};", total.name, better, next);
+    if (std::ranges::all_of(totals, [](const Total& total) { return !total.tree.empty(); })) return;
+    const std::string from = names_.add("from");
+    out_->add("#pragma unroll");
+    begin_block(fmt::format("for (int {0} = 0; {0} < {1}; ++{0})", from, kLanes));
+    for (std::size_t i = 0; i < totals.size(); ++i) {
+        const Total &total = totals[i], &part = parts[i];
+        if (!total.tree.empty()) continue;
+        const std::string other = fmt::format("of_lane({}, {})", part.name, from);
+        if (total.places.empty()) {
+            out_->line("{} = {};", total.name, fold(total.reduction->op, total.type(), {total.name}, {other}).text);
+            continue;
         }
-        end_block();
+        const std::string next = declare(total.type(), {other}, "next"), better = names_.add("better");
+        const bool least = ir::fold_op(total.reduction->op) == ir::BinaryOp::Min;
+        out_->line("{} {} = {} {} {};", local_type(Type::Bool), better, next, least ? "<" : ">", total.name);
+        for (std::size_t p = 0; p < total.places.size(); ++p) {
+            const std::string place =
+                declare(Type::Int32, {fmt::format("of_lane({}, {})", part.places[p].name, from)}, "place");
+            out_->line("{0} = {1} ? {2} : {0};", total.places[p].name, better, place);
+        }
+        out_->line("{0} = {1} ? {2} : {0};", total.name, better, next);
     }
     end_block();
 }

@@ -69,17 +69,7 @@ private:
     }
 
     ir::Stage renumbered(ir::Stage stage) {
-        if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
-            pure->value = renumbered(pure->value);
-            return stage;
-        }
-        auto& accumulate = std::get<ir::Accumulate>(stage.definition);
-        accumulate.init = renumbered(accumulate.init);
-        for (ir::Update& update : accumulate.updates) {
-            update.guard = renumbered(update.guard);
-            update.value = renumbered(update.value);
-            for (ir::Expr& index : update.indices) index = renumbered(index);
-        }
+        ir::map_expressions(stage, [&](const ir::Expr& e) { return renumbered(e); });
         return stage;
     }
 

@@ -9,26 +9,20 @@
 // made. Threads whose points all lie in the interior take straight-line code with accesses of several elements; the
 // others check each point. Where a point takes loops, a thread has the points of a block whose terms have most in
 // common (fusion/loop_block.h), all of them in one loop.
+#include "codegen/strategies/stage/stage_kernel.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "codegen/expr/both_sides.h"
 #include "codegen/expr/interior.h"
 #include "codegen/expr/pack.h"
-#include "codegen/expr/rewrite.h"
 #include "codegen/expr/strides.h"
-#include "codegen/kernel/kernel_build.h"
-#include "codegen/lower.h"
-#include "fusion/group_fields.h"
-#include "fusion/lane_terms.h"
-#include "fusion/loop_block.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
-#include "plan/stage_tile.h"
 
 namespace pipec::codegen {
 
@@ -39,7 +33,6 @@ namespace {
 
 /// Threads of a block that a schedule may ask for.
 constexpr int kMostThreads = 1024;
-using Role = plan::StageRole;
 
 ir::Expr floor_div(const ir::Expr& a, std::int64_t b) {
     return b == 1 ? a : ir::binary(BinaryOp::Div, a, constant(b));
@@ -51,156 +44,7 @@ std::int64_t node_count(const std::vector<ir::Expr>& roots) {
     return count;
 }
 
-class StageKernel {
-public:
-    /// The stages have the same domain, and if they are several, it has no guard.
-    StageKernel(kernel::Program& program, const std::vector<StageValue>& stages, const fusion::Choices& choices)
-        : program_(program),
-          choices_(choices),
-          stage_(program.pipeline.stages.at(static_cast<std::size_t>(stages.front().stage))),
-          domain_(program.model.domains.at(static_cast<std::size_t>(stages.front().stage))),
-          rewriter_(program.pipeline, program.fast_math),
-          build_(program.pipeline, rewriter_) {
-        if (std::ranges::all_of(stages, [&](const StageValue& one) {
-                return both_sides_are_safe(program.pipeline, program.model, one.stage);
-            }))
-            rewriter_.compute_both_sides();
-        for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
-            rewriter_.index(stage_.dims[d].var, domain_.box[d]);
-        }
-        arrange(stages.front().stage,
-                std::ranges::any_of(stages, [](const StageValue& one) { return fusion::has_loops(one.value); }));
-        block_.assign(extents_.size(), 1);
-        bool short_loops = false;
-        if (lane_ && inner_points() == 1 && stages.size() == 1) {
-            const fusion::LoopBlock block = fusion::loop_block(stage_, stages.front().value, *lane_, extents_);
-            block_ = block.points;
-            short_loops = block.short_loops;
-        }
-        rewriter_.put_loops_side_by_side(short_loops);
-        if (is_block()) rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
-        for (const StageValue& one : stages) {
-            const std::vector<ir::Dimension>& dims = program.pipeline.stages[static_cast<std::size_t>(one.stage)].dims;
-            const auto terms = fusion::lane_terms(program.pipeline, one.value, lane_ ? dims[*lane_].var : -1);
-            lane_terms_.along_memory = (lane_terms_.along_memory || !lane_terms_.enough) && terms.along_memory;
-            lane_terms_.enough = lane_terms_.enough || terms.enough;
-        }
-        if (domain_.guard) guard_ = rewriter_.instance(domain_.guard, {});
-        add_members(stages);
-        own_rows_ = lane_ && rows_of_threads();
-        if (stages.size() > 1 && !own_rows_) {
-            // In one loop each term is in a register while all members add it up; straight-line code would have all
-            // terms in registers until the last member has. Rows of a thread's own are worth their wide accesses.
-            rewriter_.write_out_at_most(fusion::kWrittenInBlocks);
-            members_.clear();
-            has_simpler_ = false;
-            add_members(stages);
-        }
-        if (inner_guard_) block_.assign(extents_.size(), 1);
-    }
-
-    /// There may be straight-line code: no loops, no conditions on every point.
-    [[nodiscard]] bool splits() const;
-    /// Why it cannot be what a schedule asks for; none where it can.
-    [[nodiscard]] std::optional<std::string> refusal() const;
-    /// Columns of a thread: what a schedule asks for, or what accesses of several elements do.
-    [[nodiscard]] std::int64_t width() { return choices_.columns ? std::int64_t{*choices_.columns} : best_width(); }
-    [[nodiscard]] bool has_lanes() const { return lane_.has_value(); }
-    /// A thread has the points of a block in one loop.
-    [[nodiscard]] bool is_block() const {
-        return std::ranges::any_of(block_, [](std::int64_t n) { return n > 1; });
-    }
-    /// From now on kernels have a thread for each point.
-    void leave_blocks() { block_.assign(block_.size(), 1); }
-    /// Of the reductions of all members.
-    [[nodiscard]] const fusion::LaneTerms& lane_terms() const { return lane_terms_; }
-    /// All points, where their number is known.
-    [[nodiscard]] std::optional<std::int64_t> all_points() const;
-    /// From now on kernels have a warp for each point, whose lanes share out its reductions.
-    void share_lanes(const std::vector<StageValue>& stages);
-    kernel::Kernel build(std::int64_t width, kernel::Layout layout);
-    [[nodiscard]] bool has_packs() const { return has_packs_; }
-
-private:
-    using Point = Rewriter::Bindings;
-    struct Member {
-        int stage;
-        ir::Expr value, inner;  ///< at its points, and at those of the interior
-    };
-
-    void arrange(int stage_index, bool loops);
-    void add_members(const std::vector<StageValue>& stages);
-    [[nodiscard]] std::vector<ir::Expr> inner_values() const;
-    [[nodiscard]] std::int64_t best_width();
-    [[nodiscard]] std::int64_t loaded_registers(std::int64_t width);
-    [[nodiscard]] std::int64_t inner_points() const { return axes_.inner_points; }
-    bool rows_of_threads();
-    void shape_block(std::int64_t width);
-    kernel::Kernel& kernel() { return build_.kernel; }
-    [[nodiscard]] std::string name(std::size_t dim) const {
-        return program_.pipeline.variables.at(static_cast<std::size_t>(stage_.dims[dim].var)).name;
-    }
-    ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
-    void place_thread(kernel::Body& body);
-    [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole);
-    /// Of the lanes of a warp that have the same point, one stores; null: each lane has its own.
-    ir::Expr first_lane() {
-        if (!shares_lanes_) return nullptr;
-        return ir::binary(BinaryOp::Eq, build_.special(kernel::Special::Id::ThreadX), constant(0));
-    }
-    kernel::Body interior_body();
-    kernel::Body loop_body();
-    kernel::Body point_body();
-    std::vector<Point> points_of_thread();
-    void add_point(kernel::Body& values, kernel::Body& stores, const Point& point, bool inner);
-    std::vector<ir::Expr> indices_of(const Point& point);
-    [[nodiscard]] const std::string& name_of(const Member& member) const {
-        return program_.pipeline.stages[static_cast<std::size_t>(member.stage)].name;
-    }
-    /// Points of a thread in a dimension, and how far apart they are.
-    [[nodiscard]] std::int64_t points(std::size_t dim) const {
-        return dim == *lane_ ? width_ * block_[dim] : block_[dim];
-    }
-    [[nodiscard]] std::int64_t distance(std::size_t dim) {
-        return dim == *lane_ && block_[dim] > 1 ? kernel().block[0] : 1;
-    }
-    /// Of a block.
-    [[nodiscard]] std::int64_t threads(std::size_t dim) {
-        switch (axes_.roles[dim]) {
-            case Role::Lane: return kernel().block[0];
-            case Role::Row: return kernel().block[1];
-            case Role::Layer: return kernel().block[2];
-            default: return 1;
-        }
-    }
-    [[nodiscard]] std::int64_t block_points(std::size_t dim) { return points(dim) * threads(dim); }
-    [[nodiscard]] static ir::Source target(const Member& member) { return {ir::Source::Kind::Stage, member.stage}; }
-
-    kernel::Program& program_;
-    const fusion::Choices choices_;
-    const ir::Stage stage_;  // the first one; copies: adding variables must not move them
-    const poly::Domain domain_;
-    Rewriter rewriter_;
-    std::vector<Member> members_;
-    ir::Expr guard_;
-    std::vector<poly::Interval> interior_;              ///< of all members
-    ir::Expr inner_guard_;                              ///< that of the domain, there
-    bool has_simpler_ = false;                          ///< code of the interior is another one
-    std::vector<int> order_;                            ///< dimensions from outermost to innermost in memory
-    std::vector<std::optional<std::int64_t>> extents_;  ///< those that are constant, by dimension
-    plan::StageAxes axes_;
-    std::optional<std::size_t> lane_;
-
-    // Of the kernel that is being built:
-    KernelBuilder build_;
-    std::int64_t width_ = 1;
-    std::vector<std::int64_t> block_;  ///< fusion::LoopBlock::points
-    std::vector<ir::Expr> at_;         ///< where the thread is, by dimension; the first column for the lane dimension
-    bool has_packs_ = false;
-    bool own_rows_ = false;  ///< rows_of_threads()
-    bool shares_lanes_ = false;
-    fusion::LaneTerms lane_terms_;
-};
+}  // namespace
 
 // ------------------------------------------------------------------------------------------------------------ mapping
 
@@ -249,7 +93,7 @@ std::vector<ir::Expr> StageKernel::inner_values() const {
 }
 
 /// Code of the interior may have to be followed by that of the edges (kernel::If::same_points).
-bool may_round_otherwise(const std::vector<ir::Expr>& values) {
+static bool may_round_otherwise(const std::vector<ir::Expr>& values) {
     bool found = false;
     const auto look = [&](const ir::Expr& e) {
         const auto* binary = ir::as<ir::Binary>(e);
@@ -638,63 +482,6 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
     if (!condition) condition = ir::bool_constant(true);
     kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane, true}});
     return kernel();
-}
-
-}  // namespace
-
-kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources) {
-    return std::get<kernel::Step>(stage_step(program, {{stage, value}}, sources, {}));
-}
-
-std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, const std::vector<StageValue>& stages,
-                                                   const SourceManager& sources, const fusion::Choices& choices) {
-    kernel::Step step;
-    StageKernel builder(program, stages, choices);
-    if (auto reason = builder.refusal()) return std::move(*reason);
-    std::vector<fusion::Choices> decided;
-    // Where the threads of single points are too few to keep the GPU busy, each of them waits for one load after the
-    // other; then a warp shares a point's reductions out.
-    const fusion::LaneTerms terms = builder.lane_terms();
-    const bool lanes = choices.shared_lanes.value_or(terms.enough);
-    const std::int64_t least_grid = lanes ? plan::stage_least_blocks(program.target.gpu().sms, terms.along_memory) : 0;
-    const auto points = builder.all_points();
-    const bool few = lanes && points && *points < least_grid * plan::kStageThreads;
-    const bool many = points && !few;
-    const auto take = [&](kernel::Kernel kernel) {
-        if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_grid);
-        if (builder.has_lanes() && !kernel.shares_reductions)
-            decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
-        step.variants.push_back(std::move(kernel));
-    };
-    std::optional<std::int64_t> width;
-    if (builder.splits() && !few) {
-        width = builder.width();
-        kernel::Kernel wide = builder.build(*width, kernel::Layout::Wide);
-        if (builder.has_packs()) take(std::move(wide));
-    }
-    if (builder.is_block() && !few) {
-        // Where some multiprocessors would have no block, threads have single points: then there are more of them.
-        kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
-        blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_grid + 1);
-        take(std::move(blocks));
-        builder.leave_blocks();
-    }
-    if (!few) take(builder.build(1, kernel::Layout::Dense));
-    if (lanes && !many) {
-        builder.share_lanes(stages);
-        take(builder.build(1, kernel::Layout::Dense));
-    }
-    step.decided = fusion::agreed(decided);
-    if (terms.enough) step.decided.shared_lanes = lanes && !many;
-    if (width) step.decided.columns = static_cast<int>(*width);
-    std::vector<std::string> comments;
-    for (const StageValue& one : stages) {
-        for (std::string& line :
-             stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(one.stage)), sources))
-            comments.push_back(std::move(line));
-    }
-    for (kernel::Kernel& kernel : step.variants) kernel.comments = comments;
-    return step;
 }
 
 }  // namespace pipec::codegen

@@ -1,0 +1,68 @@
+// Which kernels a stage by itself gets: for the widest accesses, for blocks of points, for single ones, and for so few
+// points that a warp has each of them. A launch takes the first one that it has alignment and points for.
+#include <algorithm>
+#include <optional>
+
+#include "codegen/lower.h"
+#include "codegen/strategies/stage/stage_kernel.h"
+#include "fusion/group_fields.h"
+#include "plan/stage_tile.h"
+
+namespace pipec::codegen {
+
+kernel::Step stage_step(kernel::Program& program, int stage, const ir::Expr& value, const SourceManager& sources) {
+    return std::get<kernel::Step>(stage_step(program, {{stage, value}}, sources, {}));
+}
+
+std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, const std::vector<StageValue>& stages,
+                                                   const SourceManager& sources, const fusion::Choices& choices) {
+    kernel::Step step;
+    StageKernel builder(program, stages, choices);
+    if (auto reason = builder.refusal()) return std::move(*reason);
+    std::vector<fusion::Choices> decided;
+    // Where the threads of single points are too few to keep the GPU busy, each of them waits for one load after the
+    // other; then a warp shares a point's reductions out.
+    const fusion::LaneTerms terms = builder.lane_terms();
+    const bool lanes = choices.shared_lanes.value_or(terms.enough);
+    const std::int64_t least_grid = lanes ? plan::stage_least_blocks(program.target.gpu().sms, terms.along_memory) : 0;
+    const auto points = builder.all_points();
+    const bool few = lanes && points && plan::has_few_points(*points, program.target.gpu().sms, terms.along_memory);
+    const bool many = points && !few;
+    const auto take = [&](kernel::Kernel kernel) {
+        if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_grid);
+        if (builder.has_lanes() && !kernel.shares_reductions)
+            decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
+        step.variants.push_back(std::move(kernel));
+    };
+    std::optional<std::int64_t> width;
+    if (builder.splits() && !few) {
+        width = builder.width();
+        kernel::Kernel wide = builder.build(*width, kernel::Layout::Wide);
+        if (builder.has_packs()) take(std::move(wide));
+    }
+    if (builder.is_block() && !few) {
+        // Where some multiprocessors would have no block, threads have single points: then there are more of them.
+        kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
+        blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_grid + 1);
+        take(std::move(blocks));
+        builder.leave_blocks();
+    }
+    if (!few) take(builder.build(1, kernel::Layout::Dense));
+    if (lanes && !many) {
+        builder.share_lanes(stages);
+        take(builder.build(1, kernel::Layout::Dense));
+    }
+    step.decided = fusion::agreed(decided);
+    if (terms.enough) step.decided.shared_lanes = lanes && !many;
+    if (width) step.decided.columns = static_cast<int>(*width);
+    std::vector<std::string> comments;
+    for (const StageValue& one : stages) {
+        for (std::string& line :
+             stage_comments(program.pipeline.stages.at(static_cast<std::size_t>(one.stage)), sources))
+            comments.push_back(std::move(line));
+    }
+    for (kernel::Kernel& kernel : step.variants) kernel.comments = comments;
+    return step;
+}
+
+}  // namespace pipec::codegen

@@ -2,6 +2,7 @@
 
     explain_page.py PAGE.html TEXT...      every TEXT is shown somewhere
 """
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from html.parser import HTMLParser
@@ -72,7 +73,35 @@ def check_graph(graph):
     left, top, width, height = map(float, graph.get("viewBox").split())
     for one in kernels + inputs:
         check("boxes lie in the picture", inside(one, (left, top, left + width, top + height)))
+    check_lines(graph, stages + inputs)
     return len(stages)
+
+
+def points(path):
+    """Of a line's curves and straight pieces, some."""
+    x = y = 0.0
+    for command, numbers in re.findall(r"([MCV])([-\d. ]*)", path):
+        values = [float(number) for number in numbers.split()]
+        if command == "V":
+            values = [x, y, x, values[0], x, values[0]]
+        if command != "M":
+            for t in (i / 40 for i in range(41)):
+                weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t ** 3
+                yield [sum(w * v for w, v in zip(weights, (first, *values[axis::2])))
+                       for axis, first in enumerate((x, y))]
+        x, y = values[-2:]
+
+
+def check_lines(graph, boxes):
+    """No line crosses a box or a kernel's title; a character of it is about 6 pixels wide."""
+    names = [(left + 1, top + 1, right - 1, bottom - 1) for left, top, right, bottom in boxes]
+    for text in graph.iter("text"):
+        if text.get("class") == "title":
+            left, bottom = float(text.get("x")), float(text.get("y"))
+            names.append((left, bottom - 9, left + 6 * len(text.text), bottom))
+    for path in graph.find("g").iter("path"):
+        check("lines cross no name", not any(left <= x <= right and top <= y <= bottom
+                                             for x, y in points(path.get("d")) for left, top, right, bottom in names))
 
 
 page = Path(sys.argv[1]).read_text(encoding="utf-8")
@@ -96,5 +125,6 @@ drawn = sum(check_graph(graph) for graph in graphs)
 tables = [row for table in root.iter("table") for row in table.iter("tr") if row.find("th") is not None]
 listed = sum(1 for details in root.iter("details") if "stage" in (details.find("summary").text or "")
              for row in details.iter("tr") if row.find("td") is not None)
+listed += sum(1 for row in root.iter("tr") if row.get("class") == "equal" for _ in row.iter("code"))
 check("every stage is drawn and listed", drawn == listed and drawn > 0)
 sys.exit(failures > 0)

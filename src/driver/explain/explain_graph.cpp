@@ -16,6 +16,7 @@ constexpr double kStageHeight = 24;
 constexpr double kCharacter = 7.3;  ///< of the page's font for code, in pixels
 constexpr double kPadding = 12;     ///< of a kernel's box
 constexpr double kTitleHeight = 20;
+constexpr double kLeastScale = 0.5;  ///< names are not smaller; what is wider then is scrolled
 constexpr double kPortWidth = 6;
 constexpr double kMargin = 6;
 
@@ -27,6 +28,7 @@ struct Cluster {
     std::vector<LayoutEdge> edges;
     /// Ports at the kernel's lower and upper edge, by box: where lines to other kernels pass, lest they cross stages.
     std::map<std::size_t, std::size_t> exits, entries;
+    std::set<std::size_t> entered;  ///< boxes, stages or ports, at which lines from other kernels end
 };
 
 class Graph {
@@ -46,6 +48,9 @@ private:
     void add_entry(const Place& place);
     void add_passes(std::size_t index, std::size_t from, std::size_t to, Passes& passes) const;
     void add_port(const Place& port, Passes& passes) const;
+    void add_way_out(const Place& exit, Passes& passes) const;
+    void add_way_in(const Place& entry, Passes& passes) const;
+    [[nodiscard]] static double indent(const Cluster& cluster, double free);
     void draw_cluster(std::size_t index);
     void draw_edges();
     void draw_edge(const LayoutBox& from, const LayoutBox& to, const Passes& passes);
@@ -108,7 +113,8 @@ void Graph::add_exit(const Place& place) {
     Cluster& cluster = clusters_[place.cluster];
     if (cluster.stages.empty() || cluster.exits.count(place.box) > 0) return;
     const auto is_out = [&](const LayoutEdge& edge) { return edge.from == place.box; };
-    if (std::none_of(cluster.edges.begin(), cluster.edges.end(), is_out)) {
+    const bool is_below_entry = cluster.stages.size() > 1 && cluster.boxes[place.box].pin == LayoutBox::Pin::Top;
+    if (std::none_of(cluster.edges.begin(), cluster.edges.end(), is_out) && !is_below_entry) {
         cluster.boxes[place.box].pin = LayoutBox::Pin::Bottom;
         return;
     }
@@ -119,13 +125,16 @@ void Graph::add_exit(const Place& place) {
 
 void Graph::add_entry(const Place& place) {
     Cluster& cluster = clusters_[place.cluster];
-    if (cluster.entries.count(place.box) > 0) return;
+    if (cluster.entries.count(place.box) > 0 || cluster.entered.count(place.box) > 0) return;
     const auto is_in = [&](const LayoutEdge& edge) { return edge.to == place.box; };
-    if (std::none_of(cluster.edges.begin(), cluster.edges.end(), is_in)) {
+    const bool is_above_exit = cluster.stages.size() > 1 && cluster.boxes[place.box].pin == LayoutBox::Pin::Bottom;
+    if (std::none_of(cluster.edges.begin(), cluster.edges.end(), is_in) && !is_above_exit) {
         cluster.boxes[place.box].pin = LayoutBox::Pin::Top;
+        cluster.entered.insert(place.box);
         return;
     }
     cluster.entries[place.box] = cluster.boxes.size();
+    cluster.entered.insert(cluster.boxes.size());
     cluster.edges.push_back({cluster.boxes.size(), place.box, {}});
     cluster.boxes.push_back({kPortWidth, 0, LayoutBox::Pin::Top});
 }
@@ -207,6 +216,30 @@ void Graph::add_port(const Place& port, Passes& passes) const {
     passes.push_back({box.x + box.width / 2, box.y - kStageHeight / 2, box.y + kStageHeight / 2});
 }
 
+/// A line that leaves a kernel or an input is straight beside what is lower in its layer.
+void Graph::add_way_out(const Place& exit, Passes& passes) const {
+    const LayoutBox &outer = boxes_[exit.cluster], box = box_of(exit);
+    passes.push_back({box.x + box.width / 2, outer.y + outer.height, outer.bottom});
+}
+
+/// A line that enters a kernel is straight beside what is higher in its layer, and beside the kernel's title.
+void Graph::add_way_in(const Place& entry, Passes& passes) const {
+    const LayoutBox &outer = boxes_[entry.cluster], box = box_of(entry);
+    passes.push_back({box.x + box.width / 2, outer.top, outer.y + kPadding + kTitleHeight});
+}
+
+/// How far the stages are moved to the right in a kernel that is wider by `free`: to its middle, and until the lines that
+/// enter pass the title on its right.
+double Graph::indent(const Cluster& cluster, double free) {
+    double indent = free / 2;
+    const double title = static_cast<double>(cluster.title.size()) * kCharacter;
+    for (const std::size_t entered : cluster.entered) {
+        const LayoutBox& box = cluster.boxes[entered];
+        indent = std::max(indent, title - (box.x + box.width / 2));
+    }
+    return indent;
+}
+
 void Graph::draw_edges() {
     svg_ += "<g class=\"edges\">\n";
     for (const auto& [source, reader] : reads_) {
@@ -216,15 +249,19 @@ void Graph::draw_edges() {
             add_passes(from.cluster, from.box, to.box, passes);
         } else {
             const Cluster &above = clusters_[from.cluster], &below = clusters_[to.cluster];
-            if (const auto exit = above.exits.find(from.box); exit != above.exits.end()) {
+            const auto exit = above.exits.find(from.box);
+            if (exit != above.exits.end()) {
                 add_passes(from.cluster, from.box, exit->second, passes);
                 add_port({from.cluster, exit->second}, passes);
             }
+            add_way_out({from.cluster, exit != above.exits.end() ? exit->second : from.box}, passes);
             for (const LayoutEdge& edge : edges_) {
                 if (edge.from != from.cluster || edge.to != to.cluster) continue;
                 passes.insert(passes.end(), edge.passes.begin(), edge.passes.end());
             }
-            if (const auto entry = below.entries.find(to.box); entry != below.entries.end()) {
+            const auto entry = below.entries.find(to.box);
+            add_way_in({to.cluster, entry != below.entries.end() ? entry->second : to.box}, passes);
+            if (entry != below.entries.end()) {
                 add_port({to.cluster, entry->second}, passes);
                 add_passes(to.cluster, entry->second, to.box, passes);
             }
@@ -242,19 +279,20 @@ std::string Graph::draw() {
         if (cluster.stages.empty()) continue;
         const auto [width, height] = lay_out(cluster.boxes, cluster.edges, {14, 26});
         const double wide = std::max(width, width_of(cluster.title));
-        for (LayoutBox& box : cluster.boxes) box.x += (wide - width) / 2;
+        const double right = indent(cluster, wide - width);
+        for (LayoutBox& box : cluster.boxes) box.x += right;
         for (LayoutEdge& edge : cluster.edges) {
-            for (LayoutEdge::Pass& pass : edge.passes) pass.x += (wide - width) / 2;
+            for (LayoutEdge::Pass& pass : edge.passes) pass.x += right;
         }
-        boxes_[c].width = wide + 2 * kPadding;
+        boxes_[c].width = std::max(wide, width + right) + 2 * kPadding;
         boxes_[c].height = height + 2 * kPadding + kTitleHeight;
     }
     const auto [width, height] = lay_out(boxes_, edges_, {28, 44});
     svg_ = fmt::format(
         "<svg class=\"graph\" viewBox=\"{:.0f} {:.0f} {:.0f} {:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\" "
-        "role=\"img\" aria-label=\"the stages and kernels of {}\">\n",
+        "style=\"min-width: {:.0f}px\" role=\"img\" aria-label=\"the stages and kernels of {}\">\n",
         -kMargin, -kMargin, width + 2 * kMargin, height + 2 * kMargin, width + 2 * kMargin, height + 2 * kMargin,
-        escaped(report_.name));
+        kLeastScale * (width + 2 * kMargin), escaped(report_.name));
     for (std::size_t c = 0; c < clusters_.size(); ++c) {
         if (clusters_[c].stages.empty()) continue;
         const LayoutBox& box = boxes_[c];

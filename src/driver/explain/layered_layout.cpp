@@ -196,6 +196,8 @@ std::pair<double, double> Layout::finish() {
         const std::size_t layer = nodes_[n].layer;
         boxes_[n].x = nodes_[n].center - nodes_[n].width / 2 - left;
         boxes_[n].y = top[layer] + (height[layer] - boxes_[n].height) / 2;
+        boxes_[n].top = top[layer];
+        boxes_[n].bottom = top[layer] + height[layer];
     }
     for (std::size_t e = 0; e < edges_.size(); ++e) {
         edges_[e].passes.clear();

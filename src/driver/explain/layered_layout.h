@@ -13,7 +13,8 @@ struct LayoutBox {
     enum class Pin { Free, Top, Bottom };  ///< in the first or last layer; Top only where no edge ends
     double width = 0, height = 0;
     Pin pin = Pin::Free;
-    double x = 0, y = 0;  ///< upper left corner; set by the layout
+    double x = 0, y = 0;         ///< upper left corner; set by the layout
+    double top = 0, bottom = 0;  ///< of its layer, which may be higher; set by the layout
 };
 
 /// From one box to another below it.

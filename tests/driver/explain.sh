@@ -114,6 +114,16 @@ for strategy in stage otptb register_tile; do
     run explain --html --strategy $strategy single.pipe -o single.html; exits 0
     check "a page with single values" shows single.html "bias"
 done
+cat >steps.pipe <<'EOF'
+pipeline steps(img: float32[R, C]) -> out: float32[R, C] {
+    u[0] = img
+    for i in 1..5 { u[i](y, x) = 0.5 * u[i - 1](clamp(y - 1, 0, R - 1), x) + 0.25 * u[i - 1](y, clamp(x + 1, 0, C - 1)) }
+    out(y, x) = u[4](y, x) + 1
+}
+EOF
+run explain --html --cost-model none steps.pipe -o steps.html; exits 0
+check "equal kernels are folded" shows steps.html "u[1] and 2 equal" "2 more kernels like this one" "Kernel 4: out"
+check "a folded kernel has no section" [ "$(grep -c '<section' steps.html)" -eq 2 ]
 cp blur.pipe 'a<b>&"c.pipe'
 run explain --html 'a<b>&"c.pipe' -o odd.html; exits 0
 check "names are escaped" shows odd.html 'a<b>&"c.pipe'

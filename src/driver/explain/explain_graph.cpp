@@ -228,8 +228,8 @@ void Graph::add_way_in(const Place& entry, Passes& passes) const {
     passes.push_back({box.x + box.width / 2, outer.top, outer.y + kPadding + kTitleHeight});
 }
 
-/// How far the stages are moved to the right in a kernel that is wider by `free`: to its middle, and until the lines that
-/// enter pass the title on its right.
+/// How far the stages are moved to the right in a kernel that is wider by `free`: to its middle, and until the lines
+/// that enter pass the title on its right.
 double Graph::indent(const Cluster& cluster, double free) {
     double indent = free / 2;
     const double title = static_cast<double>(cluster.title.size()) * kCharacter;

@@ -14,13 +14,13 @@ namespace {
 
 constexpr const char* kStyle = R"(
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5b6575; --line: #d5dae2; --paper: #ffffff; --card: #f6f8fa;
-  --accent: #2f6fd6; --stage: #ffffff; --live: #dcebff; --output: #d4f0dd; --input: #fdf0d2; --warn: #b4551d;
+  --accent: #2f6fd6; --stage: #ffffff; --live: #dcebff; --bar: #a9b4c3; --output: #d4f0dd; --input: #fdf0d2; --warn: #b4551d;
   --c0: #9ec1f4; --c1: #8fd3c6; --c2: #f4cf8e; --c3: #e7a9c4; --c4: #b9b1ea; --c5: #b7cf8f; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e8ef; --soft: #98a3b3; --line: #36404e; --paper: #12171e;
-  --card: #1a212b; --accent: #6ea6ff; --stage: #232c38; --live: #1f3a5f; --output: #1d4630; --input: #4a3d1c;
+  --card: #1a212b; --accent: #6ea6ff; --stage: #232c38; --live: #1f3a5f; --output: #1d4630; --input: #4a3d1c; --bar: #56647a;
   --warn: #f0a070; --c0: #2e568f; --c1: #22695d; --c2: #7a5b1f; --c3: #7a3a58; --c4: #50479a; --c5: #4d6327; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
-  max-width: 1080px; padding: 24px 20px 60px; }
+  max-width: 1180px; padding: 24px 20px 60px; }
 h1 { font-size: 24px; margin: 0 0 4px; } h2 { font-size: 20px; margin: 36px 0 8px; }
 h3 { font-size: 16px; margin: 0; font-weight: 600; overflow-wrap: anywhere; } h4 { font-size: 14px; margin: 18px 0 6px; }
 p { margin: 4px 0; } .soft { color: var(--soft); }
@@ -39,7 +39,7 @@ dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margi
 dd { margin: 0; }
 .bars { display: grid; grid-template-columns: max-content max-content 1fr; gap: 3px 12px; align-items: center;
   font-size: 14px; } .bars .number { text-align: right; font-variant-numeric: tabular-nums; }
-.bar { height: 12px; border-radius: 3px; background: var(--line); min-width: 1px; } .bar.bound { background: var(--accent); }
+.bar { height: 12px; border-radius: 3px; background: var(--bar); min-width: 1px; } .bar.bound { background: var(--accent); }
 .slower { color: var(--soft); } .faster { color: var(--warn); font-weight: 600; }
 svg text { font: 12px ui-monospace, "DejaVu Sans Mono", monospace; fill: var(--ink); text-anchor: middle; }
 svg text.title { text-anchor: start; fill: var(--soft); font-family: system-ui, sans-serif; paint-order: stroke;
@@ -47,7 +47,7 @@ svg text.title { text-anchor: start; fill: var(--soft); font-family: system-ui, 
 svg .kernel { fill: var(--card); stroke: var(--line); stroke-width: 1.5; } svg a:hover .kernel { stroke: var(--accent); }
 svg .stage { fill: var(--stage); stroke: var(--soft); } svg .live { fill: var(--live); stroke: var(--soft); }
 svg .output { fill: var(--output); stroke: var(--soft); } svg .input { fill: var(--input); stroke: var(--soft); }
-svg .edges path { fill: none; stroke: var(--soft); stroke-opacity: 0.55; }
+svg .edges path { fill: none; stroke: var(--soft); stroke-opacity: 0.7; }
 svg.graph { display: block; max-width: 100%; height: auto; margin: 12px auto; }
 .tile svg { max-width: 100%; } .tile rect, .key { stroke: var(--ink); stroke-opacity: 0.35; }
 .tile rect.own { fill: none; stroke-opacity: 1; stroke-dasharray: 5 4; }
@@ -64,11 +64,60 @@ figure { margin: 8px 0; } figcaption { color: var(--soft); font-size: 13px; } fi
 .key.output { background: var(--output); }
 .overview { margin: 12px 0 20px; }  a { color: var(--accent); }
 pre { font: 13px/1.45 ui-monospace, "DejaVu Sans Mono", monospace; margin: 6px 0; }
+pre.source { max-height: 520px; overflow-y: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+pre.source .line { display: block; padding-left: 6ch; text-indent: -6ch; }
 details { margin-top: 14px; } summary { cursor: pointer; font-weight: 600; font-size: 14px; }
 )";
 
 std::string code(const std::string& text) {
     return "<code>" + escaped(text) + "</code>";
+}
+
+std::vector<std::string> names_of(const GroupReport& group) {
+    std::vector<std::string> names;
+    for (const StageReport& stage : group.stages) names.push_back(stage.name);
+    return names;
+}
+
+bool is_equal(const StageReport& a, const StageReport& b) {
+    return a.place == b.place && a.type == b.type && kept(a) == kept(b) && computed(a) == computed(b) &&
+           again(a) == again(b) && overlap(a) == overlap(b) && a.inlined.size() == b.inlined.size();
+}
+
+bool is_equal(const SourceLine& a, const SourceLine& b) {
+    return a.file == b.file && a.number == b.number;
+}
+
+/// Kernels of which a page would say the same but for the names of their stages and of what they read: those of a loop
+/// in the program, of which the first may read an input.
+bool is_equal(const GroupReport& a, const GroupReport& b) {
+    const auto equal = [](const auto& x, const auto& y) {
+        return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                          [](const auto& one, const auto& other) { return is_equal(one, other); });
+    };
+    const auto reads = [](const GroupReport& group) { return memory(group.traffic->inputs + group.traffic->stages); };
+    const auto writes = [](const GroupReport& group) { return memory(group.traffic->outputs); };
+    if (!a.time || !b.time || !a.traffic || !b.traffic) return false;
+    return a.schedule.strategy == b.schedule.strategy &&
+           parameters(a.schedule, a.dims) == parameters(b.schedule, b.dims) && a.tile == b.tile &&
+           duration(a.time->seconds) == duration(b.time->seconds) && reads(a) == reads(b) && writes(a) == writes(b) &&
+           equal(a.source, b.source) && equal(a.stages, b.stages);
+}
+
+/// The kernels, equal ones together, by their first one.
+std::vector<std::vector<std::size_t>> folded_kernels(const PipelineReport& report) {
+    std::vector<std::vector<std::size_t>> result;
+    for (std::size_t g = 0; g < report.groups.size(); ++g) {
+        const auto same = std::find_if(result.begin(), result.end(), [&](const std::vector<std::size_t>& kernels) {
+            return is_equal(report.groups[kernels.front()], report.groups[g]);
+        });
+        if (same == result.end()) {
+            result.push_back({g});
+        } else {
+            same->push_back(g);
+        }
+    }
+    return result;
 }
 
 class Page {
@@ -89,9 +138,10 @@ private:
         html_ += fmt::format(format, std::forward<Args>(args)...);
     }
     void pipeline(const PipelineReport& report);
-    void kernel(const PipelineReport& report, std::size_t index);
+    void kernel(const PipelineReport& report, std::size_t index, const std::vector<std::size_t>& equal);
+    void equal_kernels(const PipelineReport& report, const std::vector<std::size_t>& equal);
     void facts(const PipelineReport& report, const GroupReport& group);
-    void overview(const PipelineReport& report);
+    void overview(const PipelineReport& report, const std::vector<std::vector<std::size_t>>& folded);
     void source(const GroupReport& group);
     void stages(const GroupReport& group);
     void bars(const cost::TimePrediction& time);
@@ -108,79 +158,91 @@ void Page::pipeline(const PipelineReport& report) {
     add("<h2>{}: {}, {}</h2>\n<p class=\"soft\">Predicted for {}{}{}. Nothing was measured.</p>\n", code(report.name),
         plural(report.groups.size(), "kernel"), duration(report.seconds), escaped(report.gpu.name),
         report.sizes.empty() ? "" : ", ", escaped(sizes(report)));
-    overview(report);
+    const std::vector<std::vector<std::size_t>> folded = folded_kernels(report);
+    overview(report, folded);
     add("<div class=\"scroll\">{}</div>\n", graph_picture(report));
     html_ +=
         "<p class=\"legend\"><span><span class=\"key input\"></span>input</span> <span><span class=\"key "
         "stage\"></span>"
         "stays in its kernel</span> <span><span class=\"key live\"></span>through memory to another kernel</span> "
         "<span><span class=\"key output\"></span>output</span></p>\n";
-    for (std::size_t g = 0; g < report.groups.size(); ++g) kernel(report, g);
+    for (const std::vector<std::size_t>& equal : folded) kernel(report, equal.front(), equal);
     merges(report);
 }
 
-/// Where the time goes: a bar for each kernel.
-void Page::overview(const PipelineReport& report) {
+/// Where the time goes: a bar for each kernel, and one for equal kernels together.
+void Page::overview(const PipelineReport& report, const std::vector<std::vector<std::size_t>>& folded) {
     if (report.groups.size() < 2) return;
+    const auto seconds = [&](const std::vector<std::size_t>& equal) {
+        const auto& time = report.groups[equal.front()].time;
+        return time ? time->seconds * static_cast<double>(equal.size()) : 0;
+    };
     double longest = 0;
-    for (const GroupReport& group : report.groups) {
-        if (group.time) longest = std::max(longest, group.time->seconds);
-    }
+    for (const std::vector<std::size_t>& equal : folded) longest = std::max(longest, seconds(equal));
     html_ += "<div class=\"bars overview\">\n";
-    for (std::size_t g = 0; g < report.groups.size(); ++g) {
+    for (const std::vector<std::size_t>& equal : folded) {
+        const std::size_t g = equal.front();
         const GroupReport& group = report.groups[g];
-        std::vector<std::string> names;
-        for (const StageReport& stage : group.stages) names.push_back(stage.name);
+        const std::vector<std::string> names = names_of(group);
         const std::string shown =
             names.size() <= 3 ? list(names) : fmt::format("{} ... {}", names.front(), names.back());
-        add("<span><a href=\"#{}-{}\">{}</a> {}</span><span class=\"number\">{}</span><div><div class=\"bar bound\" "
+        const std::string more = equal.size() > 1 ? fmt::format(" and {} equal", equal.size() - 1) : "";
+        add("<span><a href=\"#{}-{}\">{}</a> {}{}</span><span class=\"number\">{}</span><div><div class=\"bar bound\" "
             "style=\"width: {:.1f}%\"></div></div>\n",
-            escaped(report.name), g + 1, g + 1, code(shown), group.time ? duration(group.time->seconds) : "?",
-            group.time && longest > 0 ? group.time->seconds / longest * 100 : 0.0);
+            escaped(report.name), g + 1, g + 1, code(shown), more, group.time ? duration(seconds(equal)) : "?",
+            longest > 0 ? seconds(equal) / longest * 100 : 0.0);
     }
     html_ += "</div>\n";
 }
 
 void Page::source(const GroupReport& group) {
     if (group.source.empty()) return;
-    add("<details{}><summary>Source</summary>\n<pre class=\"scroll\">",
-        group.source.size() <= 24 ? " open=\"open\"" : "");
+    html_ += "<div><h4>Source</h4>\n<pre class=\"source\">";
     for (std::size_t i = 0; i < group.source.size(); ++i) {
         const SourceLine& line = group.source[i];
         if (i == 0 ? group.source.back().file != line.file : group.source[i - 1].file != line.file) {
-            add("<span class=\"soft\">{}</span>\n", escaped(line.file));
+            add("<span class=\"line soft\">{}</span>", escaped(line.file));
         }
-        add("<span class=\"soft\">{:>4}</span>  {}\n", line.number, escaped(line.text));
+        add("<span class=\"line\"><span class=\"soft\">{:>4}</span>  {}</span>", line.number, escaped(line.text));
     }
-    html_ += "</pre></details>\n";
+    html_ += "</pre></div>\n";
 }
 
-void Page::kernel(const PipelineReport& report, std::size_t index) {
+void Page::kernel(const PipelineReport& report, std::size_t index, const std::vector<std::size_t>& equal) {
     const GroupReport& group = report.groups[index];
-    std::vector<std::string> names;
-    for (const StageReport& stage : group.stages) names.push_back(stage.name);
     add("<section class=\"kernel\" id=\"{}-{}\">\n<div class=\"head\"><h3>Kernel {}: {}</h3><span "
         "class=\"time\">{}</span>"
         "</div>\n",
-        escaped(report.name), index + 1, index + 1, code(list(names)),
+        escaped(report.name), index + 1, index + 1, code(list(names_of(group))),
         group.time ? duration(group.time->seconds) : "not predicted");
+    equal_kernels(report, equal);
     facts(report, group);
-    html_ += "<div class=\"columns\">\n";
+    html_ += "<div class=\"columns\">\n<div>\n";
     if (group.time) {
-        html_ += "<div>\n";
         bars(*group.time);
-        html_ += "</div>\n";
     } else {
         add("<p>{}</p>\n", escaped(group.unknown));
     }
-    if (const std::string picture = tile_picture(group); !picture.empty()) {
-        add("<div><h4>A tile</h4>\n{}</div>\n", picture);
-    }
+    if (const std::string picture = tile_picture(group); !picture.empty()) add("<h4>A tile</h4>\n{}", picture);
     html_ += "</div>\n";
     source(group);
+    html_ += "</div>\n";
     stages(group);
     alternatives(group);
     html_ += "</section>\n";
+}
+
+/// The kernels that a section stands for besides the first one; the graph has links to them.
+void Page::equal_kernels(const PipelineReport& report, const std::vector<std::size_t>& equal) {
+    if (equal.size() < 2) return;
+    add("<details><summary>{} like this one</summary>\n<table>\n", plural(equal.size() - 1, "more kernel"));
+    for (std::size_t i = 1; i < equal.size(); ++i) {
+        add("<tr class=\"equal\" id=\"{}-{}\"><td>{}</td><td class=\"names\">", escaped(report.name), equal[i] + 1,
+            equal[i] + 1);
+        for (const std::string& name : names_of(report.groups[equal[i]])) html_ += code(name) + " ";
+        html_ += "</td></tr>\n";
+    }
+    html_ += "</table></details>\n";
 }
 
 void Page::facts(const PipelineReport& report, const GroupReport& group) {

@@ -37,6 +37,8 @@ const std::map<std::string_view, Known> kFunctions = {
     {"clip", {"clamp", ""}},
     {"arctan", {"atan", ""}},
     {"arctan2", {"atan2", ""}},
+    {"inversesqrt", {"rsqrt", ""}},
+    {"M_PI", {"PI", "math"}},
     {"repeat_edge", {"clamp_to_edge", "boundary"}},
     {"mirror_image", {"mirror", "boundary"}},
     {"mirror_interior", {"reflect", "boundary"}},
@@ -59,6 +61,10 @@ const std::map<std::string_view, Known> kFunctions = {
     {"imfilter", {"conv2d", "stencil"}},
     {"convolve", {"conv2d", "stencil"}},
     {"conv2", {"conv2d", "stencil"}},
+    {"average", {"box", "stencil"}},
+    {"texture", {"sample_bilinear", "resample"}},
+    {"texture2D", {"sample_bilinear", "resample"}},
+    {"tex2D", {"sample_bilinear", "resample"}},
     {"sepFilter2D", {"sep_conv", "stencil"}},
     {"medianBlur", {"median3", "morphology"}},
     {"median_filter", {"median3", "morphology"}},
@@ -102,7 +108,7 @@ const std::map<std::string_view, std::string_view> kNotes = {
     {"size", "`extent(f, 0)` is the number of an image's rows, `extent(f, 1)` of its columns"},
     {"shape", "`extent(f, 0)` is the number of an image's rows, `extent(f, 1)` of its columns"},
     {"fmod", "the remainder of a division of floats is `a - b * trunc(a / b)`"},
-    {"mod", "the remainder of integers is `a % b`"},
+    {"mod", "the remainder of integers is `a % b`, of floats `a - b * floor(a / b)`"},
     {"rem", "the remainder of integers is `a % b`"},
     {"inf", "infinity is `1.0 / 0`"},
     {"Inf", "infinity is `1.0 / 0`"},
@@ -121,6 +127,24 @@ const std::map<std::string_view, std::string_view> kNotes = {
     {"i16_sat", "a cast that clamps is `saturate<int16>(e)`"},
     {"zeros", "an image of zeros is a stage: `f(y, x) = 0`"},
     {"ones", "an image of ones is a stage: `f(y, x) = 1`"},
+    {"end", "the last index is the size minus one: `f(R - 1, x)`"},
+    {"_", "dimensions that are handed on are written `..k`, in the definition and in its reads"},
+    {"dot", "a dot product is `sum(i in 0..3) a[i] * b[i]`"},
+    {"norm", "the norm of two values is `hypot(a, b)`"},
+    {"texelFetch", "a point of an image is read by `img(y, x)`"},
+    {"print", "nothing is printed; what shall be seen is an output of the pipeline"},
+    {"printf", "nothing is printed; what shall be seen is an output of the pipeline"},
+    {"rand", "nothing is random; noise is an input of the pipeline"},
+    {"random", "nothing is random; noise is an input of the pipeline"},
+    {"vec2", "several values are a table: `[a, b]`"},
+    {"vec3", "several values are a table: `[a, b, c]`"},
+    {"vec4", "several values are a table: `[a, b, c, d]`"},
+    {"float2", "several values are a table: `[a, b]`"},
+    {"float3", "several values are a table: `[a, b, c]`"},
+    {"float4", "several values are a table: `[a, b, c, d]`"},
+    {"make_float2", "several values are a table: `[a, b]`"},
+    {"make_float3", "several values are a table: `[a, b, c]`"},
+    {"make_float4", "several values are a table: `[a, b, c, d]`"},
 };
 
 }  // namespace
@@ -214,7 +238,10 @@ bool Elaborator::foreign_name(Report& r, const std::string& name, SourceRange ra
     if (name == "True" || name == "TRUE" || name == "False" || name == "FALSE") {
         r.suggest(range, name[0] == 'T' ? "true" : "false");
     } else if (name == "argmin" || name == "argmax") {
-        r.note(fmt::format("it goes over variables: `{}(y in 0..R, x in 0..C) img(y, x)`", name));
+        r.note(
+            fmt::format("it goes over variables: `m() = {}(y in 0..R, x in 0..C) img(y, x)`, read by `m()[0]` and "
+                        "`m()[1]`",
+                        name));
     } else if (const auto note = kNotes.find(name); note != kNotes.end()) {
         r.note(std::string(note->second));
     } else if (name.ends_with("cast") || name == "convert") {

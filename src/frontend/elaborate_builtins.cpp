@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "frontend/elaborate_fold.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
 #include "ir/print.h"
+#include "ir/visit.h"
 
 namespace pipec::elab {
 
@@ -31,7 +33,21 @@ bool Elaborator::check_arity(const ast::Expr& e, const std::string& name, const 
     Report r = report(diag::WrongArity, at, name, wanted, wanted == "1" ? "" : "s", given);
     if (declared.valid()) r.note(declared, fmt::format("`{}` is defined here", name));
     if (!declared.valid() && given == 1 && (name == "min" || name == "max")) {
-        r.note(fmt::format("over an image it is `{}(y in 0..R, x in 0..C) img(y, x)`", name));
+        r.note(fmt::format("over an image it is `m() = {}(y in 0..R, x in 0..C) img(y, x)`, read by `m()`", name));
+    }
+    static const std::map<std::string_view, std::string_view> kParameters = {
+        {"clamp", "clamp(v, lowest, highest)"},
+        {"lerp", "lerp(a, b, t)"},
+        {"select", "select(c, a, b)"},
+        {"pow", "pow(a, b)"},
+        {"atan2", "atan2(y, x)"},
+        {"hypot", "hypot(a, b)"},
+        {"extent", "extent(f, dimension)"},
+        {"lower", "lower(f, dimension)"},
+        {"upper", "upper(f, dimension)"},
+    };
+    if (const auto parameters = kParameters.find(name); !declared.valid() && parameters != kParameters.end()) {
+        r.note(fmt::format("it is `{}`", parameters->second));
     }
     return false;
 }

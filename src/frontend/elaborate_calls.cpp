@@ -168,6 +168,10 @@ Value Elaborator::read_at(const ast::Expr& e, const Image& image, const ast::Cal
             r.note(fmt::format("a point of it is `{}({})`", name, example_indices(image.rank)));
         } else {
             r.note(declared, "it is defined here");
+            if (indices.size() < image.rank) {
+                r.note(fmt::format("all indices stand in one pair of parentheses: `{}({})`", name,
+                                   example_indices(image.rank)));
+            }
         }
         return poison();
     }

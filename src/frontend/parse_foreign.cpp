@@ -206,6 +206,15 @@ private:
             if (is_word(previous_, {"Func", "Image", "ImageParam", "Buffer", "Mat", "Expr", "Array"})) {
                 return say(range, "nothing is declared: `f(y, x) = e` defines an image, `let a = e` names a number");
             }
+            if (is_word(previous_, {"vec2", "vec3", "vec4", "float2", "float3", "float4"})) {
+                return say(range,
+                           "nothing is declared: `const t = [1, 2, 3]` names a table, `let [a, b] = e` its elements");
+            }
+        }
+        if ((found(PipeParser::NAME) || found(PipeParser::TYPE)) &&
+            is_word(previous_, {"uniform", "varying", "param", "Param"})) {
+            return say(range,
+                       "what a caller gives stands in the head: `pipeline p(img: float32[R, C], k: float32 = 2)`");
         }
         if (is_word(previous_, {"var", "val", "auto", "mut", "define", "static"})) {
             diags_.report(diag::ForeignSyntax, range, "a number is named by `let a = e`, an image by `a(y, x) = e`")
@@ -355,7 +364,10 @@ private:
                           is(next_, PipeParser::COLON);
         const bool element =
             expects(PipeParser::COMMA) && (expects(PipeParser::RPAREN) || expects(PipeParser::RBRACKET));
-        if (!port && !(element && ends_operand(previous_))) return false;
+        const antlr4::Token* ahead = is(before_, PipeParser::LBRACKET) ? visible(*before_, -1) : nullptr;
+        const bool second_of_table = expects(PipeParser::RBRACKET) && is(before_, PipeParser::LBRACKET) &&
+                                     !(ends_operand(ahead) && adjacent(ahead, *before_));
+        if (!port && !((element || second_of_table) && ends_operand(previous_))) return false;
         const std::uint32_t end = range_of(file_, *previous_).end;
         diags_.report(diag::SyntaxError, range_of(file_, found_), fmt::format("expected `,` before `{}`", text(found_)))
             .suggest({file_, end, end}, ",");

@@ -42,6 +42,10 @@ std::string about_member(const std::string& name) {
                       "gpu_tile", "gpu_blocks", "gpu_threads", "split", "reorder", "fuse", "bound", "realize"})) {
         return "a program says what is computed, and nothing about execution: that is for a schedule (`--schedule`)";
     }
+    if (one_of(name, {"x", "y", "z", "w", "r", "g", "b", "a", "xy", "xyz", "rgb", "rgba"})) {
+        return "nothing has members: `t[0]` is an element of a table, and channels of an image are a dimension, "
+               "`img(0, y, x)`";
+    }
     return fmt::format("nothing has members: a function stands before its arguments, `{}(e)`", name);
 }
 
@@ -221,7 +225,9 @@ private:
         }
         if (i > 0 && name_like(i + 1) && touches(i) && touches(i + 1)) return member(i);
         diags_.report(diag::UnexpectedDot, where)
-            .note("a float has a digit on both sides of its dot, a range is written `a..b`; nothing has members");
+            .note(is(i + 1, PipeParser::WHERE)
+                      ? "nothing has members: a choice is written `if c then a else b`"
+                      : "a float has a digit on both sides of its dot, a range is written `a..b`; nothing has members");
         hide(i, i);
         return true;
     }
@@ -245,8 +251,10 @@ private:
         if (is_word(i - 1,
                     {"np", "numpy", "cv", "cv2", "math", "torch", "scipy", "tf", "jnp", "std", "Math", "ndimage"})) {
             hide(i - 1, i);
-            return replace(range(i - 1, i), fmt::format("functions have no prefix: `{}(e)`", name), range(i - 1, i),
-                           "");
+            const std::string here = is(i + 2, PipeParser::LPAREN)
+                                         ? fmt::format("functions have no prefix: `{}(e)`", name)
+                                         : fmt::format("names have no prefix: `{}`", name);
+            return replace(range(i - 1, i), here, range(i - 1, i), "");
         }
         diags_.report(diag::UnexpectedDot, range(i, i)).note(about_member(name));
         std::size_t last = i + 1;

@@ -276,6 +276,8 @@ private:
         const bool defined =
             next_ != nullptr && (next_->getType() == PipeParser::ASSIGN || next_->getType() == PipeParser::LPAREN);
         if (in_block() ? !defined : !name) return false;
+        // `hist(int32(img(y, x))) += 1`: the target of an update
+        if (rule() == PipeParser::RuleDims && is(PipeParser::TYPE) && defined) return false;
         diags_.report(diag::KeywordAsName, range_of(file_, found_), text(found_));
         return true;
     }
@@ -363,6 +365,11 @@ private:
                     .report(diag::ForeignSyntax, range_of(file_, *first),
                             "a number is named by `let a = e`, an image by `a(y, x) = e`")
                     .suggest(range_of(file_, *first), "let");
+                return true;
+            }
+            if (third != nullptr && third->getType() == PipeParser::LBRACKET) {
+                diags_.report(diag::ForeignSyntax, range_of(file_, *first),
+                              "a table is `const t = [1, 2, 3]`, an image `a(y, x) = e`");
                 return true;
             }
             diags_.report(diag::DeclarationOrder, range_of(file_, *first), text(*second), type);

@@ -236,6 +236,7 @@ private:
                 commented_line_ = token.getLine();
             }
             const char before = range.begin == 0 ? ' ' : sources_.text(file_)[range.begin - 1];
+            if (text == "@") report.note("a product of matrices is `sum(k in 0..n) a(y, k) * b(k, x)`");
             if (quote && (before == ')' || std::isalnum(static_cast<unsigned char>(before)) != 0)) {
                 report.note("a transpose is a stage: `g(y, x) = f(x, y)`");
             } else if (quote) {

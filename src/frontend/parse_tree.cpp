@@ -96,6 +96,8 @@ ir::Type TreeBuilder::type(PipeParser::TypeContext& context) {
     const auto meant = foreign ? std::string(ir::name(*foreign)) : closest_name(text, names).value_or("");
     if (!meant.empty()) {
         report.suggest(where, meant);
+    } else if (const std::size_t digit = text.find_first_of("234"); digit + 1 == text.size() && digit > 2) {
+        report.note(fmt::format("a vector is a dimension: `float32[{}, R, C]`", text[digit]));
     } else {
         report.note("the types are bool, int8 to int64, uint8 to uint64, float16, float32 and float64");
     }

@@ -12,6 +12,8 @@
 #include "compiler/schedule.h"
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
+#include "fusion/shared_strips.h"
+#include "fusion/strided_terms.h"
 #include "fusion/transpose_reads.h"
 #include "ir/verify.h"
 #include "poly/clamp_casts.h"
@@ -80,7 +82,9 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         auto model = analyze(pipeline, diags, settings.analysis);
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
+        pipeline = fusion::strided_terms(pipeline, *model);
         fusion::Inlined shared = fusion::prefix_scans(pipeline, *model);
+        shared = fusion::shared_strips(shared.pipeline, shared.model);
         shared = fusion::share_reductions(shared.pipeline, shared.model);
         shared = fusion::transpose_reads(shared.pipeline, shared.model);
         pipeline = std::move(shared.pipeline);

@@ -1,8 +1,9 @@
 // The passes of the compiler. Each turns the result of the one before into its own; all commands use these and no
 // others.
 //
-// (check shares out long reductions and transposes what they read across memory at its end: fusion/share_reductions.h,
-// fusion/transpose_reads.h.)
+// (At its end check leaves out terms of reductions that are 0, makes scans of prefixes, computes once what windows
+// share, shares out long reductions, and transposes what they read across memory. In fusion/: strided_terms.h,
+// prefix_scans.h, shared_strips.h, share_reductions.h, transpose_reads.h.)
 //
 //     text ─check→ Checked ─prepare→ Prepared ─schedule→ Scheduled ─lower→ Lowered ─code_text→ CUDA
 //                     └──────────────────────────────────────────────────code_text→ C++

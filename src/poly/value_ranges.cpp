@@ -494,4 +494,20 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
     }
 }
 
+ValueRanges ranges_within(const ir::Pipeline& pipeline, const Model* within) {
+    std::vector<IntRange> sizes(pipeline.sizes.size(), kSizeRange);
+    std::vector<ValueRange> params;
+    for (const ir::ScalarParameter& param : pipeline.params) params.push_back(type_range_of(param.type));
+    const auto take = [](auto& ranges, const std::vector<std::optional<KnownRange>>& known) {
+        for (std::size_t i = 0; i < std::min(ranges.size(), known.size()); ++i) {
+            if (known[i]) ranges[i] = IntRange{known[i]->least, known[i]->greatest};
+        }
+    };
+    if (within != nullptr) {
+        take(sizes, within->size_ranges);
+        take(params, within->param_ranges);
+    }
+    return {pipeline, std::move(sizes), std::move(params)};
+}
+
 }  // namespace pipec::poly

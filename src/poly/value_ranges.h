@@ -26,6 +26,11 @@ struct IntRange {
     friend bool operator==(const IntRange&, const IntRange&) = default;
 };
 
+/// Indices of domains are below it in magnitude: launches refuse sizes for which they are not.
+constexpr long kIndexLimit = 1L << 30;
+/// Of sizes, and of both ends of every domain: launches check that they are below the limit in magnitude.
+inline constexpr IntRange kSizeRange{-kIndexLimit + 1, kIndexLimit - 1};
+
 /// lo <= value <= hi, or, with `nan`, possibly NaN. The ends may be infinite: then the value may be.
 struct FloatRange {
     double lo, hi;
@@ -42,9 +47,6 @@ IntRange type_range(ir::Type integer_or_bool);
 /// All values of a type.
 ValueRange type_range_of(ir::Type type);
 bool fits(const IntRange& range, ir::Type type);
-
-/// Indices of domains are below it in magnitude: launches refuse sizes for which they are not.
-constexpr long kIndexLimit = 1L << 30;
 
 struct StageRanges;
 
@@ -106,5 +108,8 @@ private:
     std::vector<ValueRange> stages_;  ///< the first ones
     std::shared_ptr<const StageRanges> found_;
 };
+
+/// For expressions of a pipeline, with what a model of it says of sizes and parameters; null: nothing.
+[[nodiscard]] ValueRanges ranges_within(const ir::Pipeline& pipeline, const Model* within);
 
 }  // namespace pipec::poly

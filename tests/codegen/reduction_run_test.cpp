@@ -411,6 +411,48 @@ const Case kCases[] = {
         })",
      {{{"R", 1}, {"C", 1}, {"N", 1}}, {{"R", 33}, {"C", 70}, {"N", 300}}, {{"R", 3}, {"C", 40}, {"N", 65}}},
      2},
+    // Conditions leave every second or third term: with variables that are added and subtracted, both in one condition,
+    // other conditions beside them, ranges that the period does not divide, and more terms than a block has.
+    {"every_second_term",
+     R"(
+        import "boundary"
+        pipeline p(f: float32[5, R, C], w: float32[5, 4, 4], b: uint8[R, C], line: float32[C])
+            -> up: float32[2 * R, 2 * C], mixed: int32[R, C], most: uint8[R, C], rest: int32[R, C], long: float32[C]
+            where R <= 1000, C <= 1000 {
+            e = constant(f)
+            up(y, x) = sum(k in 0..5, i in 0..4, j in 0..4)
+                (if (y + 1 - i) % 2 == 0 and (x + 1 - j) % 2 == 0 then w(k, i, j) * e(k, (y + 1 - i) / 2, (x + 1 - j) / 2) else 0)
+            mixed(y, x) = sum(i in 0..12, j in -6..6)
+                (if (y + i + j) % 3 == 1 and b(y, x) > j then int32(b((y + i) % R, x)) * (j + 7) + (y + i + j + 4) / 3 else 0)
+            most(y, x) = uint8(max(i in 1..10, j in 0..9) (if 2 == (x - j) % 3 then uint8(b((y + i) % R, (x - j) % C) / 2 + i) else uint8(0)))
+            rest(y, x) = sum(i in 0..10, j in 0..9)
+                (if (y + i) % 4 != 1 then 0 else if (x - j) % 2 != 0 then int32(b((y + i) % R, (x - j) % C)) * (i - j) else 0)
+            long(x) = sum(i in 0..128) (if (x + i) % 2 == 0 then line((x + i) / 2 % C) * i else 0)
+        })",
+     {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 5}}, {{"R", 33}, {"C", 70}}}},
+    // Windows as windows of strips: of integers, of floats in their order, with borders, weights along one side,
+    // channels, a radius given when it runs, behind a condition, and beside each other.
+    {"windows",
+     R"(
+        import "boundary"
+        pipeline p(u: uint8[R, C], f: float32[R, C], rgb: uint8[3, R, C], w: float32[9], s: int32[2 * N + 1])
+            -> box: int32[R, C], mean: float32[R, C], run: int32[R, C], sums: int32[R, C], most: float32[R, C],
+               valid: uint64[R - 10, C - 12], chosen: int32[R, C], apart: int32[R, C]
+            where R >= 11, C >= 13, R <= 1000, C <= 1000, N <= 6 {
+            e = clamp_to_edge(u)
+            g = mirror(f)
+            box(y, x) = sum(i in -5..=5, j in -5..=5) int32(e(y + i, x + j))
+            mean(y, x) = (sum(i in 0..9, j in 0..9) w(i) * g(y + i - 4, x + j - 4)) /
+                         (sum(i in 0..9, j in 0..9) f(clamp(y + i, 0, R - 1), clamp(j + x - 3, 0, C - 1)))
+            run(y, x) = sum(i in -N..=N, j in -N..=N) int32(e(y + i, x + j)) * s(i + N)
+            sums(y, x) = sum(k in 0..3, i in 0..7, j in 0..7) int32(rgb(k, (y + i) % R, (x + j) % C))
+            most(y, x) = max(i in -4..=4, j in -4..=4) g(y + i, x + j)
+            valid(y, x) = sum(i in 0..11, j in 0..13) uint64(u(y + i, x + j)) * uint64(u(y + i, x + j))
+            chosen(y, x) = if u(y, x) > 40 then sum(i in -5..=5, j in -5..=5) int32(e(y + i, x + j)) else s(N)
+            apart(y, x) = box((y + 3) % R, x) + sum(i in -N..=N, j in -5..=5) int32(e(y + i, x + j))
+        })",
+     {{{"R", 11}, {"C", 13}, {"N", 5}}, {{"R", 30}, {"C", 47}, {"N", 1}}, {{"R", 12}, {"C", 130}, {"N", 6}}},
+     7},
     // Inner points of a stage with loops have threads of their own, and what many columns load exceeds the registers.
     {"many_loads_and_few_channels",
      R"(

@@ -62,8 +62,8 @@ TEST(UsualSizes, AreThoseOfAPhotograph) {
 
 TEST(Facts, LoopsCountTheirRounds) {
     const Grouped sum(R"(
-pipeline p(img: float32[R + 9, C + 9]) -> out: float32[R, C] {
-    out(y, x) = sum(i in 0..10, j in 0..10) img(y + i, x + j)
+pipeline p(img: float32[R + 9, C + 18]) -> out: float32[R, C] {
+    out(y, x) = sum(i in 0..10, j in 0..10) img(y + i, x + 2 * j)
 })",
                       {});
     EXPECT_EQ(sum.stages.at(0).reads, 100);
@@ -120,7 +120,7 @@ TEST(Facts, NothingIsSimplerInLoopsAndFunctions) {
     EXPECT_GE(as_written(loop), 2 * 3584 / 8);
     EXPECT_EQ(loop.loads.at(0).in_loops, 1);
     // Nor is a window of 20 x 20 written out; one of 3 x 3 is.
-    const StageFacts window = stage("sum(i in 0..20, j in 0..20) img(y + i, x + j) * 2");
+    const StageFacts window = stage("sum(i in 0..20, j in 0..20) (img(y + i, x + j) - i * j) * 2");
     EXPECT_GE(as_written(window), 2 * 400);
     EXPECT_EQ(window.loads.at(0).in_loops, 1);
     EXPECT_EQ(as_written(stage("sum(i in 0..3, j in 0..3) img(y + i, x + j) * 2")), 0);

@@ -111,23 +111,6 @@ ir::Expr not_negative(const ir::Binary& n) {
     return ir::as_int(n.b) == 0 ? n.a : ir::as_int(n.a) == 0 ? n.b : nullptr;
 }
 
-/// With what `within` says of sizes and parameters; null: nothing.
-poly::ValueRanges ranges_in(const ir::Pipeline& pipeline, const poly::Model* within) {
-    std::vector<poly::IntRange> sizes(pipeline.sizes.size(), kSizeRange);
-    std::vector<poly::ValueRange> params;
-    for (const ir::ScalarParameter& param : pipeline.params) params.push_back(poly::type_range_of(param.type));
-    const auto take = [](auto& ranges, const std::vector<std::optional<poly::KnownRange>>& known) {
-        for (std::size_t i = 0; i < std::min(ranges.size(), known.size()); ++i) {
-            if (known[i]) ranges[i] = poly::IntRange{known[i]->least, known[i]->greatest};
-        }
-    };
-    if (within != nullptr) {
-        take(sizes, within->size_ranges);
-        take(params, within->param_ranges);
-    }
-    return {pipeline, std::move(sizes), std::move(params)};
-}
-
 }  // namespace
 
 ExpressionWriter::ExpressionWriter(const ir::Pipeline& pipeline, const Uses& uses, Naming naming, Names& names,
@@ -138,7 +121,7 @@ ExpressionWriter::ExpressionWriter(const ir::Pipeline& pipeline, const Uses& use
       names_(names),
       helpers_(helpers),
       out_(&out),
-      ranges_(ranges_in(pipeline, within)),
+      ranges_(poly::ranges_within(pipeline, within)),
       scopes_(1) {}
 
 void ExpressionWriter::bind(ir::VarId var, std::string name, poly::IntRange range) {

@@ -30,7 +30,7 @@ namespace pipec::codegen {
 /// Sizes, extents and both ends of every domain are less than it in magnitude; wrappers check that before any code
 /// runs.
 using poly::kIndexLimit;
-inline constexpr poly::IntRange kSizeRange{-kIndexLimit + 1, kIndexLimit - 1};
+using poly::kSizeRange;
 
 /// How the leaves of an expression are written. Sizes and parameters are primary expressions of the leaf's value type;
 /// `read` gives the element in memory (of its storage type).

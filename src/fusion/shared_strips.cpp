@@ -1,0 +1,220 @@
+#include "fusion/shared_strips.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fusion/conditions.h"
+#include "fusion/evaluate.h"
+#include "fusion/group_facts.h"
+#include "fusion/made_stages.h"
+#include "ir/build.h"
+#include "ir/linear_sum.h"
+#include "ir/reduction.h"
+#include "ir/visit.h"
+#include "poly/value_ranges.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+using ir::BinaryOp;
+using ir::Type;
+
+/// Fewer terms than these are written out: code then shares what neighbouring points have in common by itself.
+constexpr double kLeastTerms = ir::kBlockTerms + 1;
+/// Shorter sides of a window save too little for values that go through memory.
+constexpr double kLeastSide = 3;
+
+ir::Expr added(const ir::Expr& a, const ir::Expr& b) {
+    return ir::binary(BinaryOp::Add, a, b);
+}
+
+/// `e` with `sum` for x + v. Null where x or v is in it in another way.
+class AsSum {
+public:
+    AsSum(ir::VarId x, ir::VarId v, ir::VarId sum)
+        : x_(x), v_(v), sum_(ir::variable(sum, Type::Int32)), either_{{x, nullptr, nullptr}, {v, nullptr, nullptr}} {}
+
+    ir::Expr of(const ir::Expr& e) {
+        if (const auto known = known_.find(e); known != known_.end()) return known->second;
+        ir::Expr result = replaced(e);
+        known_.emplace(e, result);
+        return result;
+    }
+
+private:
+    ir::Expr replaced(const ir::Expr& e) {
+        if (!ir::uses_variable(e, either_)) return e;
+        if (ir::as<ir::Variable>(e) != nullptr) return nullptr;
+        if (const auto* b = ir::as<ir::Binary>(e); e->type == Type::Int32 && b != nullptr) {
+            ir::LinearSum sum;
+            sum.add(e, 1);
+            if (const std::int64_t factor = sum.factor_of(x_); factor != 0 && factor == sum.factor_of(v_)) {
+                std::erase_if(sum.terms, [&](const auto& term) {
+                    const auto* variable = ir::as<ir::Variable>(term.first);
+                    return variable != nullptr && (variable->id == x_ || variable->id == v_);
+                });
+                sum.add(sum_, factor);
+                const ir::Expr rest = sum.expr();
+                return ir::uses_variable(rest, either_) ? nullptr : rest;
+            }
+        }
+        bool possible = true;
+        const ir::Expr result = ir::map_children(e, [&](const ir::Expr& child) {
+            const ir::Expr changed = possible ? of(child) : nullptr;
+            possible = possible && changed != nullptr;
+            return possible ? changed : child;
+        });
+        return possible ? result : nullptr;
+    }
+
+    ir::VarId x_, v_;
+    ir::Expr sum_;
+    std::vector<ir::Range> either_;
+    std::unordered_map<ir::Expr, ir::Expr> known_;
+};
+
+class Strips {
+public:
+    Strips(const ir::Pipeline& pipeline, const poly::Model& model)
+        : made_({pipeline, model}), sizes_(usual_sizes(pipeline)), ranges_(poly::ranges_within(pipeline, &model)) {}
+
+    Inlined run() {
+        return made_.with_changed([&](ir::Stage& stage, const poly::Domain& domain) {
+            auto* pure = std::get_if<ir::Pure>(&stage.definition);
+            if (pure == nullptr || stage.scan || domain.guard) return;
+            Places points;
+            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+                points.push_back({stage.dims[d].var, domain.box[d].lo, domain.box[d].hi, false});
+            }
+            known_.clear();
+            pure->value = changed(stage, points, pure->value);
+        });
+    }
+
+private:
+    /// `e` is evaluated at all of these points. (What is not may read out of bounds elsewhere.)
+    ir::Expr changed(const ir::Stage& stage, const Places& points, const ir::Expr& e) {
+        if (const auto known = known_.find(e); known != known_.end()) return known->second;
+        ir::Expr result = e;
+        if (ir::as<ir::Reduce>(e) != nullptr) {
+            result = window(stage, points, e);
+        } else if (const auto* select = ir::as<ir::Select>(e); select != nullptr && select->otherwise) {
+            const ir::Expr cond = changed(stage, points, select->cond);
+            if (cond != select->cond) result = ir::select(cond, select->then, select->otherwise, e->range);
+        } else if (const auto* logical = ir::as<ir::Binary>(e); logical != nullptr && ir::is_logical(logical->op)) {
+            const ir::Expr a = changed(stage, points, logical->a);
+            if (a != logical->a) result = ir::binary(logical->op, a, logical->b, e->range);
+        } else {
+            result = ir::map_children(e, [&](const ir::Expr& child) { return changed(stage, points, child); });
+        }
+        known_.emplace(e, result);
+        return result;
+    }
+
+    [[nodiscard]] double turns(const ir::Range& range) const {
+        const auto lo = evaluate(range.lo, sizes_), hi = evaluate(range.hi, sizes_);
+        return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 0;
+    }
+    /// Terms of a reduction, with those that are its whole term; 0 where nobody knows.
+    [[nodiscard]] double terms(const ir::Expr& e) const {
+        double result = 1;
+        for (const auto* loop = ir::as<ir::Reduce>(e); loop != nullptr; loop = ir::as<ir::Reduce>(loop->body)) {
+            for (const ir::Range& range : loop->ranges) result *= turns(range);
+        }
+        return result;
+    }
+
+    /// A reduction as a loop over one of its variables of what the others and the loops in it give, if that is shared.
+    ir::Expr window(const ir::Stage& stage, const Places& points, const ir::Expr& e) {
+        const auto* reduce = ir::as<ir::Reduce>(e);
+        if (reduce == nullptr || ir::gives_place(reduce->op)) return e;
+        // In any order, the variables of loops in it are its own.
+        const bool free = !ir::depends_on_order(reduce->op, e->type);
+        std::vector<ir::Range> ranges = reduce->ranges;
+        ir::Expr body = reduce->body;
+        for (const auto* inner = ir::as<ir::Reduce>(body); free && inner != nullptr && inner->op == reduce->op;
+             inner = ir::as<ir::Reduce>(body)) {
+            ranges.insert(ranges.end(), inner->ranges.begin(), inner->ranges.end());
+            body = inner->body;
+        }
+        const bool dependent = std::ranges::any_of(ranges, [&](const ir::Range& range) {
+            return ir::uses_variable(range.lo, ranges) || ir::uses_variable(range.hi, ranges);
+        });
+        if (dependent || (ranges.size() > 1 && !free)) return e;
+        for (std::size_t r = ranges.size(); r-- > 0;) {
+            std::vector<ir::Range> others = ranges;
+            others.erase(others.begin() + static_cast<std::ptrdiff_t>(r));
+            const ir::Expr strip =
+                others.empty() ? body : ir::reduce_nest(reduce->op, std::move(others), body, e->range);
+            const ir::Expr read = shared(stage, points, ranges[r], strip);
+            if (read != nullptr) return ir::reduce_like(*reduce, {ranges[r]}, read, e->range);
+        }
+        return e;
+    }
+
+    /// A read of a stage that has the values of `strip`, the term of a loop over `outer`; null where each point needs
+    /// its own, or nothing is saved.
+    ir::Expr shared(const ir::Stage& stage, const Places& points, const ir::Range& outer, const ir::Expr& strip) {
+        const double count = turns(outer), all = terms(strip);
+        if (ir::as<ir::Reduce>(strip) == nullptr || std::min(count, all) < kLeastSide || count * all < kLeastTerms) {
+            return nullptr;
+        }
+        const bool same_everywhere = variables_of(outer.lo).empty() && variables_of(outer.hi).empty();
+        const ir::Expr length = ir::binary(BinaryOp::Sub, outer.hi, outer.lo);
+        if (!same_everywhere || ranges_.integer(length).lo < 1) return nullptr;
+        const std::set<ir::VarId> used = free_variables(strip);
+        for (std::size_t d = 0; d < points.size(); ++d) {
+            const ir::VarId x = points[d].var;
+            if (used.count(x) == 0 || turns({x, points[d].lo, points[d].hi}) < 2 * count) continue;
+            const ir::VarId sum = made_.variable_like(x, "");
+            ir::Expr value = AsSum(x, outer.var, sum).of(strip);
+            if (value == nullptr) continue;
+            Places places = points;
+            const ir::Expr last = added(outer.hi, ir::int_constant(Type::Int32, -1));
+            places[d] = {sum, added(points[d].lo, outer.lo), added(points[d].hi, last), false};
+            const std::set<ir::VarId> needed = free_variables(value);
+            std::erase_if(places, [&](const Place& place) { return needed.count(place.var) == 0; });
+            if (places.size() != needed.size()) continue;
+            value = window(stage, places, value);
+            const ir::Expr read = made_.make_in_order(stage, "strip", value, places, nullptr, strip->range);
+            made_.made(ir::as<ir::Read>(read)->source.index).alone = false;
+            const ir::Expr at = added(ir::variable(x, Type::Int32), ir::variable(outer.var, Type::Int32));
+            return ir::substitute(read, {{sum, at}});
+        }
+        return nullptr;
+    }
+
+    /// The variables of an expression that it does not bind itself.
+    static std::set<ir::VarId> free_variables(const ir::Expr& e) {
+        std::set<ir::VarId> used = variables_of(e);
+        ir::for_each_node(e, [&](const ir::Expr& node) {
+            if (const auto* let = ir::as<ir::Let>(node)) used.erase(let->var);
+            if (const auto* reduce = ir::as<ir::Reduce>(node)) {
+                for (const ir::Range& range : reduce->ranges) used.erase(range.var);
+            }
+        });
+        return used;
+    }
+
+    MadeStages made_;
+    std::vector<std::int64_t> sizes_;
+    poly::ValueRanges ranges_;
+    std::unordered_map<ir::Expr, ir::Expr> known_;
+};
+
+}  // namespace
+
+Inlined shared_strips(const ir::Pipeline& pipeline, const poly::Model& model) {
+    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        return pure != nullptr && ir::has_reduction(pure->value);
+    });
+    return any ? Strips(pipeline, model).run() : Inlined{pipeline, model};
+}
+
+}  // namespace pipec::fusion

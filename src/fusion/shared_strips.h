@@ -1,0 +1,15 @@
+// Windows that are as large for their neighbours: sum(i in -r..=r, j in -r..=r) f(y + i, x + j) is the sum of 2 r + 1
+// strips sum(i in -r..=r) f(y + i, x + j), each of which the windows beside it have, too. As a stage of its own a strip
+// is computed once, and a window of n * m terms takes n + m.
+#pragma once
+
+#include "fusion/inline.h"
+
+namespace pipec::fusion {
+
+/// Makes stages of reductions inside of reductions that depend on the outer one's variable v and on a dimension x only
+/// by their sum x + v, where that saves terms. Values stay the same bit by bit: floats are combined along one variable
+/// inside of the next as it is (ir/reduction.h), and only what is combined in any order is taken apart.
+[[nodiscard]] Inlined shared_strips(const ir::Pipeline& pipeline, const poly::Model& model);
+
+}  // namespace pipec::fusion

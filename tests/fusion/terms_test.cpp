@@ -1,0 +1,87 @@
+// How many terms are left of reductions: of those that a condition thins out, and of windows that share strips.
+#include <gtest/gtest.h>
+
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "support/render.h"
+#include "support_lib/compile.h"
+
+namespace pipec {
+namespace {
+
+/// The terms of a point of each stage of `pipeline p(...) -> out: ... { body }`, by name; loops in loops multiply, and
+/// those beside each other add up.
+std::map<std::string, std::int64_t> terms_of(const std::string& out, const std::string& body) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(
+        sources, "terms.pipe",
+        "pipeline p(f: float32[R + 20, C + 20], u: uint8[R + 20, C + 20], w: float32[200], n: int32[200]) -> out: " +
+            out + "[R, C] where R >= 64, C >= 64, R <= 10000, C <= 10000 { " + body + " }");
+    EXPECT_EQ(compiled.diags.error_count(), 0U) << render_text(compiled.diags, sources);
+    std::map<std::string, std::int64_t> result;
+    for (const ir::Stage& stage : compiled.pipelines.at(0).stages) {
+        std::int64_t& terms = result[stage.name];
+        ir::for_each_node(std::get<ir::Pure>(stage.definition).value, [&](const ir::Expr& e) {
+            const auto* reduce = ir::as<ir::Reduce>(e);
+            if (reduce == nullptr || ir::as<ir::Reduce>(reduce->body) != nullptr) return;
+            std::int64_t all = 1;
+            ir::for_each_node(std::get<ir::Pure>(stage.definition).value, [&](const ir::Expr& outer) {
+                const auto* around = ir::as<ir::Reduce>(outer);
+                if (around == nullptr || !ir::any_node(outer, [&](const ir::Expr& x) { return x == e; })) return;
+                for (const ir::Range& range : around->ranges) {
+                    all *= ir::as_int(range.hi).value_or(0) - ir::as_int(range.lo).value_or(0);
+                }
+            });
+            terms += all;
+        });
+    }
+    return result;
+}
+
+std::int64_t terms_of_out(const std::string& out, const std::string& value) {
+    return terms_of(out, "out(y, x) = " + value).at("out");
+}
+
+TEST(StridedTerms, ConditionsOnARemainderThinTermsOut) {
+    EXPECT_EQ(terms_of_out("float32",
+                           "sum(i in 0..10, j in 0..8) "
+                           "(if (y - i) % 2 == 0 and (x + j + 3) % 4 == 1 then w(j) * f((y - i) / 2 + 5, x) else 0)"),
+              5 * 2);
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y + i) % 3 != 1 then 0 else n(i) * u(y, x))"), 90);
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y + i) % 2 != 1 then n(i) * u(y, x) else 0)"), 45);
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y + i) % 3 == 1 then n(i) * u(y, x) else 0)"), 30);
+}
+
+TEST(StridedTerms, OthersStay) {
+    // Blocks of float sums have 64 terms, so that of 128 has two.
+    EXPECT_EQ(terms_of_out("float32", "sum(i in 0..128) (if (y + i) % 2 == 0 then w(i) * f(y, x) else 0)"), 128);
+    // What is not chosen counts.
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y + i) % 2 == 0 then n(i) * u(y, x) else 1)"), 90);
+    // A maximum leaves NaN out where another term follows.
+    EXPECT_EQ(terms_of_out("float32", "max(i in 0..90) (if (y + i) % 2 == 0 then w(i) * f(y, x) else -1 / 0.0)"), 90);
+    // The dividend wraps, the period does not divide the range, the variable is multiplied.
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y * 1000000 + i) % 3 == 0 then n(i) * u(y, x) else 0)"), 90);
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..91) (if (y + i) % 2 == 0 then n(i) * u(y, x) else 0)"), 91);
+    EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y + 2 * i) % 3 == 0 then n(i) * u(y, x) else 0)"), 90);
+}
+
+TEST(SharedStrips, WindowsAreSumsOfStrips) {
+    using Terms = std::map<std::string, std::int64_t>;
+    EXPECT_EQ(terms_of("int32", "out(y, x) = sum(i in 0..11, j in 0..9) int32(u(y + i, x + j))"),
+              (Terms{{"out", 9}, {"out.strip", 11}}));
+    EXPECT_EQ(terms_of("float32", "out(y, x) = sum(i in 0..11, j in 0..9) w(i) * f(i + 4 + y, 3 + (x + j))"),
+              (Terms{{"out", 9}, {"out.strip", 11}}));
+    EXPECT_EQ(terms_of("int32", "out(y, x) = sum(k in 0..12, i in 0..7, j in 0..9) int32(u(y + i, x + j)) * n(k)"),
+              (Terms{{"out", 9}, {"out.strip_2", 7}, {"out.strip", 12}}));
+}
+
+TEST(SharedStrips, OthersStay) {
+    // Weights of their own, strides, places that are no sums, and what only some points need.
+    EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) w(9 * i + j) * f(y + i, x + j)"), 81);
+    EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) f(y + i, (2 * x + j) % C)"), 81);
+    EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) abs(f(y + i, x + j) - f(y, x))"), 81);
+    EXPECT_EQ(terms_of_out("float32", "if f(y, x) > 0 then sum(i in 0..9, j in 0..9) f(y + i, x + j) else 0"), 81);
+}
+
+}  // namespace
+}  // namespace pipec

@@ -23,6 +23,10 @@ namespace {
 constexpr double kOwnRegisters = 23, kLoadedRegisters = 0.32, kWindowRegisters = 0.46, kValueRegisters = 0.13;
 /// nvcc takes up to half as many again, and then spills.
 constexpr double kMostRegisters = 125;
+/// Of an element that all lanes read, in instructions of a lane and in accesses that it waits for: its address is known
+/// when the kernel is compiled, or is one for a row of them, and its line is in the L1 cache after the first tile.
+/// Some wait in registers for their turn: nvcc loads them long before.
+constexpr double kWeightInstructions = 1, kWeightWait = 0.25, kWeightRegisters = 0.1;
 /// Points of a lane, at most (codegen/strategies/register/register_values.cpp).
 constexpr double kMostValues = 4096;
 
@@ -56,8 +60,8 @@ public:
         if (values_ > kMostValues) return std::nullopt;
         const double loaded = add_loads();
         add_shuffles();
-        work_.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * loaded + kWindowRegisters * windows_ +
-                                           kValueRegisters * values_);
+        work_.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * loaded + kWeightRegisters * weights_ +
+                                           kWindowRegisters * windows_ + kValueRegisters * values_);
         if (work_.registers > kMostRegisters) return std::nullopt;
         // What a lane does is the same however many lanes serve their neighbours.
         if (!leave_serving_lanes(group_, plan_)) return std::nullopt;
@@ -144,6 +148,21 @@ private:
                    static_cast<double>(r->hi) / static_cast<double>(r->den));
         }
         if (one.member >= 0) return 0;
+        if (regular && !has_lane && load.in_loops == 0) {
+            // All lanes, and all columns of a lane, read the same element, of which the code knows the place: a weight.
+            // It is read once for each place of the dimensions that it follows, and of a table.
+            double times = load.reads;
+            for (std::size_t i = 0; i < load.indices.size(); ++i) {
+                const int dim = load.indices[i]->dim;
+                times *= dim >= 0 ? along(m, static_cast<std::size_t>(dim)) : 1 + static_cast<double>(load.spread[i]);
+            }
+            times = std::min(times, points * load.reads);
+            work_.instructions += kWeightInstructions * times;
+            work_.loads += kWeightWait * times;
+            work_.wavefronts += times;
+            weights_ += times;
+            return 0;
+        }
         if (!regular || !has_lane) {
             for (std::size_t d = 0; d < dims(m) && lane < 0; ++d) {
                 if (is_lane(m, static_cast<int>(d))) lane = static_cast<int>(d);
@@ -256,6 +275,7 @@ private:
     TileWork work_;
     std::vector<double> computed_;                     ///< points of a warp, by member
     double values_ = 0, windows_ = 0;                  ///< points of a lane, and those that readers still read
+    double weights_ = 0;                               ///< elements that all lanes read
     std::vector<std::optional<Columns>> read_across_;  ///< by array: from the reader's column, in the producer's
     std::vector<Loaded> loaded_;                       ///< by array
 };

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "frontend/elaborate_fold.h"
 #include "frontend/elaborator.h"
@@ -251,24 +253,57 @@ Value Elaborator::call_length(const ast::Call& call, const Env& env) {
     return poison();
 }
 
-/// For each dimension of a stage the extent of an input that it reads by that variable alone; null where there is none.
-static std::vector<ir::Expr> extents_read(const ir::Pipeline& pipeline, const ir::Stage& stage) {
-    std::vector<ir::Expr> result(stage.dims.size());
+namespace {
+
+using Extents = std::vector<ir::Expr>;
+
+/// The dimension of a stage that an index follows, and how many of its points read one element: v, or v / 2.
+std::optional<std::pair<std::size_t, std::int64_t>> followed(const ir::Stage& stage, ir::Expr index) {
+    std::int64_t points = 1;
+    if (const auto* b = ir::as<ir::Binary>(index); b != nullptr && b->op == ir::BinaryOp::Div) {
+        points = ir::as_int(b->b).value_or(0);
+        index = b->a;
+    }
+    const auto* variable = ir::as<ir::Variable>(index);
+    if (variable == nullptr || points < 1) return std::nullopt;
+    const auto dim = std::ranges::find(stage.dims, variable->id, &ir::Dimension::var);
+    if (dim == stage.dims.end()) return std::nullopt;
+    return std::pair{static_cast<std::size_t>(dim - stage.dims.begin()), points};
+}
+
+/// For each dimension of a stage the extent that what it reads along that dimension has: inputs, stages with ranges,
+/// and what those read. Null where nothing tells. `known` has stages that were asked for before.
+Extents extents_read(const ir::Pipeline& pipeline, const ir::Stage& stage, std::map<int, Extents>& known) {
+    Extents result(stage.dims.size());
     const auto* pure = std::get_if<ir::Pure>(&stage.definition);
     if (pure == nullptr || !pure->value) return result;
+    const auto extents_of = [&](const ir::Source& source) -> Extents {
+        if (source.kind == ir::Source::Kind::Input)
+            return pipeline.inputs.at(static_cast<std::size_t>(source.index)).extents;
+        if (const auto found = known.find(source.index); found != known.end()) return found->second;
+        known[source.index] = {};
+        const ir::Stage& read = pipeline.stages.at(static_cast<std::size_t>(source.index));
+        Extents extents = extents_read(pipeline, read, known);
+        for (std::size_t d = 0; d < read.dims.size(); ++d) {
+            if (read.dims[d].lo && ir::as_int(read.dims[d].lo) == 0) extents[d] = read.dims[d].hi;
+        }
+        return known[source.index] = extents;
+    };
     ir::for_each_node(pure->value, [&](const ir::Expr& e) {
         const auto* read = ir::as<ir::Read>(e);
-        if (read == nullptr || read->source.kind != ir::Source::Kind::Input) return;
-        const ir::Buffer& input = pipeline.inputs[static_cast<std::size_t>(read->source.index)];
-        for (std::size_t i = 0; i < read->indices.size(); ++i) {
-            const auto* index = ir::as<ir::Variable>(read->indices[i]);
-            for (std::size_t d = 0; index != nullptr && d < result.size(); ++d) {
-                if (stage.dims[d].var == index->id && !result[d]) result[d] = input.extents[i];
-            }
+        if (read == nullptr || read->source.kind == ir::Source::Kind::Local) return;
+        const Extents extents = extents_of(read->source);
+        for (std::size_t i = 0; i < std::min(extents.size(), read->indices.size()); ++i) {
+            const auto of = followed(stage, read->indices[i]);
+            if (!of || result[of->first] || !extents[i]) continue;
+            result[of->first] =
+                ir::binary(ir::BinaryOp::Mul, extents[i], ir::int_constant(ir::Type::Int32, of->second));
         }
     });
     return result;
 }
+
+}  // namespace
 
 std::string Elaborator::stated_range(const ir::Stage& stage) const {
     std::vector<std::string> names;
@@ -276,7 +311,8 @@ std::string Elaborator::stated_range(const ir::Stage& stage) const {
         names.push_back(p_.variables[static_cast<std::size_t>(dim.var)].name);
     }
     // What it reads tells its shape, else that of an input is the likeliest one, else of one without its channels.
-    std::vector<ir::Expr> likely = extents_read(p_, stage);
+    std::map<int, Extents> asked;
+    std::vector<ir::Expr> likely = extents_read(p_, stage, asked);
     if (std::ranges::all_of(likely, [](const ir::Expr& e) { return e == nullptr; })) likely.clear();
     for (const bool with_channels : {true, false}) {
         for (const ir::Buffer& b : p_.inputs) {

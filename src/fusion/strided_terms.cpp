@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fusion/conditions.h"
 #include "ir/build.h"
 #include "ir/linear_sum.h"
 #include "ir/reduction.h"
@@ -53,16 +54,6 @@ std::optional<Residue> residue(const ir::Expr& condition) {
     return std::nullopt;
 }
 
-void conjuncts(const ir::Expr& e, std::vector<ir::Expr>& all) {
-    const auto* both = ir::as<ir::Binary>(e);
-    if (both == nullptr || both->op != BinaryOp::And) {
-        all.push_back(e);
-        return;
-    }
-    conjuncts(both->a, all);
-    conjuncts(both->b, all);
-}
-
 bool is_identity(const ir::Expr& e, ir::ReduceOp op) {
     return e && ir::structurally_equal(e, ir::identity(op, e->type));
 }
@@ -78,7 +69,8 @@ Chosen chosen_terms(ir::Expr body, ir::ReduceOp op) {
     for (;;) {
         const auto* select = ir::as<ir::Select>(body);
         if (select == nullptr || !is_identity(select->otherwise, op)) break;
-        conjuncts(select->cond, result.conditions);
+        const std::vector<ir::Expr> all = conjuncts(select->cond, true);
+        result.conditions.insert(result.conditions.end(), all.begin(), all.end());
         body = select->then;
     }
     result.term = std::move(body);
@@ -178,13 +170,22 @@ private:
                 const std::int64_t count = *hi - *lo;
                 if (count < 2 || count % of.period != 0 || used_in_bounds(range.var, loops)) continue;
                 if (ir::depends_on_blocks(op, chosen.term->type) && count > ir::kBlockTerms) continue;
+                if (in_other_terms(range, sum)) continue;
+                // It will be a part of places and of the conditions before this one, where nothing may be read.
                 const ir::Expr base = ir::substitute(of.dividend, {{range.var, constant(*lo)}});
-                if (ir::uses_variable(base, {range}) || !fits_around(base, of)) continue;
+                if (!ir::is_total(base) || ir::has_reads(base) || !fits_around(base, of)) continue;
                 replace(of, range, sign, base, chosen, which);
                 return true;
             }
         }
         return false;
+    }
+
+    /// The variable is in a term besides the one that is itself, as in i + i / 2.
+    static bool in_other_terms(const ir::Range& range, const ir::LinearSum& sum) {
+        return std::ranges::any_of(sum.terms, [&](const auto& term) {
+            return ir::as<ir::Variable>(term.first) == nullptr && ir::uses_variable(term.first, {range});
+        });
     }
 
     /// Some more or less of it does not wrap.

@@ -417,7 +417,8 @@ const Case kCases[] = {
      R"(
         import "boundary"
         pipeline p(f: float32[5, R, C], w: float32[5, 4, 4], b: uint8[R, C], line: float32[C])
-            -> up: float32[2 * R, 2 * C], mixed: int32[R, C], most: uint8[R, C], rest: int32[R, C], long: float32[C]
+            -> up: float32[2 * R, 2 * C], mixed: int32[R, C], most: uint8[R, C], rest: int32[R, C], data: int32[R, C],
+               long: float32[C]
             where R <= 1000, C <= 1000 {
             e = constant(f)
             up(y, x) = sum(k in 0..5, i in 0..4, j in 0..4)
@@ -427,6 +428,8 @@ const Case kCases[] = {
             most(y, x) = uint8(max(i in 1..10, j in 0..9) (if 2 == (x - j) % 3 then uint8(b((y + i) % R, (x - j) % C) / 2 + i) else uint8(0)))
             rest(y, x) = sum(i in 0..10, j in 0..9)
                 (if (y + i) % 4 != 1 then 0 else if (x - j) % 2 != 0 then int32(b((y + i) % R, (x - j) % C)) * (i - j) else 0)
+            data(y, x) = sum(i in 0..80) (if i % R < R - 1 and (i + b(i % R + 1 - 1, x)) % 2 == 0 then i - x else 0) +
+                         sum(i in 0..80) (if (i + x - i / 3) % 2 == 0 then i - y else 0)
             long(x) = sum(i in 0..128) (if (x + i) % 2 == 0 then line((x + i) / 2 % C) * i else 0)
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 5}}, {{"R", 33}, {"C", 70}}}},

@@ -88,8 +88,8 @@ bool is_equal(const SourceLine& a, const SourceLine& b) {
     return a.file == b.file && a.number == b.number;
 }
 
-/// Kernels of which a page would say the same but for the names of their stages and of what they read: those of a loop
-/// in the program, of which the first may read an input.
+/// Kernels that differ in names only: the page would say the same of both. The turns of a loop in the program are like
+/// that, except the first one where it reads an input.
 bool is_equal(const GroupReport& a, const GroupReport& b) {
     const auto equal = [](const auto& x, const auto& y) {
         return std::equal(x.begin(), x.end(), y.begin(), y.end(),

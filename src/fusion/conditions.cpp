@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/build.h"
+#include "ir/linear_sum.h"
 #include "ir/visit.h"
 
 namespace pipec::fusion {
@@ -66,16 +67,8 @@ ir::Expr moved(const ir::Expr& e, std::int64_t by) {
     return ir::binary(by > 0 ? BinaryOp::Add : BinaryOp::Sub, rest, ir::int_constant(Type::Int32, std::abs(by)));
 }
 
-/// a - b, where it is the same for all sizes.
-std::optional<std::int64_t> difference(const ir::Expr& a, const ir::Expr& b) {
-    const auto x = ir::as_int(a), y = ir::as_int(b);
-    if (x && y) return *x - *y;
-    const auto [rest_a, by_a] = ir::with_offset(a);
-    const auto [rest_b, by_b] = ir::with_offset(b);
-    return ir::structurally_equal(rest_a, rest_b) ? std::optional(by_a - by_b) : std::nullopt;
-}
 ir::Expr either(BinaryOp op, const ir::Expr& a, const ir::Expr& b) {
-    const auto known = difference(a, b);
+    const auto known = ir::constant_difference(a, b);
     if (!known) return ir::binary(op, a, b);
     return (*known < 0) == (op == BinaryOp::Min) ? a : b;
 }
@@ -84,8 +77,8 @@ ir::Expr either(BinaryOp op, const ir::Expr& a, const ir::Expr& b) {
 void restrict(Place& place, const ir::Expr& first, const ir::Expr& end) {
     const ir::Expr lo = first ? either(BinaryOp::Max, place.lo, first) : place.lo;
     const ir::Expr hi = end ? either(BinaryOp::Min, place.hi, end) : place.hi;
-    const bool same = difference(lo, place.lo) == 0 && difference(hi, place.hi) == 0;
-    const auto length = difference(hi, lo);
+    const bool same = ir::constant_difference(lo, place.lo) == 0 && ir::constant_difference(hi, place.hi) == 0;
+    const auto length = ir::constant_difference(hi, lo);
     place = {place.var, lo, hi, length ? *length > 0 : same && place.never_empty};
 }
 
@@ -95,6 +88,17 @@ std::set<ir::VarId> variables_of(const ir::Expr& e) {
     std::set<ir::VarId> result;
     ir::for_each_node(e, [&](const ir::Expr& node) {
         if (const auto* variable = ir::as<ir::Variable>(node)) result.insert(variable->id);
+    });
+    return result;
+}
+
+std::set<ir::VarId> free_variables(const ir::Expr& e) {
+    std::set<ir::VarId> result = variables_of(e);
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        if (const auto* let = ir::as<ir::Let>(node)) result.erase(let->var);
+        if (const auto* reduce = ir::as<ir::Reduce>(node)) {
+            for (const ir::Range& range : reduce->ranges) result.erase(range.var);
+        }
     });
     return result;
 }
@@ -141,18 +145,18 @@ bool narrow(Places& places, std::map<ir::VarId, ir::Expr>& fixed, const ir::Expr
             case BinaryOp::Ge: restrict(*place, bound, nullptr); return true;
             case BinaryOp::Eq: {
                 // The first point of what has points is one of them.
-                const bool is_first = place->never_empty && difference(bound, place->lo) == 0;
+                const bool is_first = place->never_empty && ir::constant_difference(bound, place->lo) == 0;
                 restrict(*place, bound, is_first ? nullptr : next);
                 if (is_first) *place = {place->var, bound, next, true};
                 fixed[place->var] = bound;
                 return true;
             }
             case BinaryOp::Ne:
-                if (difference(bound, place->lo) == 0) {
+                if (ir::constant_difference(bound, place->lo) == 0) {
                     restrict(*place, next, nullptr);
                     return true;
                 }
-                if (difference(next, place->hi) == 0) {
+                if (ir::constant_difference(next, place->hi) == 0) {
                     restrict(*place, nullptr, bound);
                     return true;
                 }

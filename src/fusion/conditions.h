@@ -18,6 +18,8 @@ struct Place {
 using Places = std::vector<Place>;
 
 std::set<ir::VarId> variables_of(const ir::Expr& e);
+/// Those that it does not bind itself.
+std::set<ir::VarId> free_variables(const ir::Expr& e);
 
 /// What holds, one after the other, where a condition is `truth`: `a` and `not b` of `not (not a or b)`.
 std::vector<ir::Expr> conjuncts(const ir::Expr& condition, bool truth);

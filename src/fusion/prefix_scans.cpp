@@ -13,6 +13,7 @@
 #include "fusion/lane_terms.h"
 #include "fusion/made_stages.h"
 #include "ir/build.h"
+#include "ir/linear_sum.h"
 #include "ir/reduction.h"
 #include "ir/scan.h"
 #include "ir/visit.h"
@@ -41,14 +42,6 @@ ir::Expr moved(const ir::Expr& e, std::int64_t by) {
     return offset + by == 0 ? base : ir::binary(ir::BinaryOp::Add, base, sum);
 }
 
-std::optional<std::int64_t> difference(const ir::Expr& a, const ir::Expr& b) {
-    if (const auto x = ir::as_int(a), y = ir::as_int(b); x && y) return *x - *y;
-    const auto [base_of_a, x] = ir::with_offset(a);
-    const auto [base_of_b, y] = ir::with_offset(b);
-    if (!ir::structurally_equal(base_of_a, base_of_b)) return std::nullopt;
-    return x - y;
-}
-
 class PrefixScans {
 public:
     PrefixScans(const ir::Pipeline& pipeline, const poly::Model& model)
@@ -66,10 +59,12 @@ public:
     }
 
 private:
-    [[nodiscard]] std::optional<Prefix> find(const ir::Reduce& reduce, Type type, const Points& points) const {
+    /// Of a reduction.
+    [[nodiscard]] std::optional<Prefix> find(const ir::Expr& e, const Points& points) const {
+        const ir::Reduce& reduce = *ir::as<ir::Reduce>(e);
         const bool is_fold = reduce.op == ir::ReduceOp::Sum || reduce.op == ir::ReduceOp::Prod ||
                              reduce.op == ir::ReduceOp::Min || reduce.op == ir::ReduceOp::Max;
-        if (!is_fold || ir::depends_on_blocks(reduce.op, type)) return std::nullopt;
+        if (!is_fold || ir::depends_on_blocks(reduce.op, e->type)) return std::nullopt;
         for (std::size_t r = reduce.ranges.size(); r-- > 0;) {
             const ir::Range& range = reduce.ranges[r];
             const auto [end, beyond] = ir::with_offset(range.hi);
@@ -79,11 +74,11 @@ private:
             if (dim == points.dims.end() || !stand_alone(reduce, r, variable->id)) continue;
             const auto d = static_cast<std::size_t>(dim - points.dims.begin());
             // At the first point the range is empty or goes on from there: then each point after it has one term more.
-            const auto before = difference(points.box[d].lo, range.lo);
+            const auto before = ir::constant_difference(points.box[d].lo, range.lo);
             if (!before || *before + beyond < 0) continue;
             const auto lo = evaluate(points.box[d].lo, sizes_), hi = evaluate(points.box[d].hi, sizes_);
             if (lo && hi && *hi - *lo < kLeastLaneTerms) continue;
-            if (free_variables_known(reduce, points)) return Prefix{r, d, beyond};
+            if (free_variables_known(e, points)) return Prefix{r, d, beyond};
         }
         return std::nullopt;
     }
@@ -101,23 +96,11 @@ private:
         return true;
     }
 
-    /// All that its terms use is what the stage's dimensions say.
-    static bool free_variables_known(const ir::Reduce& reduce, const Points& points) {
-        std::set<ir::VarId> known;
-        for (const ir::Dimension& dim : points.dims) known.insert(dim.var);
-        for (const ir::Range& range : reduce.ranges) known.insert(range.var);
-        ir::for_each_node(reduce.body, [&](const ir::Expr& e) {
-            if (const auto* let = ir::as<ir::Let>(e)) known.insert(let->var);
-            if (const auto* inner = ir::as<ir::Reduce>(e)) {
-                for (const ir::Range& range : inner->ranges) known.insert(range.var);
-            }
+    /// All that it uses is what the stage's dimensions say.
+    static bool free_variables_known(const ir::Expr& reduction, const Points& points) {
+        return std::ranges::all_of(free_variables(reduction), [&](ir::VarId var) {
+            return std::ranges::find(points.dims, var, &ir::Dimension::var) != points.dims.end();
         });
-        std::set<ir::VarId> used = variables_of(reduce.body);
-        for (const ir::Range& range : reduce.ranges) {
-            used.merge(variables_of(range.lo));
-            used.merge(variables_of(range.hi));
-        }
-        return std::ranges::all_of(used, [&](ir::VarId var) { return known.count(var) > 0; });
     }
 
     /// Makes a stage whose definition is such a reduction a scan, which reads itself as number `self`.
@@ -125,7 +108,7 @@ private:
         auto& pure = std::get<ir::Pure>(stage.definition);
         const auto* reduce = ir::as<ir::Reduce>(pure.value);
         const Points points{stage.dims, box};
-        const auto prefix = reduce == nullptr ? std::nullopt : find(*reduce, pure.value->type, points);
+        const auto prefix = reduce == nullptr ? std::nullopt : find(pure.value, points);
         if (!prefix) return false;
         const std::size_t d = prefix->dim;
         const ir::Expr v = ir::variable(stage.dims[d].var, Type::Int32);
@@ -203,8 +186,8 @@ private:
     }
 
     ir::Expr changed(const ir::Stage& stage, const ir::Expr& e) {
-        if (const auto* reduce = ir::as<ir::Reduce>(e)) {
-            const auto prefix = find(*reduce, e->type, points_);
+        if (ir::as<ir::Reduce>(e) != nullptr) {
+            const auto prefix = find(e, points_);
             if (!prefix) return e;
             const ir::VarId along = points_.dims[prefix->dim].var;
             Places places = used_places(e, {});
@@ -234,11 +217,7 @@ private:
 }  // namespace
 
 Inlined prefix_scans(const ir::Pipeline& pipeline, const poly::Model& model) {
-    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        return pure != nullptr && ir::has_reduction(pure->value);
-    });
-    return any ? PrefixScans(pipeline, model).run() : Inlined{pipeline, model};
+    return ir::has_reduction(pipeline) ? PrefixScans(pipeline, model).run() : Inlined{pipeline, model};
 }
 
 }  // namespace pipec::fusion

@@ -203,18 +203,6 @@ private:
         return reached ? ir::binary(BinaryOp::And, reached, some) : some;
     }
 
-    /// The variables of an expression that it does not bind itself.
-    static std::set<ir::VarId> free_variables(const ir::Expr& e) {
-        std::set<ir::VarId> used = variables_of(e);
-        ir::for_each_node(e, [&](const ir::Expr& node) {
-            if (const auto* let = ir::as<ir::Let>(node)) used.erase(let->var);
-            if (const auto* reduce = ir::as<ir::Reduce>(node)) {
-                for (const ir::Range& range : reduce->ranges) used.erase(range.var);
-            }
-        });
-        return used;
-    }
-
     MadeStages made_;
     std::vector<std::int64_t> sizes_;
     poly::ValueRanges ranges_;
@@ -224,11 +212,7 @@ private:
 }  // namespace
 
 Inlined shared_strips(const ir::Pipeline& pipeline, const poly::Model& model) {
-    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        return pure != nullptr && ir::has_reduction(pure->value);
-    });
-    return any ? Strips(pipeline, model).run() : Inlined{pipeline, model};
+    return ir::has_reduction(pipeline) ? Strips(pipeline, model).run() : Inlined{pipeline, model};
 }
 
 }  // namespace pipec::fusion

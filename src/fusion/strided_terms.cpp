@@ -259,11 +259,7 @@ private:
 }  // namespace
 
 ir::Pipeline strided_terms(const ir::Pipeline& pipeline, const poly::Model& model) {
-    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        return pure != nullptr && ir::has_reduction(pure->value);
-    });
-    return any ? Strides(pipeline, model).result() : pipeline;
+    return ir::has_reduction(pipeline) ? Strides(pipeline, model).result() : pipeline;
 }
 
 }  // namespace pipec::fusion

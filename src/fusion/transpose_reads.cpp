@@ -169,11 +169,7 @@ private:
 }  // namespace
 
 Inlined transpose_reads(const ir::Pipeline& pipeline, const poly::Model& model) {
-    const bool any = std::ranges::any_of(pipeline.stages, [](const ir::Stage& stage) {
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        return pure != nullptr && ir::has_reduction(pure->value);
-    });
-    return any ? Transposing(pipeline, model).run() : Inlined{pipeline, model};
+    return ir::has_reduction(pipeline) ? Transposing(pipeline, model).run() : Inlined{pipeline, model};
 }
 
 }  // namespace pipec::fusion

@@ -47,6 +47,13 @@ bool has_reduction(const Expr& e) {
     return any_node(e, [](const Expr& node) { return as<Reduce>(node) != nullptr; });
 }
 
+bool has_reduction(const Pipeline& pipeline) {
+    return std::ranges::any_of(pipeline.stages, [](const Stage& stage) {
+        const auto* pure = std::get_if<Pure>(&stage.definition);
+        return pure != nullptr && has_reduction(pure->value);
+    });
+}
+
 bool has_reads(const Expr& e) {
     return any_node(e, [](const Expr& node) { return as<Read>(node) != nullptr; });
 }

@@ -59,6 +59,8 @@ bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds);
 
 /// Whether some node is a loop: a Reduce that was not written out.
 bool has_reduction(const Expr& e);
+/// Whether the value of some stage has one.
+bool has_reduction(const Pipeline& pipeline);
 
 /// Whether some node reads an element.
 bool has_reads(const Expr& e);

@@ -14,6 +14,7 @@
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
 #include "fusion/strided_terms.h"
+#include "fusion/tabulate_terms.h"
 #include "fusion/transpose_reads.h"
 #include "ir/verify.h"
 #include "poly/clamp_casts.h"
@@ -83,7 +84,8 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
         pipeline = fusion::strided_terms(pipeline, *model);
-        fusion::Inlined shared = fusion::prefix_scans(pipeline, *model);
+        fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
+        shared = fusion::prefix_scans(shared.pipeline, shared.model);
         shared = fusion::shared_strips(shared.pipeline, shared.model);
         shared = fusion::share_reductions(shared.pipeline, shared.model);
         shared = fusion::transpose_reads(shared.pipeline, shared.model);

@@ -373,7 +373,7 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         const ir::Stage& stage = pipeline.stages[i];
         const Readers& by = reads.of(i);
         if (stage.output >= 0 || by.points.empty() || by.in_update || facts[i].loops) continue;
-        if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan || stage.relaid) continue;
+        if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan || stage.stored) continue;
         const auto computed = reads_once(by, pipeline) ? 1 : times_computed(by, pipeline);
         if (!computed) continue;
         const bool once = *computed == 1 && (by.in_loops || reads_once(by, pipeline));

@@ -152,7 +152,7 @@ private:
                                                   places, nullptr, e->range);
         const ir::Source source = ir::as<ir::Read>(copy)->source;
         made_.made(source.index).alone = false;
-        made_.made(source.index).relaid = true;
+        made_.made(source.index).stored = true;
         return ir::read(source, e->type, std::move(indices), e->range);
     }
 

@@ -113,8 +113,8 @@ struct Stage {
     std::vector<SourceRange> includes{};
     /// A part of a long reduction: each point takes a thread a while, and in a kernel with others it would be repeated.
     bool alone = false;
-    /// A copy of an array in another order in memory, for the stages that read it. It is stored whatever that costs.
-    bool relaid = false;
+    /// A copy of an array in another order in memory, or a table, for the stages that read it: no part of these.
+    bool stored = false;
     /// Set where the definition (a Pure) reads the stage itself. The dimension is explicit then.
     std::optional<Scan> scan{};
 };

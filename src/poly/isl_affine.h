@@ -15,6 +15,7 @@
 // involved, treated as opaque values of their type.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -141,9 +142,9 @@ private:
     void describe(const ir::Expr& e, Name name);
     void describe_place(const ir::Reduce& reduce, Name name);
     void describe_scaled(const ir::Binary& quotient, Name name);
-    void describe_read(const ir::Read& read, Name name);
+    bool describe_read(const ir::Read& read, Name name);
     static ir::Expr definition_at(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition);
-    void describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition, Name name);
+    bool describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition, Name name);
     struct FloatLimit {
         isl::pw_aff value;  ///< integers
         Wide lo, hi;        ///< between which these are
@@ -156,6 +157,16 @@ private:
     std::optional<FloatLimit> limit_of_read(const ir::Expr& e, const ir::Read& read, bool upper);
     std::optional<isl::pw_aff> cast_limit(const ir::Cast& cast, bool upper);
     void describe_cast(const ir::Expr& e, Name name);
+    struct IntegerLimit {
+        isl::pw_aff value;       ///< a function of the sizes
+        bool in_domain = false;  ///< because the range of some stage has no other points
+    };
+    std::optional<IntegerLimit> integer_limit(const ir::Expr& e, bool upper);
+    std::optional<IntegerLimit> limit_by_operation(const ir::Expr& e, bool upper);
+    std::optional<IntegerLimit> limit_by_interval(const ir::Expr& e, bool upper);
+    std::optional<IntegerLimit> limit_of_range(const ir::Expr& lo, const ir::Expr& hi, bool upper);
+    std::optional<IntegerLimit> limit_of_stage(const ir::Read& read, bool upper);
+    void describe_limits(const ir::Expr& e, Name name, bool is_tied);
     void add_limit(const ir::Expr& limit, Name name, bool upper, bool strict = false);
     isl::val val(Wide v) const;
     isl::pw_aff constant(Wide v) const;
@@ -177,6 +188,9 @@ private:
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::unordered_map<const ir::Node*, int> terms_;  ///< of conditions
     std::vector<Fact> facts_;
+    std::array<std::unordered_map<ir::Expr, std::optional<IntegerLimit>>, 2> integer_limits_;  ///< least and greatest
+    std::unordered_map<ir::VarId, std::pair<ir::Expr, ir::Expr>>
+        dimensions_;                        ///< ranges of those of stages that are read
     std::unordered_set<int> described_;     ///< opaque values of which it is known what their operators say
     std::unordered_map<int, bool> linked_;  ///< of opaque sums: whether a fact says what they are where nothing wraps
     bool prefers_known_ = false;            ///< an index is being translated, see index()

@@ -17,7 +17,8 @@ using ir::BinaryOp;
 /// What operators on integers say of their result beyond its interval: a % b < b for all b > 0, also where b is a size.
 void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (!ir::is_int(e->type) || integers_ == Integers::Exact) return;
-    if (const auto* read = ir::as<ir::Read>(e)) return describe_read(*read, name);
+    if (const auto* read = ir::as<ir::Read>(e)) return describe_limits(e, name, describe_read(*read, name));
+    describe_limits(e, name, false);
     if (const auto* reduce = ir::as<ir::Reduce>(e)) return describe_place(*reduce, name);
     if (ir::as<ir::Cast>(e) != nullptr) return describe_cast(e, name);
     const auto* n = ir::as<ir::Binary>(e);
@@ -123,13 +124,13 @@ ir::Expr AffineTranslator::definition_at(const ir::Read& read, const ir::Stage& 
 
 /// What is read is what the definition gives. A condition may mention a value that is not read at all points, as the
 /// second one of `y < 5 or f(y - 5) > 3` is: there the fact has to leave its whole interval possible.
-void AffineTranslator::describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition,
+bool AffineTranslator::describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition,
                                               Name name) {
-    if (!ir::is_int(stage.type) || inside_definitions_ >= kMostStages) return;
+    if (!ir::is_int(stage.type) || inside_definitions_ >= kMostStages) return false;
     const ir::Expr there = definition_at(read, stage, definition);
-    if (!there || has_casts_of_floats(there) || has_choices_of_data(definition)) return;
+    if (!there || has_casts_of_floats(there) || has_choices_of_data(definition)) return false;
     const IntRange range = ranges_.unwrapped(there), known = ranges_.integer(opaque(name.index));
-    if (!fits(range, stage.type)) return;
+    if (!fits(range, stage.type)) return false;
     ++inside_definitions_;
     std::vector<int> outer = std::exchange(open_obligations_, {});
     const bool prefers_known = std::exchange(prefers_known_, false);
@@ -137,7 +138,7 @@ void AffineTranslator::describe_by_definition(const ir::Read& read, const ir::St
     prefers_known_ = prefers_known;
     const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
     --inside_definitions_;
-    if (!certain) return;
+    if (!certain) return false;
     isl::set fact = isl_.value(name).eq_set(given);
     const isl::set defined = given.domain();
     if (isl_set_plain_is_universe(defined.get()) != isl_bool_true) fact = fact.unite(defined.complement());
@@ -148,50 +149,22 @@ void AffineTranslator::describe_by_definition(const ir::Read& read, const ir::St
     if (!others.empty()) {
         // One that is expensive to find is not worth it.
         const auto projected = isl_.attempt([&] { return project_out(isl_, with_opaque_bounds(fact), others); });
-        if (!projected) return;
+        if (!projected) return false;
         fact = *projected;
     }
     fact = fact.coalesce();
-    if (static_cast<std::size_t>(fact.n_basic_set()) > kMostPiecesOfData) return;
-    if (isl_set_plain_is_universe(fact.get()) == isl_bool_true) return;
+    if (static_cast<std::size_t>(fact.n_basic_set()) > kMostPiecesOfData) return false;
+    if (isl_set_plain_is_universe(fact.get()) == isl_bool_true) return false;
     facts_.push_back({std::move(fact), {name}});
+    return true;
 }
 
-/// A stage that is `clamp(..., lo, hi)`, or a place, is between these limits wherever it is read, as far as they are
-/// the same everywhere.
-void AffineTranslator::describe_read(const ir::Read& read, Name name) {
-    if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return;
+/// What the definition of a stage says of a value of it. Whether that depends on the indices.
+bool AffineTranslator::describe_read(const ir::Read& read, Name name) {
+    if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return false;
     const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));
     const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-    if (pure == nullptr) return;
-    describe_by_definition(read, stage, pure->value, name);
-    ir::Expr definition = pure->value;
-    while (const auto* let = ir::as<ir::Let>(definition)) definition = let->body;
-    if (const auto* reduce = ir::as<ir::Reduce>(definition); reduce != nullptr && ir::gives_place(reduce->op)) {
-        const ir::Range& range = reduce->ranges.at(static_cast<std::size_t>(reduce->place));
-        if (ir::is_uniform(range.lo) && ir::is_uniform(range.hi)) describe_place(*reduce, name);
-        return;
-    }
-    if (ir::as<ir::Cast>(definition) != nullptr) {
-        const auto of_sizes = [](const std::optional<isl::pw_aff>& limit) {
-            return limit && std::ranges::all_of(names_in(*limit), [](Name n) { return n.kind == Name::Kind::Size; });
-        };
-        const CastLimits limits = limits_of_cast(ir::WithoutLets().of(pure->value));
-        if (of_sizes(limits.least)) facts_.push_back({isl_.value(name).ge_set(*limits.least), {name}});
-        if (of_sizes(limits.greatest)) facts_.push_back({isl_.value(name).le_set(*limits.greatest), {name}});
-        return;
-    }
-    const auto* n = ir::as<ir::Binary>(definition);
-    if (n == nullptr || (n->op != BinaryOp::Min && n->op != BinaryOp::Max)) return;
-    const bool least = n->op == BinaryOp::Min;
-    if (!ir::is_uniform(n->a) && !ir::is_uniform(n->b)) return;
-    const auto& [limit, rest] = ir::is_uniform(n->b) ? std::pair(n->b, n->a) : std::pair(n->a, n->b);
-    add_limit(limit, name, least);
-    // Of the pair, the outer one wins where the two contradict each other.
-    const auto* inner = ir::as<ir::Binary>(rest);
-    if (inner == nullptr || inner->op != (least ? BinaryOp::Max : BinaryOp::Min)) return;
-    const ir::Expr other = ir::is_uniform(inner->b) ? inner->b : ir::is_uniform(inner->a) ? inner->a : nullptr;
-    if (other) add_limit(ir::binary(n->op, other, limit), name, !least);
+    return pure != nullptr && describe_by_definition(read, stage, pure->value, name);
 }
 
 }  // namespace pipec::poly

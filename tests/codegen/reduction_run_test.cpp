@@ -433,6 +433,23 @@ const Case kCases[] = {
             long(x) = sum(i in 0..128) (if (x + i) % 2 == 0 then line((x + i) / 2 % C) * i else 0)
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 5}}, {{"R", 33}, {"C", 70}}}},
+    // Weights that offsets decide, as tables: of a window, of a radius given when it runs, of a bank's filters, behind a
+    // condition, in a place of a minimum, and of a long sum of few points.
+    {"weights",
+     R"(
+        import "boundary"
+        fn bell(i, j, s) = let d = sqrt(1.0 * i * i + 1.0 * j * j) in if d > 5 then 0 else exp(-d * d / s)
+        pipeline p(img: float32[R, C], s: float32 = 3, n: int32 = 2) -> round: float32[R, C], wide: float32[R, C],
+            bank: float32[3, R, C], far: int32[R, C], once: float32[] where 0 <= n <= 4 {
+            f = mirror(img)
+            round(y, x) = sum(i in -5..=5, j in -5..=5) bell(i, j, s) * f(y + i, x + j)
+            wide(y, x) = (sum(i in -n..=n, j in -n..=n) bell(i, j, s) * f(y + i, x + j)) /
+                         (sum(i in -n..=n, j in -n..=n) bell(i, j, s))
+            bank(k, y, x) = sum(i in 0..70) (if i == k then f(y, x) else cos(0.1 * i * k) * f(y + i % 7, x - i % 5))
+            far(y, x) = argmin(i in 0..70) (exp(float32(i % 11)) - f(y, x + i))
+            once() = sum(i in 0..100) exp(-i / s) * (i - n)
+        })",
+     {{{"R", 1}, {"C", 1}, {"n", 0}}, {{"R", 3}, {"C", 5}, {"n", 4}}, {{"R", 33}, {"C", 70}, {"n", 2}}}},
     // Windows as windows of strips: of integers, of floats in their order, with borders, weights along one side,
     // channels, a radius given when it runs, behind a condition, and beside each other.
     {"windows",

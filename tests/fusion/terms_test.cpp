@@ -1,4 +1,5 @@
-// How many terms are left of reductions: of those that a condition thins out, and of windows that share strips.
+// What is left of the terms of reductions: of those that a condition thins out, of windows that share strips, and of
+// weights that are tables.
 #include <gtest/gtest.h>
 
 #include "ir/build.h"
@@ -83,6 +84,58 @@ TEST(SharedStrips, OthersStay) {
     EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) f(y + i, (2 * x + j) % C)"), 81);
     EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) abs(f(y + i, x + j) - f(y, x))"), 81);
     EXPECT_EQ(terms_of_out("float32", "if f(y, x) > 0 then sum(i in 0..9, j in 0..9) f(y + i, x + j) else 0"), 81);
+}
+
+/// The tables of `pipeline p(...) -> out: float32[R, C] { body }`, by name, with their dimensions.
+std::vector<std::string> tables_of(const std::string& body) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(
+        sources, "tables.pipe",
+        "pipeline p(f: float32[R + 20, C + 20], w: float32[200], s: float32 = 2, n: int32 = 3) -> out: float32[R, C] "
+        "where R <= 10000, C <= 10000, 0 <= n <= 9 { " +
+            body + " }");
+    EXPECT_EQ(compiled.diags.error_count(), 0U) << render_text(compiled.diags, sources);
+    std::vector<std::string> result;
+    const auto& stages = compiled.pipelines.at(0).stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        if (!stages[i].stored) continue;
+        std::string name = stages[i].name;
+        for (const poly::Interval& interval : compiled.models.at(0).domains[i].box) {
+            name +=
+                fmt::format(" {}..{}", ir::as_int(interval.lo).value_or(-1000), ir::as_int(interval.hi).value_or(1000));
+        }
+        result.push_back(name);
+    }
+    return result;
+}
+
+TEST(Tables, WeightsOfOffsetsAreTables) {
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..9, j in 0..9) exp(-float32(i * i + j * j) / s) * f(y + i, x + j)"),
+              Names{"out.table 0..9 0..9"});
+    // Each factor by itself where the other one depends on the place, and as many values as a radius may ask for.
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in -n..=n, j in -n..=n) exp(-float32(i * i + j * j) / s) * "
+                        "f(y + i + 9, x + j + 9) * exp(-abs(f(y + i + 9, x + j + 9) - f(y + 9, x + 9)))"),
+              Names{"out.table -1000..1000 -1000..1000"});
+    // A bank of filters, and a table that two stages share.
+    EXPECT_EQ(tables_of("g(k, y, x) = sum(i in 0..90) cos(float32(i * k)) * f(y + i % 9, x)"
+                        "h(k, y, x) = sum(i in 0..90) cos(float32(i * k)) * f(y, x + i % 9)"
+                        "out(y, x) = sum(k in 0..8) (g(k, y, x) + h(k, y, x))"),
+              Names{"g.table 0..8 0..90"});
+}
+
+TEST(Tables, OthersStay) {
+    using Names = std::vector<std::string>;
+    // Cheap ones, those of data, of the place, and what few points evaluate.
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..90) (i * s + 1) * f(y + i % 9, x)"), Names{});
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..90) exp(w(i)) * f(y + i % 9, x)"), Names{});
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..90) exp(float32(x - i)) * f(y + i % 9, x)"), Names{});
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..4, j in 0..20) (exp(float32(i - (y + 0.5) / 3)) * f(y + i, x + j))"),
+              Names{});
+    EXPECT_EQ(tables_of("t() = sum(i in 0..90) exp(float32(i)) "
+                        "out(y, x) = f(y, x) * t()"),
+              Names{});
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..90, j in 0..R) exp(float32(i * j)) * f(y, x)"), Names{});
 }
 
 }  // namespace

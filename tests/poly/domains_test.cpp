@@ -220,6 +220,60 @@ TEST(Domains, IndicesFromStagesThatAreNotReadEverywhere) {
     EXPECT_EQ(analyzed(t).substr(0, 13), "out-of-bounds");
 }
 
+// Data choose between more values than are followed piece by piece, or the values are those of a stage that does.
+TEST(Domains, IndicesThatDataChoose) {
+    Program t;
+    const E R = t.size("R"), C = t.size("C");
+    const auto data = t.input("data", {R}), img = t.input("img", {C});
+    const E y = t.var("y"), i = t.var("i"), z = t.var("z"), x = t.var("x"), k = t.var("k"), w = t.var("w");
+    const auto at = t.stage("at", {{y, {0, R}}}, clamp(t.read(data, {y}), 0, C - 1));
+    const E v = t.var("v");
+    const auto moved = [&](int by) { return t.read(at, {clamp(v + by, 0, R - 1)}); };
+    const auto next = [&](int by) { return clamp(moved(by) + by, 0, C - 1); };
+    const auto many =
+        t.stage("many", {{v, {0, R}}, {k, {0, 6}}},
+                when(k == 0, moved(0), when(k == 1, next(-1), when(k == 2, next(1), when(k == 3, next(-2), next(2))))));
+    const auto best = t.stage("best", {{z, {0, R}}}, t.read(many, {z, clamp(t.read(data, {z}), 0, 5)}));
+    const auto padded = t.stage("padded", {{i}}, t.read(img, {clamp(i, 0, C - 1)}));
+    const auto chosen = t.stage("chosen", {{w, {0, R}}}, when(t.read(data, {w}) > 3, w, min(t.read(best, {w}), R - 1)));
+    t.output("out", {x}, {R}, t.read(padded, {t.read(best, {x}) + 2}) + t.read(data, {t.read(chosen, {x})}));
+    EXPECT_EQ(line(t, "stage padded"), "stage padded(i in 2..C + 2)");
+}
+
+TEST(Domains, IndicesThatManyStagesPassOn) {
+    Program t;
+    const E R = t.size("R");
+    const auto data = t.input("data", {R});
+    const E x = t.var("x");
+    const E first = t.var("y");
+    ir::Source at = t.stage("at", {{first, {0, R}}}, clamp(t.read(data, {first}), 0, R - 1));
+    for (int n = 0; n < 20; ++n) {
+        const E y = t.var("y");
+        at = t.stage("at" + std::to_string(n), {{y, {0, R}}}, t.read(at, {t.read(at, {y})}));
+    }
+    t.output("out", {x}, {R}, t.read(at, {x}));
+    EXPECT_EQ(line(t, "stage at"), "stage at(y in 0..R)");
+}
+
+// Limits that the range of a stage gives do not hold where a condition mentions a point outside of it.
+TEST(Domains, LimitsOfARangeAreThoseOfItsPoints) {
+    Program t;
+    const E R = t.size("R");
+    const auto img = t.input("img", {R});
+    const E y = t.var("y"), z = t.var("z"), x = t.var("x");
+    const auto same = t.stage("same", {{y, {0, R}}}, y);
+    const auto chosen = t.stage("chosen", {{z, {0, R}}}, when(t.read(img, {z}) > 3, z, t.read(same, {z})));
+    t.output("out", {x}, {2 * R}, when(x >= R || t.read(chosen, {x}) < R, t.read(img, {x}), 0));
+    EXPECT_EQ(analyzed(t).substr(0, 13), "out-of-bounds");
+    Program u;
+    const E S = u.size("S");
+    const auto line = u.input("line", {S});
+    const E v = u.var("v"), w = u.var("w");
+    const auto equal = u.stage("equal", {{v, {0, S}}}, v);
+    u.output("out", {w}, {2 * S}, when(w >= S || u.read(equal, {w}) < S, u.read(line, {w}), 0));
+    EXPECT_EQ(analyzed(u).substr(0, 13), "out-of-bounds");
+}
+
 TEST(Domains, MixedExplicitAndInferred) {
     Program t;
     const E R = t.size("R");

@@ -1,0 +1,149 @@
+#include "fusion/tabulate_terms.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fusion/conditions.h"
+#include "fusion/evaluate.h"
+#include "fusion/group_facts.h"
+#include "fusion/instructions.h"
+#include "fusion/made_stages.h"
+#include "ir/build.h"
+#include "ir/visit.h"
+#include "poly/value_ranges.h"
+
+namespace pipec::fusion {
+
+namespace {
+
+/// Instructions that reading a value of a table takes the place of: a load that all threads share, its index, a wait.
+constexpr double kLeastWork = 12;
+/// Evaluations for each value of a table.
+constexpr double kLeastUses = 16;
+/// Instructions that take as long as the launch of another kernel, 3 us: of all threads of an H100 (132 multiprocessors
+/// with 128 lanes, 1.7 GHz), and of one, which waits some clocks for each.
+constexpr double kLaunchWork = 9e7, kLongWork = 2000;
+/// Values of a table: they stay in the caches of a multiprocessor.
+constexpr double kMostValues = 1 << 16;
+
+class Tabulating {
+public:
+    Tabulating(const ir::Pipeline& pipeline, const poly::Model& model)
+        : made_({pipeline, model}), ranges_(poly::ranges_within(pipeline, &model)), sizes_(usual_sizes(pipeline)) {}
+
+    Inlined run() {
+        return made_.with_changed([&](ir::Stage& stage, const poly::Domain& domain) {
+            auto* pure = std::get_if<ir::Pure>(&stage.definition);
+            if (pure != nullptr && !stage.scan && ir::has_reduction(pure->value)) look_at(stage, domain, *pure);
+        });
+    }
+
+private:
+    void look_at(const ir::Stage& stage, const poly::Domain& domain, ir::Pure& pure) {
+        stage_ = &stage;
+        places_.clear();
+        loops_.clear();
+        evaluations_ = turns_ = 1;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+            const auto& [lo, hi] = domain.box[d];
+            evaluations_ *= enter(stage.dims[d].var, lo, hi);
+            // One value for each column or row of an image is no table of a loop's.
+            if (!ir::as_int(lo) || !ir::as_int(hi)) places_.erase(stage.dims[d].var);
+        }
+        pure.value = walk(pure.value);
+    }
+
+    /// Takes note of a variable, and says how many values it has.
+    double enter(ir::VarId var, const ir::Expr& lo, const ir::Expr& hi) {
+        const auto first = evaluate(lo, sizes_), end = evaluate(hi, sizes_);
+        if (first && end) {
+            places_.insert_or_assign(var, Place{var, lo, hi, true});
+            return static_cast<double>(std::max<std::int64_t>(0, *end - *first));
+        }
+        // Bounds that parameters decide: all values that these admit.
+        const poly::Wide least = ranges_.integer(lo).lo, most = ranges_.integer(hi).hi;
+        if (most <= least || static_cast<double>(most - least) > kMostValues) return static_cast<double>(kUsualSize);
+        const auto bound = [](poly::Wide at) {
+            return ir::int_constant(ir::Type::Int32, static_cast<std::int64_t>(at));
+        };
+        places_.insert_or_assign(var, Place{var, bound(least), bound(most), true});
+        return static_cast<double>(most - least);
+    }
+
+    [[nodiscard]] double values_of(const Place& place) const {
+        return static_cast<double>(
+            std::max<std::int64_t>(0, *evaluate(place.hi, sizes_) - *evaluate(place.lo, sizes_)));
+    }
+
+    ir::Expr walk(const ir::Expr& e) {
+        const auto* reduce = ir::as<ir::Reduce>(e);
+        if (reduce == nullptr) {
+            if (!loops_.empty()) {
+                if (ir::as<ir::Read>(e) != nullptr) return e;  // what its indices are, proofs and footprints know
+                if (const ir::Expr table = table_of(e)) return table;
+            }
+            return ir::map_children(e, [&](const ir::Expr& child) { return walk(child); });
+        }
+        const double evaluations = evaluations_, turns = turns_;
+        for (const ir::Range& range : reduce->ranges) {
+            const double count = enter(range.var, range.lo, range.hi);
+            loops_.insert(range.var);
+            evaluations_ *= count, turns_ *= count;
+        }
+        ir::Expr result = ir::reduce_like(*reduce, reduce->ranges, walk(reduce->body), e->range);
+        for (const ir::Range& range : reduce->ranges) loops_.erase(range.var), places_.erase(range.var);
+        evaluations_ = evaluations, turns_ = turns;
+        return result;
+    }
+
+    /// A read of a table in the place of `e`; null where there should be none.
+    ir::Expr table_of(const ir::Expr& e) {
+        if (!ir::is_float(e->type)) return nullptr;
+        double work = 0;
+        bool is_plain = true;
+        ir::for_each_node(e, [&](const ir::Expr& node) {
+            work += instructions(node);
+            is_plain = is_plain && ir::as<ir::Read>(node) == nullptr && ir::as<ir::Reduce>(node) == nullptr;
+        });
+        if (!is_plain || work < kLeastWork) return nullptr;
+        Places places;
+        double values = 1;
+        bool in_loop = false;
+        for (const ir::VarId var : free_variables(e)) {
+            const auto place = places_.find(var);
+            if (place == places_.end()) return nullptr;
+            places.push_back(place->second);
+            values *= values_of(place->second);
+            in_loop = in_loop || loops_.contains(var);
+        }
+        const bool often = evaluations_ >= kLeastUses * values && evaluations_ * work >= kLaunchWork;
+        const bool long_loop = turns_ * work >= kLongWork;
+        if (!in_loop || values < 1 || values > kMostValues || (!often && !long_loop)) return nullptr;
+        const ir::Expr table = made_.make_in_order(*stage_, "table", e, places, nullptr, e->range);
+        made_.made(ir::as<ir::Read>(table)->source.index).stored = true;
+        return table;
+    }
+
+    MadeStages made_;
+    poly::ValueRanges ranges_;
+    std::vector<std::int64_t> sizes_;
+    // Of the stage that is being looked at:
+    const ir::Stage* stage_ = nullptr;
+    std::map<ir::VarId, Place> places_;  ///< of dimensions with few points, and of the loops around
+    std::set<ir::VarId> loops_;          ///< the variables of those around
+    double evaluations_ = 1;             ///< of what stands here, by all points
+    double turns_ = 1;                   ///< of them by one point
+};
+
+}  // namespace
+
+Inlined tabulate_terms(const ir::Pipeline& pipeline, const poly::Model& model) {
+    return ir::has_reduction(pipeline) ? Tabulating(pipeline, model).run() : Inlined{pipeline, model};
+}
+
+}  // namespace pipec::fusion

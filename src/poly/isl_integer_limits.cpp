@@ -1,0 +1,172 @@
+// Limits of integers that are the same at all points: `if k == 0 then at(y, x) else clamp(at(y, x - 1) + 1, 0, H - 1)`
+// is at most H - 1 where `at` is. They say what stages hold that have too many pieces, or whose values data choose.
+//
+// A limit is a function of the sizes. Of any expression the least value is nowhere greater than the greatest one, so
+// that the two exclude no launch.
+#include <algorithm>
+#include <utility>
+
+#include "ir/visit.h"
+#include "poly/isl_affine.h"
+#include "poly/isl_affine_limits.h"
+
+namespace pipec::poly {
+
+using ir::BinaryOp;
+
+namespace {
+
+constexpr Wide kFarthestLimit = static_cast<Wide>(1) << 33;  // farther ones are no limits of indices
+
+bool is_of_sizes(const isl::pw_aff& value) {
+    return std::ranges::all_of(names_in(value), [](Name n) { return n.kind == Name::Kind::Size; });
+}
+
+}  // namespace
+
+auto AffineTranslator::integer_limit(const ir::Expr& e, bool upper) -> std::optional<IntegerLimit> {
+    auto& known = integer_limits_[upper ? 1 : 0];
+    if (const auto found = known.find(e); found != known.end()) return found->second;
+    auto limit = limit_by_operation(e, upper);
+    // One of many pieces decides nothing that its interval does not.
+    if (!limit || isl_pw_aff_n_piece(limit->value.get()) > static_cast<isl_size>(kMostPiecesOfData))
+        limit = limit_by_interval(e, upper);
+    return known.emplace(e, std::move(limit)).first->second;
+}
+
+auto AffineTranslator::limit_by_interval(const ir::Expr& e, bool upper) -> std::optional<IntegerLimit> {
+    const IntRange range = ranges_.integer(e), type = type_range(e->type);
+    const Wide end = upper ? range.hi : range.lo;
+    const bool says_nothing = end == (upper ? type.hi : type.lo) && ir::bits(e->type) >= 32;
+    if (says_nothing || end < -kFarthestLimit || end > kFarthestLimit) return std::nullopt;
+    return IntegerLimit{constant(end)};
+}
+
+/// The first or the last value of a variable. That of an empty range counts as the first one.
+auto AffineTranslator::limit_of_range(const ir::Expr& lo, const ir::Expr& hi, bool upper)
+    -> std::optional<IntegerLimit> {
+    const auto first = integer_limit(lo, upper);
+    if (!upper || !first) return first;
+    const auto end = integer_limit(hi, true);
+    if (!end) return std::nullopt;
+    return IntegerLimit{first->value.max(end->value.add_constant(-1)), first->in_domain || end->in_domain};
+}
+
+auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std::optional<IntegerLimit> {
+    if (!ir::is_int(e->type) || !fits(ranges_.unwrapped(e), e->type)) return std::nullopt;
+    using Limit = std::optional<IntegerLimit>;
+    const auto both = [](const Limit& a, const Limit& b, auto combine) -> Limit {
+        if (!a || !b) return std::nullopt;
+        return IntegerLimit{combine(a->value, b->value).coalesce(), a->in_domain || b->in_domain};
+    };
+    const auto greater = [](const isl::pw_aff& a, const isl::pw_aff& b) { return a.max(b); };
+    const auto less = [](const isl::pw_aff& a, const isl::pw_aff& b) { return a.min(b); };
+    const auto of_constant = [&](const ir::Expr& x) -> std::optional<Wide> {
+        const IntRange range = ranges_.unwrapped(x);
+        if (range.lo != range.hi || std::abs(static_cast<double>(range.lo)) > kFarthestLimit) return std::nullopt;
+        return range.lo;
+    };
+    if (ir::as<ir::SizeRef>(e) != nullptr) return IntegerLimit{value(e)};
+    if (const auto* n = ir::as<ir::Variable>(e)) {
+        if (const ir::Expr given = let_value(n->id)) return integer_limit(given, upper);
+        const auto range = dimensions_.find(n->id);
+        if (range == dimensions_.end()) return std::nullopt;
+        auto limit = limit_of_range(range->second.first, range->second.second, upper);
+        if (limit) limit->in_domain = true;
+        return limit;
+    }
+    if (const auto* n = ir::as<ir::Let>(e)) {
+        bind(n->var, n->value);
+        return integer_limit(n->body, upper);
+    }
+    if (const auto* n = ir::as<ir::Select>(e)) {
+        const Limit then = integer_limit(n->then, upper);
+        if (!n->otherwise) return then;
+        const Limit otherwise = integer_limit(n->otherwise, upper);
+        return upper ? both(then, otherwise, greater) : both(then, otherwise, less);
+    }
+    if (const auto* n = ir::as<ir::Cast>(e)) {
+        if (ir::is_int(n->a->type)) {
+            return fits(ranges_.integer(n->a), e->type) ? integer_limit(n->a, upper) : std::nullopt;
+        }
+        const CastLimits limits = limits_of_cast(e);
+        const auto& limit = upper ? limits.greatest : limits.least;
+        return limit && is_of_sizes(*limit) ? Limit(IntegerLimit{*limit}) : std::nullopt;
+    }
+    if (const auto* n = ir::as<ir::Read>(e)) return limit_of_stage(*n, upper);
+    if (const auto* n = ir::as<ir::Reduce>(e)) {
+        if (!ir::gives_place(n->op)) return std::nullopt;
+        const ir::Range& range = n->ranges.at(static_cast<std::size_t>(n->place));
+        return limit_of_range(range.lo, range.hi, upper);
+    }
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr) return std::nullopt;
+    switch (n->op) {
+        case BinaryOp::Min:
+        case BinaryOp::Max: {
+            const Limit a = integer_limit(n->a, upper), b = integer_limit(n->b, upper);
+            // A minimum is at most either one.
+            const bool either = (n->op == BinaryOp::Min) == upper;
+            if (either && (!a || !b)) return a ? a : b;
+            return n->op == BinaryOp::Max ? both(a, b, greater) : both(a, b, less);
+        }
+        case BinaryOp::Add: {
+            const auto sum = [](const isl::pw_aff& x, const isl::pw_aff& y) { return x.add(y); };
+            return both(integer_limit(n->a, upper), integer_limit(n->b, upper), sum);
+        }
+        case BinaryOp::Sub: {
+            const auto difference = [](const isl::pw_aff& x, const isl::pw_aff& y) { return x.sub(y); };
+            return both(integer_limit(n->a, upper), integer_limit(n->b, !upper), difference);
+        }
+        case BinaryOp::Mul:
+        case BinaryOp::Div: {
+            const bool product = n->op == BinaryOp::Mul;
+            const bool left = product && of_constant(n->a).has_value();
+            const auto factor = of_constant(left ? n->a : n->b);
+            if (!factor || *factor == 0 || (!product && *factor < 0)) return std::nullopt;
+            Limit limit = integer_limit(left ? n->b : n->a, upper == (*factor > 0));
+            if (limit)
+                limit->value =
+                    product ? limit->value.scale(val(*factor)) : limit->value.scale_down(val(*factor)).floor();
+            return limit;
+        }
+        case BinaryOp::Mod: {
+            // From 0 to the divisor less 1, whatever is divided.
+            if (ranges_.integer(n->b).lo <= 0) return std::nullopt;
+            if (!upper) return IntegerLimit{constant(0)};
+            Limit limit = integer_limit(n->b, true);
+            if (limit) limit->value = limit->value.add_constant(-1);
+            return limit;
+        }
+        default: return std::nullopt;
+    }
+}
+
+/// Of all points of a stage, by its definition; a scan, which reads itself, has none.
+auto AffineTranslator::limit_of_stage(const ir::Read& read, bool upper) -> std::optional<IntegerLimit> {
+    if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return std::nullopt;
+    const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    if (pure == nullptr || stage.scan || !ir::is_int(stage.type)) return std::nullopt;
+    for (const ir::Dimension& dim : stage.dims) {
+        if (dim.is_explicit() && ir::is_uniform(dim.lo) && ir::is_uniform(dim.hi))
+            dimensions_.insert_or_assign(dim.var, std::pair(dim.lo, dim.hi));
+    }
+    return integer_limit(pure->value, upper);
+}
+
+/// What the limits say beyond the interval. Where `name` is tied to the indices of a read already, no limit counts that
+/// the stage's range gives: the read may stand in a condition that is not evaluated where it would leave that range.
+void AffineTranslator::describe_limits(const ir::Expr& e, Name name, bool is_tied) {
+    const IntRange known = ranges_.integer(e);
+    for (const bool upper : {false, true}) {
+        const auto limit = integer_limit(e, upper);
+        if (!limit || (is_tied && limit->in_domain) || names_in(limit->value).empty()) continue;
+        const isl::pw_aff described = isl_.value(name), end = limit->value;
+        const isl::set fact = upper ? described.le_set(end).unite(end.lt_set(constant(known.lo)))
+                                    : described.ge_set(end).unite(end.gt_set(constant(known.hi)));
+        facts_.push_back({fact.coalesce(), {name}});
+    }
+}
+
+}  // namespace pipec::poly

@@ -262,7 +262,7 @@ private:
     /// with the channels last.
     void note_interleaved(const ast::Fn& fn, const ast::Block& body, const Scope& scope);
     /// Says what a name of another language is here. False where it is none.
-    static bool foreign_name(Report& r, const std::string& name, SourceRange range);
+    bool foreign_name(Report& r, const Scope* scope, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
     void list_names(Report& r, const std::string& name, SourceRange range) const;
     /// True where definitions of the body around have this index variable.

@@ -31,8 +31,9 @@ public:
             if (is(i, PipeParser::LBRACE)) ++braces;
             if (is(i, PipeParser::RBRACE)) --braces;
             if (diags_.too_many()) return;
-            [[maybe_unused]] const bool found = dot(i) || prefix(i) || c_cast(i) || rust_cast(i) || template_cast(i) ||
-                                                declaration(i) || words_of_a_type(i) || loop(i) || operators(i) ||
+            [[maybe_unused]] const bool found = dots(i) || dot(i) || prefix(i) || c_cast(i) || rust_cast(i) ||
+                                                template_cast(i) || declaration(i) || words_of_a_type(i) || loop(i) ||
+                                                choice(i) || lone_word(i) || operators(i) ||
                                                 (braces > 0 && import(i)) || increment(i) || lambda(i);
         }
     }
@@ -53,6 +54,17 @@ private:
     }
 
     // ----------------------------------------------------------------------------------------------------- habits
+    /// MATLAB's `...` at the end of a line, and a range `0...n`.
+    bool dots(std::size_t i) {
+        if (!is(i, PipeParser::DOTDOT) || !is(i + 1, PipeParser::DOT) || !touches(i + 1)) return false;
+        const bool ends_line = last_of_line(i) == i + 1;
+        hide(ends_line ? i : i + 1, i + 1);
+        return replace(range(i, i + 1),
+                       ends_line ? "an expression goes on in the next line without `...`"
+                                 : "a range is written `a..b` without b, `a..=b` with it",
+                       range(i, i + 1), ends_line ? "" : "..");
+    }
+
     bool dot(std::size_t i) {
         if (!is(i, PipeParser::DOT)) return false;
         const SourceRange where = range(i, i);
@@ -286,19 +298,14 @@ private:
         return true;
     }
 
-    /// `for (int y = 0; ...)` and `while (...)`, with the braces of what they would repeat.
+    /// `for (int y = 0; ...)` and `while ...`, with what they would repeat.
     bool loop(std::size_t i) {
-        const bool is_for = is(i, PipeParser::FOR);
-        if (!is(i + 1, PipeParser::LPAREN) || !(is_for || is_word(i, {"while"}))) return false;
-        const std::size_t close = closing(i + 1);
-        if (close == i + 1) return false;
-        if (!is_for && !is(close + 1, PipeParser::LBRACE)) return false;  // a stage with this name
-        if (is(close + 1, PipeParser::LBRACE)) {
-            const std::size_t end = closing(close + 1);
-            hide(close + 1, close + 1);
-            if (end != close + 1) hide(end, end);
-        }
-        hide(i, close);
+        const bool is_for = is(i, PipeParser::FOR) && is(i + 1, PipeParser::LPAREN);
+        const bool is_while = is_word(i, {"while"}) && starts_line(i) && block_of(i);
+        if (!is_for && !is_while) return false;
+        const std::size_t last = block_of(i).value_or(closing(i + 1));
+        if (last == i + 1) return false;
+        hide(i, last);
         if (is_for) {
             return say(range(i + 1, i + 1),
                        "`for l in 0..4 { ... }` repeats statements at compile time; `f(y, x) = e` defines all points");
@@ -306,6 +313,39 @@ private:
         return say(
             range(i, i),
             "there is no `while`: `f(y, x) = e` defines all points, `sum(i in 0..n) e` and others combine values");
+    }
+
+    /// `switch (e) { ... }` and `match e { ... }`, as a statement or a value.
+    bool choice(std::size_t i) {
+        if (!is_word(i, {"switch", "match"}) || !(starts_line(i) || is(i - 1, PipeParser::ASSIGN))) return false;
+        const auto last = block_of(i);
+        if (!last) return false;
+        hide(i, *last);
+        return say(range(i, i), "a choice is written `if c then a else b`, one behind another `else if`");
+    }
+    /// The brace that closes the block behind the head that begins at `i`, as in `while (...) { ... }`.
+    [[nodiscard]] std::optional<std::size_t> block_of(std::size_t i) const {
+        std::size_t open = is(i + 1, PipeParser::LPAREN) ? closing(i + 1) + 1 : i + 1;
+        while (open + 1 < tokens_.size() && same_line(i, open) && !is(open, PipeParser::LBRACE)) {
+            if (is(open, PipeParser::ASSIGN) || is(open, PipeParser::COLON)) return std::nullopt;
+            ++open;
+        }
+        if (!is(open, PipeParser::LBRACE) || open == i + 1 || closing(open) == open) return std::nullopt;
+        return closing(open);
+    }
+
+    /// `pass`, `break` and the like as statements.
+    bool lone_word(std::size_t i) {
+        if (!is_word(i, {"pass", "break", "continue"})) return false;
+        const bool begins = i == 0 || is(i - 1, PipeParser::LBRACE) || is(i - 1, PipeParser::RBRACE) ||
+                            is(i - 1, PipeParser::SEMICOLON) || (starts_line(i) && ends_operand(i - 1));
+        const bool ends = is(i + 1, PipeParser::RBRACE) || is(i + 1, PipeParser::SEMICOLON) || last_of_line(i) == i;
+        if (!begins || !ends) return false;
+        hide(i, i);
+        if (text(i) == "pass") {
+            return replace(range(i, i), "a block may be empty, `{ }`, and has no `pass`", range(i, i), "");
+        }
+        return say(range(i, i), "a loop at compile time runs to its end: an `if` in it chooses what it defines");
     }
 
     /// `~=`, `===`, and a line of MATLAB's comments.
@@ -322,7 +362,8 @@ private:
             hide(i + 1, i + 1);
             return replace(range(i, i + 1), fmt::format("this is written `{}`", by), range(i, i + 1), by);
         }
-        if (is(i, PipeParser::PERCENT) && starts_line(i) && (i == 0 || !ends_operand(i - 1))) {
+        const bool words = is(i + 1, PipeParser::NAME) && is(i + 2, PipeParser::NAME) && same_line(i, i + 2);
+        if (is(i, PipeParser::PERCENT) && (words || (starts_line(i) && (i == 0 || !ends_operand(i - 1))))) {
             hide(i, last_of_line(i));
             return replace(range(i, i), "a comment begins with `//`", range(i, i), "//");
         }
@@ -336,16 +377,24 @@ private:
         return say(where, "an import stands at the top of the file: `import \"stencil\"`");
     }
 
+    /// `i++`, which no operand follows.
     bool increment(std::size_t i) {
         const bool plus = is(i, PipeParser::PLUS);
         if (i == 0 || !(plus || is(i, PipeParser::MINUS)) || !is(i + 1, tokens_[i]->getType()) || !touches(i + 1)) {
             return false;
         }
-        if (!name_like(i - 1) || !starts_line(i - 1) ||
-            !(last_of_line(i) == i + 1 || is(i + 2, PipeParser::SEMICOLON))) {
-            return false;
+        if (!ends_operand(i - 1) || (starts_operand(i + 2) && same_line(i, i + 2))) return false;
+        const std::size_t begin = operand_begin(i - 1);
+        if (begin != i - 1 && !is(i - 1, PipeParser::RBRACKET) &&
+            (starts_line(begin) || is(begin - 1, PipeParser::LBRACE))) {
+            tokens_[i]->setType(PipeParser::PLUS_ASSIGN);  // `h(v)++` of an accumulate
+            tokens_[i + 1]->setType(PipeParser::INT);
+            tokens_[i + 1]->setText("1");
+            const std::string by = plus ? " += 1" : " += -1";
+            return replace(range(i, i + 1), fmt::format("an update is written `h(i){}`", by), range(i, i + 1), by);
         }
-        hide(i - 1, i + 1);
+        const bool statement = name_like(i - 1) && starts_line(i - 1);
+        hide(statement ? i - 1 : i, i + 1);
         return say(range(i, i + 1),
                    "a name keeps its value: a number is named by `let a = e`, counts are made by an `accumulate`");
     }

@@ -14,6 +14,7 @@
 #include "frontend/parse_builder.h"
 #include "frontend/parse_foreign.h"
 #include "frontend/parse_tokens.h"
+#include "frontend/stdlib.h"
 
 namespace pipec::syntax {
 
@@ -306,11 +307,16 @@ private:
         return sources_.position(file_, diags_.all().back().range.begin).line == found_.getLine();
     }
 
+    [[nodiscard]] bool last_failed() const {
+        const antlr4::ParserRuleContext* last = last_statement();
+        return last != nullptr && last->exception != nullptr;
+    }
+
     /// What begins no statement, and `a = b c`.
     bool no_statement() {
         if (!in_block() || is(antlr4::Token::EOF) || expects(PipeParser::LBRACE)) return false;
         const bool operand_before = previous_ != nullptr && !starts_line() && ends_expression(*previous_);
-        if (is(PipeParser::ELSE) && follows_error_on_line()) return true;  // of the `if` that was reported
+        if (is(PipeParser::ELSE) && (follows_error_on_line() || last_failed())) return true;  // of what was reported
         diags_.report(
             diag::SyntaxError, range_of(file_, found_),
             fmt::format("expected {}, found `{}`",
@@ -370,6 +376,10 @@ private:
             if (third != nullptr && third->getType() == PipeParser::LBRACKET) {
                 diags_.report(diag::ForeignSyntax, range_of(file_, *first),
                               "a table is `const t = [1, 2, 3]`, an image `a(y, x) = e`");
+                return true;
+            }
+            if (third == nullptr || third->getType() != PipeParser::LPAREN) {
+                diags_.report(diag::ForeignSyntax, range_of(file_, *first), std::string(kNothingDeclared));
                 return true;
             }
             diags_.report(diag::DeclarationOrder, range_of(file_, *first), text(*second), type);
@@ -452,8 +462,13 @@ private:
         }
         auto report = diags_.report(diag::SyntaxError, place(), message);
         if (const auto note = advice()) report.note(*note);
-        if (is(PipeParser::NAME) && rule() == PipeParser::RuleImportItem) {
-            report.suggest(range_of(file_, found_), fmt::format("\"{}\"", text(found_)));
+        if (rule() == PipeParser::RuleImportItem) {
+            const std::vector<std::string_view> library = stdlib_names();
+            if (std::ranges::find(library, text(found_)) != library.end()) {
+                report.suggest(range_of(file_, found_), fmt::format("\"{}\"", text(found_)));
+            } else {
+                report.note("an import brings in a file of this language: `import \"stencil\"`");
+            }
         }
     }
 

@@ -130,6 +130,8 @@ bool Elaborator::variable_elsewhere(const Scope* scope, const std::string& name)
 void Elaborator::unknown_name(const Scope* scope, const std::string& name, SourceRange range) {
     // In a loop or a function the same place is met many times; what was meant is looked for once.
     const bool known = files_.reported.contains(place_of(diag::UnknownName, range));
+    const bool variable = !outside_points_.advice.empty() && variable_elsewhere(scope, name);
+    if (variable && !known && std::exchange(outside_points_.told, true)) return;  // of `img(y, x)`, `y` says it all
     Report r = report(diag::UnknownName, range, name);
     if (known) return;
     std::vector<std::string> candidates;
@@ -141,8 +143,8 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
         }
     }
     for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
-    if (!outside_points_.empty() && variable_elsewhere(scope, name)) {
-        r.note(std::string(outside_points_));
+    if (variable) {
+        r.note(std::string(outside_points_.advice));
         return;
     }
     const auto& library = files_.library();

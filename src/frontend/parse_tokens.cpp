@@ -128,6 +128,11 @@ bool is_number(std::string_view text) {
     return type == PipeLexer::INT || type == PipeLexer::FLOAT;
 }
 
+bool ends_operand(std::size_t type) {
+    return type == PipeLexer::NAME || type == PipeLexer::INT || type == PipeLexer::FLOAT || type == PipeLexer::RPAREN ||
+           type == PipeLexer::RBRACKET;
+}
+
 /// Spaces of other widths than the usual one's, and what has no width at all.
 bool is_foreign_space(std::uint32_t code) {
     return code == 0xA0 || code == 0xAD || (0x2000 <= code && code <= 0x200F) || (0x2028 <= code && code <= 0x202F) ||
@@ -308,7 +313,7 @@ private:
             commented_line_ = token.getLine();
         } else if (text == "@") {
             report.note("a product of matrices is `sum(k in 0..n) a(y, k) * b(k, x)`");
-            show(token, PipeLexer::STAR);
+            if (ends_operand(last_type_)) show(token, PipeLexer::STAR);
         } else if (text == "\\") {
             report.note("an expression goes on in the next line without a sign").suggest(range, "");
         }

@@ -390,7 +390,8 @@ private:
         }
         if (call_statement()) return true;
         const bool comma = found(PipeParser::COMMA) && expects(PipeParser::RPAREN) && !expects(PipeParser::COMMA);
-        if (comma && tuple(*open_bracket())) return true;
+        const antlr4::Token* open = open_bracket();
+        if (comma && open != nullptr && tuple(*open)) return true;
         const bool bar = found(PipeParser::PIPE) && expects(PipeParser::INT);
         if (!comma && !bar) return false;
         return say(range_of(file_, found_), "the dimensions stand on the left side: `out(y, x) = e`");

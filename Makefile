@@ -74,7 +74,7 @@ format: ## format the sources with clang-format, and programs and documentation 
 	clang-format -i $(sources)
 	@if $(BUILD)/pipec fmt --help > /dev/null 2>&1; then tools/format-programs.py $(BUILD)/pipec .; fi
 
-check-format:
+check-format: ## whether `make format` would change anything
 	@clang-format --dry-run --Werror $(sources)
 	@if $(BUILD)/pipec fmt --help > /dev/null 2>&1; then tools/format-programs.py --check $(BUILD)/pipec .; \
 	 else echo "programs are checked once there is $(BUILD)/pipec"; fi

@@ -9,145 +9,12 @@
 
 #include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
+#include "frontend/foreign_names.h"
 #include "frontend/parse.h"
 #include "frontend/stdlib.h"
 #include "ir/build.h"
 
 namespace pipec::elab {
-
-namespace {
-
-/// Functions of C, Halide, OpenCV, NumPy and MATLAB, and what they are called here. Where `import` is empty, the
-/// language itself has it, and takes the same arguments.
-struct Known {
-    std::string_view name;
-    std::string_view import;
-};
-const std::map<std::string_view, Known> kFunctions = {
-    {"fabs", {"abs", ""}},
-    {"fabsf", {"abs", ""}},
-    {"fmin", {"min", ""}},
-    {"fminf", {"min", ""}},
-    {"fmax", {"max", ""}},
-    {"fmaxf", {"max", ""}},
-    {"power", {"pow", ""}},
-    {"ln", {"log", ""}},
-    {"rint", {"round", ""}},
-    {"nearbyint", {"round", ""}},
-    {"clip", {"clamp", ""}},
-    {"arctan", {"atan", ""}},
-    {"arctan2", {"atan2", ""}},
-    {"inversesqrt", {"rsqrt", ""}},
-    {"M_PI", {"PI", "math"}},
-    {"repeat_edge", {"clamp_to_edge", "boundary"}},
-    {"mirror_image", {"mirror", "boundary"}},
-    {"mirror_interior", {"reflect", "boundary"}},
-    {"repeat_image", {"wrap", "boundary"}},
-    {"constant_exterior", {"constant", "boundary"}},
-    {"copyMakeBorder", {"clamp_to_edge", "boundary"}},
-    {"pad", {"clamp_to_edge", "boundary"}},
-    {"padarray", {"clamp_to_edge", "boundary"}},
-    {"GaussianBlur", {"gaussian", "stencil"}},
-    {"gaussian_filter", {"gaussian", "stencil"}},
-    {"imgaussfilt", {"gaussian", "stencil"}},
-    {"blur", {"box", "stencil"}},
-    {"boxFilter", {"box", "stencil"}},
-    {"uniform_filter", {"box", "stencil"}},
-    {"Sobel", {"sobel_x", "stencil"}},
-    {"sobel", {"sobel_x", "stencil"}},
-    {"Scharr", {"scharr_x", "stencil"}},
-    {"Laplacian", {"laplacian", "stencil"}},
-    {"filter2D", {"conv2d", "stencil"}},
-    {"imfilter", {"conv2d", "stencil"}},
-    {"convolve", {"conv2d", "stencil"}},
-    {"conv2", {"conv2d", "stencil"}},
-    {"average", {"box", "stencil"}},
-    {"texture", {"sample_bilinear", "resample"}},
-    {"texture2D", {"sample_bilinear", "resample"}},
-    {"tex2D", {"sample_bilinear", "resample"}},
-    {"sepFilter2D", {"sep_conv", "stencil"}},
-    {"medianBlur", {"median3", "morphology"}},
-    {"median_filter", {"median3", "morphology"}},
-    {"medfilt2", {"median3", "morphology"}},
-    {"imerode", {"erode", "morphology"}},
-    {"imdilate", {"dilate", "morphology"}},
-    {"cvtColor", {"gray", "color"}},
-    {"rgb2gray", {"gray", "color"}},
-    {"im2gray", {"gray", "color"}},
-    {"rgb2hsv", {"rgb_to_hsv", "color"}},
-    {"rgb2lab", {"rgb_to_lab", "color"}},
-    {"imresize", {"resize_bilinear", "resize"}},
-    {"resize", {"resize_bilinear", "resize"}},
-    {"remap", {"warp", "resample"}},
-    {"interp2", {"warp", "resample"}},
-    {"integral", {"integral_image", "scan"}},
-    {"cumsum", {"cumulative_sum_x", "scan"}},
-    {"equalizeHist", {"equalize", "statistics"}},
-    {"histeq", {"equalize", "statistics"}},
-    {"calcHist", {"histogram", "statistics"}},
-    {"imhist", {"histogram", "statistics"}},
-    {"std", {"standard_deviation", "statistics"}},
-    {"var", {"variance", "statistics"}},
-    {"normalize", {"standardize", "statistics"}},
-    {"popcnt", {"popcount", "math"}},
-    {"__popc", {"popcount", "math"}},
-    {"__builtin_popcount", {"popcount", "math"}},
-    {"bitwise_count", {"popcount", "math"}},
-    {"pyrDown", {"pyr_down_clamped", "pyramid"}},
-    {"pyrUp", {"pyr_up_clamped", "pyramid"}},
-};
-
-/// Notes for names that no function here stands for.
-const std::map<std::string_view, std::string_view> kNotes = {
-    {"None", "every point of an image has a value; a condition may choose one: `if c then a else 0`"},
-    {"null", "every point of an image has a value; a condition may choose one: `if c then a else 0`"},
-    {"NULL", "every point of an image has a value; a condition may choose one: `if c then a else 0`"},
-    {"nullptr", "every point of an image has a value; a condition may choose one: `if c then a else 0`"},
-    {"range", "a range is written `0..n`"},
-    {"len", "`length(t)` is the number of a table's elements, `extent(f, 0)` that of an image's rows"},
-    {"size", "`extent(f, 0)` is the number of an image's rows, `extent(f, 1)` of its columns"},
-    {"shape", "`extent(f, 0)` is the number of an image's rows, `extent(f, 1)` of its columns"},
-    {"fmod", "the remainder of a division of floats is `a - b * trunc(a / b)`"},
-    {"mod", "the remainder of integers is `a % b`, of floats `a - b * floor(a / b)`"},
-    {"rem", "the remainder of integers is `a % b`"},
-    {"inf", "infinity is `1.0 / 0`"},
-    {"Inf", "infinity is `1.0 / 0`"},
-    {"INFINITY", "infinity is `1.0 / 0`"},
-    {"infinity", "infinity is `1.0 / 0`"},
-    {"isinf", "infinite is `abs(e) == 1.0 / 0`"},
-    {"isfinite", "finite is `abs(e) < 1.0 / 0`"},
-    {"sort",
-     "few values are sorted by `sort3` and `sort5` (import \"sorting\"), and ranks of a neighbourhood are `rank3` "
-     "and `rank5` (import \"morphology\")"},
-    {"median",
-     "medians are `median3` and `median5` (import \"morphology\"), of three values `median_of_3` (import \"math\")"},
-    {"relu", "it is `max(e, 0)`"},
-    {"u8_sat", "a cast that clamps is `saturate<uint8>(e)`"},
-    {"u16_sat", "a cast that clamps is `saturate<uint16>(e)`"},
-    {"i16_sat", "a cast that clamps is `saturate<int16>(e)`"},
-    {"zeros", "an image of zeros is a stage: `f(y, x) = 0`"},
-    {"ones", "an image of ones is a stage: `f(y, x) = 1`"},
-    {"end", "the last index is the size minus one: `f(R - 1, x)`"},
-    {"_", "dimensions that are handed on are written `..k`, in the definition and in its reads"},
-    {"dot", "a dot product is `sum(i in 0..3) a[i] * b[i]`"},
-    {"norm", "the norm of two values is `hypot(a, b)`"},
-    {"texelFetch", "a point of an image is read by `img(y, x)`"},
-    {"print", "nothing is printed; what shall be seen is an output of the pipeline"},
-    {"printf", "nothing is printed; what shall be seen is an output of the pipeline"},
-    {"rand", "nothing is random; noise is an input of the pipeline"},
-    {"random", "nothing is random; noise is an input of the pipeline"},
-    {"vec2", "several values are a table: `[a, b]`"},
-    {"vec3", "several values are a table: `[a, b, c]`"},
-    {"vec4", "several values are a table: `[a, b, c, d]`"},
-    {"float2", "several values are a table: `[a, b]`"},
-    {"float3", "several values are a table: `[a, b, c]`"},
-    {"float4", "several values are a table: `[a, b, c, d]`"},
-    {"make_float2", "several values are a table: `[a, b]`"},
-    {"make_float3", "several values are a table: `[a, b, c]`"},
-    {"make_float4", "several values are a table: `[a, b, c, d]`"},
-};
-
-}  // namespace
 
 std::string example_indices(std::size_t rank) {
     std::string example;
@@ -234,27 +101,15 @@ void Elaborator::note_interleaved(const ast::Fn& fn, const ast::Block& body, con
     }
 }
 
-bool Elaborator::foreign_name(Report& r, const std::string& name, SourceRange range) {
-    if (name == "True" || name == "TRUE" || name == "False" || name == "FALSE") {
-        r.suggest(range, name[0] == 'T' ? "true" : "false");
-    } else if (name == "argmin" || name == "argmax") {
-        r.note(
-            fmt::format("it goes over variables: `m() = {}(y in 0..R, x in 0..C) img(y, x)`, read by `m()[0]` and "
-                        "`m()[1]`",
-                        name));
-    } else if (const auto note = kNotes.find(name); note != kNotes.end()) {
-        r.note(std::string(note->second));
-    } else if (name.ends_with("cast") || name == "convert") {
-        r.note("a cast is written `uint8(e)`, one that clamps `saturate<uint8>(e)`");
-    } else if (const auto known = kFunctions.find(name); known != kFunctions.end()) {
-        const auto& [here, import] = known->second;
-        if (import.empty()) {
-            r.suggest(range, std::string(here));
-        } else {
-            r.note(fmt::format("the standard library has `{}`: add import \"{}\"", here, import));
-        }
+bool Elaborator::foreign_name(Report& r, const Scope* scope, const std::string& name, SourceRange range) {
+    const auto foreign = pipec::foreign_name(name);
+    if (!foreign) return false;
+    if (foreign->name.empty()) {
+        r.note(foreign->note);
+    } else if (foreign->import.empty() || find(scope, foreign->name, range) != nullptr) {
+        r.suggest(range, foreign->name);
     } else {
-        return false;
+        r.note(fmt::format("the standard library has `{}`: add import \"{}\"", foreign->name, foreign->import));
     }
     return true;
 }
@@ -275,6 +130,8 @@ bool Elaborator::variable_elsewhere(const Scope* scope, const std::string& name)
 void Elaborator::unknown_name(const Scope* scope, const std::string& name, SourceRange range) {
     // In a loop or a function the same place is met many times; what was meant is looked for once.
     const bool known = files_.reported.contains(place_of(diag::UnknownName, range));
+    const bool variable = !outside_points_.advice.empty() && variable_elsewhere(scope, name);
+    if (variable && !known && std::exchange(outside_points_.told, true)) return;  // of `img(y, x)`, `y` says it all
     Report r = report(diag::UnknownName, range, name);
     if (known) return;
     std::vector<std::string> candidates;
@@ -286,8 +143,8 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
         }
     }
     for (const std::string& builtin : builtin_names()) candidates.push_back(builtin);
-    if (!outside_points_.empty() && variable_elsewhere(scope, name)) {
-        r.note(std::string(outside_points_));
+    if (variable) {
+        r.note(std::string(outside_points_.advice));
         return;
     }
     const auto& library = files_.library();
@@ -295,7 +152,7 @@ void Elaborator::unknown_name(const Scope* scope, const std::string& name, Sourc
         library, [&](const auto& file) { return std::ranges::find(file.second, name) != file.second.end(); });
     if (in_library != library.end()) {
         r.note("the standard library has `" + name + "`: add import \"" + in_library->first + "\"");
-    } else if (foreign_name(r, name, range)) {
+    } else if (foreign_name(r, scope, name, range)) {
         return;
     } else if (const auto type = foreign_type(name)) {
         r.suggest(range, std::string(ir::name(*type)));

@@ -235,10 +235,9 @@ void Elaborator::expand_for(const ast::For& loop, Scope* scope) {
 }
 
 void Elaborator::expand_if(const ast::IfStatement& choice, Scope* scope) {
-    const auto outside =
-        std::exchange(outside_points_,
-                      "an `if` that is a statement takes one of two for all points; a choice for each point is "
-                      "`f(y, x) = if c then a else b`");
+    const auto outside = std::exchange(
+        outside_points_, {"an `if` that is a statement takes one of two for all points; a choice for each point is "
+                          "`f(y, x) = if c then a else b`"});
     const Value cond = eval(choice.cond, Env{scope});
     outside_points_ = outside;
     const auto taken = constant_bool(cond);

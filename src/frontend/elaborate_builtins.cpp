@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "frontend/elaborate_fold.h"
@@ -155,7 +156,37 @@ bool Elaborator::numbers(const ast::Call& call, const Env& env, std::vector<Valu
     return true;
 }
 
+namespace {
+
+/// The number that an argument is written as; none for what is computed.
+std::optional<double> literal(const ast::Expr& e) {
+    if (const auto* i = std::get_if<ast::IntLiteral>(&e->value)) return static_cast<double>(i->value);
+    if (const auto* f = std::get_if<ast::FloatLiteral>(&e->value)) return f->value;
+    const auto* unary = std::get_if<ast::Unary>(&e->value);
+    if (unary == nullptr || unary->op != ir::UnaryOp::Neg) return std::nullopt;
+    const auto positive = literal(unary->operand);
+    return positive ? std::optional(-*positive) : std::nullopt;
+}
+
+}  // namespace
+
+void Elaborator::check_clamp_order(const ast::Call& call) {
+    const auto [first, second, third] = std::tuple{literal(call.args[0]), literal(call.args[1]), literal(call.args[2])};
+    const auto say = [&](const char* message, int v, int lowest, int highest) {
+        const auto argument = [&](int i) { return text(call.args[static_cast<std::size_t>(i)]->range); };
+        report(diag::ClampOrder, join(call.args[0]->range, call.args[2]->range), message)
+            .suggest(join(call.args[0]->range, call.args[2]->range),
+                     fmt::format("{}, {}, {}", argument(v), argument(lowest), argument(highest)));
+    };
+    if (first && second && !third && *first < *second) {
+        say("`clamp` takes the value first: `clamp(v, lowest, highest)`", 2, 0, 1);
+    } else if (!first && second && third && *second > *third) {
+        say("the lowest value of this `clamp` is above its highest: `clamp(v, lowest, highest)`", 0, 2, 1);
+    }
+}
+
 Value Elaborator::call_clamp(const ast::Expr& e, const ast::Call& call, const Env& env) {
+    check_clamp_order(call);
     std::vector<Value> values;
     std::vector<SourceRange> ranges;
     if (!numbers(call, env, values, ranges)) return poison();
@@ -247,7 +278,15 @@ Value Elaborator::image_argument(const ast::Expr& arg, const Env& env) {
 Value Elaborator::call_length(const ast::Call& call, const Env& env) {
     const Value value = eval(call.args[0], env);
     if (value.is<Poison>()) return poison();
-    if (const auto* table = value.as<Table>()) return {UntypedInt{static_cast<Int128>(table->elements->size())}};
+    if (const auto* table = value.as<Table>()) {
+        const std::size_t size = table->elements->size();
+        const auto& written = call.args[0]->value;
+        if (std::holds_alternative<ast::TableLiteral>(written) || std::holds_alternative<ast::Call>(written)) {
+            report(diag::LengthOfTable, call.args[0]->range, size)
+                .note("the length of a vector is `hypot(a, b)`, or `sqrt(a * a + b * b + c * c)`");
+        }
+        return {UntypedInt{static_cast<Int128>(size)}};
+    }
     Report r = report(diag::NotATable, call.args[0]->range, describe(value));
     if (value.is<Image>()) r.note("the extent of an image in dimension d is extent(f, d)");
     return poison();

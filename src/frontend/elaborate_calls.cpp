@@ -340,9 +340,14 @@ Value Elaborator::image_of(const ir::Expr& value, Point point, const std::string
     for (const ir::VarId v : free) {
         if (in(point.vars, v)) continue;
         const ir::VariableInfo& info = p_.variables[static_cast<std::size_t>(v)];
-        report(diag::IndexInStageArgument, range, info.name)
-            .note(info.range, "the variable is bound here")
-            .note("a call of a stage function makes whole stages, the same for every point");
+        Report r = report(diag::IndexInStageArgument, range, info.name);
+        r.note(info.range, "the variable is bound here");
+        const auto* body = callee_ == nullptr ? nullptr : std::get_if<ast::Block>(&callee_->body);
+        if (body != nullptr && body->size() == 1) {  // `fn g(v) { return e }`
+            r.note(callee_->name.range, "braces make a function of whole images; one of values is `fn f(a) = e`");
+        } else {
+            r.note("a call of a stage function makes whole stages, the same for every point");
+        }
         return poison();
     }
     Value image = generate_stage(whole, point, name, range);
@@ -376,8 +381,10 @@ Value Elaborator::call_stage_function(const ast::Expr& e, const Function& functi
         if (i >= call.args.size()) {
             at = Env{scope, caller.owner};
         }
+        const ast::Fn* outer = std::exchange(callee_, &fn);
         Value value =
             i < call.args.size() ? stage_argument(call.args[i], param.name.text, at) : eval(param.default_value, at);
+        callee_ = outer;
         ok = ok && !value.is<Poison>();
         const auto print = fingerprint(value);
         known = known && print.has_value();

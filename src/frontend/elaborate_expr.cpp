@@ -164,7 +164,9 @@ Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
         const bool shown =
             named || (source.size() <= 40 && source.ends_with(')') && source.find('\n') == std::string::npos);
         Report r = report(diag::BareImage, range, shown ? source : "this",
+                          example.empty() ? "an image of one value; read it" : "an image; read a point of it",
                           fmt::format("{}({})", shown ? source : "f", example));
+        if (example.empty()) r.suggest({range.file, range.end, range.end}, "()");
         if (of_one && named) {
             r.note(fmt::format("one number is passed as a parameter: `{}: {}`", source, ir::name(image->type)));
         }
@@ -196,7 +198,8 @@ ir::Expr Elaborator::condition_of(const Value& value, SourceRange range) {
     if (value.is<Poison>()) return nullptr;
     const auto* s = value.as<Scalar>();
     if (s != nullptr && s->expr->type == ir::Type::Bool) return s->expr;
-    report(diag::ConditionType, range, describe(value));
+    Report r = report(diag::ConditionType, range, describe(value));
+    if (s != nullptr) r.suggest({range.file, range.end, range.end}, " != 0");
     return nullptr;
 }
 
@@ -225,56 +228,6 @@ Value Elaborator::eval_table(const ast::TableLiteral& table, const Env& env) {
     }
     if (elements.empty()) return poison();  // a syntax error
     return make_table(std::move(elements));
-}
-
-Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const Env& env) {
-    const Value base = eval(index.base, env);
-    if (base.is<Poison>()) return poison();
-    const auto* table = base.as<Table>();
-    const auto* array = base.as<Array>();
-    if (table == nullptr && array == nullptr) {
-        if (const auto* image = base.as<Image>(); image != nullptr && image->source == kSelf) {
-            report_scan_of_table(*in_progress_.back(), index.base->range);
-            return poison();
-        }
-        Report r = report(diag::NotIndexable, index.base->range, describe(base));
-        if (base.is<Image>())
-            r.note(fmt::format("a point of an image is read with parentheses: {}(y, x)", text(index.base->range)));
-        return poison();
-    }
-    const bool outer = std::exchange(in_index_, true);
-    const Value at = eval_operand(index.index, env);
-    in_index_ = outer;
-    if (at.is<Poison>()) return poison();
-    const auto value = constant_int(at);
-    if (!value) {
-        Report r = report(diag::NotConstant, index.index->range,
-                          table != nullptr ? "the index of a table" : "the index of a stage array");
-        if (table == nullptr) {
-            r.note("stages are chosen at compile time");
-            return poison();
-        }
-        const auto* row = std::get_if<ast::Index>(&index.base->value);
-        const bool has_rows = !table->elements->empty() && table->elements->front().is<Table>();
-        const std::string whole = text(index.base->range), at_run_time = text(index.index->range);
-        r.note(fmt::format("`{}` is that element, chosen at run time (import \"math\")",
-                           has_rows         ? fmt::format("element2({}, {}, ...)", whole, at_run_time)
-                           : row != nullptr ? fmt::format("element2({}, {}, {})", text(row->base->range),
-                                                          text(row->index->range), at_run_time)
-                                            : fmt::format("element({}, {})", whole, at_run_time)));
-        r.note(
-            "`sum` and its kin with constant bounds make their variables constants; a table that is indexed at many "
-            "points can be a stage or an input");
-        return poison();
-    }
-    if (table != nullptr) {
-        if (*value < 0 || *value >= static_cast<Int128>(table->elements->size())) {
-            report(diag::TableIndexRange, index.index->range, to_string(*value), table->elements->size());
-            return poison();
-        }
-        return (*table->elements)[static_cast<std::size_t>(*value)];
-    }
-    return array_element(*array, static_cast<std::int64_t>(*value), e->range);
 }
 
 Value Elaborator::array_element(Array array, std::int64_t index, SourceRange range) {

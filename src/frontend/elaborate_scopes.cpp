@@ -128,10 +128,13 @@ void Elaborator::check_hiding(const Scope* scope, const ast::Name& name) {
     for (; scope != nullptr && scope->kind != Scope::Kind::File; scope = scope->parent) {
         const auto found = scope->names.find(name.text);
         if (found == scope->names.end()) continue;
+        // A `let x` hides from each stage with an `x`, and is one mistake.
+        const bool variable = found->second->kind == Symbol::Kind::Value;
+        if (!variable && !hidden_.insert(found->second).second) return;
         Report r = report(diag::HiddenName, name.range, name.text);
         r.note(found->second->range, "the outer one is here");
         const std::string_view after = std::string_view(files_.sources.text(name.range.file)).substr(name.range.end);
-        if (found->second->kind == Symbol::Kind::Value && after.starts_with(" in ")) {
+        if (variable && after.starts_with(" in ")) {
             r.note("a value of all points is a stage without dimensions: `m() = max(y in 0..R, x in 0..C) img(y, x)`");
         }
         return;

@@ -84,10 +84,9 @@ void Elaborator::define_let(Symbol& symbol) {
         name_element(symbol);
         if (symbol.value.is<Image>()) return;
     } else {
-        const auto outer = std::exchange(outside_points_,
-                                         "a `let` that is a statement has one value, for all points: write `let a = e "
-                                         "in ...` inside of a definition, or "
-                                         "a stage `a(y, x) = e`");
+        const auto outer = std::exchange(
+            outside_points_, {"a `let` that is a statement has one value, for all points: write `let a = e in ...` "
+                              "inside of a definition, or a stage `a(y, x) = e`"});
         symbol.value = eval(*symbol.expr, Env{symbol.scope});
         outside_points_ = outer;
     }
@@ -315,7 +314,7 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
     env.point = &point;
     const auto outside = std::exchange(
         outside_points_,
-        "a definition without dimensions combines whole images; with them it names index variables: `f(y, x) = e`");
+        {"a definition without dimensions combines whole images; with them it names index variables: `f(y, x) = e`"});
     Value value = eval(d.value, env);
     outside_points_ = outside;
     if (value.is<Poison>()) return;

@@ -262,7 +262,7 @@ private:
     /// with the channels last.
     void note_interleaved(const ast::Fn& fn, const ast::Block& body, const Scope& scope);
     /// Says what a name of another language is here. False where it is none.
-    static bool foreign_name(Report& r, const std::string& name, SourceRange range);
+    bool foreign_name(Report& r, const Scope* scope, const std::string& name, SourceRange range);
     void unknown_name(const Scope* scope, const std::string& name, SourceRange range);
     void list_names(Report& r, const std::string& name, SourceRange range) const;
     /// True where definitions of the body around have this index variable.
@@ -431,6 +431,7 @@ private:
     Value call_builtin(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
     Value call_math(const ast::Expr& e, ir::Builtin fn, const ast::Call& call, const Env& env);
     Value call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::Call& call, const Env& env);
+    void check_clamp_order(const ast::Call& call);
     Value call_clamp(const ast::Expr& e, const ast::Call& call, const Env& env);
     Value call_lerp(const ast::Expr& e, const ast::Call& call, const Env& env);
     Value call_fract(const ast::Expr& e, const ast::Call& call, const Env& env);
@@ -507,7 +508,12 @@ private:
     /// An index is being evaluated, where only integers can stand: their division is meant.
     bool in_index_ = false;
     /// Where there are no index variables: what is said of one. Empty elsewhere.
-    std::string_view outside_points_;
+    struct Outside {
+        std::string_view advice;
+        bool told = false;
+    } outside_points_;
+    std::set<const Symbol*> hidden_;        ///< that were reported
+    const ast::Fn* callee_ = nullptr;       ///< whose argument is being made an image
     std::set<std::string> scalar_outputs_;  ///< refused as such, so that nothing more is said of their definitions
     bool failed_ = false;
     bool exhausted_ = false;

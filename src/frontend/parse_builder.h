@@ -52,6 +52,7 @@ private:
     ast::Expr expr(P::ExprContext* context, int depth = 0);
     ast::Expr extend(P::ExprContext* outer, ast::Expr left, bool open_chain, int depth);
     ast::Expr operand(P::ExprContext* context, int depth);
+    void middle_of_chain(grammar::PipeParser::ExprContext* middle);
     ast::Expr primary(P::PrimaryContext& context, int depth);
     ast::Expr int_literal(const antlr4::Token& token);
     ast::Expr float_literal(const antlr4::Token& token);

@@ -8,121 +8,34 @@
 #include <string>
 #include <string_view>
 
-#include "PipeParser.h"
-#include "frontend/diagnostics.h"
-#include "frontend/parse.h"
+#include "frontend/foreign_names.h"
 #include "frontend/parse_builder.h"
-#include "frontend/parse_tokens.h"
-#include "ir/type.h"
+#include "frontend/parse_error_tokens.h"
 
 namespace pipec::syntax {
-
-using grammar::PipeParser;
 
 namespace {
 
 /// Words between two operands, and what is written instead.
 const std::map<std::string_view, std::string_view> kOperatorWords = {
-    {"xor", "^"},        {"mod", "%"},          {"div", "/"},         {"is", "=="},
-    {"elif", "else if"}, {"elseif", "else if"}, {"elsif", "else if"},
+    {"xor", "^"},          {"mod", "%"},         {"div", "/"},   {"is", "=="}, {"elif", "else if"},
+    {"elseif", "else if"}, {"elsif", "else if"}, {"AND", "and"}, {"OR", "or"}, {"XOR", "^"},
 };
 
 constexpr std::string_view kChoice = "a choice is written `if c then a else b`";
 constexpr std::string_view kFunction = "a function is written `fn f(a, b) = e`, outside of pipelines";
 
-class ForeignSyntax {
+class ForeignSyntax : ErrorTokens {
 public:
     ForeignSyntax(const ErrorPlace& place, const SourceManager& sources, FileId file, Diagnostics& diags)
-        : place_(place), found_(place.found), sources_(sources), file_(file), diags_(diags) {
-        previous_ = visible(found_, -1);
-        before_ = previous_ == nullptr ? nullptr : visible(*previous_, -1);
-        next_ = visible(found_, +1);
-    }
+        : ErrorTokens(place, sources, file, diags) {}
 
     bool report() {
-        return names_without_let() || item() || comparison() || word() || choice() || range() || list() || head() ||
-               function() || definition();
+        return names_without_let() || named_argument() || comparison() || word() || choice() || range() || list() ||
+               cast() || definition();
     }
 
 private:
-    [[nodiscard]] const antlr4::Token* visible(const antlr4::Token& from, int step) const {
-        for (std::size_t index = from.getTokenIndex();;) {
-            if (step < 0 ? index == 0 : index + 1 >= place_.tokens.size()) return nullptr;
-            index += static_cast<std::size_t>(step);
-            const antlr4::Token* token = place_.tokens.get(index);
-            if (token->getChannel() == antlr4::Token::DEFAULT_CHANNEL) return token;
-        }
-    }
-    [[nodiscard]] std::string text(const antlr4::Token& token) const {
-        return std::string(sources_.text(range_of(file_, token)));
-    }
-    [[nodiscard]] bool is(const antlr4::Token* token, std::size_t type) const {
-        return token != nullptr && token->getType() == type;
-    }
-    [[nodiscard]] bool found(std::size_t type) const { return found_.getType() == type; }
-    [[nodiscard]] bool is_word(const antlr4::Token* token, std::initializer_list<std::string_view> words) const {
-        return is(token, PipeParser::NAME) && std::ranges::find(words, text(*token)) != words.end();
-    }
-    [[nodiscard]] bool expects(std::size_t type) const {
-        return std::ranges::find(place_.expected, type) != place_.expected.end();
-    }
-    [[nodiscard]] bool adjacent(const antlr4::Token* left, const antlr4::Token& right) const {
-        return left != nullptr && left->getStopIndex() + 1 == right.getStartIndex();
-    }
-    [[nodiscard]] bool same_line(const antlr4::Token* a, const antlr4::Token* b) const {
-        return a != nullptr && b != nullptr && a->getLine() == b->getLine();
-    }
-    [[nodiscard]] bool ends_operand(const antlr4::Token* token) const {
-        if (token == nullptr) return false;
-        switch (token->getType()) {
-            case PipeParser::NAME:
-            case PipeParser::INT:
-            case PipeParser::FLOAT:
-            case PipeParser::TRUE:
-            case PipeParser::FALSE:
-            case PipeParser::RPAREN:
-            case PipeParser::RBRACKET: return true;
-            default: return false;
-        }
-    }
-    [[nodiscard]] bool starts_operand(const antlr4::Token* token) const {
-        if (token == nullptr) return false;
-        switch (token->getType()) {
-            case PipeParser::NAME:
-            case PipeParser::MIN:
-            case PipeParser::MAX:
-            case PipeParser::INT:
-            case PipeParser::FLOAT:
-            case PipeParser::TRUE:
-            case PipeParser::FALSE:
-            case PipeParser::TYPE:
-            case PipeParser::SUM:
-            case PipeParser::LPAREN: return true;
-            default: return false;
-        }
-    }
-    /// The type that a token names, here or in another language; "" where it names none.
-    [[nodiscard]] std::string type_of(const antlr4::Token* token) const {
-        if (is(token, PipeParser::TYPE)) return text(*token);
-        if (!is(token, PipeParser::NAME)) return "";
-        const auto foreign = foreign_type(text(*token));
-        return foreign ? std::string(ir::name(*foreign)) : "";
-    }
-    [[nodiscard]] SourceRange from_to(const antlr4::Token& first, const antlr4::Token& last) const {
-        return join(range_of(file_, first), range_of(file_, last));
-    }
-    bool say(SourceRange range, std::string_view message) {
-        diags_.report(diag::ForeignSyntax, range, std::string(message));
-        return true;
-    }
-    bool replace(SourceRange range, std::string_view message, SourceRange what, std::string_view by) {
-        diags_.report(diag::ForeignSyntax, range, std::string(message)).suggest(what, std::string(by));
-        return true;
-    }
-    bool replace(SourceRange range, std::string_view message, std::string_view by) {
-        return replace(range, message, range, by);
-    }
-
     /// `[u, v] = t` on a line of its own, which the expression before it takes for an index.
     bool names_without_let() {
         const antlr4::Token* first = &found_;
@@ -136,28 +49,15 @@ private:
         return true;
     }
 
-    /// At the top of a file.
-    bool item() {
-        if (place_.rule != PipeParser::RuleFile) return false;
-        const SourceRange range = range_of(file_, found_);
-        if (is_word(&found_, {"def", "function", "func", "fun", "proc"})) {
-            const antlr4::Token* last = &found_;
-            for (const antlr4::Token* t = last; same_line(t, &found_); t = visible(*t, +1)) last = t;
-            if (is(last, PipeParser::COLON)) return say(range, "a function is written `fn f(a, b) = e`");
-            return replace(range, "a function is written `fn f(a, b) = e`", "fn");
-        }
-        if (is_word(&found_, {"from", "include", "use", "using", "require"})) {
-            return say(range, "a file is imported by `import \"stencil\"`, with all that it defines");
-        }
-        if (found(PipeParser::LET) || is_word(&found_, {"var", "val", "auto", "static", "constexpr", "define"})) {
-            return replace(range, "a constant of a file is written `const N = 3`", "const");
-        }
-        if (found(PipeParser::TYPE) || is_word(&found_, {"void"}) || !type_of(&found_).empty()) {
-            return say(range,
-                       "a file holds `pipeline p(img: float32[R, C]) -> out: float32[R, C] { ... }`, `fn f(a) = e`, "
-                       "`const N = 3` and imports");
-        }
-        return false;
+    /// `clamp(v, lo=0, hi=1)`
+    bool named_argument() {
+        const bool in_statement =
+            place_.statement != nullptr && place_.rule != PipeParser::RuleDims && place_.rule != PipeParser::RuleDim;
+        const bool begins = is(before_, PipeParser::COMMA) || is(before_, PipeParser::LPAREN);
+        if (!in_statement || !found(PipeParser::ASSIGN) || !is_name(previous_) || !begins) return false;
+        const antlr4::Token* open = open_bracket();
+        if (!is(open, PipeParser::LPAREN) || callee_of(open) == nullptr) return false;
+        return replace(from_to(*previous_, found_), "arguments have no names, only an order", "");
     }
 
     bool comparison() {
@@ -204,7 +104,7 @@ private:
                 return say(range, "a reduction names its own variables: `sum(i in 0..3) e`");
             }
             if (is_word(previous_, {"Func", "Image", "ImageParam", "Buffer", "Mat", "Expr", "Array"})) {
-                return say(range, "nothing is declared: `f(y, x) = e` defines an image, `let a = e` names a number");
+                return say(range, kNothingDeclared);
             }
             if (is_word(previous_, {"vec2", "vec3", "vec4", "float2", "float3", "float4"})) {
                 return say(range,
@@ -220,6 +120,10 @@ private:
             diags_.report(diag::ForeignSyntax, range, "a number is named by `let a = e`, an image by `a(y, x) = e`")
                 .suggest(range, "let");
             return true;
+        }
+        if ((found(PipeParser::NAME) || found(PipeParser::TYPE)) &&
+            is_word(previous_, {"__shared__", "__constant__", "shared", "groupshared", "volatile", "register"})) {
+            return say(range, "a program says what is computed, and nothing about where it is kept");
         }
         if (is_word(previous_, {"def", "function", "func", "fun"})) return say(range, kFunction);
         if (is_word(previous_, {"assert", "require", "requires", "assume"})) {
@@ -268,6 +172,10 @@ private:
                        "each point is `f(y, x) = if c then a else b`");
         }
         if (found(PipeParser::LBRACE) && expects(PipeParser::INT)) {
+            const antlr4::Token* second = next_ == nullptr ? nullptr : visible(*next_, +1);
+            if (is(next_, PipeParser::LBRACE) || is(second, PipeParser::COMMA)) {
+                return say(range_of(file_, found_), "a table is written `[1, 2, 1]`, of rows `[[1, 2], [3, 4]]`");
+            }
             return say(range_of(file_, found_),
                        "an expression has no braces: parentheses group, `let a = e in ...` names a part");
         }
@@ -287,7 +195,7 @@ private:
 
     bool range() {
         const SourceRange where = range_of(file_, found_);
-        if (expects(PipeParser::DOTDOT) && is(previous_, PipeParser::RPAREN)) {
+        if (expects(PipeParser::DOTDOT) && (is(previous_, PipeParser::RPAREN) || found(PipeParser::RPAREN))) {
             return say(where, "expected `..`: a range is written `0..n`");
         }
         if (found(PipeParser::COLON) && (expects(PipeParser::RBRACKET) || starts_slice())) {
@@ -321,6 +229,10 @@ private:
                                    "argmax, any and all; a mean is `(sum(i in 0..n) e) / n`",
                                    text(*callee)));
         }
+        if (is(place_.statement, PipeParser::FOR) && place_.rule == PipeParser::RuleIndexRange &&
+            expects(PipeParser::IN)) {
+            return say(where, "`for l in 0..4 { ... }` repeats statements at compile time");
+        }
         if (reduction()) {
             return say(where,
                        "a reduction says what it goes over: `sum(i in 0..3) e`, `sum(y in 0..R, x in 0..C) img(y, x)`");
@@ -340,6 +252,7 @@ private:
     /// In the parentheses of a reduction, before `in`.
     [[nodiscard]] bool reduction() const {
         if (place_.rule == PipeParser::RuleIndexRange && expects(PipeParser::IN)) return true;
+        if (expects(PipeParser::LPAREN) && found(PipeParser::NAME) && is(previous_, PipeParser::SUM)) return true;
         const bool variable = expects(PipeParser::NAME) && !expects(PipeParser::INT);
         return variable && is(previous_, PipeParser::LPAREN) &&
                (is(before_, PipeParser::SUM) || is(before_, PipeParser::PROD) || is(before_, PipeParser::ANY) ||
@@ -357,84 +270,54 @@ private:
             return say(range_of(file_, found_),
                        "a range holds every number: of every second row, `sum(i in 0..(R + 1) / 2) img(2 * i, x)`");
         }
-        if (previous_ == nullptr || !same_line(previous_, &found_)) return false;
+        const antlr4::Token* open = open_bracket();
+        const bool in_table = is(open, PipeParser::LBRACKET) && callee_of(open) == nullptr;
+        if (in_table && found(PipeParser::SEMICOLON)) {
+            return say(range_of(file_, found_), "rows of a table are tables themselves: `[[1, 2], [3, 4]]`");
+        }
+        if (found(PipeParser::COMMA) && in_table && is(visible(*open, -1), PipeParser::RBRACKET)) {
+            return missing(",", *visible(*open, -1), *open);  // `[[1, 2] [3, 4]]`, read as an index
+        }
+        const bool number = found(PipeParser::INT) || found(PipeParser::FLOAT);  // begins no statement
+        if (!same_line(previous_, &found_) && !(in_table && number)) return false;
         if (!starts_operand(&found_) || found(PipeParser::LPAREN)) return false;
         const bool port = place_.rule == PipeParser::RulePipelineHead && is(&found_, PipeParser::NAME) &&
                           (is(previous_, PipeParser::RBRACKET) || is(previous_, PipeParser::TYPE)) &&
                           is(next_, PipeParser::COLON);
         const bool element =
             expects(PipeParser::COMMA) && (expects(PipeParser::RPAREN) || expects(PipeParser::RBRACKET));
-        const antlr4::Token* ahead = is(before_, PipeParser::LBRACKET) ? visible(*before_, -1) : nullptr;
-        const bool second_of_table = expects(PipeParser::RBRACKET) && is(before_, PipeParser::LBRACKET) &&
-                                     !(ends_operand(ahead) && adjacent(ahead, *before_));
-        if (!port && !((element || second_of_table) && ends_operand(previous_))) return false;
-        const std::uint32_t end = range_of(file_, *previous_).end;
-        diags_.report(diag::SyntaxError, range_of(file_, found_), fmt::format("expected `,` before `{}`", text(found_)))
-            .suggest({file_, end, end}, ",");
+        const bool of_table = in_table && expects(PipeParser::RBRACKET);
+        if (!port && !((element || of_table) && ends_operand(previous_))) return false;
+        const antlr4::Token* variable = open == nullptr ? nullptr : visible(*open, +1);
+        const bool ranges = variable != nullptr && is(visible(*variable, +1), PipeParser::IN);
+        return missing(ranges && !is(next_, PipeParser::IN) ? ")" : ",", *previous_, found_);
+    }
+    bool missing(std::string_view what, const antlr4::Token& after, const antlr4::Token& before) {
+        const std::uint32_t end = range_of(file_, after).end;
+        diags_
+            .report(diag::SyntaxError, range_of(file_, before),
+                    fmt::format("expected `{}` before `{}`", what, text(before)))
+            .suggest({file_, end, end}, std::string(what));
         return true;
     }
 
-    bool head() {
-        const bool in_head = place_.rule == PipeParser::RulePipelineHead || place_.rule == PipeParser::RulePorts ||
-                             place_.rule == PipeParser::RulePort ||
-                             (place_.rule == PipeParser::RuleType && place_.statement == nullptr);
-        if (is(previous_, PipeParser::ARROW) && found(PipeParser::LPAREN)) {
-            return say(range_of(file_, found_),
-                       "outputs have no parentheses: `-> out: float32[R, C], total: float32[] { ... }`");
-        }
-        if (!in_head) return false;
-        if (found(PipeParser::IN) && is(previous_, PipeParser::TYPE) && is(before_, PipeParser::COLON)) {
-            const std::string name = text(*visible(*before_, -1));
-            return say(
-                range_of(file_, found_),
-                fmt::format("what a parameter can be stands behind the outputs: `... -> out: float32[R, C] where 0 "
-                            "<= {} <= 1 {{`",
-                            name));
-        }
-        if (found(PipeParser::LBRACKET) && is(previous_, PipeParser::RBRACKET)) {
-            return replace(from_to(*previous_, found_), "all extents stand in one pair of brackets: `float32[H, W]`",
-                           ", ");
-        }
-        if (found(PipeParser::LBRACKET) && is(previous_, PipeParser::NAME)) {
-            return say(range_of(file_, found_), "a type stands before the extents: `img: float32[R, C]`");
-        }
-        const bool nameless = expects(PipeParser::COLON) && is(previous_, PipeParser::NAME) && !found(PipeParser::NAME);
-        if (is(previous_, PipeParser::NAME) && (found(PipeParser::TYPE) || !type_of(&found_).empty())) {
-            const std::uint32_t end = range_of(file_, *previous_).end;
-            return replace(range_of(file_, found_), "a type stands behind a colon: `img: float32[R, C]`",
-                           {file_, end, end}, ":");
-        }
-        if (nameless || (expects(PipeParser::TYPE) && !found(PipeParser::TYPE)) ||
-            (found(PipeParser::LESS) && !type_of(previous_).empty()) ||
-            (found(PipeParser::LESS) && is(previous_, PipeParser::NAME))) {
-            return say(range_of(file_, found_),
-                       "inputs and outputs have a type and extents: `img: float32[R, C]`; numbers a type alone: "
-                       "`gain: float32`");
-        }
-        if (is(previous_, PipeParser::RPAREN) && found(PipeParser::ASSIGN)) {
-            return say(
-                range_of(file_, found_),
-                "outputs stand behind `->`, and a block defines them: `-> out: float32[R, C] { out(y, x) = e }`");
-        }
-        if (is(previous_, PipeParser::RPAREN) && (found(PipeParser::COLON) || found(PipeParser::LBRACE))) {
-            return say(range_of(file_, found_),
-                       "outputs stand behind `->`: `pipeline p(img: float32[R, C]) -> out: "
-                       "float32[R, C] { ... }`");
-        }
-        return false;
+    /// `uint8 img(y, x)`, `cast(uint8, e)`
+    bool cast() {
+        if (!is(previous_, PipeParser::TYPE) || !expects(PipeParser::LPAREN)) return false;
+        return say(range_of(file_, *previous_), fmt::format("a cast is written `{}(e)`", text(*previous_)));
     }
 
-    bool function() {
-        if (place_.rule == PipeParser::RuleFunctionHead && found(PipeParser::COLON)) {
-            return say(range_of(file_, found_), "parameters of a function have no type: `fn f(a, b) = e`");
-        }
-        if (found(PipeParser::ARROW) && expects(PipeParser::LBRACE) && expects(PipeParser::ASSIGN)) {
-            return say(range_of(file_, found_), "a function has the type of its value: `fn f(a, b) = e`");
-        }
-        if (found(PipeParser::COLON) && expects(PipeParser::LBRACE) && expects(PipeParser::ASSIGN)) {
-            return say(range_of(file_, found_), "a function is written `fn f(a, b) = e`");
-        }
-        return false;
+    /// `print(img)` as a statement.
+    bool call_statement() {
+        const bool ends = expects(PipeParser::ASSIGN) && expects(PipeParser::COLON) &&
+                          is(previous_, PipeParser::RPAREN) &&
+                          (!same_line(previous_, &found_) || found(PipeParser::SEMICOLON) || found(PipeParser::RBRACE));
+        const bool text_argument = found(PipeParser::STRING) && place_.rule == PipeParser::RuleDims;
+        if (!is(place_.statement, PipeParser::NAME) || !(ends || text_argument)) return false;
+        const auto foreign = foreign_name(text(*place_.statement));
+        return say(range_of(file_, *place_.statement), foreign && !foreign->note.empty()
+                                                           ? foreign->note
+                                                           : "a call is no statement: `f(y, x) = e` defines an image");
     }
 
     bool definition() {
@@ -454,6 +337,10 @@ private:
             return replace(range_of(file_, found_), "what uses the names stands behind `in`: `let a = e in a * 2`",
                            {file_, begin, begin}, "in ");
         }
+        if (expects(PipeParser::INT) && (found(PipeParser::AMPERSAND) || found(PipeParser::STAR)) &&
+            starts_operand(next_) && adjacent(&found_, *next_)) {
+            return say(range_of(file_, found_), "there are no pointers: a point of an image is read by `img(y, x)`");
+        }
         if (found(PipeParser::STRING) && expects(PipeParser::INT)) {
             return say(range_of(file_, found_), "there are no strings; the path of an `import` alone stands in `\"`");
         }
@@ -461,7 +348,8 @@ private:
             return say(range_of(file_, found_), "nothing has members: a point of an image is read by `img(y, x)`");
         }
         const bool first_of_several = found(PipeParser::COMMA) && is(previous_, PipeParser::NAME) &&
-                                      previous_ == place_.statement && expects(PipeParser::ASSIGN);
+                                      (previous_ == place_.statement || is(before_, PipeParser::LET)) &&
+                                      expects(PipeParser::ASSIGN);
         if (first_of_several || (is(previous_, PipeParser::LET) && found(PipeParser::LPAREN))) {
             return say(range_of(file_, found_), "several values are named by `let [a, b] = t`");
         }
@@ -500,10 +388,33 @@ private:
             return say(range_of(file_, *place_.statement),
                        "a function in braces returns its result: `return e`; one of an expression is `fn f(a) = e`");
         }
+        if (call_statement()) return true;
         const bool comma = found(PipeParser::COMMA) && expects(PipeParser::RPAREN) && !expects(PipeParser::COMMA);
+        const antlr4::Token* open = open_bracket();
+        if (comma && open != nullptr && tuple(*open)) return true;
         const bool bar = found(PipeParser::PIPE) && expects(PipeParser::INT);
         if (!comma && !bar) return false;
         return say(range_of(file_, found_), "the dimensions stand on the left side: `out(y, x) = e`");
+    }
+
+    /// `(a, b)`, which is not the left side of `(y, x) => e`.
+    bool tuple(const antlr4::Token& open) {
+        int depth = 0;
+        for (const antlr4::Token* t = &open; t != nullptr; t = visible(*t, +1)) {
+            if (is(t, PipeParser::LPAREN)) ++depth;
+            if (is(t, PipeParser::RPAREN)) --depth;
+            if (depth > 0) continue;
+            const antlr4::Token* after = visible(*t, +1);
+            if (after == nullptr || (is(after, PipeParser::ASSIGN) && same_line(t, after)) ||
+                is(after, PipeParser::ARROW)) {
+                return false;
+            }
+            diags_.report(diag::ForeignSyntax, from_to(open, *t), "several values are a table: `[a, b]`")
+                .suggest(range_of(file_, open), "[")
+                .suggest(range_of(file_, *t), "]");
+            return true;
+        }
+        return false;
     }
 
     /// Closes the names of `max(k)`, or `argmin(y, x)`.
@@ -515,21 +426,12 @@ private:
         return is(callee, PipeParser::MIN) || is(callee, PipeParser::MAX) || is(callee, PipeParser::ARGMIN) ||
                is(callee, PipeParser::ARGMAX);
     }
-
-    const ErrorPlace& place_;
-    const antlr4::Token& found_;
-    const SourceManager& sources_;
-    FileId file_;
-    Diagnostics& diags_;
-    const antlr4::Token* previous_ = nullptr;  ///< the visible tokens before the offending one
-    const antlr4::Token* before_ = nullptr;
-    const antlr4::Token* next_ = nullptr;
 };
 
 }  // namespace
 
 bool report_foreign_syntax(const ErrorPlace& place, const SourceManager& sources, FileId file, Diagnostics& diags) {
-    return ForeignSyntax(place, sources, file, diags).report();
+    return report_foreign_head(place, sources, file, diags) || ForeignSyntax(place, sources, file, diags).report();
 }
 
 }  // namespace pipec::syntax

@@ -4,6 +4,7 @@
 
 #include <antlr4-runtime.h>
 
+#include <string_view>
 #include <vector>
 
 #include "support/diagnostics.h"
@@ -20,6 +21,10 @@ struct ErrorPlace {
     const std::vector<std::size_t>& expected;  ///< types of tokens; may be empty
     bool in_function;                          ///< the statement is one of a `fn f(a) { ... }`
 };
+
+/// Said of `float f;` and of Halide's `Func f;`.
+inline constexpr std::string_view kNothingDeclared =
+    "nothing is declared: `f(y, x) = e` defines an image, `let a = e` names a number";
 
 /// Reports what is meant and how it is written. False, and nothing is reported, where that is not known.
 bool report_foreign_syntax(const ErrorPlace& place, const SourceManager& sources, FileId file, Diagnostics& diags);

@@ -4,61 +4,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "PipeParser.h"
 #include "frontend/diagnostics.h"
-#include "frontend/parse.h"
-#include "frontend/parse_tokens.h"
-#include "ir/type.h"
+#include "frontend/foreign_names.h"
+#include "frontend/parse_habit_tokens.h"
 
 namespace pipec::syntax {
 
-using grammar::PipeParser;
-
 namespace {
 
-bool one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-    return std::ranges::find(words, word) != words.end();
-}
-
-/// What is said about `e.name`.
-std::string about_member(const std::string& name) {
-    if (one_of(name, {"shape", "size", "width", "height", "rows", "cols", "channels", "dim", "extent", "len"})) {
-        return "nothing has members: `extent(img, 0)` is the number of rows of an image, `extent(img, 1)` of columns";
-    }
-    if (one_of(name, {"astype", "convertTo", "to", "cast", "type"})) {
-        return "nothing has members: a cast is written `uint8(e)`, one that clamps `saturate<uint8>(e)`";
-    }
-    if (name == "at" || name == "get" || name == "ptr") {
-        return "nothing has members: a point of an image is read by `img(y, x)`";
-    }
-    if (one_of(name, {"T", "t", "transpose"})) return "nothing has members: a transpose is `g(y, x) = f(x, y)`";
-    if (one_of(name, {"parallel", "vectorize", "compute_root", "compute_at", "store_at", "store_root", "tile", "unroll",
-                      "gpu_tile", "gpu_blocks", "gpu_threads", "split", "reorder", "fuse", "bound", "realize"})) {
-        return "a program says what is computed, and nothing about execution: that is for a schedule (`--schedule`)";
-    }
-    if (one_of(name, {"x", "y", "z", "w", "r", "g", "b", "a", "xy", "xyz", "rgb", "rgba"})) {
-        return "nothing has members: `t[0]` is an element of a table, and channels of an image are a dimension, "
-               "`img(0, y, x)`";
-    }
-    return fmt::format("nothing has members: a function stands before its arguments, `{}(e)`", name);
-}
-
-class Habits {
+class Habits : HabitTokens {
 public:
     Habits(antlr4::CommonTokenStream& tokens, const SourceManager& sources, FileId file, Diagnostics& diags)
-        : sources_(sources), file_(file), diags_(diags) {
-        for (antlr4::Token* token : tokens.getTokens()) {
-            if (token->getChannel() == antlr4::Token::DEFAULT_CHANNEL) {
-                tokens_.push_back(dynamic_cast<antlr4::CommonToken*>(token));
-            }
-        }
-    }
+        : HabitTokens(tokens, sources, file), diags_(diags) {}
 
     void run() {
         int braces = 0;
@@ -67,122 +31,14 @@ public:
             if (is(i, PipeParser::LBRACE)) ++braces;
             if (is(i, PipeParser::RBRACE)) --braces;
             if (diags_.too_many()) return;
-            [[maybe_unused]] const bool found = dot(i) || prefix(i) || c_cast(i) || rust_cast(i) || template_cast(i) ||
-                                                declaration(i) || words_of_a_type(i) || loop(i) || operators(i) ||
+            [[maybe_unused]] const bool found = dots(i) || dot(i) || prefix(i) || c_cast(i) || rust_cast(i) ||
+                                                template_cast(i) || declaration(i) || words_of_a_type(i) || loop(i) ||
+                                                choice(i) || lone_word(i) || operators(i) ||
                                                 (braces > 0 && import(i)) || increment(i) || lambda(i);
         }
     }
 
 private:
-    // ----------------------------------------------------------------------------------------------------- tokens
-    [[nodiscard]] bool is(std::size_t i, std::size_t type) const {
-        return i < tokens_.size() && tokens_[i]->getType() == type;
-    }
-    [[nodiscard]] bool hidden(std::size_t i) const {
-        return tokens_[i]->getChannel() != antlr4::Token::DEFAULT_CHANNEL;
-    }
-    void hide(std::size_t first, std::size_t last) {
-        for (std::size_t i = first; i <= last && i + 1 < tokens_.size(); ++i) {
-            tokens_[i]->setChannel(antlr4::Token::HIDDEN_CHANNEL);
-        }
-    }
-    [[nodiscard]] SourceRange range(std::size_t first, std::size_t last) const {
-        return join(range_of(file_, *tokens_[first]), range_of(file_, *tokens_[last]));
-    }
-    [[nodiscard]] std::string text(std::size_t i) const { return std::string(sources_.text(range(i, i))); }
-    [[nodiscard]] std::string text(std::size_t first, std::size_t last) const {
-        return std::string(sources_.text(range(first, last)));
-    }
-    [[nodiscard]] bool is_word(std::size_t i, std::initializer_list<std::string_view> words) const {
-        return is(i, PipeParser::NAME) && one_of(text(i), words);
-    }
-    /// Nothing stands between this token and the one before.
-    [[nodiscard]] bool touches(std::size_t i) const {
-        return i > 0 && tokens_[i - 1]->getStopIndex() + 1 == tokens_[i]->getStartIndex();
-    }
-    [[nodiscard]] bool same_line(std::size_t a, std::size_t b) const {
-        return tokens_[a]->getLine() == tokens_[b]->getLine();
-    }
-    [[nodiscard]] bool starts_line(std::size_t i) const { return i == 0 || !same_line(i - 1, i); }
-    [[nodiscard]] std::size_t last_of_line(std::size_t i) const {
-        while (i + 2 < tokens_.size() && same_line(i, i + 1)) ++i;
-        return i;
-    }
-    [[nodiscard]] bool name_like(std::size_t i) const {
-        return is(i, PipeParser::NAME) || is(i, PipeParser::MIN) || is(i, PipeParser::MAX) ||
-               is(i, PipeParser::ARGMIN) || is(i, PipeParser::ARGMAX);
-    }
-    [[nodiscard]] bool ends_operand(std::size_t i) const {
-        return name_like(i) || is(i, PipeParser::INT) || is(i, PipeParser::FLOAT) || is(i, PipeParser::RPAREN) ||
-               is(i, PipeParser::RBRACKET);
-    }
-    [[nodiscard]] bool starts_operand(std::size_t i) const {
-        return name_like(i) || is(i, PipeParser::INT) || is(i, PipeParser::FLOAT) || is(i, PipeParser::LPAREN) ||
-               is(i, PipeParser::TYPE) || is(i, PipeParser::MINUS) || is(i, PipeParser::SUM);
-    }
-    /// The bracket that closes the one at `open`; `open` itself where none does.
-    [[nodiscard]] std::size_t closing(std::size_t open) const {
-        int depth = 0;
-        for (std::size_t i = open; i < tokens_.size(); ++i) {
-            if (is(i, PipeParser::LPAREN) || is(i, PipeParser::LBRACKET) || is(i, PipeParser::LBRACE)) ++depth;
-            if (is(i, PipeParser::RPAREN) || is(i, PipeParser::RBRACKET) || is(i, PipeParser::RBRACE)) --depth;
-            if (depth == 0) return i;
-        }
-        return open;
-    }
-    [[nodiscard]] std::size_t opening(std::size_t close) const {
-        int depth = 0;
-        for (std::size_t i = close + 1; i-- > 0;) {
-            if (is(i, PipeParser::RPAREN) || is(i, PipeParser::RBRACKET) || is(i, PipeParser::RBRACE)) ++depth;
-            if (is(i, PipeParser::LPAREN) || is(i, PipeParser::LBRACKET) || is(i, PipeParser::LBRACE)) --depth;
-            if (depth == 0) return i;
-        }
-        return close;
-    }
-    /// The end of the operand that begins at `i`, with its calls and indices: `img(y, x)`.
-    [[nodiscard]] std::size_t operand_end(std::size_t i) const {
-        std::size_t end = is(i, PipeParser::LPAREN) ? closing(i) : i;
-        while ((is(end + 1, PipeParser::LPAREN) || is(end + 1, PipeParser::LBRACKET)) && touches(end + 1)) {
-            end = closing(end + 1);
-        }
-        return end;
-    }
-    [[nodiscard]] std::size_t operand_begin(std::size_t i) const {
-        while (is(i, PipeParser::RPAREN) || is(i, PipeParser::RBRACKET)) {
-            i = opening(i);
-            if (i == 0 || !touches(i) || !ends_operand(i - 1)) return i;
-            --i;
-        }
-        return i;
-    }
-
-    // ------------------------------------------------------------------------------------------------------ types
-    /// A type of this language, or one that other languages write in one word or more, from `first` on: `unsigned
-    /// char`.
-    struct Words {
-        std::string type;
-        std::size_t last;
-    };
-    [[nodiscard]] std::optional<Words> type_at(std::size_t first) const {
-        std::size_t i = first;
-        while (is(i, PipeParser::CONST)) ++i;
-        if (is(i, PipeParser::TYPE)) return Words{tokens_[i]->getText(), i};
-        std::vector<std::string> words;
-        for (; is(i, PipeParser::NAME); ++i) {
-            const std::string word = text(i);
-            if (!foreign_type(word) && !one_of(word, {"unsigned", "signed", "const"})) break;
-            words.push_back(word);
-        }
-        std::erase(words, "const");
-        if (words.empty()) return std::nullopt;
-        const bool is_unsigned = std::ranges::find(words, "unsigned") != words.end();
-        std::erase_if(words, [](const std::string& w) { return w == "unsigned" || w == "signed"; });
-        if (words.size() > 1) std::erase(words, "int");
-        std::string type = words.empty() ? "int32" : std::string(ir::name(*foreign_type(words.front())));
-        if (is_unsigned && type.starts_with("int")) type = "u" + type;
-        return Words{type, i - 1};
-    }
-
     bool say(SourceRange where, const std::string& message) {
         diags_.report(diag::ForeignSyntax, where, message);
         return true;
@@ -198,6 +54,17 @@ private:
     }
 
     // ----------------------------------------------------------------------------------------------------- habits
+    /// MATLAB's `...` at the end of a line, and a range `0...n`.
+    bool dots(std::size_t i) {
+        if (!is(i, PipeParser::DOTDOT) || !is(i + 1, PipeParser::DOT) || !touches(i + 1)) return false;
+        const bool ends_line = last_of_line(i) == i + 1;
+        hide(ends_line ? i : i + 1, i + 1);
+        return replace(range(i, i + 1),
+                       ends_line ? "an expression goes on in the next line without `...`"
+                                 : "a range is written `a..b` without b, `a..=b` with it",
+                       range(i, i + 1), ends_line ? "" : "..");
+    }
+
     bool dot(std::size_t i) {
         if (!is(i, PipeParser::DOT)) return false;
         const SourceRange where = range(i, i);
@@ -223,7 +90,7 @@ private:
             hide(i, name_like(i + 1) ? operand_end(i + 1) : i);
             return true;
         }
-        if (i > 0 && name_like(i + 1) && touches(i) && touches(i + 1)) return member(i);
+        if (i > 0 && word_like(i + 1) && touches(i) && touches(i + 1)) return member(i);
         diags_.report(diag::UnexpectedDot, where)
             .note(is(i + 1, PipeParser::WHERE)
                       ? "nothing has members: a choice is written `if c then a else b`"
@@ -250,13 +117,15 @@ private:
         const std::string name = text(i + 1);
         if (is_word(i - 1,
                     {"np", "numpy", "cv", "cv2", "math", "torch", "scipy", "tf", "jnp", "std", "Math", "ndimage"})) {
-            hide(i - 1, i);
-            const std::string here = is(i + 2, PipeParser::LPAREN)
-                                         ? fmt::format("functions have no prefix: `{}(e)`", name)
-                                         : fmt::format("names have no prefix: `{}`", name);
-            return replace(range(i - 1, i), here, range(i - 1, i), "");
+            return prefixed(i - 1, i + 1);
         }
-        diags_.report(diag::UnexpectedDot, range(i, i)).note(about_member(name));
+        if (is_word(i - 1, {"threadIdx", "blockIdx", "blockDim", "gridDim", "gl_FragCoord", "gl_GlobalInvocationID"})) {
+            hide(i, i + 1);
+            if (std::exchange(threads_, true)) return true;
+            return say(range(i - 1, i + 1), "nothing is said about threads: `f(y, x) = e` defines all points");
+        }
+        const bool of_image = name_like(i - 1) && is(i + 2, PipeParser::LPAREN) && is(i + 3, PipeParser::RPAREN);
+        diags_.report(diag::UnexpectedDot, range(i, i)).note(about_member(name, of_image));
         std::size_t last = i + 1;
         if (is(last + 1, PipeParser::LESS) && touches(last + 1)) {  // .at<float>
             const auto type = type_at(last + 2);
@@ -272,16 +141,62 @@ private:
 
     /// `std::max`
     bool prefix(std::size_t i) {
-        if (!is(i, PipeParser::COLON) || !is(i + 1, PipeParser::COLON) || !touches(i + 1) || !name_like(i + 2)) {
+        if (!is(i, PipeParser::COLON) || !is(i + 1, PipeParser::COLON) || !touches(i + 1) || !word_like(i + 2)) {
             return false;
         }
         std::size_t line = i;
         while (!starts_line(line)) --line;
         if (i == 0 || !touches(i) || is_word(line, {"use", "using", "from"})) return false;
-        if (!name_like(i - 1) && !is(i - 1, PipeParser::TYPE)) return false;
-        hide(i - 1, i + 1);
-        return replace(range(i - 1, i + 1), fmt::format("names have no prefix: `{}`", text(i + 2)), range(i - 1, i + 1),
-                       "");
+        if (!word_like(i - 1)) return false;
+        return prefixed(i - 1, i + 2);
+    }
+
+    /// `np.clip`, `std::max`: the prefix is the token `first`, and what it stands before `name`.
+    bool prefixed(std::size_t first, std::size_t name) {
+        static const std::map<std::string_view, std::string_view> kOfNumPy = {{"maximum", "max"}, {"minimum", "min"}};
+        const SourceRange where = range(first, name);
+        if (text(name).ends_with("cast") && is(name + 1, PipeParser::LESS)) {  // template_cast has its message
+            hide(first, name - 1);
+            return true;
+        }
+        const bool called = is(name + 1, PipeParser::LPAREN);
+        const std::string known = text(name);
+        const auto of_numpy = kOfNumPy.find(known);
+        const auto foreign = of_numpy != kOfNumPy.end() ? ForeignName{std::string(of_numpy->second), "", ""}
+                                                        : foreign_name(known).value_or(ForeignName{known, "", ""});
+        const bool alone = called && closing(name + 1) > name + 2 && !has_comma(name + 1);  // one argument
+        if (one_of(known, {"sum", "prod", "any", "all"}) || (alone && one_of(known, {"max", "min"}))) {
+            hide(first, operand_end(name));
+            return say(
+                where,
+                fmt::format("over an image it is `m() = {}(y in 0..R, x in 0..C) img(y, x)`, read by `m()`", known));
+        }
+        if (foreign.name.empty() || !foreign.import.empty()) {
+            hide(first, qualified_end(name));
+            if (foreign.name.empty()) return say(where, foreign.note);
+            return say(where,
+                       fmt::format("the standard library has `{}`: add import \"{}\"", foreign.name, foreign.import));
+        }
+        hide(first, name - 1);
+        return replace(where,
+                       called ? fmt::format("functions have no prefix: `{}(e)`", foreign.name)
+                              : fmt::format("names have no prefix: `{}`", foreign.name),
+                       where, foreign.name);
+    }
+    [[nodiscard]] bool has_comma(std::size_t open) const {
+        const std::size_t close = closing(open);
+        for (std::size_t i = open + 1; i < close; ++i) {
+            if (is(i, PipeParser::COMMA)) return true;
+            if (is(i, PipeParser::LPAREN) || is(i, PipeParser::LBRACKET)) i = closing(i);
+        }
+        return false;
+    }
+    /// The end of `numeric_limits<float>::max()`, from its first name on.
+    [[nodiscard]] std::size_t qualified_end(std::size_t i) const {
+        const auto type = is(i + 1, PipeParser::LESS) && touches(i + 1) ? type_at(i + 2) : std::nullopt;
+        if (type && is(type->last + 1, PipeParser::GREATER)) i = type->last + 1;
+        if (is(i + 1, PipeParser::COLON) && is(i + 2, PipeParser::COLON) && word_like(i + 3)) i += 3;
+        return operand_end(i);
     }
 
     /// `(float)img(y, x)`
@@ -334,11 +249,24 @@ private:
         if (is(i, PipeParser::PIPELINE)) in_head_ = true;
         if (is(i, PipeParser::LBRACE)) in_head_ = false;
         if (!in_head_ || !(comma || first || is(i, PipeParser::ARROW))) return false;
-        const auto type = type_at(i + 1);
-        if (!type) return false;
+        std::size_t last = i;
+        while (const auto declared = declare(last)) {  // each is followed by the comma before the next one
+            last = *declared;
+            if (!is(last + 1, PipeParser::COMMA)) break;
+            ++last;
+        }
+        if (last == i) return false;
+        const bool ends_with_comma = is(last, PipeParser::COMMA);
+        hide(comma ? i : i + 1, comma && ends_with_comma ? last - 1 : last);
+        return true;
+    }
+    /// Reports the declaration behind the token `before`; its last token.
+    std::optional<std::size_t> declare(std::size_t before) {
+        const auto type = type_at(before + 1);
+        if (!type) return std::nullopt;
         std::size_t name = type->last + 1;
         while (is(name, PipeParser::STAR) || is(name, PipeParser::AMPERSAND)) ++name;
-        if (!name_like(name)) return false;
+        if (!name_like(name)) return std::nullopt;
         std::size_t last = name;
         std::string extents;
         while (is(last + 1, PipeParser::LBRACKET)) {
@@ -346,17 +274,15 @@ private:
             if (close > last + 2) extents += (extents.empty() ? "" : ", ") + text(last + 2, close - 1);
             last = close;
         }
-        auto report = diags_.report(diag::DeclarationOrder, range(i + 1, name - 1), text(name), type->type);
+        auto report = diags_.report(diag::DeclarationOrder, range(before + 1, name - 1), text(name), type->type);
         if (last == name && type->last + 1 == name) {
-            report.suggest(range(i + 1, name), fmt::format("{}: {}", text(name), type->type));
+            report.suggest(range(before + 1, name), fmt::format("{}: {}", text(name), type->type));
         } else if (extents.empty()) {
             report.note(fmt::format("an image has extents, too: `{}: {}[R, C]`", text(name), type->type));
         } else {
-            report.suggest(range(i + 1, last), fmt::format("{}: {}[{}]", text(name), type->type, extents));
+            report.suggest(range(before + 1, last), fmt::format("{}: {}[{}]", text(name), type->type, extents));
         }
-        const bool more = is(last + 1, PipeParser::COMMA);
-        hide(comma ? i : i + 1, !comma && more ? last + 1 : last);
-        return true;
+        return last;
     }
 
     /// `unsigned char` where a type stands.
@@ -372,19 +298,14 @@ private:
         return true;
     }
 
-    /// `for (int y = 0; ...)` and `while (...)`, with the braces of what they would repeat.
+    /// `for (int y = 0; ...)` and `while ...`, with what they would repeat.
     bool loop(std::size_t i) {
-        const bool is_for = is(i, PipeParser::FOR);
-        if (!is(i + 1, PipeParser::LPAREN) || !(is_for || is_word(i, {"while"}))) return false;
-        const std::size_t close = closing(i + 1);
-        if (close == i + 1) return false;
-        if (!is_for && !is(close + 1, PipeParser::LBRACE)) return false;  // a stage with this name
-        if (is(close + 1, PipeParser::LBRACE)) {
-            const std::size_t end = closing(close + 1);
-            hide(close + 1, close + 1);
-            if (end != close + 1) hide(end, end);
-        }
-        hide(i, close);
+        const bool is_for = is(i, PipeParser::FOR) && is(i + 1, PipeParser::LPAREN);
+        const bool is_while = is_word(i, {"while"}) && starts_line(i) && block_of(i);
+        if (!is_for && !is_while) return false;
+        const std::size_t last = block_of(i).value_or(closing(i + 1));
+        if (last == i + 1) return false;
+        hide(i, last);
         if (is_for) {
             return say(range(i + 1, i + 1),
                        "`for l in 0..4 { ... }` repeats statements at compile time; `f(y, x) = e` defines all points");
@@ -392,6 +313,39 @@ private:
         return say(
             range(i, i),
             "there is no `while`: `f(y, x) = e` defines all points, `sum(i in 0..n) e` and others combine values");
+    }
+
+    /// `switch (e) { ... }` and `match e { ... }`, as a statement or a value.
+    bool choice(std::size_t i) {
+        if (!is_word(i, {"switch", "match"}) || !(starts_line(i) || is(i - 1, PipeParser::ASSIGN))) return false;
+        const auto last = block_of(i);
+        if (!last) return false;
+        hide(i, *last);
+        return say(range(i, i), "a choice is written `if c then a else b`, one behind another `else if`");
+    }
+    /// The brace that closes the block behind the head that begins at `i`, as in `while (...) { ... }`.
+    [[nodiscard]] std::optional<std::size_t> block_of(std::size_t i) const {
+        std::size_t open = is(i + 1, PipeParser::LPAREN) ? closing(i + 1) + 1 : i + 1;
+        while (open + 1 < tokens_.size() && same_line(i, open) && !is(open, PipeParser::LBRACE)) {
+            if (is(open, PipeParser::ASSIGN) || is(open, PipeParser::COLON)) return std::nullopt;
+            ++open;
+        }
+        if (!is(open, PipeParser::LBRACE) || open == i + 1 || closing(open) == open) return std::nullopt;
+        return closing(open);
+    }
+
+    /// `pass`, `break` and the like as statements.
+    bool lone_word(std::size_t i) {
+        if (!is_word(i, {"pass", "break", "continue"})) return false;
+        const bool begins = i == 0 || is(i - 1, PipeParser::LBRACE) || is(i - 1, PipeParser::RBRACE) ||
+                            is(i - 1, PipeParser::SEMICOLON) || (starts_line(i) && ends_operand(i - 1));
+        const bool ends = is(i + 1, PipeParser::RBRACE) || is(i + 1, PipeParser::SEMICOLON) || last_of_line(i) == i;
+        if (!begins || !ends) return false;
+        hide(i, i);
+        if (text(i) == "pass") {
+            return replace(range(i, i), "a block may be empty, `{ }`, and has no `pass`", range(i, i), "");
+        }
+        return say(range(i, i), "a loop at compile time runs to its end: an `if` in it chooses what it defines");
     }
 
     /// `~=`, `===`, and a line of MATLAB's comments.
@@ -408,7 +362,8 @@ private:
             hide(i + 1, i + 1);
             return replace(range(i, i + 1), fmt::format("this is written `{}`", by), range(i, i + 1), by);
         }
-        if (is(i, PipeParser::PERCENT) && starts_line(i) && (i == 0 || !ends_operand(i - 1))) {
+        const bool words = is(i + 1, PipeParser::NAME) && is(i + 2, PipeParser::NAME) && same_line(i, i + 2);
+        if (is(i, PipeParser::PERCENT) && (words || (starts_line(i) && (i == 0 || !ends_operand(i - 1))))) {
             hide(i, last_of_line(i));
             return replace(range(i, i), "a comment begins with `//`", range(i, i), "//");
         }
@@ -422,16 +377,24 @@ private:
         return say(where, "an import stands at the top of the file: `import \"stencil\"`");
     }
 
+    /// `i++`, which no operand follows.
     bool increment(std::size_t i) {
         const bool plus = is(i, PipeParser::PLUS);
         if (i == 0 || !(plus || is(i, PipeParser::MINUS)) || !is(i + 1, tokens_[i]->getType()) || !touches(i + 1)) {
             return false;
         }
-        if (!name_like(i - 1) || !starts_line(i - 1) ||
-            !(last_of_line(i) == i + 1 || is(i + 2, PipeParser::SEMICOLON))) {
-            return false;
+        if (!ends_operand(i - 1) || (starts_operand(i + 2) && same_line(i, i + 2))) return false;
+        const std::size_t begin = operand_begin(i - 1);
+        if (begin != i - 1 && !is(i - 1, PipeParser::RBRACKET) &&
+            (starts_line(begin) || is(begin - 1, PipeParser::LBRACE))) {
+            tokens_[i]->setType(PipeParser::PLUS_ASSIGN);  // `h(v)++` of an accumulate
+            tokens_[i + 1]->setType(PipeParser::INT);
+            tokens_[i + 1]->setText("1");
+            const std::string by = plus ? " += 1" : " += -1";
+            return replace(range(i, i + 1), fmt::format("an update is written `h(i){}`", by), range(i, i + 1), by);
         }
-        hide(i - 1, i + 1);
+        const bool statement = name_like(i - 1) && starts_line(i - 1);
+        hide(statement ? i - 1 : i, i + 1);
         return say(range(i, i + 1),
                    "a name keeps its value: a number is named by `let a = e`, counts are made by an `accumulate`");
     }
@@ -444,11 +407,9 @@ private:
         return say(where, "a function is written `fn f(a, b) = e`, outside of pipelines");
     }
 
-    const SourceManager& sources_;
-    FileId file_;
     Diagnostics& diags_;
-    std::vector<antlr4::CommonToken*> tokens_;  ///< that the parser sees, before anything is hidden here
-    bool in_head_ = false;                      ///< of a pipeline
+    bool in_head_ = false;  ///< of a pipeline
+    bool threads_ = false;  ///< `threadIdx` and its like were reported
 };
 
 }  // namespace

@@ -12,18 +12,16 @@
 #include "frontend/diagnostics.h"
 #include "frontend/parse.h"
 #include "frontend/parse_builder.h"
+#include "frontend/parse_expectations.h"
 #include "frontend/parse_foreign.h"
 #include "frontend/parse_tokens.h"
+#include "frontend/stdlib.h"
 
 namespace pipec::syntax {
 
 using grammar::PipeParser;
 
 namespace {
-
-bool is_keyword_type(std::size_t type) {
-    return type >= PipeParser::IMPORT && type <= PipeParser::TYPE;
-}
 
 /// Tokens that may end an expression.
 bool ends_expression(const antlr4::Token& token) {
@@ -41,13 +39,6 @@ bool ends_expression(const antlr4::Token& token) {
         case PipeParser::RBRACKET: return true;
         default: return false;
     }
-}
-
-/// Operators and brackets that may follow any expression: no news in a list of what was expected.
-bool continues_expression(std::size_t type) {
-    return (type >= PipeParser::EQUAL && type <= PipeParser::PIPE) || type == PipeParser::CARET ||
-           type == PipeParser::AND || type == PipeParser::OR || type == PipeParser::QUESTION ||
-           type == PipeParser::LPAREN || type == PipeParser::LBRACKET;
 }
 
 std::string list_of(const std::vector<std::string>& words) {
@@ -295,7 +286,7 @@ private:
         } else {
             diags_
                 .report(diag::SyntaxError, range_of(file_, found_),
-                        fmt::format("expected {}, found `{}`", name_in_words(), text(found_)))
+                        fmt::format("expected {}, found `{}`", name_in_words(parser_, expected_), text(found_)))
                 .note(fmt::format("inputs and outputs have names: `out: {}[R, C]`", text(found_)));
         }
         return true;
@@ -306,11 +297,16 @@ private:
         return sources_.position(file_, diags_.all().back().range.begin).line == found_.getLine();
     }
 
+    [[nodiscard]] bool last_failed() const {
+        const antlr4::ParserRuleContext* last = last_statement();
+        return last != nullptr && last->exception != nullptr;
+    }
+
     /// What begins no statement, and `a = b c`.
     bool no_statement() {
         if (!in_block() || is(antlr4::Token::EOF) || expects(PipeParser::LBRACE)) return false;
         const bool operand_before = previous_ != nullptr && !starts_line() && ends_expression(*previous_);
-        if (is(PipeParser::ELSE) && follows_error_on_line()) return true;  // of the `if` that was reported
+        if (is(PipeParser::ELSE) && (follows_error_on_line() || last_failed())) return true;  // of what was reported
         diags_.report(
             diag::SyntaxError, range_of(file_, found_),
             fmt::format("expected {}, found `{}`",
@@ -372,6 +368,10 @@ private:
                               "a table is `const t = [1, 2, 3]`, an image `a(y, x) = e`");
                 return true;
             }
+            if (third == nullptr || third->getType() != PipeParser::LPAREN) {
+                diags_.report(diag::ForeignSyntax, range_of(file_, *first), std::string(kNothingDeclared));
+                return true;
+            }
             diags_.report(diag::DeclarationOrder, range_of(file_, *first), text(*second), type);
             return true;
         }
@@ -383,64 +383,8 @@ private:
         return true;
     }
 
-    /// What a name would be here, in words.
-    [[nodiscard]] std::string name_in_words() const {
-        const antlr4::tree::ParseTree* context = parser_.getContext();
-        if (rule() == PipeParser::RuleName && context->parent != nullptr) context = context->parent;
-        const auto* within = dynamic_cast<const antlr4::ParserRuleContext*>(context);
-        switch (within == nullptr ? SIZE_MAX : within->getRuleIndex()) {
-            case PipeParser::RuleDim:
-            case PipeParser::RuleDims: return "the name of an index variable";
-            case PipeParser::RuleIndexRange: return "the name of a variable";
-            case PipeParser::RulePort:
-            case PipeParser::RulePorts: return "the name of an input or output";
-            case PipeParser::RuleParameter: return "the name of a parameter";
-            case PipeParser::RuleFunctionHead:
-                return expects(PipeParser::RPAREN) ? "the name of a parameter" : "the function's name";
-            case PipeParser::RulePipelineHead:
-                return expects(PipeParser::RPAREN) ? "the name of an input" : "the pipeline's name";
-            default: return "a name";
-        }
-    }
-
-    [[nodiscard]] std::vector<std::string> expectations() const {
-        const bool after_expression = expects(PipeParser::PLUS) && expects(PipeParser::STAR);
-        const bool expression = expects(PipeParser::INT);
-        const bool statement = expects(PipeParser::RETURN) || expects(PipeParser::PIPELINE);
-        std::vector<std::string> words;
-        if (expression) words.emplace_back("an expression");
-        if (after_expression) words.emplace_back("an operator");
-        for (const std::size_t type : expected_) {
-            if (type == antlr4::Token::EOF) continue;
-            if (expression && type != PipeParser::DOTDOT && type != PipeParser::RPAREN && type != PipeParser::RBRACKET)
-                continue;
-            if (after_expression && continues_expression(type)) continue;
-            if (statement && (is_keyword_type(type) || type == PipeParser::NAME || type == PipeParser::SEMICOLON))
-                continue;
-            if (type == PipeParser::NAME && expects(PipeParser::TYPE)) continue;
-            if (type >= PipeParser::MIN && type <= PipeParser::ARGMAX) continue;  // names, too
-            if (type == PipeParser::QUESTION) continue;
-            if (type == PipeParser::EQUAL || type == PipeParser::MINUS_ASSIGN) continue;
-            if (type == PipeParser::ASSIGN && expects(PipeParser::PLUS_ASSIGN) && !expects(PipeParser::EQUAL)) continue;
-            if (expects(PipeParser::EQUAL) && type >= PipeParser::PLUS_ASSIGN && type <= PipeParser::MAX_ASSIGN)
-                continue;
-            if (type == PipeParser::NAME) {
-                words.push_back(name_in_words());
-            } else if (type == PipeParser::TYPE) {
-                words.emplace_back("a type");
-            } else if (type == PipeParser::STRING) {
-                words.emplace_back("a path in quotes");
-            } else {
-                const std::string literal = parser_.getVocabulary().getLiteralName(type);
-                if (literal.size() > 2) words.push_back(fmt::format("`{}`", literal.substr(1, literal.size() - 2)));
-            }
-        }
-        if (statement) words.emplace_back("the next statement");
-        return words;
-    }
-
     void generic() {
-        const std::vector<std::string> words = expectations();
+        const std::vector<std::string> words = expectations(parser_, expected_);
         const std::string found = is(antlr4::Token::EOF) ? "the end of the file" : fmt::format("`{}`", text(found_));
         std::string message;
         if (words.empty() || words.size() > 5) {
@@ -452,8 +396,13 @@ private:
         }
         auto report = diags_.report(diag::SyntaxError, place(), message);
         if (const auto note = advice()) report.note(*note);
-        if (is(PipeParser::NAME) && rule() == PipeParser::RuleImportItem) {
-            report.suggest(range_of(file_, found_), fmt::format("\"{}\"", text(found_)));
+        if (rule() == PipeParser::RuleImportItem) {
+            const std::vector<std::string_view> library = stdlib_names();
+            if (std::ranges::find(library, text(found_)) != library.end()) {
+                report.suggest(range_of(file_, found_), fmt::format("\"{}\"", text(found_)));
+            } else {
+                report.note("an import brings in a file of this language: `import \"stencil\"`");
+            }
         }
     }
 

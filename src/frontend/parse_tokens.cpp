@@ -98,13 +98,57 @@ constexpr ForeignToken kForeignTokens[] = {
 struct Sign {
     std::string_view text;
     std::string_view ascii;
-    std::size_t type;
 };
 constexpr Sign kSigns[] = {
-    {"×", "*", PipeLexer::STAR},           {"·", "*", PipeLexer::STAR},       {"÷", "/", PipeLexer::SLASH},
-    {"−", "-", PipeLexer::MINUS},          {"–", "-", PipeLexer::MINUS},      {"≤", "<=", PipeLexer::LESS_EQUAL},
-    {"≥", ">=", PipeLexer::GREATER_EQUAL}, {"≠", "!=", PipeLexer::NOT_EQUAL}, {"→", "->", PipeLexer::ARROW},
+    {"×", "*"},  {"·", "*"},  {"÷", "/"},  {"−", "-"},   {"–", "-"},  {"—", "-"},    {"≤", "<="},
+    {"≥", ">="}, {"≠", "!="}, {"→", "->"}, {"∧", "and"}, {"∨", "or"}, {"¬", "not "}, {"…", ".."},
 };
+
+/// What is written for a sign of print or, as keyboards for Chinese and Japanese give it, for an ASCII character of
+/// full width; empty where nothing is.
+std::string ascii_of(std::string_view text, std::uint32_t code) {
+    constexpr std::uint32_t kFirst = 0xFF01, kLast = 0xFF5E;  // of full width, in the order of ASCII from `!` on
+    if (kFirst <= code && code <= kLast) return {static_cast<char>('!' + (code - kFirst))};
+    const auto* sign = std::ranges::find(kSigns, text, &Sign::text);
+    return sign == std::end(kSigns) ? "" : std::string(sign->ascii);
+}
+
+/// The one token that a text is; INVALID_TYPE where it is none or several.
+std::size_t token_type(std::string_view text) {
+    ByteStream stream(text);
+    PipeLexer lexer(&stream);
+    lexer.removeErrorListeners();
+    const auto token = lexer.nextToken();
+    const bool one = lexer.nextToken()->getType() == antlr4::Token::EOF;
+    return one ? token->getType() : antlr4::Token::INVALID_TYPE;
+}
+
+bool is_number(std::string_view text) {
+    const std::size_t type = token_type(text);
+    return type == PipeLexer::INT || type == PipeLexer::FLOAT;
+}
+
+bool ends_operand(std::size_t type) {
+    return type == PipeLexer::NAME || type == PipeLexer::INT || type == PipeLexer::FLOAT || type == PipeLexer::RPAREN ||
+           type == PipeLexer::RBRACKET;
+}
+
+/// Spaces of other widths than the usual one's, and what has no width at all.
+bool is_foreign_space(std::uint32_t code) {
+    return code == 0xA0 || code == 0xAD || (0x2000 <= code && code <= 0x200F) || (0x2028 <= code && code <= 0x202F) ||
+           code == 0x3000 || code == 0xFEFF;
+}
+
+/// Of the scripts for which keyboards are made: Latin, Greek, Cyrillic and those of Asia.
+bool is_foreign_letter(std::uint32_t code) {
+    return (0xC0 <= code && code <= 0x2AF && code != 0xD7 && code != 0xF7) || (0x370 <= code && code <= 0x1FFF) ||
+           (0x3040 <= code && code <= 0xFDFF);
+}
+
+bool is_quote(std::string_view text) {
+    static const std::set<std::string_view> kQuotes = {"'", "‘", "’", "“", "”", "„", "«", "»"};
+    return kQuotes.contains(text);
+}
 
 class Tokenizer {
 public:
@@ -130,6 +174,7 @@ public:
         do {
             std::unique_ptr<antlr4::Token> token = lexer.nextToken();
             check(static_cast<antlr4::CommonToken&>(*token));
+            if (token->getChannel() == antlr4::Token::DEFAULT_CHANNEL) last_type_ = token->getType();
             tokens.push_back(std::move(token));
             if (stopped_ || diags_.too_many()) return {};
         } while (tokens.back()->getType() != antlr4::Token::EOF);
@@ -166,6 +211,11 @@ private:
                 break;
             case PipeLexer::LINE_COMMENT: division(range); break;
             case PipeLexer::UNKNOWN_CHARACTER: unknown_character(token, range); break;
+            case PipeLexer::NAME:
+            case PipeLexer::INT:
+                if (range.begin == foreign_end_) return name_letter(token, range);
+                if (token.getType() == PipeLexer::NAME) name_ = &token;
+                break;
             default: foreign(token, range); break;
         }
     }
@@ -185,23 +235,33 @@ private:
     }
 
     void invalid_number(antlr4::CommonToken& token, SourceRange range) {
-        auto report = diags_.report(diag::InvalidNumber, range, excerpt(sources_, range));
-        report.note(
-            "numbers are written `12`, `0x1F`, `0b101`, `1.5`, `2e-3`; a type is given by a cast: `float32(1)`");
-        // `0.5f`, `1u`, `2f32`: the number without the letters of its type
         const std::string text(sources_.text(range));
-        const std::size_t digits = text.find_first_not_of("0123456789.");
-        static const std::set<std::string_view> kSuffixes = {"f",   "F",   "l",   "L",   "u",   "U",   "ul",  "UL",
-                                                             "ull", "ULL", "ll",  "LL",  "f16", "h",   "f32", "f64",
-                                                             "u8",  "u16", "u32", "u64", "i8",  "i16", "i32", "i64"};
-        if (digits != std::string::npos && kSuffixes.contains(std::string_view(text).substr(digits))) {
-            report.suggest(range, text.substr(0, digits));
-        } else if (digits != std::string::npos && text.find_first_of("xXbB") != 1) {
-            report.note(
-                fmt::format("a product has an operator: `{} * {}`", text.substr(0, digits), text.substr(digits)));
+        auto report = diags_.report(diag::InvalidNumber, range, excerpt(sources_, range));
+        if (const std::string number = without_suffix(text); !number.empty()) {
+            report.suggest(range, number).note("a number has no suffix; a type is given by a cast: `float32(1)`");
+        } else {
+            report.note("numbers are written `12`, `0x1F`, `0b101`, `1.5`, `2e-3`");
+            const std::size_t digits = text.find_first_not_of("0123456789.");
+            if (digits != std::string::npos && text[0] != '0' && token_type(text.substr(digits)) == PipeLexer::NAME) {
+                report.note(
+                    fmt::format("a product has an operator: `{} * {}`", text.substr(0, digits), text.substr(digits)));
+            }
         }
         token.setType(PipeLexer::INT);
         token.setText("0");
+    }
+
+    /// `0.5f`, `1u`, `0xFFu`, `2f32`: the number without the letters of its type; empty where it is not that.
+    static std::string without_suffix(const std::string& text) {
+        static const std::set<std::string_view> kSuffixes = {"f",   "F",   "l",   "L",   "u",   "U",   "ul",  "UL",
+                                                             "ull", "ULL", "ll",  "LL",  "f16", "h",   "f32", "f64",
+                                                             "u8",  "u16", "u32", "u64", "i8",  "i16", "i32", "i64"};
+        for (std::size_t at = 1; at < text.size(); ++at) {
+            if (kSuffixes.contains(std::string_view(text).substr(at)) && is_number(text.substr(0, at))) {
+                return text.substr(0, at);
+            }
+        }
+        return "";
     }
 
     void foreign(antlr4::CommonToken& token, SourceRange range) {
@@ -220,41 +280,117 @@ private:
 
     void unknown_character(antlr4::CommonToken& token, SourceRange range) {
         const std::string_view text = sources_.text(range);
-        const bool quote = text == "'";
-        const bool closing_quote = quote && quoted_line_ == token.getLine();
-        if (quote) quoted_line_ = token.getLine();
-        if (range.begin != hidden_end_ && !closing_quote) {  // one report for a run of them
-            const std::uint32_t code = code_point(text);
-            const bool printable = code > 0x20 && code != 0x7F && !(code >= 0x80 && code < 0xA0);
-            auto report = diags_.report(diag::UnknownCharacter, range,
-                                        printable ? fmt::format("`{}`", text) : fmt::format("U+{:04X}", code));
-            if (text == "#") {
-                const std::string_view rest = sources_.text(file_).substr(range.end);
-                report.note(rest.starts_with("include")  ? "a file is imported by `import \"stencil\"`"
-                            : rest.starts_with("define") ? "a constant is written `const N = 3`"
-                                                         : "a comment begins with `//`");
-                commented_line_ = token.getLine();
-            }
-            const char before = range.begin == 0 ? ' ' : sources_.text(file_)[range.begin - 1];
-            if (text == "@") report.note("a product of matrices is `sum(k in 0..n) a(y, k) * b(k, x)`");
-            if (quote && (before == ')' || std::isalnum(static_cast<unsigned char>(before)) != 0)) {
-                report.note("a transpose is a stage: `g(y, x) = f(x, y)`");
-            } else if (quote) {
-                report.note("there are no character literals; a path stands in `\"`");
-            }
-            for (const auto& [sign, ascii, type] : kSigns) {
-                if (text != sign) continue;
-                report.suggest(range, std::string(ascii));
-                token.setType(type);
-                return;
-            }
+        const bool closing_quote = is_quote(text) && quoted_line_ == token.getLine();
+        if (is_quote(text)) quoted_line_ = token.getLine();
+        if (range.begin == hidden_end_ || closing_quote) return hide(token, range);  // one report for a run of them
+        const std::uint32_t code = code_point(text);
+        const bool letter = is_foreign_letter(code);
+        const bool goes_on = letter && range.begin == foreign_end_;
+        if (letter && (!letters_.insert(code).second || goes_on))
+            return name_letter(token, range);  // known from before
+        const bool printable = code > 0x20 && code != 0x7F && !(code >= 0x80 && code < 0xA0) && !is_foreign_space(code);
+        auto report = diags_.report(diag::UnknownCharacter, range,
+                                    printable ? fmt::format("`{}`", text) : fmt::format("U+{:04X}", code));
+        if (letter) {
+            report.note("names hold the letters A to Z, digits and `_`");
+            return name_letter(token, range);
+        }
+        const std::string ascii = ascii_of(text, code);
+        if (const std::size_t type = token_type(ascii); type < PipeLexer::AND_AND && type != 0) {
+            report.suggest(range, ascii);
+            token.setType(type);
+            return;
         }
         hide(token, range);
+        if (is_foreign_space(code)) {
+            report.suggest(range, " ");
+        } else if (is_quote(text)) {
+            quote(report, range);
+        } else if (text == "#") {
+            hash(report, token, range);
+        } else if (text == "@" && starts_line(range)) {  // Python's `@jit`
+            report.note("a function is written `fn f(a, b) = e`, with nothing before it");
+            commented_line_ = token.getLine();
+        } else if (text == "@") {
+            report.note("a product of matrices is `sum(k in 0..n) a(y, k) * b(k, x)`");
+            if (ends_operand(last_type_)) show(token, PipeLexer::STAR);
+        } else if (text == "\\") {
+            report.note("an expression goes on in the next line without a sign").suggest(range, "");
+        }
+    }
+
+    /// Begins a name, or goes on with the one before: parsing goes on with the name that is meant.
+    void name_letter(antlr4::CommonToken& token, SourceRange range) {
+        if (continues_name(range)) {
+            name_->setStopIndex(range.end - 1);
+            token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
+        } else {
+            token.setType(PipeLexer::NAME);
+            name_ = &token;
+        }
+        foreign_end_ = range.end;
+    }
+    [[nodiscard]] bool continues_name(SourceRange range) const {
+        return name_ != nullptr && name_->getStopIndex() + 1 == range.begin;
+    }
+
+    /// `'math'`, `1'000` and MATLAB's `a'`.
+    void quote(Diagnostics::Builder& report, SourceRange range) {
+        const std::string_view source = sources_.text(file_);
+        const auto alnum = [&](std::size_t at) {
+            return at < source.size() && std::isalnum(static_cast<unsigned char>(source[at])) != 0;
+        };
+        const bool digits = range.begin > 0 && std::isdigit(static_cast<unsigned char>(source[range.begin - 1])) != 0;
+        if (digits && alnum(range.end)) {
+            report.suggest(range, "_");
+        } else if (range.begin > 0 && (source[range.begin - 1] == ')' || alnum(range.begin - 1))) {
+            report.note("a transpose is a stage: `g(y, x) = f(x, y)`");
+        } else {
+            report.note("there are no strings; the path of an `import` alone stands in `\"`");
+            const std::string_view line = source.substr(0, source.find('\n', range.end));
+            for (std::size_t at = range.end; last_type_ == PipeLexer::IMPORT && at < line.size(); ++at) {
+                const std::size_t length = utf8_length(line.substr(at));
+                if (!is_quote(line.substr(at, length))) continue;
+                const auto closing = static_cast<std::uint32_t>(at);
+                report.suggest(range, "\"")
+                    .suggest({file_, closing, closing + static_cast<std::uint32_t>(length)}, "\"");
+                break;
+            }
+        }
+    }
+
+    /// Most likely meant to begin a comment; the rest of the line is none of the program's.
+    void hash(Diagnostics::Builder& report, const antlr4::CommonToken& token, SourceRange range) {
+        const std::string_view rest = sources_.text(file_).substr(range.end);
+        const std::string_view word = rest.substr(0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz"));
+        static const std::set<std::string_view> kDirectives = {"pragma", "if",    "ifdef", "ifndef", "elif",
+                                                               "else",   "endif", "undef", "error"};
+        if (word == "include") {
+            report.note("a file is imported by `import \"stencil\"`");
+        } else if (word == "define") {
+            report.note("a constant is written `const N = 3`");
+        } else if (kDirectives.contains(word)) {
+            report.note("there is no preprocessor; an `if` whose condition is constant takes one of two");
+        } else {
+            report.note("a comment begins with `//`").suggest(range, "//");
+        }
+        commented_line_ = token.getLine();
+    }
+
+    /// Nothing but spaces stands before it on its line.
+    [[nodiscard]] bool starts_line(SourceRange range) const {
+        const std::string_view before = sources_.text(file_).substr(0, range.begin);
+        const std::size_t last = before.find_last_not_of(" \t");
+        return last == std::string_view::npos || before[last] == '\n';
     }
 
     void hide(antlr4::CommonToken& token, SourceRange range) {
         token.setChannel(antlr4::Token::HIDDEN_CHANNEL);
         hidden_end_ = range.end;
+    }
+    void show(antlr4::CommonToken& token, std::size_t type) {
+        token.setChannel(antlr4::Token::DEFAULT_CHANNEL);
+        token.setType(type);
     }
 
     const SourceManager& sources_;
@@ -262,9 +398,13 @@ private:
     Diagnostics& diags_;
     int depth_ = 0;
     bool stopped_ = false;
-    std::size_t quoted_line_ = SIZE_MAX;     ///< with a `'` that was reported
-    std::size_t commented_line_ = SIZE_MAX;  ///< with a `#`, most likely meant to begin a comment
-    std::uint32_t hidden_end_ = UINT32_MAX;  ///< where the last hidden garbage ended
+    std::size_t quoted_line_ = SIZE_MAX;      ///< with a `'` that was reported
+    std::size_t commented_line_ = SIZE_MAX;   ///< with a `#`, most likely meant to begin a comment
+    std::size_t last_type_ = 0;               ///< of the token before
+    antlr4::CommonToken* name_ = nullptr;     ///< the last one
+    std::set<std::uint32_t> letters_;         ///< of other scripts, that were reported
+    std::uint32_t foreign_end_ = UINT32_MAX;  ///< where the last of them ended
+    std::uint32_t hidden_end_ = UINT32_MAX;   ///< where the last hidden garbage ended
 };
 
 }  // namespace

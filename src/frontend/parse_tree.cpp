@@ -164,7 +164,10 @@ ast::Expr TreeBuilder::extend(PipeParser::ExprContext* outer, ast::Expr left, bo
     }
     if (auto* comparison = dynamic_cast<PipeParser::ComparisonExprContext*>(outer)) {
         ast::Comparison chain{{left}, {}};
-        if (open_chain) chain = std::get<ast::Comparison>(left->value);
+        if (open_chain) {
+            chain = std::get<ast::Comparison>(left->value);
+            middle_of_chain(dynamic_cast<PipeParser::ComparisonExprContext&>(*comparison->left).right);
+        }
         chain.operands.push_back(expr(comparison->right, depth));
         chain.ops.push_back(kBinaryOps.at(comparison->op->getType()));
         return make(whole, std::move(chain));
@@ -182,6 +185,18 @@ ast::Expr TreeBuilder::extend(PipeParser::ExprContext* outer, ast::Expr left, bo
         }
     }
     return make(whole, std::move(result));
+}
+
+/// `y > 0 & x > 0`, which is `y > (0 & x) > 0`.
+void TreeBuilder::middle_of_chain(PipeParser::ExprContext* middle) {
+    const auto* binary = dynamic_cast<PipeParser::BinaryExprContext*>(middle);
+    if (binary == nullptr) return;
+    const std::size_t op = binary->op->getType();
+    if (op != PipeParser::AMPERSAND && op != PipeParser::PIPE) return;
+    const SourceRange where = range(*binary->op);
+    diags_.report(diag::BitwiseComparison, where, binary->op->getText(), excerpt(sources_, range(*binary)))
+        .suggest(where, op == PipeParser::AMPERSAND ? "and" : "or")
+        .note("parentheses say that it is meant");
 }
 
 ast::Expr TreeBuilder::operand(PipeParser::ExprContext* context, int depth) {

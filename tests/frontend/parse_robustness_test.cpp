@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"OnlyByteOrderMark", [] { return std::string("\xEF\xBB\xBF"); }, ""},
         Bad{"RandomBytes", [] { return random_bytes(0, 255); }, "nul-byte"},
         Bad{"RandomBytesWithoutNul", [] { return random_bytes(1, 255); }, "invalid-utf8"},
-        Bad{"RandomAscii", [] { return random_bytes(32, 126); }, "statement-outside-pipeline"},
+        Bad{"RandomAscii", [] { return random_bytes(32, 126); }, "foreign-syntax"},
         Bad{"Nul", [] { return std::string("const A = 1\0", 12); }, "nul-byte"},
         Bad{"Utf8Surrogate", [] { return std::string("// \xED\xA0\x80\n"); }, "invalid-utf8"},
         Bad{"Utf8Overlong", [] { return std::string("// \xC0\xAF\n"); }, "invalid-utf8"},

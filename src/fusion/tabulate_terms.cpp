@@ -31,6 +31,18 @@ constexpr double kLaunchWork = 9e7, kLongWork = 2000;
 /// Values of a table: they stay in the caches of a multiprocessor.
 constexpr double kMostValues = 1 << 16;
 
+/// Terms of loops that nvcc writes out, where it computes what is constant in a term itself.
+constexpr double kWrittenOut = 64;
+
+/// A value that a compiler finds out where the variables are constants.
+bool is_folded(const ir::Expr& e) {
+    return !ir::any_node(e, [](const ir::Expr& node) {
+        const auto* call = ir::as<ir::Call>(node);
+        const bool is_library = call != nullptr && call->fn != ir::Builtin::Sqrt && instructions(call->fn) > 1;
+        return is_library || ir::as<ir::ParamRef>(node) != nullptr || ir::as<ir::SizeRef>(node) != nullptr;
+    });
+}
+
 class Tabulating {
 public:
     Tabulating(const ir::Pipeline& pipeline, const poly::Model& model)
@@ -110,7 +122,7 @@ private:
             work += instructions(node);
             is_plain = is_plain && ir::as<ir::Read>(node) == nullptr && ir::as<ir::Reduce>(node) == nullptr;
         });
-        if (!is_plain || work < kLeastWork) return nullptr;
+        if (!is_plain || work < kLeastWork || (turns_ <= kWrittenOut && is_folded(e))) return nullptr;
         Places places;
         double values = 1;
         bool in_loop = false;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <utility>
 #include <vector>
@@ -221,7 +222,13 @@ double to_float(Type to, Wide value) {
                                : ir::round_to(to, static_cast<double>(value));
 }
 
-FloatRange float_call(Builtin fn, Type type, const FloatRange& a) {
+/// `b`: of the second argument, where the function has two.
+FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRange& b) {
+    // A little farther than any implementation is off.
+    const auto between = [&](double least, double most, bool nan) {
+        const double off = type == Type::Float16 ? 0x1p-8 : 0x1p-20;
+        return FloatRange{least - (least == 0 ? 0 : off), most + off, nan};
+    };
     const auto monotone = [&](auto f) {
         return FloatRange{ir::round_to(type, f(a.lo)), ir::round_to(type, f(a.hi)), a.nan};
     };
@@ -236,10 +243,42 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a) {
         }
         // Implementations may be an ulp off, so only bounds that every one keeps are used.
         case Builtin::Sqrt: return {0, kInfinity, a.nan || a.lo < 0};
+        // Of -0 they may be -infinity.
+        case Builtin::Rsqrt: return a.lo > 0 ? FloatRange{0, kInfinity, a.nan} : kAnyFloat;
+        case Builtin::Pow:
+            return a.lo > 0 || (a.lo == 0 && b.lo >= 0) ? FloatRange{0, kInfinity, a.nan || b.nan} : kAnyFloat;
         case Builtin::Exp:
-        case Builtin::Exp2: return {0, kInfinity, a.nan};
+        case Builtin::Exp2:
+        case Builtin::Cosh: return {0, kInfinity, a.nan};
+        case Builtin::Hypot: return {0, kInfinity, a.nan || b.nan};
+        case Builtin::Sin:
+        case Builtin::Cos: return between(-1, 1, a.nan || has_infinity(a));
+        case Builtin::Tanh: return between(-1, 1, a.nan);
+        case Builtin::Asin:
+        case Builtin::Atan: return between(-std::numbers::pi / 2, std::numbers::pi / 2, a.nan || a.lo < -1 || a.hi > 1);
+        case Builtin::Acos: return between(0, std::numbers::pi, a.nan || a.lo < -1 || a.hi > 1);
+        case Builtin::Atan2: return between(-std::numbers::pi, std::numbers::pi, a.nan || b.nan);
         default: return kAnyFloat;
     }
+}
+
+/// A number times itself.
+FloatRange square(Type type, const FloatRange& a) {
+    const double low = ir::round_to(type, a.lo * a.lo), high = ir::round_to(type, a.hi * a.hi);
+    return {has_zero(a) ? 0 : std::min(low, high), std::max(low, high), a.nan};
+}
+
+IntRange square(const IntRange& a) {
+    const IntRange ends = hull(exact_product({a.lo, a.lo}, {a.lo, a.lo}), exact_product({a.hi, a.hi}, {a.hi, a.hi}));
+    return {a.lo < 0 && a.hi > 0 ? 0 : ends.lo, ends.hi};
+}
+
+/// The factors of a square, as far as that is seen without comparing expressions of any size.
+bool are_same(const ir::Expr& a, const ir::Expr& b) {
+    const auto is_value = [](const ir::Expr& e) {
+        return ir::as<ir::Read>(e) != nullptr || ir::as<ir::Variable>(e) != nullptr;
+    };
+    return a == b || (is_value(a) && is_value(b) && ir::structurally_equal(a, b));
 }
 
 /// A term `if i == 3 and j == 4 then value else 0`.
@@ -404,7 +443,9 @@ IntRange ValueRanges::unwrapped(const ir::Expr& e) {
             switch (n->op) {
                 case BinaryOp::Add: return exact_sum(unwrapped(n->a), unwrapped(n->b));
                 case BinaryOp::Sub: return exact_sum(unwrapped(n->a), exact_negation(unwrapped(n->b)));
-                case BinaryOp::Mul: return exact_product(unwrapped(n->a), unwrapped(n->b));
+                case BinaryOp::Mul:
+                    if (are_same(n->a, n->b)) return square(unwrapped(n->a));
+                    return exact_product(unwrapped(n->a), unwrapped(n->b));
                 default: break;
             }
         }
@@ -443,6 +484,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
     } else if constexpr (std::is_same_v<T, ir::Binary>) {
         if (ir::is_float(n.a->type)) {
             if (!ir::is_float(type)) return IntRange{0, 1};
+            if (n.op == BinaryOp::Mul && are_same(n.a, n.b)) return square(type, real(n.a));
             return float_binary(n.op, type, real(n.a), real(n.b));
         }
         if (ir::is_comparison(n.op)) return comparison(n.op, integer(n.a), integer(n.b));
@@ -452,7 +494,9 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
             }
             // Wrapping is consistent modulo 2^n: only the last result must fit.
             const IntRange a = unwrapped(n.a), b = unwrapped(n.b);
-            const IntRange result = n.op == BinaryOp::Mul   ? exact_product(a, b)
+            const bool is_square = n.op == BinaryOp::Mul && are_same(n.a, n.b);
+            const IntRange result = is_square               ? square(a)
+                                    : n.op == BinaryOp::Mul ? exact_product(a, b)
                                     : n.op == BinaryOp::Add ? exact_sum(a, b)
                                                             : exact_sum(a, exact_negation(b));
             return fits(result, type) ? result : type_range(type);
@@ -474,7 +518,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         return fits(a, type) ? a : bounds;
     } else if constexpr (std::is_same_v<T, ir::Call>) {
         if (n.fn == Builtin::IsNan) return IntRange{0, 1};
-        if (ir::is_float(type)) return float_call(n.fn, type, real(n.args.at(0)));
+        if (ir::is_float(type)) return float_call(n.fn, type, real(n.args.at(0)), real(n.args.back()));
         const IntRange a = integer(n.args.at(0));  // Abs of integers; the least value wraps to itself
         const Wide hi = std::max(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);
         const Wide lo = a.lo <= 0 && a.hi >= 0 ? 0 : std::min(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);

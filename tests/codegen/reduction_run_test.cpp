@@ -433,8 +433,8 @@ const Case kCases[] = {
             long(x) = sum(i in 0..128) (if (x + i) % 2 == 0 then line((x + i) / 2 % C) * i else 0)
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 5}}, {{"R", 33}, {"C", 70}}}},
-    // Weights that offsets decide, as tables: of a window, of a radius given when it runs, of a bank's filters, behind a
-    // condition, in a place of a minimum, and of a long sum of few points.
+    // Weights that offsets decide, as tables: of a window, of a radius given when it runs, of a bank's filters, behind
+    // a condition, in a place of a minimum, and of a long sum of few points.
     {"weights",
      R"(
         import "boundary"

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
 
 #include "ir/build.h"
@@ -44,6 +45,22 @@ Operator call(Builtin fn) {
             [=](const Value& a, const Value&) {
                 return reference::evaluate(fn, {&a, 1});
             }};
+}
+
+Operator call_of_both(Builtin fn) {
+    return {std::string(ir::name(fn)),
+            [=](const ir::Expr& a, const ir::Expr& b) {
+                return ir::call(fn, {a, b});
+            },
+            [=](const Value& a, const Value& b) {
+                const std::array both{a, b};
+                return reference::evaluate(fn, both);
+            }};
+}
+
+Operator square() {
+    return {"square", [](const ir::Expr& a, const ir::Expr&) { return ir::binary(BinaryOp::Mul, a, a); },
+            [](const Value& a, const Value&) { return reference::evaluate(BinaryOp::Mul, a, a); }};
 }
 
 Operator cast(Type to, bool saturate) {
@@ -189,6 +206,7 @@ TEST_P(Of8Bits, BinaryOperators) {
 TEST_P(Of8Bits, UnaryOperatorsAndCasts) {
     check(unary(UnaryOp::Neg), false);
     check(unary(UnaryOp::BitNot), false);
+    check(square(), false);
     if (ir::is_signed_int(GetParam())) check(call(Builtin::Abs), false);
     for (const Type to : kIntegerTypes) {
         if (to == GetParam()) continue;
@@ -222,12 +240,14 @@ TEST_P(OfFloats, BinaryOperators) {
                               BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne}) {
         check(binary(op), true);
     }
+    for (const Builtin fn : {Builtin::Pow, Builtin::Hypot, Builtin::Atan2}) check(call_of_both(fn), true);
 }
 
 TEST_P(OfFloats, FunctionsAndCasts) {
     ends_.resize(values_.size());
     for (std::size_t i = 0; i < ends_.size(); ++i) ends_[i] = i;
     check(unary(UnaryOp::Neg), false);
+    check(square(), false);
     for (int fn = 0; fn <= static_cast<int>(Builtin::IsNan); ++fn) {
         if (ir::arity(static_cast<Builtin>(fn)) == 1) check(call(static_cast<Builtin>(fn)), false);
     }

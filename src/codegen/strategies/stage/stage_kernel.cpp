@@ -274,18 +274,30 @@ void StageKernel::place_thread(kernel::Body& body) {
             rest = ir::binary(BinaryOp::Div, rest, count);
         }
         const Role role = axes_.roles[t.dim];
+        const Id id = role == Role::Lane ? Id::ThreadX : role == Role::Row ? Id::ThreadY : Id::ThreadZ;
+        const std::int64_t threads = this->threads(t.dim);
         ir::Expr place = tile;
-        const bool in_turn = distance(t.dim) > 1;  // the threads have neighbours, and each of them further points
-        if (in_turn) place = product(place, constant(points(t.dim)));
-        if (const std::int64_t threads = this->threads(t.dim); threads > 1) {
-            const Id id = role == Role::Lane ? Id::ThreadX : role == Role::Row ? Id::ThreadY : Id::ThreadZ;
-            place = sum(product(place, constant(threads)), build_.special(id));
+        if (distance(t.dim) > 1) {  // the threads have neighbours, and each of them further points
+            place = within_points(t.dim, product(tile, constant(t.points)), length(t.first, domain_.box[t.dim].hi));
+            if (threads > 1) place = sum(place, build_.special(id));
+        } else {
+            if (threads > 1) place = sum(product(tile, constant(threads)), build_.special(id));
+            place = product(place, constant(points(t.dim)));
         }
-        if (!in_turn) place = product(place, constant(points(t.dim)));
         const ir::Expr first = build_.argument(name(t.dim) + "_first", t.first);
         at_[t.dim] = build_.define(body, name(t.dim), sum(place, first), -kernel::kVariableLimit + 1,
                                    role == Role::Lane ? width_ : 1);
     }
+}
+
+/// Where a block begins that is moved back so far that all of its points are in the domain, if that has as many: points
+/// that no block has in full are computed one after the other, each in loops of its own. Some are computed twice.
+ir::Expr StageKernel::within_points(std::size_t dim, const ir::Expr& first, const ir::Expr& length) {
+    const std::int64_t points = block_points(dim);
+    const auto whole = ir::as_int(length);
+    if (whole && *whole % points == 0) return first;
+    const ir::Expr last = ir::binary(BinaryOp::Max, difference(length, constant(points)), constant(0));
+    return ir::binary(BinaryOp::Min, first, build_.argument(name(dim) + "_last", last, 0));
 }
 
 // ------------------------------------------------------------------------------------------------------------- bodies

@@ -112,6 +112,7 @@ private:
     }
     ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
     void place_thread(kernel::Body& body);
+    ir::Expr within_points(std::size_t dim, const ir::Expr& first, const ir::Expr& length);
     [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole);
     /// Of the lanes of a warp that have the same point, one stores; null: each lane has its own.
     ir::Expr first_lane() {

@@ -416,8 +416,7 @@ private:
     }
 
     [[nodiscard]] static double extent(const Place& place, const std::vector<std::int64_t>& sizes) {
-        const auto lo = evaluate(place.lo, sizes), hi = evaluate(place.hi, sizes);
-        return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : static_cast<double>(kUsualSize);
+        return usual_extent(place.lo, place.hi, sizes);
     }
     [[nodiscard]] static double points(const Places& places, const std::vector<std::int64_t>& sizes) {
         double result = 1;
@@ -445,7 +444,7 @@ private:
         ir::for_each_child(*e, [&](const ir::Expr& child) { most = std::max(most, iterations(child, memo)); });
         if (const auto* reduce = ir::as<ir::Reduce>(e)) {
             for (const ir::Range& range : reduce->ranges) {
-                most *= std::max(1.0, extent({range.var, range.lo, range.hi, false}, large_));
+                most *= std::max(1.0, usual_extent(range.lo, range.hi, large_));
             }
         }
         memo.emplace(e.get(), most);

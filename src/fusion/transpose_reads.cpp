@@ -60,11 +60,7 @@ private:
         pure.value = walk(pure.value);
     }
 
-    [[nodiscard]] double extent(const ir::Expr& lo, const ir::Expr& hi) const {
-        const auto first = evaluate(lo, sizes_), end = evaluate(hi, sizes_);
-        return first && end ? static_cast<double>(std::max<std::int64_t>(0, *end - *first))
-                            : static_cast<double>(kUsualSize);
-    }
+    [[nodiscard]] double extent(const ir::Expr& lo, const ir::Expr& hi) const { return usual_extent(lo, hi, sizes_); }
 
     /// `e` with reads of copies. (A read that a loop's variable is in stands in that loop only.)
     ir::Expr walk(const ir::Expr& e) {

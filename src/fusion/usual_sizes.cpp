@@ -138,6 +138,11 @@ void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free,
 
 }  // namespace
 
+double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<std::int64_t>& sizes) {
+    const auto first = evaluate(lo, sizes), end = evaluate(hi, sizes);
+    return static_cast<double>(first && end ? std::max<std::int64_t>(0, *end - *first) : kUsualSize);
+}
+
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
     return usual_sizes(pipeline, std::vector<std::optional<std::int64_t>>(pipeline.sizes.size()));
 }

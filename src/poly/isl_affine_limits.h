@@ -6,12 +6,16 @@
 
 #include "ir/visit.h"
 #include "poly/isl_context.h"
+#include "poly/value_ranges.h"
 
 namespace pipec::poly {
 
 /// Pieces that a function or a condition may have: of indices and sizes alone, and with data in it, where more of them
 /// decide no proof. Operations on two of the first size stay far below the budget of a question.
 inline constexpr std::size_t kMostPieces = 32, kMostPiecesOfData = 8;
+
+/// Farther limits of an integer say nothing of an index.
+inline constexpr Wide kFarthestLimit = Wide{1} << 33;
 
 /// Stages that are looked into, one inside of another, where one is read.
 inline constexpr int kMostStages = 8;

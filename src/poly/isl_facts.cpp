@@ -18,9 +18,9 @@ using ir::BinaryOp;
 void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (!ir::is_int(e->type) || integers_ == Integers::Exact) return;
     if (const auto* read = ir::as<ir::Read>(e)) return describe_limits(e, name, describe_read(*read, name));
-    describe_limits(e, name, false);
     if (const auto* reduce = ir::as<ir::Reduce>(e)) return describe_place(*reduce, name);
     if (ir::as<ir::Cast>(e) != nullptr) return describe_cast(e, name);
+    describe_limits(e, name, false);
     const auto* n = ir::as<ir::Binary>(e);
     if (n == nullptr) return;
     // A variable from lo to hi times a size that is not negative is from lo to hi times the size: `tile * H`.
@@ -159,7 +159,7 @@ bool AffineTranslator::describe_by_definition(const ir::Read& read, const ir::St
     return true;
 }
 
-/// What the definition of a stage says of a value of it. Whether that depends on the indices.
+/// What the definition of a stage says of a value of it, at its indices; false where it says nothing.
 bool AffineTranslator::describe_read(const ir::Read& read, Name name) {
     if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return false;
     const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));

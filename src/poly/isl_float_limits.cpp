@@ -21,8 +21,7 @@ using ir::Builtin;
 namespace {
 
 constexpr Wide kExact = 1 << 24;  // integers up to it are float32
-constexpr Wide kFarthest = static_cast<Wide>(1) << 33,
-               kFarOff = 512;  // up to the former, rounding changes less than that
+constexpr Wide kFarOff = 512;     // up to kFarthestLimit, rounding changes less than that
 
 /// n / 1024 where the float is that, exactly, and no large number.
 std::optional<long> in_1024ths(double factor) {
@@ -35,7 +34,7 @@ std::optional<long> in_1024ths(double factor) {
 
 /// What a float of the type can be where the number before it was rounded is not beyond `limit`.
 auto AffineTranslator::rounded(FloatLimit limit, ir::Type type, bool upper) const -> std::optional<FloatLimit> {
-    if (limit.lo < -kFarthest || limit.hi > kFarthest || type == ir::Type::Float16) return std::nullopt;
+    if (limit.lo < -kFarthestLimit || limit.hi > kFarthestLimit || type == ir::Type::Float16) return std::nullopt;
     if (type == ir::Type::Float64) return limit;
     const auto farther = [&](const isl::set& where) {
         const Wide off = upper ? kFarOff : -kFarOff;

@@ -16,8 +16,6 @@ using ir::BinaryOp;
 
 namespace {
 
-constexpr Wide kFarthestLimit = static_cast<Wide>(1) << 33;  // farther ones are no limits of indices
-
 bool is_of_sizes(const isl::pw_aff& value) {
     return std::ranges::all_of(names_in(value), [](Name n) { return n.kind == Name::Kind::Size; });
 }
@@ -63,7 +61,7 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
     const auto less = [](const isl::pw_aff& a, const isl::pw_aff& b) { return a.min(b); };
     const auto of_constant = [&](const ir::Expr& x) -> std::optional<Wide> {
         const IntRange range = ranges_.unwrapped(x);
-        if (range.lo != range.hi || std::abs(static_cast<double>(range.lo)) > kFarthestLimit) return std::nullopt;
+        if (range.lo != range.hi || range.lo < -kFarthestLimit || range.lo > kFarthestLimit) return std::nullopt;
         return range.lo;
     };
     if (ir::as<ir::SizeRef>(e) != nullptr) return IntegerLimit{value(e)};

@@ -2,6 +2,8 @@
 // weights that are tables.
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "support/render.h"
@@ -117,11 +119,25 @@ TEST(Tables, WeightsOfOffsetsAreTables) {
     EXPECT_EQ(tables_of("out(y, x) = sum(i in -n..=n, j in -n..=n) exp(-float32(i * i + j * j) / s) * "
                         "f(y + i + 9, x + j + 9) * exp(-abs(f(y + i + 9, x + j + 9) - f(y + 9, x + 9)))"),
               Names{"out.table -1000..1000 -1000..1000"});
+    // Through names, also of what is cheap by itself; nothing is left of names that no value needs.
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..9, j in 0..9) (let d = i * i + j * j, v = exp(-d / s) in "
+                        "v * f(y + i, x + j))"),
+              Names{"out.table 0..9 0..9"});
     // A bank of filters, and a table that two stages share.
     EXPECT_EQ(tables_of("g(k, y, x) = sum(i in 0..90) cos(float32(i * k)) * f(y + i % 9, x)"
                         "h(k, y, x) = sum(i in 0..90) cos(float32(i * k)) * f(y, x + i % 9)"
                         "out(y, x) = sum(k in 0..8) (g(k, y, x) + h(k, y, x))"),
               Names{"g.table 0..8 0..90"});
+}
+
+// Parts that share what they are made of are looked at once each: as trees, these would be 2^60 nodes.
+TEST(Tables, SharedPartsAreLookedAtOnce) {
+    std::string value = "f(y + i % 9, x)";
+    for (int n = 0; n < 60; ++n) value = fmt::format("(let t{0} = {1} in t{0} * t{0} + t{0})", n, value);
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..90) " + value), std::vector<std::string>{});
+    value = "float32(i)";
+    for (int n = 0; n < 60; ++n) value = fmt::format("(let t{0} = {1} in t{0} * t{0} + t{0})", n, value);
+    EXPECT_EQ(tables_of("out(y, x) = sum(i in 0..90) " + value + " * f(y + i % 9, x)").size(), 1U);
 }
 
 TEST(Tables, OthersStay) {

@@ -8,7 +8,7 @@
 // column of a thread is a multiple of V, wherever the domain begins, so that what is aligned is known when the code is
 // made. Threads whose points all lie in the interior take straight-line code with accesses of several elements; the
 // others check each point. Where a point takes loops, a thread has the points of a block whose terms have most in
-// common (fusion/loop_block.h), all of them in one loop.
+// common (fusion/loop_block.h), all of them in one loop; the last block of a dimension is moved back to be whole.
 #include "codegen/strategies/stage/stage_kernel.h"
 
 #include <fmt/format.h>

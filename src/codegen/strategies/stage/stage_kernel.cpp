@@ -262,6 +262,7 @@ void StageKernel::place_thread(kernel::Body& body) {
     const bool one_block = ir::as_int(blocks).value_or(0) == 1;
     ir::Expr rest = one_block ? constant(0) : build_.special(Id::BlockX);
     at_.assign(stage_.dims.size(), nullptr);
+    owned_from_.clear();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const Tiles& t = tiles[i];
         ir::Expr tile = rest;
@@ -278,7 +279,7 @@ void StageKernel::place_thread(kernel::Body& body) {
         const std::int64_t threads = this->threads(t.dim);
         ir::Expr place = tile;
         if (distance(t.dim) > 1) {  // the threads have neighbours, and each of them further points
-            place = within_points(t.dim, product(tile, constant(t.points)), length(t.first, domain_.box[t.dim].hi));
+            place = within_points(body, t.dim, product(tile, constant(t.points)));
             if (threads > 1) place = sum(place, build_.special(id));
         } else {
             if (threads > 1) place = sum(product(tile, constant(threads)), build_.special(id));
@@ -291,13 +292,24 @@ void StageKernel::place_thread(kernel::Body& body) {
 }
 
 /// Where a block begins that is moved back so far that all of its points are in the domain, if that has as many: points
-/// that no block has in full are computed one after the other, each in loops of its own. Some are computed twice.
-ir::Expr StageKernel::within_points(std::size_t dim, const ir::Expr& first, const ir::Expr& length) {
+/// that no block has in full are computed one after the other, each in loops of its own. Some are computed twice, and
+/// stored by the block that they would have been in (owned).
+ir::Expr StageKernel::within_points(kernel::Body& body, std::size_t dim, const ir::Expr& begin) {
+    const poly::Interval& box = domain_.box[dim];
+    const ir::Expr whole = length(box.lo, box.hi);
     const std::int64_t points = block_points(dim);
-    const auto whole = ir::as_int(length);
-    if (whole && *whole % points == 0) return first;
-    const ir::Expr last = ir::binary(BinaryOp::Max, difference(length, constant(points)), constant(0));
+    if (const auto count = ir::as_int(whole); count && *count % points == 0) return begin;
+    const ir::Expr last = ir::binary(BinaryOp::Max, difference(whole, constant(points)), constant(0));
+    const ir::Expr first = build_.define(body, name(dim) + "_begin", begin, 0);
+    owned_from_[dim] = sum(first, build_.argument(name(dim) + "_first", box.lo));
     return ir::binary(BinaryOp::Min, first, build_.argument(name(dim) + "_last", last, 0));
+}
+
+/// A place of each dimension is no other block's; null where that is certain.
+ir::Expr StageKernel::owned(const std::vector<ir::Expr>& places) const {
+    ir::Expr result;
+    for (const auto& [dim, from] : owned_from_) result = both(result, ir::binary(BinaryOp::Ge, places[dim], from));
+    return result;
 }
 
 // ------------------------------------------------------------------------------------------------------------- bodies
@@ -389,9 +401,17 @@ kernel::Body StageKernel::interior_body() {
 
 /// All points of a block that are in the domain, in one loop.
 kernel::Body StageKernel::loop_body() {
-    kernel::Body body, stores;
-    for (const Point& point : points_of_thread()) add_point(body, stores, point, true);
-    body.insert(body.end(), stores.begin(), stores.end());
+    kernel::Body body, all;
+    for (const Point& point : points_of_thread()) {
+        kernel::Body stores;
+        add_point(body, stores, point, true);
+        std::vector<ir::Expr> places;
+        for (const ir::Dimension& dim : stage_.dims) places.push_back(point.at(dim.var));
+        const ir::Expr condition = owned(places);
+        kernel::Body& to = condition ? KernelBuilder::guarded(all, condition) : all;
+        to.insert(to.end(), stores.begin(), stores.end());
+    }
+    body.insert(body.end(), all.begin(), all.end());
     return body;
 }
 
@@ -435,7 +455,7 @@ kernel::Body StageKernel::point_body() {
             const ir::Expr i = loop("i", 0, points(dim));
             at_[dim] = build_.define(*inner, name(dim) + "_i", sum(at_[dim], product(i, constant(distance(dim)))));
         }
-        guarded(inside(domain_.box, false));
+        guarded(both(inside(domain_.box, false), owned(at_)));
         for (std::size_t dim = 0; dim < stage_.dims.size(); ++dim) {
             if (axes_.roles[dim] != Role::Inner) set(dim, at_[dim]);
         }

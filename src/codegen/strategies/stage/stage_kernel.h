@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -112,7 +113,8 @@ private:
     }
     ir::Expr length(const ir::Expr& lo, const ir::Expr& hi);
     void place_thread(kernel::Body& body);
-    ir::Expr within_points(std::size_t dim, const ir::Expr& first, const ir::Expr& length);
+    ir::Expr within_points(kernel::Body& body, std::size_t dim, const ir::Expr& begin);
+    [[nodiscard]] ir::Expr owned(const std::vector<ir::Expr>& places) const;
     [[nodiscard]] ir::Expr inside(const std::vector<poly::Interval>& box, bool whole);
     /// Of the lanes of a warp that have the same point, one stores; null: each lane has its own.
     ir::Expr first_lane() {
@@ -167,6 +169,8 @@ private:
     std::int64_t width_ = 1;
     std::vector<std::int64_t> block_;  ///< fusion::LoopBlock::points
     std::vector<ir::Expr> at_;         ///< where the thread is, by dimension; the first column for the lane dimension
+    std::map<std::size_t, ir::Expr>
+        owned_from_;  ///< of dimensions whose last block is moved back: the first place stored
     bool has_packs_ = false;
     bool own_rows_ = false;  ///< rows_of_threads()
     bool shares_lanes_ = false;

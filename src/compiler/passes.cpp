@@ -10,6 +10,7 @@
 #include "compiler/host_schedule.h"
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
+#include "fusion/narrow_stages.h"
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
@@ -89,7 +90,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         shared = fusion::shared_strips(shared.pipeline, shared.model);
         shared = fusion::share_reductions(shared.pipeline, shared.model);
         shared = fusion::transpose_reads(shared.pipeline, shared.model);
-        pipeline = std::move(shared.pipeline);
+        pipeline = fusion::narrow_stages(shared.pipeline, shared.model);
         require_well_formed(pipeline);
         result.models.push_back(std::move(shared.model));
     }

@@ -11,10 +11,10 @@
 #include "codegen/strategies/reduce/memory_updates.h"
 #include "compiler/automatic_schedule.h"
 #include "compiler/diagnostics.h"
-#include "compiler/narrow_types.h"
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/inline.h"
+#include "fusion/narrow_stages.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/histogram_table.h"
@@ -234,7 +234,7 @@ void PerformanceCheck::warn_of_coalescing() {
 // -------------------------------------------------------------------------------------------------------------- types
 
 void PerformanceCheck::warn_of_types() {
-    const std::vector<std::optional<ir::Type>> narrowest = narrowest_types(program_.pipeline, program_.model);
+    const std::vector<std::optional<ir::Type>> narrowest = fusion::narrowest_types(program_.pipeline, program_.model);
     std::set<int> reported;
     for (const poly::Dependence& d : dependences_) {
         if (!leaves_kernel(d)) continue;

@@ -33,15 +33,16 @@ constexpr std::int64_t kLargestStage = 600;
 
 std::int64_t operations(const ir::Expr& node) {
     return std::visit(
-        ir::overloaded{
-            [&](const ir::Binary& n) -> std::int64_t {
-                const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
-                return division && !ir::as_int(n.b) ? 8 : 1;
-            },
-            [](const ir::Unary&) -> std::int64_t { return 1; }, [](const ir::Cast&) -> std::int64_t { return 1; },
-            [](const ir::Select&) -> std::int64_t { return 2; }, [](const ir::Read&) -> std::int64_t { return 4; },
-            [](const ir::Call& n) -> std::int64_t { return static_cast<std::int64_t>(instructions(n.fn)); },
-            [](const auto&) -> std::int64_t { return 0; }},
+        ir::overloaded{[&](const ir::Binary& n) -> std::int64_t {
+                           const bool division = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
+                           return division && !ir::as_int(n.b) ? 8 : 1;
+                       },
+                       [](const ir::Unary&) -> std::int64_t { return 1; },
+                       [](const ir::Cast& n) -> std::int64_t { return n.exact ? 0 : 1; },
+                       [](const ir::Select&) -> std::int64_t { return 2; },
+                       [](const ir::Read&) -> std::int64_t { return 4; },
+                       [](const ir::Call& n) -> std::int64_t { return static_cast<std::int64_t>(instructions(n.fn)); },
+                       [](const auto&) -> std::int64_t { return 0; }},
         node->value);
 }
 

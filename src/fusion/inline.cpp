@@ -109,6 +109,9 @@ private:
             return ir::reduce_like(*n, std::move(ranges), next(n->body), e->range);
         }
         const ir::Expr same = ir::map_children(e, next);
+        if (const auto* cast = ir::as<ir::Cast>(same); cast != nullptr && cast->exact) {
+            return ir::exact_cast(e->type, cast->a, e->range);  // what is computed in its reader needs no narrow type
+        }
         const auto* read = ir::as<ir::Read>(same);
         if (read == nullptr || read->source.kind != ir::Source::Kind::Stage) return same;
         const auto index = static_cast<std::size_t>(read->source.index);

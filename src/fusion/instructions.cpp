@@ -70,7 +70,8 @@ double instructions(const ir::Expr& e) {
                            const bool divides = n.op == ir::BinaryOp::Div || n.op == ir::BinaryOp::Mod;
                            return (divides ? division(n, ir::is_float(e->type)) : 1) * wide;
                        },
-                       [&](const ir::Unary&) { return wide; }, [&](const ir::Cast&) { return wide; },
+                       [&](const ir::Unary&) { return wide; },
+                       [&](const ir::Cast& n) { return n.exact ? 0 : wide; },  // part of loads and stores
                        [&](const ir::Select&) { return wide; },
                        [&](const ir::Call& n) {
                            const double one = instructions(n.fn);
@@ -103,7 +104,7 @@ double half_rate_part(const ir::Expr& e) {
         ir::overloaded{
             [&](const ir::Binary& n) { return of(n.op, ir::is_float(n.a->type)); },
             [&](const ir::Unary& n) { return n.op == ir::UnaryOp::Neg && ir::is_float(e->type) ? 0.0 : 1.0; },
-            [&](const ir::Cast& n) { return ir::is_float(e->type) || ir::is_float(n.a->type) ? 0.0 : 1.0; },
+            [&](const ir::Cast& n) { return n.exact || ir::is_float(e->type) || ir::is_float(n.a->type) ? 0.0 : 1.0; },
             [](const ir::Select&) { return 1.0; },
             [&](const ir::Call& n) { return n.fn == ir::Builtin::IsNan || !ir::is_float(e->type) ? 1.0 : 0.0; },
             [&](const ir::Reduce& n) {

@@ -232,6 +232,13 @@ Expr cast(Type to, Expr a, SourceRange range, bool saturate) {
     return node(to, range, Cast{std::move(a), saturate && is_int(to)});
 }
 
+Expr exact_cast(Type to, Expr a, SourceRange range) {
+    assert(is_int(to) && is_int(a->type));
+    if (a->type == to) return a;
+    if (const auto* inner = as<Cast>(a); inner != nullptr && inner->exact && inner->a->type == to) return inner->a;
+    return as_int(a) ? cast(to, std::move(a), range) : node(to, range, Cast{std::move(a), false, true});
+}
+
 Expr call(Builtin fn, std::vector<Expr> args, SourceRange range) {
     assert(args.size() == static_cast<std::size_t>(arity(fn)));
     assert(args.size() < 2 || args[0]->type == args[1]->type);

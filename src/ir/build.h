@@ -19,6 +19,8 @@ Expr param_ref(int index, Type type, SourceRange range = {});
 Expr unary(UnaryOp op, Expr a, SourceRange range = {});
 Expr binary(BinaryOp op, Expr a, Expr b, SourceRange range = {});
 Expr cast(Type to, Expr a, SourceRange range = {}, bool saturate = false);
+/// Between integers, where it changes no value. That of one to the type of its operand is the operand.
+Expr exact_cast(Type to, Expr a, SourceRange range = {});
 Expr call(Builtin fn, std::vector<Expr> args, SourceRange range = {});
 Expr select(Expr cond, Expr then, Expr otherwise, SourceRange range = {});
 Expr read(Source source, Type type, std::vector<Expr> indices, SourceRange range = {});

@@ -75,7 +75,9 @@ struct Unary { UnaryOp op; Expr a; };
 struct Binary { BinaryOp op; Expr a, b; };
 /// To the node's type. Integer to integer wraps; float to integer saturates toward zero, NaN gives 0; others round to
 /// nearest even. With `saturate`, integer to integer clamps to the range instead. Numeric to Bool does not exist.
-struct Cast { Expr a; bool saturate = false; };
+/// `exact`: it changes no value that it meets, as those between a stage's values and the narrower type that memory keeps
+/// them in (fusion/narrow_stages.h).
+struct Cast { Expr a; bool saturate = false, exact = false; };
 struct Call { Builtin fn; std::vector<Expr> args; };
 /// `otherwise` may be null: then `cond` is proved to hold wherever this is evaluated.
 struct Select { Expr cond, then, otherwise; };

@@ -101,6 +101,12 @@ void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f) {
     }
 }
 
+const Expr& wide_value(const Stage& stage) {
+    const Expr& value = std::get<Pure>(stage.definition).value;
+    const auto* cast = as<Cast>(value);
+    return cast != nullptr && cast->exact ? cast->a : value;
+}
+
 bool is_uniform(const Expr& e) {
     bool result = true;
     for_each_node(
@@ -134,7 +140,7 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
                               return result(Binary{n.op, std::move(a), apply(n.b)});
                           },
                           [&](const Cast& n) {
-                              return result(Cast{apply(n.a), n.saturate});
+                              return result(Cast{apply(n.a), n.saturate, n.exact});
                           },
                           [&](const Call& n) {
                               return result(Call{n.fn, apply_all(n.args)});

@@ -41,10 +41,10 @@ prints "bound by "; prints "+ launch"
 run explain --gpu a100 --tune-for R=100,C=200 --strategy otpw --tile 4x8 blur.pipe; exits 0; is_silent
 prints "NVIDIA A100"; prints "R = 100, C = 200"; prints "kernel 2: rows, out"
 prints "tile       8 x 128 (y, x)"
-prints "shared memory, 16.6 KB  8 x 130 (+2%)  x +2  blur.pipe:4"
+prints "shared memory, 8.32 KB  8 x 130 (+2%)  x +2  blur.pipe:4"
 prints "output, 80.0 KB"
 prints "reads 20.6 KB of inputs and 512 B of stages, writes 80.0 KB"
-prints "16.6 KB of shared memory a block"
+prints "8.32 KB of shared memory a block"
 prints "2 kernels apart"
 prints 'impossible: `out` reads `curve` in dimension `v` at no constant'; prints "(blur.pipe:5)"
 run explain --strategy register_tile --tile 4x8 blur.pipe; exits 0

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,7 +67,11 @@ public:
         std::int64_t per_tile = 0;
         poly::TileExtent extent;
     };
-    TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::Tiles& tiles);
+    /// Where a member's values are between its definition and their readers: registers hold them in the type of the
+    /// definition, memory in the narrower one that is enough (fusion/narrow_stages.h).
+    enum class Values { InMemory, InRegisters };
+    TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::Tiles& tiles,
+              Values values = Values::InMemory);
     TileSpace(const TileSpace&) = delete;
 
     kernel::Program& program;
@@ -124,6 +129,7 @@ public:
     ir::Expr writes(const Member& m);
 
 private:
+    [[nodiscard]] ir::Stage in_registers(int stage) const;
     void add_member(int stage, const plan::Part& part);
     std::vector<Access> points_of_members(std::size_t d, bool inner, std::int64_t size);
     bool sums(const ir::Expr& e, ir::BinaryOp op, bool inner, std::vector<Linear>& found);
@@ -142,6 +148,7 @@ private:
     ir::Expr in_moved_interior(kernel::Body& body, std::size_t d);
 
     const std::vector<std::size_t> order_;  ///< plan::Tiles::order
+    std::map<int, ir::Type> wide_;          ///< of members whose values nothing but registers hold
     bool has_interior_ = true;
     BlockOrder without_order_;  ///< what the kernel was given before the order of its blocks was written
 };

@@ -59,7 +59,7 @@ public:
         : shape_(shape),
           most_registers_(most_registers),
           tile_(*shape_.plan.registers),
-          space_(program, group, shape_.plan.tiles),
+          space_(program, group, shape_.plan.tiles, TileSpace::Values::InRegisters),
           sums_(space_.rewriter),
           factors_(space_.rewriter, [this](const ir::Expr& e, const ir::Expr& value) { return whole(e, value); }) {
         space_.build.kernel.layout = tile_.load_bytes > 0 ? kernel::Layout::Wide : kernel::Layout::Dense;

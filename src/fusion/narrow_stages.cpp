@@ -1,4 +1,4 @@
-#include "compiler/narrow_types.h"
+#include "fusion/narrow_stages.h"
 
 #include <array>
 #include <functional>
@@ -8,7 +8,7 @@
 #include "ir/visit.h"
 #include "poly/value_ranges.h"
 
-namespace pipec::compiler {
+namespace pipec::fusion {
 
 namespace {
 
@@ -93,10 +93,46 @@ private:
     std::vector<ir::Expr> roots_;
 };
 
+/// Pure stages without scans: an update's memory has the type that atomic operations are for, and a scan reads itself.
+/// No constants: nothing keeps them.
+bool can_be_narrowed(const ir::Stage& stage) {
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    return pure != nullptr && !stage.scan && stage.output < 0 && ir::is_int(stage.type) && !ir::as_int(pure->value);
+}
+
 }  // namespace
 
 std::vector<std::optional<Type>> narrowest_types(const ir::Pipeline& pipeline, const poly::Model& model) {
     return Narrowing(pipeline, model).result;
 }
 
-}  // namespace pipec::compiler
+ir::Pipeline narrow_stages(const ir::Pipeline& pipeline, const poly::Model& model) {
+    std::vector<std::optional<Type>> narrow = narrowest_types(pipeline, model);
+    for (std::size_t s = 0; s < narrow.size(); ++s) {
+        if (!can_be_narrowed(pipeline.stages[s])) narrow[s].reset();
+    }
+    ir::Pipeline result = pipeline;
+    for (std::size_t s = 0; s < narrow.size(); ++s) {
+        ir::Stage& stage = result.stages[s];
+        std::unordered_map<const ir::Node*, ir::Expr> memo;
+        const std::function<ir::Expr(const ir::Expr&)> widened = [&](const ir::Expr& e) -> ir::Expr {
+            if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
+            ir::Expr same = ir::map_children(e, widened);
+            const auto* read = ir::as<ir::Read>(same);
+            if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+                if (const auto& type = narrow.at(static_cast<std::size_t>(read->source.index))) {
+                    same = ir::exact_cast(e->type, ir::read(read->source, *type, read->indices, e->range), e->range);
+                }
+            }
+            return memo.emplace(e.get(), std::move(same)).first->second;
+        };
+        ir::map_expressions(stage, widened);
+        if (!narrow[s]) continue;
+        stage.type = *narrow[s];
+        auto& pure = std::get<ir::Pure>(stage.definition);
+        pure.value = ir::exact_cast(stage.type, pure.value, pure.value->range);
+    }
+    return result;
+}
+
+}  // namespace pipec::fusion

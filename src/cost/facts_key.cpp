@@ -104,8 +104,8 @@ private:
         add(extents), add(firsts);
         add_each(indices, [&](const std::optional<poly::IndexRelation>& one) {
             add_optional(one, [&](const poly::IndexRelation& relation) {
-                const auto& [dim, num, den, lo, hi] = relation;
-                add(dim), add(num), add(den), add(lo), add(hi);
+                const auto& [dim, num, den, lo, hi, usual_lo, usual_hi] = relation;
+                add(dim), add(num), add(den), add(lo), add(hi), add(usual_lo), add(usual_hi);
             });
         });
     }

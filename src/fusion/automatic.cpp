@@ -23,8 +23,8 @@ constexpr std::size_t kMostMoves = 12;
 constexpr int kMostMoveRounds = 2;
 /// Percent of the budget that the first search with some storage may take, and that changing one stage's storage may.
 constexpr std::size_t kSearchPart = 35, kMovePart = 5;
-/// What changing a stage's storage must gain at least.
-constexpr double kLeastGain = 0.005;
+/// What changing a stage's storage must gain at least, and how much worse a plan may be from which that is tried, too.
+constexpr double kLeastGain = 0.005, kNear = 1.5;
 /// A stage inside of its reader that takes values of so many arrays may be better off in memory: its reader then reads
 /// one.
 constexpr std::size_t kManySources = 3;
@@ -43,21 +43,30 @@ public:
     FusionResult run(const IsLegal& legal) {
         const std::vector<std::string> cheap = stage_schedule(pipeline_).inlined;
         Plan best = searched(variant({cheap.begin(), cheap.end()}));
-        if (!options_.chooses_storage) return checked(std::move(best), legal);
+        if (!options_.chooses_storage) return checked(best, legal);
         std::vector<Plan> others;
         if (!cheap.empty()) {
             others.push_back(searched(variant({})));
             if (others[0].grouping.cost < best.grouping.cost) std::swap(others[0], best);
         }
         const Plan before = best;
-        for (int round = 0; round < kMostMoveRounds && move_stages(best); ++round) {
+        move_all(best);
+        if (best.variant != before.variant) others.push_back(before);
+        // Where one stage more or less decides, the worse of two storages may be the better one to begin with.
+        if (!cheap.empty() && others[0].grouping.cost <= best.grouping.cost * kNear) {
+            Plan other = others[0];
+            move_all(other);
+            if (other.grouping.cost < best.grouping.cost) std::swap(other, best);
+            if (other.variant != others[0].variant) others.push_back(other);
         }
-        if (best.variant != before.variant) others.insert(others.begin(), before);
-        FusionResult result = checked(std::move(best), legal);
-        // Code generation may have refused what made this plan better than the others.
+        std::ranges::stable_sort(others, {}, [](const Plan& plan) { return plan.grouping.cost; });
+        const double promised = best.grouping.cost;
+        FusionResult result = checked(best, legal);
+        // Code generation may have refused what made this plan better than the others, and than its neighbours.
+        if (result.grouping.cost > promised * (1 + kLeastGain) && move_stages(best)) others.push_back(best);
         for (Plan& other : others) {
             if (result.grouping.cost <= other.grouping.cost) continue;
-            FusionResult next = checked(std::move(other), legal);
+            FusionResult next = checked(other, legal);
             if (next.grouping.cost < result.grouping.cost) result = std::move(next);
         }
         return result;
@@ -111,6 +120,11 @@ private:
         next.passes += plan.grouping.passes;
         plan.grouping = std::move(next);
         return plan;
+    }
+
+    void move_all(Plan& best) {
+        for (int round = 0; round < kMostMoveRounds && move_stages(best); ++round) {
+        }
     }
 
     /// Puts single stages into memory or into their readers, as long as that is of use.
@@ -206,8 +220,8 @@ private:
     }
 
     /// Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
-    /// and the search is repeated without those that were refused.
-    FusionResult checked(Plan plan, const IsLegal& legal) {
+    /// and the search is repeated without those that were refused. `plan` becomes what is left of it.
+    FusionResult checked(Plan& plan, const IsLegal& legal) {
         FusionResult result;
         for (const ir::Stage& stage : pipeline_.stages) {
             if (plan.variant->inside().count(stage.name) > 0) result.schedule.inlined.push_back(stage.name);

@@ -110,8 +110,9 @@ void add_load(StageFacts& facts, Load load) {
         }
         for (std::size_t d = 0; d < load.indices.size(); ++d) {
             if (!load.indices[d]) continue;
-            other.indices[d]->lo = std::min(other.indices[d]->lo, load.indices[d]->lo);
-            other.indices[d]->hi = std::max(other.indices[d]->hi, load.indices[d]->hi);
+            poly::IndexRelation& all = *other.indices[d];
+            all.lo = all.usual_lo = std::min(all.lo, load.indices[d]->lo);
+            all.hi = all.usual_hi = std::max(all.hi, load.indices[d]->hi);
             other.spread[d] = std::max(other.spread[d], load.spread[d]);
             other.constant[d] = other.constant[d] && load.constant[d];
         }
@@ -126,9 +127,12 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
     Load load;
     load.source = d.source;
     const auto index = static_cast<std::size_t>(d.source.index);
-    // Of a place that is the same for all points, what is counted does not depend on which one it is.
+    // Of a place that is the same for all points, what is counted does not depend on which one it is. Most tiles lie
+    // away from the edges, where a boundary condition moves nothing.
     const auto relation = [&](std::size_t i) {
-        return !d.same.empty() && d.same[i] ? std::optional(poly::IndexRelation{}) : d.indices[i];
+        auto result = !d.same.empty() && d.same[i] ? std::optional(poly::IndexRelation{}) : d.indices[i];
+        if (result) result->lo = result->usual_lo, result->hi = result->usual_hi;
+        return result;
     };
     for (std::size_t i = d.indices.size(); i-- > 0;) {
         if (d.source.kind == ir::Source::Kind::Input) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "ir/visit.h"
 #include "poly/isl_accesses.h"
@@ -198,6 +199,7 @@ private:
         }
         if (!place.is_empty) place.is_empty = place.where.is_empty();
         result.lo = result.hi = *place.is_empty ? 0 : to_long(constant);
+        result.usual_lo = result.usual_hi = result.lo;
         return result;
     }
 
@@ -220,12 +222,7 @@ private:
     }
 
     static bool equal(const Dependence& a, const Dependence& b) {
-        const auto same = [](const std::optional<IndexRelation>& x, const std::optional<IndexRelation>& y) {
-            if (!x || !y) return !x && !y;
-            return x->dim == y->dim && x->num == y->num && x->den == y->den && x->lo == y->lo && x->hi == y->hi;
-        };
-        return a.source == b.source && a.against == b.against && a.same == b.same &&
-               std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), same);
+        return a.source == b.source && a.against == b.against && a.same == b.same && a.indices == b.indices;
     }
 
     /// { [d] : exists v in `where` : d = difference(v) } has constant ends.
@@ -244,6 +241,21 @@ private:
         return std::pair<std::int64_t, std::int64_t>{to_long(lo), to_long(hi)};
     }
 
+    /// The least and the greatest of the constants that a function is somewhere in `where`.
+    static std::optional<std::pair<std::int64_t, std::int64_t>> usual(const isl::pw_aff& difference,
+                                                                      const isl::set& where) {
+        std::optional<std::pair<std::int64_t, std::int64_t>> result;
+        difference.foreach_piece([&](const isl::set& points, const isl::multi_aff& piece) {
+            const isl::aff aff = piece.at(0);
+            if (isl_aff_is_cst(aff.get()) != isl_bool_true || !aff.constant_val().is_int()) return;
+            if (points.intersect(where).is_empty()) return;
+            const std::int64_t value = to_long(aff.constant_val());
+            if (!result) result.emplace(value, value);
+            result = std::pair{std::min(result->first, value), std::max(result->second, value)};
+        });
+        return result;
+    }
+
     std::optional<IndexRelation> relate(const ir::Stage& stage, const isl::pw_aff& value, const isl::set& where,
                                         const AffineTranslator& affine) {
         std::optional<IndexRelation> best;
@@ -254,6 +266,8 @@ private:
             best = candidate;
             best->lo = range->first;
             best->hi = range->second;
+            std::tie(best->usual_lo, best->usual_hi) =
+                candidate.dim < 0 ? *range : usual(difference, where).value_or(*range);
         };
         const std::vector<Name> names = names_in(value);
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {

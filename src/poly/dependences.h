@@ -23,10 +23,16 @@ namespace pipec::poly {
 ///
 /// A stencil's x + 1 gives 1 * index - 1 * x in [1, 1]; x / 2 gives 2 * index - 1 * x in [-1, 0]; a clamp gives the
 /// hull of what it can be: max(x - 1, 0) is in [-1, 0].
+///
+/// `usual_lo` and `usual_hi` are the ends without the points whose distance varies, where it is constant at others:
+/// what a boundary condition reads away from the edges. max(x - 1, 0) is in [-1, -1] there.
 struct IndexRelation {
     int dim = -1;
     std::int64_t num = 1, den = 1;
     std::int64_t lo = 0, hi = 0;
+    std::int64_t usual_lo = lo, usual_hi = hi;
+
+    friend bool operator==(const IndexRelation&, const IndexRelation&) = default;
 };
 
 /// What one stage reads of one source. Reads with equal relations count once.

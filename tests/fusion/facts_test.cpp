@@ -84,6 +84,28 @@ pipeline p(img: float32[R, C]) -> out: float32[R] {
     }
 }
 
+TEST(Facts, ABoundaryConditionReadsThePlaceItselfMostly) {
+    const Grouped shifted(R"(
+pipeline p(img: float32[R, C]) -> out: float32[R, C] where R >= 9, C >= 9 {
+    f(y, x) = img(clamp(y, 0, R - 1), if x < 0 then -x else if x >= C then 2 * C - 2 - x else x)
+    out(y, x) = f(y - 2, x - 3) + f(y + 3, x + 4) + (if x > 0 then img(y, x - 1) else img(y, x + 1))
+})",
+                          {});
+    const auto ends = [&](std::size_t stage, std::size_t load, std::size_t index) {
+        const poly::IndexRelation& r = *shifted.stages.at(stage).loads.at(load).indices.at(index);
+        return std::pair{r.lo, r.hi};
+    };
+    using Ends = std::pair<std::int64_t, std::int64_t>;
+    EXPECT_EQ(ends(0, 0, 0), (Ends{0, 0}));  // columns, mirrored
+    EXPECT_EQ(ends(0, 0, 1), (Ends{0, 0}));  // rows
+    EXPECT_TRUE(shifted.stages.at(0).loads.at(0).constant.at(0));
+    for (const Load& load : shifted.stages.at(1).loads) {
+        if (load.source.kind != ir::Source::Kind::Input) continue;
+        EXPECT_EQ(load.indices.at(0)->lo, -1);  // no place is the usual one: both are read
+        EXPECT_EQ(load.indices.at(0)->hi, 1);
+    }
+}
+
 TEST(Facts, TermsShareNothingThatDataChoose) {
     const auto part = [](const std::string& term) {
         return Grouped(

@@ -122,6 +122,7 @@ private:
         return plan;
     }
 
+    /// As often as that is of use, within limits.
     void move_all(Plan& best) {
         for (int round = 0; round < kMostMoveRounds && move_stages(best); ++round) {
         }

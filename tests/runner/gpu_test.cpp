@@ -314,8 +314,8 @@ TEST_F(Gpu, NativeNeedsAGpu) {
 TEST_F(Gpu, ARunKeepsToTheGpuThatItIsOn) {
     // Tiles of 194 KB, which an H100 has room for.
     write_bytes("wide.pipe", R"(
-        pipeline wide(img: uint8[R + 2, C + 2]) -> out: int32[R, C] {
-            sums(x, y) = int32(img(x, y)) + img(x + 1, y) + img(x + 2, y)
+        pipeline wide(img: uint8[R + 2, C + 2]) -> out: float32[R, C] {
+            sums(x, y) = float32(img(x, y)) + img(x + 1, y) + img(x + 2, y)
             out(x, y) = sums(x, y) + sums(x, y + 1) + sums(x, y + 2)
         }
     )");

@@ -70,8 +70,7 @@ GroupFacts as_one_stage(const GroupFacts& facts) {
     one.shares.clear(), one.loads.clear();
     const auto same_place = [](const Load& a, const Load& b) {
         const auto same = [](const std::optional<poly::IndexRelation>& x, const std::optional<poly::IndexRelation>& y) {
-            if (!x || !y) return false;
-            return x->dim == y->dim && x->num == y->num && x->den == y->den && x->lo == y->lo && x->hi == y->hi;
+            return x && y && *x == *y;
         };
         return a.source == b.source && std::ranges::equal(a.indices, b.indices, same);
     };

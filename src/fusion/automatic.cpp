@@ -43,7 +43,7 @@ public:
     FusionResult run(const IsLegal& legal) {
         const std::vector<std::string> cheap = stage_schedule(pipeline_).inlined;
         Plan best = searched(variant({cheap.begin(), cheap.end()}));
-        if (!options_.chooses_storage) return checked(best, legal);
+        if (!options_.chooses_storage) return checked(std::move(best), legal);
         std::vector<Plan> others;
         if (!cheap.empty()) {
             others.push_back(searched(variant({})));
@@ -60,13 +60,11 @@ public:
             if (other.variant != others[0].variant) others.push_back(other);
         }
         std::ranges::stable_sort(others, {}, [](const Plan& plan) { return plan.grouping.cost; });
-        const double promised = best.grouping.cost;
-        FusionResult result = checked(best, legal);
-        // Code generation may have refused what made this plan better than the others, and than its neighbours.
-        if (result.grouping.cost > promised * (1 + kLeastGain) && move_stages(best)) others.push_back(best);
+        FusionResult result = checked(std::move(best), legal);
+        // Code generation may have refused what made this plan better than the others.
         for (Plan& other : others) {
             if (result.grouping.cost <= other.grouping.cost) continue;
-            FusionResult next = checked(other, legal);
+            FusionResult next = checked(std::move(other), legal);
             if (next.grouping.cost < result.grouping.cost) result = std::move(next);
         }
         return result;
@@ -221,8 +219,8 @@ private:
     }
 
     /// Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
-    /// and the search is repeated without those that were refused. `plan` becomes what is left of it.
-    FusionResult checked(Plan& plan, const IsLegal& legal) {
+    /// and the search is repeated without those that were refused.
+    FusionResult checked(Plan plan, const IsLegal& legal) {
         FusionResult result;
         for (const ir::Stage& stage : pipeline_.stages) {
             if (plan.variant->inside().count(stage.name) > 0) result.schedule.inlined.push_back(stage.name);

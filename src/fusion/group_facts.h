@@ -26,16 +26,16 @@ struct Load {
     int bytes = 4;        ///< of an element
     double reads = 0;     ///< of the array, for a point of the stage
     double in_loops = 0;  ///< the part of these that stands in loops, from 0 to 1
-    /// By dimension of the source, from the innermost one in memory outward, over all reads; none where an index can be
-    /// anything.
+    /// By dimension of the source, from the innermost one in memory outward, over all reads, with the usual distances
+    /// alone; none where an index can be anything.
     std::vector<std::optional<poly::IndexRelation>> indices;
     /// By dimension, in the same order: between which places a single read goes where it follows no dimension of the
     /// stage (a table); 0 where it does.
     std::vector<std::int64_t> spread;
     /// By dimension, in the same order: poly::Dependence::against.
     std::vector<int> against;
-    /// By dimension, in the same order: all reads lie at constant distances, which a boundary condition does not do. (A
-    /// mask with zeros has fewer reads than its window has points.)
+    /// By dimension, in the same order: all reads lie at constant distances, a boundary condition's away from the
+    /// edges. (A mask with zeros has fewer reads than its window has points.)
     std::vector<bool> constant;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
     std::vector<std::int64_t> firsts;   ///< first index of the source, in the same order

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -22,76 +23,27 @@ int exact_bits(Type floating) {
     return floating == Type::Float16 ? 11 : floating == Type::Float32 ? 24 : 53;
 }
 
-class Narrowing {
-public:
-    Narrowing(const ir::Pipeline& pipeline, const poly::Model& model)
-        : pipeline_(pipeline),
-          ranges_(pipeline_, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kSizeLimit, kSizeLimit})) {
-        for (std::size_t s = 0; s < pipeline.stages.size(); ++s) stage(s, model.domains.at(s));
+std::optional<Type> holder(const IntRange& range) {
+    for (const Type type : kIntegers) {
+        if (poly::fits(range, type)) return type;
     }
-    std::vector<std::optional<Type>> result;
+    return std::nullopt;
+}
 
-private:
-    static constexpr std::int64_t kSizeLimit = std::int64_t{1} << 30;
-
-    void stage(std::size_t index, const poly::Domain& domain) {
-        const ir::Stage stage = pipeline_.stages[index];  // a copy: variables are added to the pipeline
-        // What its readers see: a variable that takes all of its values.
-        const ir::VarId values = ir::new_variable(pipeline_, stage.name, stage.type);
-        stand_ins_.push_back(ir::variable(values, stage.type));
-        result.emplace_back();
-        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-        if (pure == nullptr || stage.scan) return;
-        for (std::size_t d = 0; d < stage.dims.size(); ++d)
-            ranges_.bind_index(stage.dims[d].var, domain.box[d].lo, domain.box[d].hi);
-        const ir::Expr value = with_stand_ins(pure->value);
-        const auto narrow = narrowest(value);
-        if (narrow && ir::bits(*narrow) < ir::bits(stage.type)) result.back() = narrow;
-        ranges_.bind(values, ranges_.of(value));
+std::optional<Type> narrowest(const ir::Expr& value, poly::ValueRanges& ranges) {
+    if (ir::is_int(value->type)) return holder(ranges.integer(value));
+    const auto* cast = ir::as<ir::Cast>(value);
+    if (cast == nullptr) return std::nullopt;
+    if (ir::is_float(cast->a->type)) {
+        if (ir::bits(cast->a->type) >= ir::bits(value->type)) return std::nullopt;
+        const auto more = narrowest(cast->a, ranges);
+        return more && ir::bits(*more) < ir::bits(cast->a->type) ? *more : cast->a->type;
     }
-
-    ir::Expr with_stand_ins(const ir::Expr& root) {
-        std::unordered_map<const ir::Node*, ir::Expr> memo;
-        const std::function<ir::Expr(const ir::Expr&)> replace = [&](const ir::Expr& e) -> ir::Expr {
-            if (!e) return e;
-            const auto* read = ir::as<ir::Read>(e);
-            if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
-                return stand_ins_.at(static_cast<std::size_t>(read->source.index));
-            }
-            if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
-            return memo.emplace(e.get(), ir::map_children(e, replace)).first->second;
-        };
-        roots_.push_back(replace(root));  // ranges are remembered by node: nodes stay
-        return roots_.back();
-    }
-
-    std::optional<Type> narrowest(const ir::Expr& value) {
-        if (ir::is_int(value->type)) return holder(ranges_.integer(value));
-        const auto* cast = ir::as<ir::Cast>(value);
-        if (cast == nullptr) return std::nullopt;
-        if (ir::is_float(cast->a->type)) {
-            if (ir::bits(cast->a->type) >= ir::bits(value->type)) return std::nullopt;
-            const auto more = narrowest(cast->a);
-            return more && ir::bits(*more) < ir::bits(cast->a->type) ? *more : cast->a->type;
-        }
-        if (!ir::is_int(cast->a->type)) return std::nullopt;
-        const IntRange range = ranges_.integer(cast->a);
-        const poly::Wide most = poly::Wide{1} << exact_bits(value->type);
-        return range.lo >= -most && range.hi <= most ? holder(range) : std::nullopt;
-    }
-
-    static std::optional<Type> holder(const IntRange& range) {
-        for (const Type type : kIntegers) {
-            if (poly::fits(range, type)) return type;
-        }
-        return std::nullopt;
-    }
-
-    ir::Pipeline pipeline_;
-    poly::ValueRanges ranges_;
-    std::vector<ir::Expr> stand_ins_;  ///< by stage
-    std::vector<ir::Expr> roots_;
-};
+    if (!ir::is_int(cast->a->type)) return std::nullopt;
+    const IntRange range = ranges.integer(cast->a);
+    const poly::Wide most = poly::Wide{1} << exact_bits(value->type);
+    return range.lo >= -most && range.hi <= most ? holder(range) : std::nullopt;
+}
 
 /// Pure stages without scans: an update's memory has the type that atomic operations are for, and a scan reads itself.
 /// No constants: nothing keeps them.
@@ -103,35 +55,77 @@ bool can_be_narrowed(const ir::Stage& stage) {
 }  // namespace
 
 std::vector<std::optional<Type>> narrowest_types(const ir::Pipeline& pipeline, const poly::Model& model) {
-    return Narrowing(pipeline, model).result;
+    poly::ValueRanges ranges = poly::ranges_within(pipeline, &model);
+    poly::KnownBoxes boxes;
+    for (const poly::Domain& domain : model.domains) boxes.emplace_back(domain.box);
+    ranges.know_stages(std::move(boxes));
+    std::vector<std::optional<Type>> result;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        const ir::Stage& stage = pipeline.stages[s];
+        result.emplace_back();
+        const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+        if (pure == nullptr || stage.scan) continue;
+        const std::vector<poly::Interval>& box = model.domains.at(s).box;
+        for (std::size_t d = 0; d < stage.dims.size(); ++d) ranges.bind_index(stage.dims[d].var, box[d].lo, box[d].hi);
+        const auto narrow = narrowest(pure->value, ranges);
+        if (narrow && ir::bits(*narrow) < ir::bits(stage.type)) result.back() = narrow;
+    }
+    return result;
 }
 
+namespace {
+
+/// A stage that reads others as they are in `kept`, by number, in the types in which it read them.
+void read_kept_as(ir::Stage& stage, const std::map<int, Type>& kept) {
+    std::unordered_map<const ir::Node*, ir::Expr> memo;
+    const std::function<ir::Expr(const ir::Expr&)> changed = [&](const ir::Expr& e) -> ir::Expr {
+        if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
+        ir::Expr same = ir::map_children(e, changed);
+        if (const auto* cast = ir::as<ir::Cast>(same); cast != nullptr && cast->exact) {
+            same = ir::exact_cast(e->type, cast->a, e->range);
+        } else if (const auto* read = ir::as<ir::Read>(same);
+                   read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+            if (const auto type = kept.find(read->source.index); type != kept.end()) {
+                same = ir::read(read->source, type->second, read->indices, e->range);
+                same = ir::exact_cast(e->type, same, e->range);
+            }
+        }
+        return memo.emplace(e.get(), std::move(same)).first->second;
+    };
+    const ir::Stage old = stage;  // nodes must outlive the memo, which knows them by address
+    ir::map_expressions(stage, changed);
+}
+
+void keep_as(ir::Stage& stage, Type type) {
+    ir::Expr& value = std::get<ir::Pure>(stage.definition).value;
+    stage.type = type;
+    value = ir::exact_cast(type, value, value->range);
+}
+
+}  // namespace
+
 ir::Pipeline narrow_stages(const ir::Pipeline& pipeline, const poly::Model& model) {
-    std::vector<std::optional<Type>> narrow = narrowest_types(pipeline, model);
+    const std::vector<std::optional<Type>> narrow = narrowest_types(pipeline, model);
+    std::map<int, Type> kept;
     for (std::size_t s = 0; s < narrow.size(); ++s) {
-        if (!can_be_narrowed(pipeline.stages[s])) narrow[s].reset();
+        if (narrow[s] && can_be_narrowed(pipeline.stages[s])) kept.emplace(static_cast<int>(s), *narrow[s]);
     }
     ir::Pipeline result = pipeline;
-    for (std::size_t s = 0; s < narrow.size(); ++s) {
-        ir::Stage& stage = result.stages[s];
-        std::unordered_map<const ir::Node*, ir::Expr> memo;
-        const std::function<ir::Expr(const ir::Expr&)> widened = [&](const ir::Expr& e) -> ir::Expr {
-            if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
-            ir::Expr same = ir::map_children(e, widened);
-            const auto* read = ir::as<ir::Read>(same);
-            if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
-                if (const auto& type = narrow.at(static_cast<std::size_t>(read->source.index))) {
-                    same = ir::exact_cast(e->type, ir::read(read->source, *type, read->indices, e->range), e->range);
-                }
-            }
-            return memo.emplace(e.get(), std::move(same)).first->second;
-        };
-        ir::map_expressions(stage, widened);
-        if (!narrow[s]) continue;
-        stage.type = *narrow[s];
-        auto& pure = std::get<ir::Pure>(stage.definition);
-        pure.value = ir::exact_cast(stage.type, pure.value, pure.value->range);
-    }
+    for (ir::Stage& stage : result.stages) read_kept_as(stage, kept);
+    for (const auto& [number, type] : kept) keep_as(result.stages[static_cast<std::size_t>(number)], type);
+    return result;
+}
+
+Type wide_type(const ir::Stage& stage) {
+    const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+    const auto* cast = pure == nullptr ? nullptr : ir::as<ir::Cast>(pure->value);
+    return cast != nullptr && cast->exact ? cast->a->type : stage.type;
+}
+
+ir::Stage widened(const ir::Pipeline& pipeline, int number, const std::map<int, Type>& wide) {
+    ir::Stage result = pipeline.stages.at(static_cast<std::size_t>(number));
+    read_kept_as(result, wide);
+    if (const auto type = wide.find(number); type != wide.end()) keep_as(result, type->second);
     return result;
 }
 

@@ -101,12 +101,6 @@ void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f) {
     }
 }
 
-const Expr& wide_value(const Stage& stage) {
-    const Expr& value = std::get<Pure>(stage.definition).value;
-    const auto* cast = as<Cast>(value);
-    return cast != nullptr && cast->exact ? cast->a : value;
-}
-
 bool is_uniform(const Expr& e) {
     bool result = true;
     for_each_node(

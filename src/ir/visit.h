@@ -76,9 +76,6 @@ std::vector<Expr> expressions(const Stage& stage);
 /// them.
 void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f);
 
-/// The definition of a pure stage without the cast to a narrower type that memory keeps it in.
-const Expr& wide_value(const Stage& stage);
-
 /// True for what is the same at all points: made of constants, sizes and parameters alone.
 bool is_uniform(const Expr& e);
 

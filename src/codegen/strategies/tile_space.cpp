@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <tuple>
-#include <unordered_map>
 
 #include "codegen/expr/both_sides.h"
+#include "fusion/narrow_stages.h"
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "plan/tiles.h"
@@ -27,15 +26,6 @@ std::int64_t finest_scale(const poly::Group& group, std::size_t dim) {
     return finest;
 }
 
-namespace {
-
-/// Of the values of a stage before they are narrowed.
-ir::Type wide_type(const ir::Stage& stage) {
-    return std::holds_alternative<ir::Pure>(stage.definition) ? ir::wide_value(stage)->type : stage.type;
-}
-
-}  // namespace
-
 TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::Tiles& tiles, Values values)
     : program(of),
       group(tiled),
@@ -54,7 +44,7 @@ TileSpace::TileSpace(kernel::Program& of, const poly::Group& tiled, const plan::
     }
     for (const int stage : group.stages) {
         if (values == Values::InRegisters && std::ranges::find(group.live_outs, stage) == group.live_outs.end())
-            wide_.emplace(stage, wide_type(of.pipeline.stages.at(static_cast<std::size_t>(stage))));
+            wide_.emplace(stage, fusion::wide_type(of.pipeline.stages.at(static_cast<std::size_t>(stage))));
     }
     for (std::size_t m = 0; m < group.stages.size(); ++m) add_member(group.stages[m], tiles.parts[m]);
     find_tiles();
@@ -70,38 +60,11 @@ bool TileSpace::in_one_tile(const Member& m, std::size_t d) const {
     return lo && hi && points > 1 && dim.step == 0 && floor_quotient(*lo, points) == floor_quotient(*hi - 1, points);
 }
 
-/// A stage with its values in the type of its definition where registers hold them, and what it reads of others so.
-ir::Stage TileSpace::in_registers(int stage) const {
-    ir::Stage result = program.pipeline.stages.at(static_cast<std::size_t>(stage));
-    auto* pure = std::get_if<ir::Pure>(&result.definition);
-    if (wide_.empty() || pure == nullptr) return result;
-    if (wide_.count(stage) > 0) {
-        pure->value = ir::Expr(ir::wide_value(result));
-        result.type = pure->value->type;
-    }
-    std::unordered_map<const ir::Node*, ir::Expr> memo;
-    const std::function<ir::Expr(const ir::Expr&)> widened = [&](const ir::Expr& e) -> ir::Expr {
-        if (const auto known = memo.find(e.get()); known != memo.end()) return known->second;
-        ir::Expr same = ir::map_children(e, widened);
-        const auto* cast = ir::as<ir::Cast>(same);
-        const auto* read = ir::as<ir::Read>(same);
-        if (cast != nullptr && cast->exact) same = ir::exact_cast(e->type, cast->a, e->range);
-        if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
-            const auto wide = wide_.find(read->source.index);
-            if (wide != wide_.end())
-                same = ir::exact_cast(e->type, ir::read(read->source, wide->second, read->indices, e->range), e->range);
-        }
-        return memo.emplace(e.get(), std::move(same)).first->second;
-    };
-    pure->value = widened(ir::Expr(pure->value));
-    return result;
-}
-
 void TileSpace::add_member(int stage, const plan::Part& part) {
     const auto index = static_cast<std::size_t>(stage);
     Member m;
     m.stage = stage;
-    m.definition = in_registers(stage);
+    m.definition = fusion::widened(program.pipeline, stage, wide_);
     m.domain = program.model.domains.at(index);
     m.alignment = group.alignment[group.position(stage)];
     m.extent = part.extent;

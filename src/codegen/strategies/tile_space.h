@@ -129,7 +129,6 @@ public:
     ir::Expr writes(const Member& m);
 
 private:
-    [[nodiscard]] ir::Stage in_registers(int stage) const;
     void add_member(int stage, const plan::Part& part);
     std::vector<Access> points_of_members(std::size_t d, bool inner, std::int64_t size);
     bool sums(const ir::Expr& e, ir::BinaryOp op, bool inner, std::vector<Linear>& found);

@@ -4,6 +4,7 @@
 BUILD  ?= build/release
 PREFIX ?= /usr/local
 WERROR ?= OFF
+UNITY  ?= 8
 DEMO   := build/demo
 TIME   ?= 60
 PYTHON ?= python3
@@ -19,7 +20,7 @@ deps: ## install the Debian packages that are missing
 	@tools/install-deps.sh
 
 configure: deps
-	@cmake --preset release -B $(BUILD) -DPIPEC_WERROR=$(WERROR) -Wno-dev > /dev/null
+	@cmake --preset release -B $(BUILD) -DPIPEC_WERROR=$(WERROR) -DCMAKE_UNITY_BUILD_BATCH_SIZE=$(UNITY) -Wno-dev > /dev/null
 
 build: configure ## build the compiler and all else into build/release
 	cmake --build $(BUILD)

@@ -5,7 +5,7 @@
 
 #include "support_lib/compile.h"
 
-namespace pipec::testing {
+namespace pipec::testing::both_sides_test {
 namespace {
 
 bool is_safe(const std::string& params, const std::string& condition) {
@@ -60,4 +60,4 @@ TEST(BothSides, AreNotWhereTheySayAPlace) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::both_sides_test

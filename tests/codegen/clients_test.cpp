@@ -3,7 +3,7 @@
 
 #include "codegen/generated.h"
 
-namespace pipec::testing {
+namespace pipec::testing::clients_test {
 namespace {
 
 const std::string kClients = PIPEC_SOURCE_DIR "/tests/codegen/clients/";
@@ -113,4 +113,4 @@ TEST_F(DeviceClients, LayoutsStreamsGraphsAndRefusals) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::clients_test

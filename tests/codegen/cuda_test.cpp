@@ -15,7 +15,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::cuda_test {
 namespace {
 
 using codegen::kernel::Barrier;
@@ -636,4 +636,4 @@ TEST(CudaLaunch, CanBeCaptured) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::cuda_test

@@ -9,7 +9,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::dependent_launch_test {
 namespace {
 
 // Three kernels; with one row, the first has nothing to do. Bounds that use an index keep each sum in its stage.
@@ -127,4 +127,4 @@ TEST(DependentLaunch, AnEarlyStartOnAnOlderDeviceIsFound) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::dependent_launch_test

@@ -17,7 +17,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::fast_math_test {
 namespace {
 
 /// What results may differ by, of the largest magnitude in an output: floats of 24 bits, some dozens of operations, and
@@ -315,4 +315,4 @@ TEST(FastMathText, DivisionsByExtremesStay) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::fast_math_test

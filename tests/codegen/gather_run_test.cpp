@@ -5,7 +5,7 @@
 #include "codegen/lower.h"
 #include "device_runs.h"
 
-namespace pipec::testing {
+namespace pipec::testing::gather_run_test {
 namespace {
 
 constexpr const char* kPrograms = R"(
@@ -122,4 +122,4 @@ TEST_F(Gathering, InTilesWithReaders) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::gather_run_test

@@ -5,7 +5,7 @@
 #include "codegen/lower.h"
 #include "device_runs.h"
 
-namespace pipec::testing {
+namespace pipec::testing::guarded_reads_run_test {
 namespace {
 
 constexpr const char* kPrograms = R"(
@@ -99,4 +99,4 @@ TEST_F(GuardedReads, InTiles) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::guarded_reads_run_test

@@ -12,7 +12,7 @@
 #include "fusion/group_fields.h"
 #include "reference/interpreter.h"
 
-namespace pipec::testing {
+namespace pipec::testing::histogram_run_test {
 namespace {
 
 // Adding 0 makes 0 of -0, of which `min` and `max` may give either.
@@ -176,4 +176,4 @@ TEST_F(Histograms, InPartsAndRegions) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::histogram_run_test

@@ -9,7 +9,7 @@
 #include "support_lib/data.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::host_rows_test {
 namespace {
 
 using Sizes = std::map<std::string, std::int64_t>;
@@ -192,4 +192,4 @@ INSTANTIATE_TEST_SUITE_P(All, HostRows, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::host_rows_test

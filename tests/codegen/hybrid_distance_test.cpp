@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-namespace pipec::codegen {
+namespace pipec::codegen::hybrid_distance_test {
 namespace {
 
 TEST(HybridDistance, EveryLaneFindsItsElement) {
@@ -48,4 +48,4 @@ TEST(HybridDistance, TypesOfLoads) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen
+}  // namespace pipec::codegen::hybrid_distance_test

@@ -10,7 +10,7 @@
 #include "ir/verify.h"
 #include "support_lib/compile.h"
 
-namespace pipec::codegen {
+namespace pipec::codegen::kernel_accumulate_test {
 namespace {
 
 using Strings = std::vector<std::string>;
@@ -260,4 +260,4 @@ TEST_F(Accumulating, BytesAreCountedInWords) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen
+}  // namespace pipec::codegen::kernel_accumulate_test

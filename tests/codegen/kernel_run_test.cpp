@@ -7,7 +7,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::kernel_run_test {
 namespace {
 
 struct Case {
@@ -184,4 +184,4 @@ INSTANTIATE_TEST_SUITE_P(All, AccumulateRuns, ::testing::ValuesIn(kCases),
                          [](const auto& param_info) { return param_info.param.name; });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::kernel_run_test

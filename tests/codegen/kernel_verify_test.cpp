@@ -4,7 +4,7 @@
 #include "codegen/kernel/kernel_ir.h"
 #include "ir/build.h"
 
-namespace pipec::codegen::kernel {
+namespace pipec::codegen::kernel::kernel_verify_test {
 namespace {
 
 using ir::BinaryOp;
@@ -553,4 +553,4 @@ TEST_F(KernelIr, TextIsAsLongAsTheGraphNotTheTree) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen::kernel
+}  // namespace pipec::codegen::kernel::kernel_verify_test

@@ -12,7 +12,7 @@
 #include "ir/build.h"
 #include "support_lib/groups.h"
 
-namespace pipec::codegen::kernel {
+namespace pipec::codegen::kernel::kernel_written_test {
 namespace {
 
 using fusion::GroupSchedule;
@@ -318,4 +318,4 @@ INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(example_files()), []
 });
 
 }  // namespace
-}  // namespace pipec::codegen::kernel
+}  // namespace pipec::codegen::kernel::kernel_written_test

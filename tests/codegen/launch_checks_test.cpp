@@ -11,7 +11,7 @@
 #include "reference/exact.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::launch_checks_test {
 namespace {
 
 using ir::BinaryOp;
@@ -156,4 +156,4 @@ TEST(LaunchChecks, ComputeExactIntegers) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::launch_checks_test

@@ -5,7 +5,7 @@
 #include "codegen/lower.h"
 #include "fusion/schedule.h"
 
-namespace pipec::testing {
+namespace pipec::testing::loop_block_run_test {
 namespace {
 
 constexpr const char* kPrograms = R"(
@@ -67,4 +67,4 @@ TEST_F(LoopBlocks, HaveAVersionForFewBlocks) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::loop_block_run_test

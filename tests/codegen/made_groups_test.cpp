@@ -14,7 +14,7 @@
 #include "poly/group.h"
 #include "support/render.h"
 
-namespace pipec {
+namespace pipec::made_groups_test {
 namespace {
 
 /// Three groups: what is read at data-dependent indices is never in the group of its reader. They are the first, the
@@ -112,4 +112,4 @@ TEST(MadeGroups, AreOfOneTargetOnly) {
 }
 
 }  // namespace
-}  // namespace pipec
+}  // namespace pipec::made_groups_test

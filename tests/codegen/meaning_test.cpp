@@ -9,7 +9,7 @@
 #include "support_lib/device.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::meaning_test {
 namespace {
 
 struct Case {
@@ -224,4 +224,4 @@ INSTANTIATE_TEST_SUITE_P(Codegen, Meaning, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return std::string(tested.param.name); });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::meaning_test

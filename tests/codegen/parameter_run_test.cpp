@@ -10,7 +10,7 @@
 #include "support_lib/device.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::parameter_run_test {
 namespace {
 
 using Sizes = std::map<std::string, std::int64_t>;
@@ -131,4 +131,4 @@ INSTANTIATE_TEST_SUITE_P(All, Parameters, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::parameter_run_test

@@ -15,7 +15,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::quotient_test {
 namespace {
 
 bool same_bits(float a, float b) {
@@ -172,4 +172,4 @@ TEST(QuotientText, NotesOnlyWhatMayBeRare) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::quotient_test

@@ -8,7 +8,7 @@
 #include "support_lib/device.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::reduction_run_test {
 namespace {
 
 using Sizes = std::map<std::string, std::int64_t>;
@@ -488,4 +488,4 @@ INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::reduction_run_test

@@ -10,7 +10,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::register_halves_test {
 namespace {
 
 struct Program {
@@ -118,4 +118,4 @@ INSTANTIATE_TEST_SUITE_P(All, RegisterHalves, ::testing::ValuesIn(kPrograms),
                          [](const auto& param_info) { return std::string(param_info.param.name); });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::register_halves_test

@@ -10,7 +10,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 
-namespace pipec::codegen {
+namespace pipec::codegen::register_order_test {
 namespace {
 
 using ir::Source;
@@ -136,4 +136,4 @@ TEST_F(RegisterOrder, NothingMovesPastABarrier) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen
+}  // namespace pipec::codegen::register_order_test

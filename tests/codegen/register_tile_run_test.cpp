@@ -11,7 +11,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::register_tile_run_test {
 namespace {
 
 struct Program {
@@ -320,4 +320,4 @@ INSTANTIATE_TEST_SUITE_P(All, RegisterTile, ::testing::ValuesIn(kPrograms),
                          [](const auto& param_info) { return std::string(param_info.param.name); });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::register_tile_run_test

@@ -11,7 +11,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec {
+namespace pipec::register_trials_test {
 namespace {
 
 struct Trials {
@@ -43,7 +43,7 @@ Trials trials(const std::string& text) {
 /// Where arrays are not aligned a lane has one column instead of four, and needs 7 + 7 lanes for the mean, and as many
 /// more as the mask is wide. Most masks have a 0, so that they read fewer points than that.
 TEST(RegisterTrials, LanesThatServeTheirNeighboursAreCountedBeforeCodeIsMade) {
-    const Trials trials = pipec::trials(R"(
+    const Trials trials = register_trials_test::trials(R"(
 import "boundary"
 import "stencil"
 const MASKS = [[1, 4, 6, 4, 1], [-1, -2, 0, 2, 1]]
@@ -61,10 +61,11 @@ pipeline texture(img: uint8[R, C]) -> maps: float32[4, R, C] {
 
 /// Levels of a pyramid, of which each pixel takes one: registers have no index.
 TEST(RegisterTrials, WhatDataPickIsInNoRegisterTile) {
-    const Trials trials = pipec::trials(testing::read_file(PIPEC_SOURCE_DIR "/bench/suite/local_laplacian.pipe"));
+    const Trials trials =
+        register_trials_test::trials(testing::read_file(PIPEC_SOURCE_DIR "/bench/suite/local_laplacian.pipe"));
     EXPECT_GT(trials.all, 0);
     EXPECT_LE(trials.refused, 4);  // 30 of 47, before
 }
 
 }  // namespace
-}  // namespace pipec
+}  // namespace pipec::register_trials_test

@@ -8,7 +8,7 @@
 #include "ir/print.h"
 #include "ir/widen.h"
 
-namespace pipec::codegen {
+namespace pipec::codegen::rewrite_random_test {
 namespace {
 
 using ir::BinaryOp;
@@ -243,4 +243,4 @@ TEST(RewriteRandom, InTheInteriorWhatIsDecidedHolds) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen
+}  // namespace pipec::codegen::rewrite_random_test

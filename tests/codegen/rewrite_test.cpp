@@ -12,7 +12,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::codegen {
+namespace pipec::codegen::rewrite_test {
 namespace {
 
 using testing::Compiled;
@@ -435,4 +435,4 @@ TEST(Inlining, AReaderOfMorePointsKeepsWhatIsExpensive) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen
+}  // namespace pipec::codegen::rewrite_test

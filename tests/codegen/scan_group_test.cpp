@@ -8,7 +8,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::scan_group_test {
 namespace {
 
 using fusion::Strategy;
@@ -256,4 +256,4 @@ TEST(ScanGroups, HaveNoPointThatTheScanMayLack) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::scan_group_test

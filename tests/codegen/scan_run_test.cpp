@@ -9,7 +9,7 @@
 #include "support_lib/device.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::scan_run_test {
 namespace {
 
 using Sizes = std::map<std::string, std::int64_t>;
@@ -458,4 +458,4 @@ TEST(ParallelScans, NeedNoFlagsForTheFirstPoint) {
 INSTANTIATE_TEST_SUITE_P(All, Scans, ::testing::ValuesIn(kCases), [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::scan_run_test

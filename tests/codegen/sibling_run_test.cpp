@@ -7,7 +7,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::sibling_run_test {
 namespace {
 
 using fusion::Strategy;
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Groups, Siblings, ::testing::ValuesIn(kCases),
                          [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::sibling_run_test

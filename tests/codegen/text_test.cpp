@@ -12,7 +12,7 @@
 #include "codegen/emit/c/text.h"
 #include "codegen/generated.h"
 
-namespace pipec::testing {
+namespace pipec::testing::text_test {
 namespace {
 
 const std::string kBlurText = read_file(PIPEC_SOURCE_DIR "/tests/codegen/programs/blur.pipe");
@@ -196,4 +196,4 @@ TEST(Comments, CannotBeEnded) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::text_test

@@ -15,7 +15,7 @@
 #include "support_lib/data.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::threads_run_test {
 namespace {
 
 /// Stages in tiles, a stage by itself, a scan across memory and one along it, an accumulate, a reduction.
@@ -86,7 +86,7 @@ TEST_F(Threads, OneIsNoThreadAtAll) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::threads_run_test
 
 /// More threads than this machine may have, also where the environment says another number: OpenMP reads it once, when
 /// the first library is loaded.

@@ -8,7 +8,7 @@
 #include "codegen/kernel/shared_memory.h"
 #include "plan/lane_patches.h"
 
-namespace pipec::codegen {
+namespace pipec::codegen::tile_parts_test {
 namespace {
 
 using plan::in_blocks;
@@ -113,4 +113,4 @@ TEST(Accesses, FillersStayInTheRow) {
 }
 
 }  // namespace
-}  // namespace pipec::codegen
+}  // namespace pipec::codegen::tile_parts_test

@@ -13,7 +13,7 @@
 #include "support_lib/data.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::tile_run_test {
 namespace {
 
 using fusion::GroupSchedule;
@@ -195,4 +195,4 @@ pipeline p(img: float32[R, C]) -> out: float32[R, C] {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::tile_run_test

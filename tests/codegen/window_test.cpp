@@ -10,7 +10,7 @@
 #include "support_lib/device.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::window_test {
 namespace {
 
 /// A program of one pipeline `p`, compiled for the host, and arguments for it.
@@ -275,4 +275,4 @@ TEST(Window, CodeHasNoWarnings) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::window_test

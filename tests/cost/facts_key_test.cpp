@@ -6,7 +6,7 @@
 #include "../fusion/programs.h"
 #include "cost/cost_models.h"
 
-namespace pipec::cost {
+namespace pipec::cost::facts_key_test {
 namespace {
 
 using fusion::GroupFacts;
@@ -80,4 +80,4 @@ TEST(CostFactsKey, ChoicesThatAreKnownNameTheirOwnStages) {
 }
 
 }  // namespace
-}  // namespace pipec::cost
+}  // namespace pipec::cost::facts_key_test

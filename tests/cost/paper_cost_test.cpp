@@ -13,7 +13,7 @@
 #include "fusion/automatic.h"
 #include "fusion/inline.h"
 
-namespace pipec::cost {
+namespace pipec::cost::paper_cost_test {
 namespace {
 
 using namespace fusion;
@@ -173,4 +173,4 @@ INSTANTIATE_TEST_SUITE_P(Examples, RealCosts,
                          [](const auto& param_info) { return std::string(param_info.param); });
 
 }  // namespace
-}  // namespace pipec::cost
+}  // namespace pipec::cost::paper_cost_test

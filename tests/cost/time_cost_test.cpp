@@ -17,7 +17,7 @@
 #include "fusion/schedule_json.h"
 #include "fusion/strategy.h"
 
-namespace pipec::cost {
+namespace pipec::cost::time_cost_test {
 namespace {
 
 using namespace fusion;
@@ -291,4 +291,4 @@ TEST(Strategies, SayWhichModelChoosesThem) {
 }
 
 }  // namespace
-}  // namespace pipec::cost
+}  // namespace pipec::cost::time_cost_test

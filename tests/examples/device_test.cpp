@@ -10,7 +10,7 @@
 #include "support_lib/compile.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::device_test {
 namespace {
 
 class DeviceExamples : public ::testing::TestWithParam<std::string> {};
@@ -42,4 +42,4 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceExamples, ::testing::ValuesIn(example_files(
 });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::device_test

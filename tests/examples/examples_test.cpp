@@ -10,7 +10,7 @@
 #include "support_lib/compile.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::examples_test {
 namespace {
 
 class Examples : public ::testing::TestWithParam<std::string> {};
@@ -41,4 +41,4 @@ INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(example_files()), []
 });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::examples_test

@@ -16,7 +16,7 @@
 #include "support_lib/device.h"
 #include "support_lib/groups.h"
 
-namespace pipec::testing {
+namespace pipec::testing::hybrid_test {
 namespace {
 
 using fusion::GroupSchedule;
@@ -212,4 +212,4 @@ TEST(HybridPrograms, Refusals) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::hybrid_test

@@ -6,7 +6,7 @@
 #include "cases.h"
 #include "grouping.h"
 
-namespace pipec::testing {
+namespace pipec::testing::register_tile_test {
 namespace {
 
 using fusion::GroupSchedule;
@@ -43,4 +43,4 @@ INSTANTIATE_TEST_SUITE_P(All, RegisterTile, ::testing::ValuesIn(example_files())
 });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::register_tile_test

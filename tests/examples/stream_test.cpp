@@ -6,7 +6,7 @@
 #include "cases.h"
 #include "grouping.h"
 
-namespace pipec::testing {
+namespace pipec::testing::stream_test {
 namespace {
 
 using fusion::GroupSchedule;
@@ -41,4 +41,4 @@ INSTANTIATE_TEST_SUITE_P(All, Stream, ::testing::ValuesIn(example_files()), [](c
 });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::stream_test

@@ -6,7 +6,7 @@
 #include "cases.h"
 #include "grouping.h"
 
-namespace pipec::testing {
+namespace pipec::testing::tiles_test {
 namespace {
 
 using fusion::GroupSchedule;
@@ -49,4 +49,4 @@ INSTANTIATE_TEST_SUITE_P(All, Tiles, ::testing::ValuesIn(example_files()), [](co
 });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::tiles_test

@@ -13,7 +13,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::alternatives_test {
 namespace {
 
 using cost::paper_cost_model;
@@ -110,4 +110,4 @@ TEST_F(Alternatives, ChangesArePutTogether) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::alternatives_test

@@ -11,7 +11,7 @@
 #include "support_lib/compile.h"
 #include "support_lib/device.h"
 
-namespace pipec::testing {
+namespace pipec::testing::automatic_run_test {
 namespace {
 
 /// A V100 to which transactions cost less: tiles become large enough for a part of them to be in registers.
@@ -113,4 +113,4 @@ INSTANTIATE_TEST_SUITE_P(Examples, AutomaticRun,
                          [](const auto& param_info) { return std::string(param_info.param); });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::automatic_run_test

@@ -19,7 +19,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::automatic_test {
 namespace {
 
 using cost::paper_cost_model;
@@ -288,4 +288,4 @@ INSTANTIATE_TEST_SUITE_P(All, Automatic, ::testing::ValuesIn(example_files()), [
 });
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::automatic_test

@@ -8,7 +8,7 @@
 #include "fusion/group_fields.h"
 #include "fusion/target.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::choice_moves_test {
 namespace {
 
 const Gpu& gpu() {
@@ -77,4 +77,4 @@ TEST(ChoiceMoves, AreDoneTogether) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::choice_moves_test

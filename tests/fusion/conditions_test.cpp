@@ -6,7 +6,7 @@
 #include "ir/build.h"
 #include "ir/visit.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::conditions_test {
 namespace {
 
 using ir::binary;
@@ -76,4 +76,4 @@ TEST(Conditions, FallIntoParts) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::conditions_test

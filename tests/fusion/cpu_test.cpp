@@ -5,7 +5,7 @@
 
 #include "fusion/schedule.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::cpu_test {
 namespace {
 
 TEST(Cpu, EveryKnownOneIsPlausible) {
@@ -67,4 +67,4 @@ TEST(Cpu, WrongDescriptionsAreRefusedWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::cpu_test

@@ -11,7 +11,7 @@
 #include "cost/tile_facts.h"
 #include "programs.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::facts_test {
 namespace {
 
 using namespace cost;
@@ -440,4 +440,4 @@ pipeline p(img: uint8[R, C], table: uint8[256]) -> out: uint8[R, C] {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::facts_test

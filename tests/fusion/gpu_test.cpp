@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace pipec::fusion {
+namespace pipec::fusion::gpu_test {
 namespace {
 
 TEST(Gpu, EveryKnownOneIsPlausible) {
@@ -158,4 +158,4 @@ TEST(Gpu, WrongDescriptionsAreRefusedWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::gpu_test

@@ -9,7 +9,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::grow_groups_test {
 namespace {
 
 /// The groups' stages, "rows out, other"; groups of more than `limit` stages are not possible.
@@ -120,4 +120,4 @@ TEST(GrowGroups, DefaultsFitEveryRank) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::grow_groups_test

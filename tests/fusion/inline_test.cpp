@@ -12,7 +12,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::inline_test {
 namespace {
 
 /// The only stage of a pipeline with all but its last stage inlined.
@@ -79,4 +79,4 @@ TEST(Inline, OtherPointsHaveOtherBinders) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::inline_test

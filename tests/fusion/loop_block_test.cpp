@@ -6,7 +6,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::loop_block_test {
 namespace {
 
 /// The block of `out(y, x)`, whose lanes go along x.
@@ -33,4 +33,4 @@ TEST(LoopBlock, WindowsBesideEachOtherShareNothing) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::loop_block_test

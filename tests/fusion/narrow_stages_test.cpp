@@ -6,7 +6,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec {
+namespace pipec::narrow_stages_test {
 namespace {
 
 using ir::Type;
@@ -69,4 +69,4 @@ TEST(NarrowStages, WhatIsInlinedHasNoCasts) {
 }
 
 }  // namespace
-}  // namespace pipec
+}  // namespace pipec::narrow_stages_test

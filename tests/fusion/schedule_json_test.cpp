@@ -5,7 +5,7 @@
 
 #include "support_lib/compile.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::schedule_json_test {
 namespace {
 
 constexpr const char* kFile = "blur.schedule.json";
@@ -357,4 +357,4 @@ TEST_F(ScheduleJson, ParametersAreThoseOfTheStrategy) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::schedule_json_test

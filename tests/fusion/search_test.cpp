@@ -12,7 +12,7 @@
 
 #include "all_groupings.h"
 
-namespace pipec::fusion {
+namespace pipec::fusion::search_test {
 namespace {
 
 /// Stages that each read some of the few before them.
@@ -213,4 +213,4 @@ TEST(Search, WhatCannotBeAGroupComesApart) {
 }
 
 }  // namespace
-}  // namespace pipec::fusion
+}  // namespace pipec::fusion::search_test

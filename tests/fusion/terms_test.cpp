@@ -9,7 +9,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec {
+namespace pipec::terms_test {
 namespace {
 
 /// The terms of a point of each stage of `pipeline p(...) -> out: ... { body }`, by name; loops in loops multiply, and
@@ -158,4 +158,4 @@ TEST(Tables, OthersStay) {
 }
 
 }  // namespace
-}  // namespace pipec
+}  // namespace pipec::terms_test

@@ -7,7 +7,7 @@
 
 #include "support_lib/compile.h"
 
-namespace pipec::ir {
+namespace pipec::ir::associative_test {
 namespace {
 
 std::optional<AssociativeScan> found(const std::string& type, const std::string& value, bool fast_math = false) {
@@ -84,4 +84,4 @@ TEST(Associative, ALineBeginsAgainWhereNothingIsReadOfIt) {
 }
 
 }  // namespace
-}  // namespace pipec::ir
+}  // namespace pipec::ir::associative_test

@@ -10,7 +10,7 @@
 #include "ir/visit.h"
 #include "reference/numeric.h"
 
-namespace pipec::ir {
+namespace pipec::ir::build_test {
 namespace {
 
 const std::vector<Type> kIntegers = {Type::Int8,  Type::Int16,  Type::Int32,  Type::Int64,
@@ -159,4 +159,4 @@ TEST(Build, TypesOfNodes) {
 }
 
 }  // namespace
-}  // namespace pipec::ir
+}  // namespace pipec::ir::build_test

@@ -8,10 +8,10 @@
 
 #include "ir/build.h"
 
-namespace pipec::ir {
+namespace pipec::ir::print_test {
 namespace {
 
-class Print : public testing::Test {
+class Print : public ::testing::Test {
 protected:
     Print() {
         for (const char* name : {"a", "b", "c"}) p.variables.push_back({name, Type::Int32, {}});
@@ -166,4 +166,4 @@ TEST_F(Print, WholePipeline) {
 }
 
 }  // namespace
-}  // namespace pipec::ir
+}  // namespace pipec::ir::print_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace pipec::ir {
+namespace pipec::ir::type_test {
 namespace {
 
 const std::vector<Type> kAll = {Type::Bool,   Type::Int8,   Type::Int16,  Type::Int32,   Type::Int64,   Type::UInt8,
@@ -73,4 +73,4 @@ TEST(Type, CommonTypes) {
 }
 
 }  // namespace
-}  // namespace pipec::ir
+}  // namespace pipec::ir::type_test

@@ -6,7 +6,7 @@
 #include "constants.h"
 #include "ir/build.h"
 
-namespace pipec::ir {
+namespace pipec::ir::verify_test {
 namespace {
 
 Expr f32(double value) {
@@ -20,7 +20,7 @@ Expr raw(Type type, T value) {
 }
 
 /// blur(x) = in(x) + in(x + 1); out(y in 0..N) = blur(y), well-formed.
-class Verify : public testing::Test {
+class Verify : public ::testing::Test {
 protected:
     Verify() {
         p.name = "test";
@@ -46,7 +46,7 @@ protected:
         for (const std::string& problem : verify(p)) {
             if (problem.find(text) != std::string::npos) return true;
         }
-        ADD_FAILURE() << "found instead: " << testing::PrintToString(verify(p));
+        ADD_FAILURE() << "found instead: " << ::testing::PrintToString(verify(p));
         return false;
     }
 
@@ -208,4 +208,4 @@ TEST_F(Verify, Accumulates) {
 }
 
 }  // namespace
-}  // namespace pipec::ir
+}  // namespace pipec::ir::verify_test

@@ -9,7 +9,7 @@
 #include "ir/print.h"
 #include "ir/unique_nodes.h"
 
-namespace pipec::ir {
+namespace pipec::ir::visit_test {
 namespace {
 
 Expr var(VarId id) {
@@ -200,4 +200,4 @@ TEST(Visit, DeepSums) {
 }
 
 }  // namespace
-}  // namespace pipec::ir
+}  // namespace pipec::ir::visit_test

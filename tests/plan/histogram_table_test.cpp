@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace pipec::plan {
+namespace pipec::plan::histogram_table_test {
 namespace {
 
 using Table = HistogramTable::Table;
@@ -85,4 +85,4 @@ TEST(HistogramTable, WhatAScheduleSays) {
 }
 
 }  // namespace
-}  // namespace pipec::plan
+}  // namespace pipec::plan::histogram_table_test

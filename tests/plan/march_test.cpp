@@ -9,7 +9,7 @@
 
 #include "support_lib/groups.h"
 
-namespace pipec::plan {
+namespace pipec::plan::march_test {
 namespace {
 
 poly::Group group_of(const std::string& text) {
@@ -100,4 +100,4 @@ TEST(March, NeedsTwoDimensions) {
 }
 
 }  // namespace
-}  // namespace pipec::plan
+}  // namespace pipec::plan::march_test

@@ -25,7 +25,7 @@
 #include "support_lib/compile.h"
 #include "support_lib/groups.h"
 
-namespace pipec::testing {
+namespace pipec::testing::plan_counts_test {
 namespace {
 
 using codegen::Grouped;
@@ -280,4 +280,4 @@ TEST(RandomGroups, AreAsPlanned) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::plan_counts_test

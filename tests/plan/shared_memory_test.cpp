@@ -5,7 +5,7 @@
 
 #include <random>
 
-namespace pipec::plan {
+namespace pipec::plan::shared_memory_test {
 namespace {
 
 TEST(PlaceArrays, ThoseThatAreNeverAliveTogetherShareMemory) {
@@ -36,4 +36,4 @@ TEST(PlaceArrays, NoByteIsUsedTwiceInAnyStep) {
 }
 
 }  // namespace
-}  // namespace pipec::plan
+}  // namespace pipec::plan::shared_memory_test

@@ -7,7 +7,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::poly {
+namespace pipec::poly::accesses_test {
 namespace {
 
 StageAccesses accesses_of(const std::string& text) {
@@ -142,4 +142,4 @@ TEST(Accesses, SumsOfFewTermsAreIndices) {
 }
 
 }  // namespace
-}  // namespace pipec::poly
+}  // namespace pipec::poly::accesses_test

@@ -15,7 +15,7 @@
 #include "random_expr.h"
 #include "reference/exact.h"
 
-namespace pipec::poly {
+namespace pipec::poly::affine_test {
 namespace {
 
 using ir::Type;
@@ -271,4 +271,4 @@ TEST(AffineForms, AreTheValuesOfRandomExpressions) {
 }
 
 }  // namespace
-}  // namespace pipec::poly
+}  // namespace pipec::poly::affine_test

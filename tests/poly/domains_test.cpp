@@ -6,7 +6,7 @@
 #include "ir/verify.h"
 #include "poly/model.h"
 
-namespace pipec::test {
+namespace pipec::test::domains_test {
 namespace {
 
 /// The analysis as text; the messages where it failed.
@@ -333,4 +333,4 @@ TEST(Domains, PyramidBoundsStayOneDivision) {
 }
 
 }  // namespace
-}  // namespace pipec::test
+}  // namespace pipec::test::domains_test

@@ -13,7 +13,7 @@
 #include "support_lib/data.h"
 #include "support_lib/groups.h"
 
-namespace pipec::poly {
+namespace pipec::poly::footprint_test {
 namespace {
 
 class FootprintTest : public ::testing::Test {
@@ -168,4 +168,4 @@ INSTANTIATE_TEST_SUITE_P(All, Examples, ::testing::ValuesIn(example_files()), []
 });
 
 }  // namespace
-}  // namespace pipec::poly
+}  // namespace pipec::poly::footprint_test

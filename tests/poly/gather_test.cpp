@@ -5,7 +5,7 @@
 
 #include "builder.h"
 
-namespace pipec::poly {
+namespace pipec::poly::gather_test {
 namespace {
 
 using test::E;
@@ -134,4 +134,4 @@ TEST_F(GatherTest, LoopsOfFewPointsAreUnrolled) {
 }
 
 }  // namespace
-}  // namespace pipec::poly
+}  // namespace pipec::poly::gather_test

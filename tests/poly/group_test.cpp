@@ -11,7 +11,7 @@
 #include "support/render.h"
 #include "support_lib/compile.h"
 
-namespace pipec::poly {
+namespace pipec::poly::group_test {
 namespace {
 
 using testing::Compiled;
@@ -484,4 +484,4 @@ TEST_F(GroupTest, OtherAccumulatesAreRefused) {
 }
 
 }  // namespace
-}  // namespace pipec::poly
+}  // namespace pipec::poly::group_test

@@ -6,7 +6,7 @@
 #include "builder.h"
 #include "ir/visit.h"
 
-namespace pipec::poly {
+namespace pipec::poly::places_test {
 namespace {
 
 using test::E;
@@ -83,4 +83,4 @@ TEST(Places, NestedBranchesHaveFewPlaces) {
 }
 
 }  // namespace
-}  // namespace pipec::poly
+}  // namespace pipec::poly::places_test

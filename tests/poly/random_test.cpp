@@ -15,7 +15,7 @@
 #include "ir/visit.h"
 #include "poly/model.h"
 
-namespace pipec::test {
+namespace pipec::test::random_test {
 namespace {
 
 using Point = std::vector<std::int64_t>;
@@ -338,4 +338,4 @@ TEST(Random, AgreesWithEnumeration) {
 }
 
 }  // namespace
-}  // namespace pipec::test
+}  // namespace pipec::test::random_test

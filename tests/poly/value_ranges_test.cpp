@@ -12,7 +12,7 @@
 #include "oracle.h"
 #include "random_expr.h"
 
-namespace pipec::test {
+namespace pipec::test::value_ranges_test {
 namespace {
 
 using ir::BinaryOp;
@@ -397,4 +397,4 @@ TEST(ValueRanges, HoldTheValuesOfRandomExpressions) {
 }
 
 }  // namespace
-}  // namespace pipec::test
+}  // namespace pipec::test::value_ranges_test

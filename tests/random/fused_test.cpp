@@ -14,7 +14,7 @@
 #include "random/random_schedule.h"
 #include "support/render.h"
 
-namespace pipec::testing {
+namespace pipec::testing::fused_test {
 namespace {
 
 int from_environment(const char* name, int otherwise) {
@@ -105,4 +105,4 @@ TEST(Fused, CodeEqualsReference) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::fused_test

@@ -17,7 +17,7 @@
 #include "support_lib/compile.h"
 #include "support_lib/data.h"
 
-namespace pipec::testing {
+namespace pipec::testing::print_test {
 namespace {
 
 /// Gives everything a name that a person could have written: stages made by the compiler have dots and brackets in
@@ -95,4 +95,4 @@ TEST(Print, TheTextOfAPipelineIsAProgram) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::print_test

@@ -16,7 +16,7 @@
 #include "random/program.h"
 #include "support/render.h"
 
-namespace pipec::testing {
+namespace pipec::testing::random_test {
 namespace {
 
 int from_environment(const char* name, int otherwise) {
@@ -181,4 +181,4 @@ TEST(Random, BrokenTextIsRejectedInPeace) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::random_test

@@ -9,7 +9,7 @@
 #include "random/check.h"
 #include "support/render.h"
 
-namespace pipec::testing {
+namespace pipec::testing::regressions_test {
 namespace {
 
 class Regressions : public ::testing::TestWithParam<std::string> {};
@@ -52,4 +52,4 @@ INSTANTIATE_TEST_SUITE_P(All, Regressions, ::testing::ValuesIn(regression_files(
 });
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::regressions_test

@@ -17,7 +17,7 @@
 #include "support_lib/device.h"
 #include "support_lib/host.h"
 
-namespace pipec::testing {
+namespace pipec::testing::window_test {
 namespace {
 
 int from_environment(const char* name, int otherwise) {
@@ -189,4 +189,4 @@ TEST(RandomWindows, OfImagePipelinesAreTheSamePartOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::window_test

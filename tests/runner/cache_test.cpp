@@ -10,7 +10,7 @@
 #include "driver/native/cache_digest.h"
 #include "driver/native/native_compiler.h"
 
-namespace pipec::testing {
+namespace pipec::testing::cache_test {
 
 namespace {
 
@@ -191,4 +191,4 @@ TEST_F(Cache, ACompilerThatPrintsALot) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::cache_test

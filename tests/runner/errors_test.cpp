@@ -3,7 +3,7 @@
 
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::errors_test {
 
 namespace {
 
@@ -191,4 +191,4 @@ TEST_F(Errors, AnOutputThatIsNotAskedForIsNotWritten) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::errors_test

@@ -4,7 +4,7 @@
 
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::formats_test {
 
 namespace {
 
@@ -276,4 +276,4 @@ TEST_F(Formats, TheSameRunWritesTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::formats_test

@@ -4,7 +4,7 @@
 #include "emulated_gpu.h"
 #include "simt.h"
 
-namespace pipec::testing {
+namespace pipec::testing::gpu_test {
 
 namespace {
 
@@ -331,4 +331,4 @@ TEST_F(Gpu, ARunKeepsToTheGpuThatItIsOn) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::gpu_test

@@ -5,7 +5,7 @@
 
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::measure_test {
 
 namespace {
 
@@ -99,4 +99,4 @@ TEST_F(Measured, AnOutputIsCompared) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::measure_test

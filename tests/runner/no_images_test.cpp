@@ -1,7 +1,7 @@
 // A pipec-run without OpenImageIO (PIPEC_IMAGES=OFF): arrays and portable maps are all there, image files are an error.
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::no_images_test {
 
 namespace {
 
@@ -47,4 +47,4 @@ TEST_F(NoImages, OtherFilesAreRefusedBeforeTheRun) {
 
 }  // namespace
 
-}  // namespace pipec::testing
+}  // namespace pipec::testing::no_images_test

@@ -3,7 +3,7 @@
 
 #include "emulated_gpu.h"
 
-namespace pipec::testing {
+namespace pipec::testing::profile_test {
 
 namespace {
 
@@ -127,4 +127,4 @@ TEST_F(Profile, WhatIsMissingOrWrongIsNamed) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::profile_test

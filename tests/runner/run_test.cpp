@@ -3,7 +3,7 @@
 
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::run_test {
 
 namespace {
 
@@ -236,4 +236,4 @@ TEST_F(Run, WrongProgramsAndCommandLines) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::run_test

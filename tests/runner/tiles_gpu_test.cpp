@@ -2,7 +2,7 @@
 #include "emulated_gpu.h"
 #include "simt.h"
 
-namespace pipec::testing {
+namespace pipec::testing::tiles_gpu_test {
 
 namespace {
 
@@ -61,4 +61,4 @@ TEST_F(TilesOnGpu, HaveTheBitsOfOnePiece) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::tiles_gpu_test

@@ -3,7 +3,7 @@
 
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::tiles_test {
 
 namespace {
 
@@ -318,4 +318,4 @@ TEST_F(Tiles, ThroughPipecRun) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::tiles_test

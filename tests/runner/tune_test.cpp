@@ -3,7 +3,7 @@
 
 #include "emulated_gpu.h"
 
-namespace pipec::testing {
+namespace pipec::testing::tune_test {
 
 namespace {
 
@@ -177,4 +177,4 @@ TEST_F(Tune, WhatIsMissingOrWrongIsNamed) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::tune_test

@@ -3,7 +3,7 @@
 
 #include "command.h"
 
-namespace pipec::testing {
+namespace pipec::testing::zarr_test {
 
 namespace {
 
@@ -137,4 +137,4 @@ TEST_F(Zarr, WhatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace pipec::testing
+}  // namespace pipec::testing::zarr_test

@@ -16,6 +16,10 @@ set(SIMT_LINK_FLAGS -Wl,--wrap=memcpy -Wl,--wrap=memmove -Wl,--wrap=memset -Wl,-
 string(JOIN " " SIMT_COMPILE ${CMAKE_CXX_COMPILER} ${SIMT_FLAGS} -c)
 string(JOIN " " SIMT_LINK ${CMAKE_CXX_COMPILER} -shared ${SIMT_LINK_FLAGS} ${PROJECT_BINARY_DIR}/tests/simt/libsimt.so
        -Wl,-rpath,${PROJECT_BINARY_DIR}/tests/simt)
+# The same with the headers precompiled, which saves a quarter of the time of a small program. Tests that use SIMT_COMPILE,
+# and nvcc, notice when code lacks a header; this does not. Who uses it depends on the target simt_prelude.
+set(SIMT_PRELUDE ${PROJECT_BINARY_DIR}/tests/simt/prelude/prelude.h)
+string(REPLACE " -c" " -include ${SIMT_PRELUDE} -c" SIMT_COMPILE_PRELUDE "${SIMT_COMPILE}")
 
 function(simt_library target source)
   get_filename_component(source ${source} ABSOLUTE)

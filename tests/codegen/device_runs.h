@@ -28,17 +28,39 @@ protected:
             result.push_back({&compiled_.pipelines[i], &compiled_.models[i]});
         return result;
     }
-    /// Every pipeline but `without` for each of the sizes, with dense arrays and others in turn. `what`: the options,
-    /// in words.
-    void compare(const codegen::CudaOptions& options, const std::vector<Sizes>& all_sizes, Fill fill,
-                 const std::string& what, const std::string& without = "") {
-        const DeviceLibrary library(units(), sources_, options);
+    /// Some images of a run.
+    struct Images {
+        std::vector<Sizes> sizes;
+        Fill fill;
+    };
+    /// Every pipeline that is `wanted` for each of the sizes, with dense arrays and others in turn. `what`: the
+    /// options, in words.
+    template <class Wanted>
+    void compare(const codegen::CudaOptions& options, const std::vector<Images>& runs, const std::string& what,
+                 const Wanted& wanted) {
+        std::vector<codegen::Unit> tested = units();
+        std::erase_if(tested, [&](const codegen::Unit& unit) { return !wanted(unit.pipeline->name); });
+        ASSERT_FALSE(tested.empty());
+        const DeviceLibrary library(tested, sources_, options);
+        for (const Images& images : runs) compare(library, tested, images, what);
+    }
+    void compare(const codegen::CudaOptions& options, const std::vector<Sizes>& sizes, Fill fill,
+                 const std::string& what) {
+        compare(options, {{sizes, fill}}, what, [](const std::string&) { return true; });
+    }
+
+    SourceManager sources_;
+    Compiled compiled_;
+
+private:
+    void compare(const DeviceLibrary& library, const std::vector<codegen::Unit>& tested, const Images& images,
+                 const std::string& what) {
         std::mt19937_64 rng(5);
         std::uint64_t order = 0;
-        for (const ir::Pipeline& pipeline : compiled_.pipelines) {
-            if (pipeline.name == without) continue;
-            for (const Sizes& sizes : all_sizes) {
-                const auto arguments = random_arguments(pipeline, sizes, fill, rng);
+        for (const codegen::Unit& unit : tested) {
+            const ir::Pipeline& pipeline = *unit.pipeline;
+            for (const Sizes& sizes : images.sizes) {
+                const auto arguments = random_arguments(pipeline, sizes, images.fill, rng);
                 const auto expected = reference::run(pipeline, arguments);
                 const Layout layout = order % 2 == 0 ? Layout::Dense : Layout::Rotated;
                 const auto actual = run_device(library.info(pipeline.name), arguments, layout, order++);
@@ -49,9 +71,6 @@ protected:
             }
         }
     }
-
-    SourceManager sources_;
-    Compiled compiled_;
 };
 
 }  // namespace pipec::testing

@@ -73,28 +73,24 @@ pipeline totals(k: int32[R, C], w: int32[10], p: int32 = 3) -> out: int64[R], h:
 class GuardedReads : public DeviceRuns {
 protected:
     void SetUp() override { compile("guarded.pipe", kPrograms); }
-    void compare_all(const codegen::CudaOptions& options, const std::string& what) {
-        const std::vector<Sizes> sizes{{{"R", 1}, {"C", 1}}, {{"R", 9}, {"C", 37}}, {{"R", 3}, {"C", 300}}};
-        compare(options, sizes, Fill::Extreme, what);
-    }
+    const std::vector<Sizes> sizes_{{{"R", 1}, {"C", 1}}, {{"R", 9}, {"C", 37}}, {{"R", 3}, {"C", 300}}};
 };
 
 TEST_F(GuardedReads, StageByStage) {
-    compare_all({}, "by stages");
+    compare({}, sizes_, Fill::Extreme, "by stages");
 }
 
 TEST_F(GuardedReads, InTiles) {
+    const auto in_tiles = [](const std::string& name) { return name == "windows" || name == "both"; };
     for (const fusion::Strategy strategy : {fusion::Strategy::Otptb, fusion::Strategy::RegisterTile}) {
         codegen::CudaOptions options;
-        for (const codegen::Unit& unit : units()) {
-            const std::string& name = unit.pipeline->name;
-            if (name != "windows" && name != "both") continue;
+        for (const std::string name : {"windows", "both"}) {
             fusion::GroupSchedule& group = options.schedules[name].groups.emplace_back();
             group.stages = name == "both" ? std::vector<std::string>{"out"} : std::vector<std::string>{"v", "out"};
             group.strategy = strategy;
             group.block = {32, 2, 1};
         }
-        compare_all(options, std::string(fusion::name(strategy)));
+        compare(options, {{sizes_, Fill::Extreme}}, std::string(fusion::name(strategy)), in_tiles);
     }
 }
 

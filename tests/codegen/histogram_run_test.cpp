@@ -132,8 +132,7 @@ class Histograms : public DeviceRuns {
 protected:
     void SetUp() override { compile("histogram.pipe", kPrograms); }
     /// All stages with this shape of a histogram. Large tables take their time in the emulator.
-    void compare_all(const std::string& shape, std::initializer_list<std::tuple<int, int>> images, Fill fill,
-                     bool large = true) {
+    void compare_all(const std::string& shape, const std::vector<Images>& runs, bool large = false) {
         codegen::CudaOptions options;
         for (const codegen::Unit& unit : units()) {
             fusion::Schedule& schedule = options.schedules[unit.pipeline->name];
@@ -144,35 +143,34 @@ protected:
                 set_value(fusion::Field::Histogram, shape, group);
             }
         }
+        compare(options, runs, shape, [&](const std::string& name) { return large || name != "words"; });
+    }
+    static std::vector<Sizes> sized(std::initializer_list<std::tuple<int, int>> images) {
         std::vector<Sizes> sizes;
         for (const auto& [r, c] : images) sizes.push_back({{"R", r}, {"C", c}});
-        compare(options, sizes, fill, shape, large ? "" : "words");
+        return sizes;
     }
 };
 
 TEST_F(Histograms, AsTheCompilerChooses) {
-    compare_all("auto", {{1, 1}, {1, 77}, {53, 1}, {39, 83}, {75, 128}, {80, 96}}, Fill::Smooth);
+    compare_all("auto", {{sized({{1, 1}, {1, 77}, {53, 1}, {39, 83}, {75, 128}, {80, 96}}), Fill::Smooth}}, true);
 }
 
-TEST_F(Histograms, OfConstantImages) {
-    compare_all("auto", {{38, 83}}, Fill::Constant, false);
-}
-
-TEST_F(Histograms, OfExtremeValues) {
-    compare_all("auto", {{17, 64}, {5, 83}}, Fill::Extreme, false);
+TEST_F(Histograms, OfConstantAndExtremeValues) {
+    compare_all("auto", {{sized({{38, 83}}), Fill::Constant}, {sized({{17, 64}, {5, 83}}), Fill::Extreme}});
 }
 
 TEST_F(Histograms, WithManySmallBlocks) {
-    compare_all("32x2x4x1x2x1", {{39, 83}}, Fill::Smooth, false);
+    compare_all("32x2x4x1x2x1", {{sized({{39, 83}}), Fill::Smooth}});
 }
 
 TEST_F(Histograms, WithoutCopies) {
-    compare_all("64x1x1x2x1", {{39, 83}, {1, 1}, {7, 1}, {1, 96}}, Fill::Smooth, false);
+    compare_all("64x1x1x2x1", {{sized({{39, 83}, {1, 1}, {7, 1}, {1, 96}}), Fill::Smooth}});
 }
 
 TEST_F(Histograms, InPartsAndRegions) {
-    compare_all("64x4x32x3x2x3", {{39, 83}, {1, 35}}, Fill::Smooth, false);
-    compare_all("128x2x2x1x2x0x16x32", {{39, 83}, {1, 1}}, Fill::Smooth, false);
+    compare_all("64x4x32x3x2x3", {{sized({{39, 83}, {1, 35}}), Fill::Smooth}});
+    compare_all("128x2x2x1x2x0x16x32", {{sized({{39, 83}, {1, 1}}), Fill::Smooth}});
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ constexpr const char* kPrograms = R"(
     })";
 
 const std::vector<Sizes> kSizes{
-    {{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 33}, {"C", 65}, {"K", 130}}, {{"R", 70}, {"C", 300}, {"K", 3}}};
+    {{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 33}, {"C", 65}, {"K", 130}}, {{"R", 18}, {"C", 300}, {"K", 3}}};
 
 class LoopBlocks : public DeviceRuns {
 protected:

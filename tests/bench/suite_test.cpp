@@ -27,6 +27,16 @@ std::vector<std::string> programs(int part) {
     return result;
 }
 
+/// A program's text. `polar` has a million points, of which a part is enough for the interpreter.
+std::string text_of(const std::string& file) {
+    std::string text = read_file(file);
+    if (std::filesystem::path(file).stem() != "polar") return text;
+    const std::string all = "float32[1440, 1024]";
+    const std::size_t at = text.find(all);
+    if (at == std::string::npos) throw std::runtime_error("polar.pipe has no " + all);
+    return text.replace(at, all.size(), "float32[360, 256]");
+}
+
 /// The first legal sizes of some odd ones.
 std::map<std::string, std::int64_t> sizes_of(const ir::Pipeline& pipeline) {
     for (const auto& [first, second] : {std::pair{3, 7}, {5, 2}, {1, 1}}) {
@@ -45,7 +55,7 @@ TEST_P(Suite, HostEqualsReference) {
     SourceManager sources;
     std::vector<Compiled> compiled;
     for (const std::string& file : programs(GetParam())) {
-        compiled.push_back(compile_text(sources, file, read_file(file)));
+        compiled.push_back(compile_text(sources, file, text_of(file)));
         ASSERT_EQ(render_text(compiled.back().diags, sources), "");
         ASSERT_EQ(compiled.back().pipelines.size(), 1u) << file;
         EXPECT_EQ(compiled.back().pipelines.front().name, std::filesystem::path(file).stem().string());

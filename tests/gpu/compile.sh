@@ -16,11 +16,12 @@ trap 'rm -rf "$directory"' EXIT
 name=$(basename "$program" .pipe)
 compile() { # FLAGS...: the code for each GPU; the host's part of it, which is the same for all, with the last
     "$pipec" --target cuda "$@" "$program" -o "$directory/$name.cu"
+    # Without -O3, which is about the host's code alone.
     local arch what=-cubin
     for arch in sm_75 sm_80 sm_90; do
         if [ $arch = sm_90 ]; then what="-c --keep --keep-dir $directory"; fi
         # shellcheck disable=SC2086  # words
-        "$nvcc" -std=c++17 -O3 -arch=$arch -Werror all-warnings -Xptxas -v $what "$directory/$name.cu" \
+        "$nvcc" -std=c++17 -arch=$arch -Werror all-warnings -Xptxas -v $what "$directory/$name.cu" \
             -o "$directory/$name.o" >"$directory/$arch" 2>&1 || { cat "$directory/$arch"; exit 1; }
     done
 }

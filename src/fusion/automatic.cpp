@@ -219,7 +219,8 @@ private:
     }
 
     /// Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
-    /// and the search is repeated without those that were refused.
+    /// and the search is repeated without those that were refused, also while another plan with the same stages in
+    /// memory was checked.
     FusionResult checked(Plan plan, const IsLegal& legal) {
         FusionResult result;
         for (const ir::Stage& stage : pipeline_.stages) {
@@ -229,6 +230,10 @@ private:
             result.schedule.groups.clear();
             bool refused = false;
             for (const std::vector<int>& stages : plan.grouping.groups) {
+                if (!plan.variant->cost(stages)) {
+                    refused = true;
+                    continue;
+                }
                 const GroupSchedule schedule = plan.variant->best(stages);
                 if (plan.variant->is_legal(stages, legal)) {
                     if (schedule.strategy != Strategy::Stage || stages.size() > 1)

@@ -297,7 +297,11 @@ private:
             }
             for (std::size_t q = 0; q < places_.size(); ++q) {
                 if (!reached[q] || !have_same_domain(model_, group_.stages[p], group_.stages[q])) continue;
-                places_[p] = places_[q], whole_[p] = whole_[q];
+                for (std::size_t i = 0; i < places_[p].size(); ++i) {
+                    // A reader may need all of it in every tile, and none of the other.
+                    whole_[p][i] = whole_[p][i] || whole_[q][i];
+                    if (!whole_[p][i]) places_[p][i] = places_[q][i];
+                }
                 return p;
             }
         }

@@ -137,6 +137,29 @@ TEST_P(Automatic, WithoutStrategiesEveryStageIsByItself) {
     }
 }
 
+TEST(Refusals, OfOnePlanCountForOthersOfTheSameStages) {
+    // Two plans share groups that code generation refuses when it looks at the first one.
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", R"(
+        pipeline p(mask: uint8[R, C], cap: int32 = 20) -> dist: float32[R, C] where 1 <= cap <= 100 {
+            down(y in 0..R, x in 0..C): int32 = if y > 0 then min(down(y - 1, x) + 1, mask(y, x)) else mask(y, x)
+            col(y in 0..R, x in 0..C): int32 = if y < R - 1 then min(down(y, x), col(y + 1, x) + 1) else down(y, x)
+            c(y, x) = if 0 <= x < C then col(y, x) else 10000
+            sq(y, x) = min(d in -cap..=cap) c(y, x + d)
+            e(y, x) = float32(sq(y, x))
+            dist(y, x) = e(y, x)
+        })");
+    ASSERT_EQ(render_text(compiled.diags, sources), "");
+    const Gpu gpu = known_gpu("h100").value();
+    FusionOptions options = time_fusion_options(gpu);
+    options.chooses_storage = true;
+    const IsLegal legal = [](const ir::Pipeline&, const poly::Model&, const std::vector<poly::Dependence>&,
+                             const GroupSchedule& group) { return group.stages.size() == 1; };
+    const FusionResult result =
+        fuse(compiled.pipelines.at(0), compiled.models.at(0), time_cost_model(gpu), legal, options);
+    for (const GroupSchedule& group : result.schedule.groups) EXPECT_EQ(group.stages.size(), 1U);
+}
+
 /// What is inside of its readers where a group of so many stages costs this; a stage by itself counts the arrays that
 /// it reads. `most_stages`: of a group that code generation does not refuse.
 std::vector<std::string> inlined_by(const std::string& text,

@@ -441,6 +441,15 @@ TEST_F(GroupTest, ReasonsAgainstAGroup) {
     EXPECT_EQ(reason(stages({"total", "out"})), "");
 }
 
+TEST_F(GroupTest, WhatEveryTileNeedsAllOfStaysWholeBesideAStageOfTheSameDomain) {
+    compile(R"(pipeline p(f: float32[11]) -> total: float32[], b: float32[11] {
+        a(i) = f(i) * 2
+        total() = a(0) + a(3) + a(10)
+        b(i) = f(10 - i)
+    })");
+    EXPECT_EQ(text(group(all())), "a(all) reach 0..0\ntotal() reach 0..0 live-out\nb(g0) reach 0..0 live-out\n");
+}
+
 TEST_F(GroupTest, DistancesThatDifferByMoreThanAConstantDoNotAlign) {
     compile(R"(pipeline p(img: float32[4 * C + 4]) -> out: float32[C] {
         a(x) = img(x) + 1

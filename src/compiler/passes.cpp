@@ -10,7 +10,9 @@
 #include "compiler/host_schedule.h"
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
+#include "fusion/chosen_reads.h"
 #include "fusion/narrow_stages.h"
+#include "fusion/padded_tables.h"
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
@@ -85,11 +87,13 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
         pipeline = fusion::strided_terms(pipeline, *model);
+        pipeline = fusion::chosen_reads(std::move(pipeline));
         fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
         shared = fusion::prefix_scans(shared.pipeline, shared.model);
         shared = fusion::shared_strips(shared.pipeline, shared.model);
         shared = fusion::share_reductions(shared.pipeline, shared.model);
         shared = fusion::transpose_reads(shared.pipeline, shared.model);
+        shared = fusion::padded_tables(shared.pipeline, shared.model);
         pipeline = fusion::narrow_stages(shared.pipeline, shared.model);
         require_well_formed(pipeline);
         result.models.push_back(std::move(shared.model));

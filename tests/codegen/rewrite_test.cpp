@@ -322,6 +322,28 @@ TEST_F(Rewriting, ColoursOfAPixelLieBehindEachOther) {
     EXPECT_EQ(packs.front(), (Pack{3, 2, 1, 0}));
 }
 
+TEST_F(Rewriting, APackMayHaveWhatElseIsInItsRow) {
+    compile(
+        "pipeline p(a: uint8[C, 4], b: uint8[C, 6]) -> out: int32[C] { out(x) = a(x, 3) + a(x, 1) + b(x, 2) + b(x, 0) "
+        "}");
+    std::vector<Element> elements;
+    for (const ir::Expr& e : certain_reads({column(1, 0)}))
+        elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    const auto packs = [&](bool fill) {
+        return find_packs(*rewriter_, p_, compiled_.models.front(), elements, {}, 16, fill);
+    };
+    EXPECT_EQ(packs(false).size(), 4U);
+    // Of b[C, 6] pairs are aligned, and 0 and 2 are in none together.
+    EXPECT_EQ(packs(true), (std::vector<Pack>{{2}, {3}, {kFiller, 1, kFiller, 0}}));
+}
+
+TEST_F(Rewriting, WhatAllCasesReadIsReadForCertain) {
+    compile(R"(pipeline p(a: float32[C], b: float32[C]) -> out: float32[C] {
+        out(x) = if a(x) > 0 then b(x) + 1 else if a(x) < -1 then 2 * b(x) else b(x) / a(C - 1 - x)
+    })");
+    EXPECT_EQ(certain_reads({column(1, 0)}).size(), 2U);
+}
+
 TEST_F(Rewriting, WhereAPackLiesMayDependOnData) {
     compile(R"(pipeline p(table: float32[N, 2], i: int32[C]) -> out: float32[C] {
         out(x) = let k = clamp(i(x), 0, N - 1) in table(k, 0) + table(k, 1) + table(N - 1 - k, 1)

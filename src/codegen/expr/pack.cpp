@@ -85,31 +85,49 @@ Pack filled(const Offsets& at, std::int64_t first, std::int64_t width) {
     return pack;
 }
 
-/// The fewest packs for those of the `width` elements from `first` on that are there.
-void split(const Offsets& at, std::int64_t first, std::int64_t width, std::vector<Pack>& packs) {
+/// The fewest packs for those of the `width` elements from `first` on that are there. Where several would be needed,
+/// one of at most `filling` elements has others besides.
+std::vector<Pack> split(const Offsets& at, std::int64_t first, std::int64_t width, std::int64_t filling) {
     Pack pack = filled(at, first, width);
     const auto fillers = std::count(pack.begin(), pack.end(), kFiller);
-    if (fillers == width) return;
-    if (fillers == 0) {
-        packs.push_back(std::move(pack));
-        return;
-    }
-    split(at, first, width / 2, packs);
-    split(at, first + width / 2, width / 2, packs);
+    if (fillers == width) return {};
+    if (fillers == 0) return {std::move(pack)};
+    std::vector<Pack> packs = split(at, first, width / 2, filling);
+    for (Pack& right : split(at, first + width / 2, width / 2, filling)) packs.push_back(std::move(right));
+    if (packs.size() > 1 && width <= filling) return {std::move(pack)};
+    return packs;
 }
 
-/// Packs of at most `widest` elements.
-std::vector<Pack> packs_of(const Offsets& at, std::int64_t widest, bool fill) {
+/// Packs of at most `widest` elements; of at most `filling` with others besides.
+std::vector<Pack> packs_of(const Offsets& at, std::int64_t widest, std::int64_t filling) {
     std::vector<Pack> packs;
     for (auto i = at.begin(); i != at.end();) {
         const std::int64_t first = floor_multiple(i->first, widest);
-        std::vector<Pack> of_vector;
-        split(at, first, widest, of_vector);
-        if (fill && of_vector.size() > 1) of_vector = {filled(at, first, widest)};
-        packs.insert(packs.end(), of_vector.begin(), of_vector.end());
+        for (Pack& pack : split(at, first, widest, filling)) packs.push_back(std::move(pack));
         i = at.lower_bound(first + widest);
     }
     return packs;
+}
+
+/// The most elements, of `widest`, that lie in one row of a buffer or of a stage in the workspace, wherever a vector of
+/// them begins at a multiple of their count: a vector that reaches beyond what is read is in the same row then.
+std::int64_t row_vector(const ir::Pipeline& pipeline, const poly::Model& model, ir::Source source,
+                        std::int64_t widest) {
+    const std::vector<int> order = memory_order(pipeline, source);
+    if (order.empty()) return 1;
+    const auto inner = static_cast<std::size_t>(order.back());
+    const auto index = static_cast<std::size_t>(source.index);
+    std::optional<std::int64_t> extent;
+    if (const ir::Buffer* buffer = buffer_of(pipeline, source)) {
+        extent = ir::as_int(buffer->extents[inner]);
+    } else {
+        // A stage's row begins with the first point of its domain.
+        const poly::Interval& all = model.domains.at(index).box.at(inner);
+        if (const auto lo = ir::as_int(all.lo), hi = ir::as_int(all.hi); lo && hi && *lo == 0) extent = *hi;
+    }
+    if (!extent) return 1;
+    while (widest > 1 && *extent % widest != 0) widest /= 2;
+    return widest;
 }
 
 }  // namespace
@@ -119,7 +137,7 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
                              std::int64_t most_bytes, bool fill) {
     struct Group {
         Offsets at;
-        std::int64_t widest = 1;
+        std::int64_t widest = 1, filling = 1;
     };
     std::map<GroupKey, Group> groups;
     std::vector<Pack> packs;
@@ -144,10 +162,12 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
         while (group.widest > 1 && !std::all_of(place.known_part.begin(), place.known_part.end(), aligned)) {
             group.widest /= 2;
         }
+        if (fill) {
+            group.filling = kernel::is_local(source) ? group.widest : row_vector(pipeline, model, source, group.widest);
+        }
     }
     for (const auto& [key, group] : groups) {
-        const bool fills = fill && key.front() == static_cast<std::int64_t>(ir::Source::Kind::Local);
-        const std::vector<Pack> of_group = packs_of(group.at, group.widest, fills);
+        const std::vector<Pack> of_group = packs_of(group.at, group.widest, group.filling);
         packs.insert(packs.end(), of_group.begin(), of_group.end());
     }
     std::sort(packs.begin(), packs.end());
@@ -157,10 +177,15 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
 std::int64_t access_count(const std::vector<std::int64_t>& offsets, std::int64_t widest, bool fill) {
     Offsets at;
     for (const std::int64_t offset : offsets) at.emplace(offset, 0);
-    return static_cast<std::int64_t>(packs_of(at, widest, fill).size());
+    return static_cast<std::int64_t>(packs_of(at, widest, fill ? widest : 1).size());
 }
 
-std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
+namespace {
+
+/// Cases within cases of which reads are compared; what all cases read of deeper ones is not found.
+constexpr int kDeepestCase = 8;
+
+std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots, int depth) {
     std::vector<ir::Expr> found;
     std::unordered_set<const ir::Node*> seen;
     std::vector<ir::Expr> stack(roots.rbegin(), roots.rend());
@@ -170,6 +195,15 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
         if (!seen.insert(e.get()).second) continue;
         if (ir::as<ir::Read>(e) != nullptr) found.push_back(e);
         if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) {
+            if (depth < kDeepestCase) {  // what both cases read
+                std::unordered_set<const ir::Node*> other;
+                for (const ir::Expr& read : certain_reads({n->otherwise}, depth + 1)) other.insert(read.get());
+                if (!other.empty()) {
+                    std::vector<ir::Expr> both = certain_reads({n->then}, depth + 1);
+                    std::erase_if(both, [&](const ir::Expr& read) { return other.count(read.get()) == 0; });
+                    stack.insert(stack.end(), both.rbegin(), both.rend());
+                }
+            }
             stack.push_back(n->cond);
         } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
             stack.push_back(logic->a);
@@ -186,7 +220,36 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
     return found;
 }
 
+}  // namespace
+
+std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
+    return certain_reads(roots, 0);
+}
+
 namespace {
+
+/// The dimension of an array whose elements lie behind each other.
+std::size_t innermost(const ir::Pipeline& pipeline, const ir::Read& read) {
+    return kernel::is_local(read.source) ? read.indices.size() - 1
+                                         : static_cast<std::size_t>(memory_order(pipeline, read.source).back());
+}
+
+std::vector<Element> elements_of(const std::vector<ir::Expr>& reads) {
+    std::vector<Element> elements;
+    for (const ir::Expr& e : reads) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
+    return elements;
+}
+
+/// What a statement evaluates where it stands, of the kinds that straight-line code computes with.
+std::vector<ir::Expr*> own_values(kernel::Stmt& stmt) {
+    std::vector<ir::Expr*> values;
+    if (auto* define = std::get_if<kernel::Define>(&stmt.value)) values.push_back(&define->value);
+    if (auto* shuffle = std::get_if<kernel::Shuffle>(&stmt.value)) values.push_back(&shuffle->value);
+    if (auto* store = std::get_if<kernel::Store>(&stmt.value); store != nullptr && !store->guard) {
+        for (ir::Expr& value : store->values) values.push_back(&value);
+    }
+    return values;
+}
 
 /// Where the first element that is no filler stands.
 std::size_t first_of(const Pack& pack) {
@@ -196,7 +259,7 @@ std::size_t first_of(const Pack& pack) {
 
 }  // namespace
 
-std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool fill) {
+std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool fill, bool fill_rows) {
     std::vector<Element> local, global;
     std::vector<std::size_t> place_of_local, place_of_global;
     for (std::size_t i = 0; i < elements.size(); ++i) {
@@ -211,10 +274,11 @@ std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool f
             result.push_back(std::move(pack));
         }
     };
-    take(find_packs(rewriter_, program_.pipeline, program_.model, global, shared, global_bytes_), place_of_global);
+    take(find_packs(rewriter_, program_.pipeline, program_.model, global, shared, global_bytes_, fill_rows),
+         place_of_global);
     for (const Pack& pack : result) {
         if (pack.size() == 1) continue;
-        const ir::Type type = array_of(program_.pipeline, shared, elements[pack.front()].source).type;
+        const ir::Type type = array_of(program_.pipeline, shared, elements[pack[first_of(pack)]].source).type;
         widest_ = std::max(widest_, static_cast<std::int64_t>(pack.size()) * ir::bytes(type));
     }
     take(find_packs(rewriter_, program_.pipeline, program_.model, local, shared, fusion::kAccessBytes, fill),
@@ -249,38 +313,87 @@ void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values, bool fi
 
 void PackWriter::load_reads(kernel::Body& body, const std::vector<ir::Expr>& reads, std::vector<ir::Expr>& values,
                             bool fill, bool ahead) {
-    std::vector<Element> elements;
-    for (const ir::Expr& e : reads) elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
-    std::map<const ir::Node*, ir::Expr> loaded;
-    for (const Pack& pack : packs(elements, fill)) {
+    Loaded loaded;
+    for (const Pack& pack : packs(elements_of(reads), fill, true)) {
         if (pack.size() == 1 && !ahead) continue;
-        const std::size_t known = first_of(pack);
-        const Element& element = elements[pack[known]];
-        const Array array = array_of(program_.pipeline, build_.kernel.shared, element.source);
-        kernel::Load load{{}, element.source, element.indices, ahead};
-        if (known > 0) {  // an array in shared memory: its last dimension is the innermost one
-            Linear last = *rewriter_.linear(load.indices.back());
-            last.constant -= static_cast<std::int64_t>(known);
-            load.indices.back() = rewriter_.expr(last);
-        }
-        const std::string name = array.name;
-        for (const std::size_t i : pack) {
-            const ir::VarId var = build_.variable(name, array.type);
-            load.vars.push_back(var);
-            if (i != kFiller) loaded[reads[i].get()] = ir::variable(var, array.type);
-        }
-        add(body, std::move(load));
+        add(body, load_of(pack, reads, loaded));
+        std::get<kernel::Load>(body.back().value).ahead = ahead;
     }
     if (loaded.empty()) return;
-    const Rewriter::Hook hook = [&](const ir::Expr& e) {
+    for (ir::Expr& value : values) value = with_loaded(value, loaded);
+}
+
+kernel::Load PackWriter::load_of(const Pack& pack, const std::vector<ir::Expr>& reads, Loaded& loaded) {
+    const std::size_t known = first_of(pack);
+    const auto& read = *ir::as<ir::Read>(reads[pack[known]]);
+    const Array array = array_of(program_.pipeline, build_.kernel.shared, read.source);
+    kernel::Load load{{}, read.source, read.indices};
+    if (known > 0) {
+        ir::Expr& inner = load.indices[innermost(program_.pipeline, read)];
+        Linear first = *rewriter_.linear(inner);
+        first.constant -= static_cast<std::int64_t>(known);
+        inner = rewriter_.expr(first);
+    }
+    const std::string name = array.name;
+    for (const std::size_t i : pack) {
+        const ir::VarId var = build_.variable(name, array.type);
+        load.vars.push_back(var);
+        if (i != kFiller) loaded[reads[i].get()] = ir::variable(var, array.type);
+    }
+    return load;
+}
+
+ir::Expr PackWriter::with_loaded(const ir::Expr& value, const Loaded& loaded) {
+    return rewriter_.instance(value, {}, [&](const ir::Expr& e) {
         const auto found = loaded.find(e.get());
         return found == loaded.end() ? e : found->second;
-    };
-    for (ir::Expr& value : values) value = rewriter_.instance(value, {}, hook);
+    });
+}
+
+kernel::Body PackWriter::with_loads(kernel::Body body) {
+    // A read is looked at after those that tell its place, as in load().
+    std::unordered_set<const ir::Node*> done;
+    while (true) {
+        std::vector<ir::Expr> reads;
+        std::vector<std::size_t> first_use;
+        for (std::size_t i = 0; i < body.size(); ++i) {
+            std::vector<ir::Expr> values;
+            for (ir::Expr* e : own_values(body[i])) values.push_back(*e);
+            for (const ir::Expr& e : certain_reads(values)) {
+                const auto& read = *ir::as<ir::Read>(e);
+                const std::vector<ir::Expr> before = certain_reads(read.indices);
+                if (kernel::is_local(read.source) || done.count(e.get()) > 0 ||
+                    std::any_of(before.begin(), before.end(),
+                                [&](const ir::Expr& b) { return done.count(b.get()) == 0; })) {
+                    continue;
+                }
+                reads.push_back(e);
+                first_use.push_back(i);
+                done.insert(e.get());
+            }
+        }
+        if (reads.empty()) return body;
+        std::map<std::size_t, std::vector<Pack>> at;  // by the statement before which it is loaded
+        for (Pack& pack : packs(elements_of(reads), false, true)) {
+            if (pack.size() == 1) continue;
+            std::size_t first = body.size();
+            for (const std::size_t i : pack) first = i == kFiller ? first : std::min(first, first_use[i]);
+            at[first].push_back(std::move(pack));
+        }
+        if (at.empty()) continue;
+        kernel::Body result;
+        Loaded loaded;
+        for (std::size_t i = 0; i < body.size(); ++i) {
+            for (const Pack& pack : at[i]) add(result, load_of(pack, reads, loaded));
+            for (ir::Expr* e : own_values(body[i])) *e = with_loaded(*e, loaded);
+            result.push_back(std::move(body[i]));
+        }
+        body = std::move(result);
+    }
 }
 
 void PackWriter::store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values) {
-    for (const Pack& pack : packs(elements, false)) {
+    for (const Pack& pack : packs(elements, false, false)) {
         const Element& first = elements[pack.front()];
         kernel::Store store{first.source, first.indices, {}, nullptr};
         for (const std::size_t element : pack) store.values.push_back(values[element]);

@@ -9,17 +9,12 @@
 
 namespace pipec::codegen {
 
-namespace {
-
-/// The buffer that a source is, or null for a stage in the workspace.
 const ir::Buffer* buffer_of(const ir::Pipeline& pipeline, ir::Source source) {
     const auto index = static_cast<std::size_t>(source.index);
     if (source.kind == ir::Source::Kind::Input) return &pipeline.inputs.at(index);
     const int output = pipeline.stages.at(index).output;
     return output >= 0 ? &pipeline.outputs.at(static_cast<std::size_t>(output)).buffer : nullptr;
 }
-
-}  // namespace
 
 std::vector<std::int64_t> known_strides(const ir::Buffer& buffer) {
     std::vector<std::int64_t> strides(buffer.rank(), 0);

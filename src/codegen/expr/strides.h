@@ -20,6 +20,9 @@ std::vector<std::int64_t> known_strides(const ir::Buffer& buffer);
 /// The same of what a source names: an input, a stage in the workspace, an output's stage.
 std::vector<std::int64_t> known_strides(const ir::Pipeline& pipeline, const poly::Model& model, ir::Source source);
 
+/// The buffer that a source is, or null for a stage in the workspace.
+const ir::Buffer* buffer_of(const ir::Pipeline& pipeline, ir::Source source);
+
 /// The dimensions of a source from outermost to innermost in memory.
 std::vector<int> memory_order(const ir::Pipeline& pipeline, ir::Source source);
 

@@ -289,6 +289,8 @@ void RegisterCode::outputs(kernel::Body& body) {
         for (const std::vector<Offsets>& row : rows_of(m)) store(computed, m, row);
     }
     std::vector<RowLoad> loaded = loads();
+    // What is read where data say lies in no row.
+    computed = PackWriter(space_.program, builder(), rewriter(), tile_.load_bytes).with_loads(std::move(computed));
     body.insert(body.end(), bases_.begin(), bases_.end());
     if (interior_ && tile_.prefetch > 0) {
         computed = with_prefetch(space_, std::move(loaded), std::move(computed), tile_.prefetch);

@@ -11,6 +11,7 @@
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
 #include "fusion/chosen_reads.h"
+#include "fusion/clipped_ranges.h"
 #include "fusion/narrow_stages.h"
 #include "fusion/padded_tables.h"
 #include "fusion/prefix_scans.h"
@@ -86,6 +87,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         auto model = analyze(pipeline, diags, settings.analysis);
         if (!model) continue;
         if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
+        pipeline = fusion::clipped_ranges(pipeline, *model);
         pipeline = fusion::strided_terms(pipeline, *model);
         pipeline = fusion::chosen_reads(std::move(pipeline));
         fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);

@@ -482,6 +482,53 @@ const Case kCases[] = {
             rgb(r, x, c) = sum(y in 0..64, k in 0..3) f(r, (y + c) % 64, x) * w(k + c)
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 2}, {"C", 64}}, {{"R", 3}, {"C", 37}}}},
+    // Windows that end at the edges; `late` is empty in the first columns.
+    {"clipped_windows",
+     R"(
+        pipeline p(u: uint8[R, C], f: float32[R, C], r: int32 = 2)
+            -> count: int32[R, C], mean: float32[R, C], low: float32[R, C], high: uint8[R, C], at: int32[R, C],
+               far: int32[R, C], tile: float32[(R + 15) / 16, (C + 15) / 16], late: float32[R, C], all_in: bool[R, C],
+               box: int32[R, C], product: float32[R, C]
+            where 0 <= r <= 9 {
+            count(y, x) = sum(i in max(y - 2, 0)..=min(y + 2, R - 1), j in max(x - 2, 0)..=min(x + 2, C - 1))
+                              (if u(i, j) > 100 then 1 else 0)
+            mean(y, x) = (sum(i in max(0, y - 1)..min(y + 2, R), j in max(x - 3, 0)..min(C, x + 1)) f(i, j)) /
+                         ((min(y + 2, R) - max(0, y - 1)) * (min(C, x + 1) - max(x - 3, 0)))
+            low(y, x) = min(i in max(y - 2, 0)..=min(y + 2, R - 1), j in max(x - 2, 0)..=min(x + 2, C - 1)) f(i, j)
+            high(y, x) = max(i in max(y - 4, 0)..=y) u(i, x)
+            at(y, x) = argmin(j in max(x - 2, 0)..=min(x + 2, C - 1)) f(y, j)
+            far(y, x) = argmax(i in y..min(y + 7, R)) u(i, x)
+            tile(i, j) = sum(y in 16 * i..min(16 * i + 16, R), x in 16 * j..min(16 * j + 16, C)) f(y, x)
+            late(y, x) = max(j in max(x - 9, 0)..min(x - 4, C)) f(y, j)
+            all_in(y, x) = all(j in max(x - 1, 0)..min(x + 2, C)) (u(y, j) > 3)
+            box(y, x) = sum(i in max(y - r, 0)..=min(y + r, R - 1), j in max(x - r, 0)..=min(x + r, C - 1)) u(i, j)
+            product(y, x) = prod(i in max(y - 1, 0)..min(y + 2, R), j in x..min(x + 2, C)) f(i, j)
+        })",
+     {{{"R", 1}, {"C", 1}, {"r", 0}},
+      {{"R", 3}, {"C", 130}, {"r", 9}},
+      {{"R", 40}, {"C", 7}, {"r", 2}},
+      {{"R", 33}, {"C", 64}, {"r", 1}}}},
+    // At places that data tell: tables of three values, and cases that read different elements of one.
+    {"tables",
+     R"(
+        pipeline p(rgb: uint8[R, C, 3], t: float32[9, 9, 3], planes: uint16[3, 8, 8], wide: float32[300])
+            -> graded: float32[R, C, 3], sum3: int32[R, C], cases: float32[R, C, 3], far: float32[R, C] {
+            graded(y, x, c) =
+                let i = rgb(y, x, 0) / 32, j = rgb(y, x, 1) / 32, a = rgb(y, x, 2) / 256.0 in
+                lerp(t(i, j, c), t(i + 1, j + 1, c), a)
+            sum3(y, x) = sum(c in 0..3) planes(c, rgb(y, x, 0) / 32, rgb(y, x, 2) / 32) * (c + 1)
+            cases(y, x, c) =
+                let p = rgb(y, x, 0) / 32.0, q = rgb(y, x, 1) / 32.0, i = int32(p), j = int32(q), a = p - i, b = q - j,
+                    first = t(i, j, c), end = t(i + 1, j + 1, c) in
+                if a > b then first + a * (t(i + 1, j, c) - first) + b * (end - t(i + 1, j, c))
+                else if a < b then first + b * (t(i, j + 1, c) - first) + a * (end - t(i, j + 1, c))
+                else first + a * (t(i + 1, j, c) - first)
+            far(y, x) =
+                let k = int32(rgb(y, x, 0)) in
+                if rgb(y, x, 1) > 99 then (if k < 200 then wide(k + 99) else wide(k)) else wide(k / 2) + wide(299 - k)
+        })",
+     {},
+     2},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),

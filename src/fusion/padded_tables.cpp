@@ -21,6 +21,8 @@ namespace {
 /// Reads of each element that a copy is worth, and in all: a launch takes as long as 2^22 reads at different places
 /// (transpose_reads.cpp).
 constexpr double kReadsOfEach = 16, kReadsInAll = 1 << 22;
+/// Bytes of a table of which an access of 32 lanes can touch 32 lines. In a smaller one they ask for the same lines.
+constexpr double kLeastBytes = 32 * 128;
 
 class Padding {
 public:
@@ -69,7 +71,9 @@ private:
         if (!part || read.indices.size() < 2) return std::nullopt;
         const std::int64_t values = *ir::as_int(table.extents[*part]);
         const bool is_vector = (values & (values - 1)) == 0 && table.order.back() == static_cast<int>(*part);
-        if (is_vector || points_ < kReadsInAll || points_ < kReadsOfEach * elements) return std::nullopt;
+        if (is_vector || elements * ir::bytes(table.type) < kLeastBytes || points_ < kReadsInAll ||
+            points_ < kReadsOfEach * elements)
+            return std::nullopt;
         return part;
     }
 

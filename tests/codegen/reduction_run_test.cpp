@@ -511,14 +511,14 @@ const Case kCases[] = {
     // At places that data tell: tables of three values, and cases that read different elements of one.
     {"tables",
      R"(
-        pipeline p(rgb: uint8[R, C, 3], t: float32[9, 9, 3], planes: uint16[3, 8, 8], wide: float32[300])
+        pipeline p(rgb: uint8[R, C, 3], t: float32[20, 20, 3], planes: uint16[3, 32, 32], wide: float32[300])
             -> graded: float32[R, C, 3], sum3: int32[R, C], cases: float32[R, C, 3], far: float32[R, C] {
             graded(y, x, c) =
-                let i = rgb(y, x, 0) / 32, j = rgb(y, x, 1) / 32, a = rgb(y, x, 2) / 256.0 in
+                let i = rgb(y, x, 0) / 14, j = rgb(y, x, 1) / 14, a = rgb(y, x, 2) / 256.0 in
                 lerp(t(i, j, c), t(i + 1, j + 1, c), a)
-            sum3(y, x) = sum(c in 0..3) planes(c, rgb(y, x, 0) / 32, rgb(y, x, 2) / 32) * (c + 1)
+            sum3(y, x) = sum(c in 0..3) planes(c, rgb(y, x, 0) / 8, rgb(y, x, 2) / 8) * (c + 1)
             cases(y, x, c) =
-                let p = rgb(y, x, 0) / 32.0, q = rgb(y, x, 1) / 32.0, i = int32(p), j = int32(q), a = p - i, b = q - j,
+                let p = rgb(y, x, 0) / 14.0, q = rgb(y, x, 1) / 14.0, i = int32(p), j = int32(q), a = p - i, b = q - j,
                     first = t(i, j, c), end = t(i + 1, j + 1, c) in
                 if a > b then first + a * (t(i + 1, j, c) - first) + b * (end - t(i + 1, j, c))
                 else if a < b then first + b * (t(i, j + 1, c) - first) + a * (end - t(i, j + 1, c))

@@ -12,17 +12,17 @@ namespace pipec::testing::table_run_test {
 namespace {
 
 constexpr const char* kPrograms = R"(
-pipeline three(img: uint8[R, C, 3], table: float32[9, 9, 3]) -> out: float32[R, C, 3] {
+pipeline three(img: uint8[R, C, 3], table: float32[20, 20, 3]) -> out: float32[R, C, 3] {
     out(y, x, c) =
-        let i = img(y, x, 0) / 32, j = img(y, x, 1) / 32, a = img(y, x, 2) / 256.0 in
+        let i = img(y, x, 0) / 14, j = img(y, x, 1) / 14, a = img(y, x, 2) / 256.0 in
         lerp(table(i, j, c), table(i + 1, j + 1, c), a)
 }
-pipeline planes(img: uint8[3, R, C], table: uint16[3, 8, 8]) -> out: int32[3, R, C] {
-    out(c, y, x) = let i = img(0, y, x) / 32, j = img(1, y, x) / 32 in table(c, i, j) + img(2, y, x)
+pipeline planes(img: uint8[3, R, C], table: uint16[3, 32, 32]) -> out: int32[3, R, C] {
+    out(c, y, x) = let i = img(0, y, x) / 8, j = img(1, y, x) / 8 in table(c, i, j) + img(2, y, x)
 }
-pipeline cases(img: uint8[R, C, 4], table: uint8[17, 17, 3]) -> out: uint8[R, C, 4] {
+pipeline cases(img: uint8[R, C, 4], table: uint8[40, 40, 3]) -> out: uint8[R, C, 4] {
     chosen(y, x, c) =
-        let p = img(y, x, 0) / 16.0, q = img(y, x, 1) / 16.0, i = int32(p), j = int32(q), a = p - i, b = q - j in
+        let p = img(y, x, 0) / 7.0, q = img(y, x, 1) / 7.0, i = int32(p), j = int32(q), a = p - i, b = q - j in
         let corner = float32(table(i, j, c)), end = float32(table(i + 1, j + 1, c)) in
         if a > b then corner + a * (table(i + 1, j, c) - corner) + b * (end - table(i + 1, j, c))
         else if a < b then corner + b * (table(i, j + 1, c) - corner) + a * (end - table(i, j + 1, c))

@@ -42,23 +42,24 @@ bool is_padded(const std::string& table, const std::string& value) {
 }
 
 TEST(PaddedTables, HaveAPowerOfTwoOfValuesAtEachPlace) {
-    EXPECT_TRUE(is_padded("float32[256, 3]", "t(i(y, x), 0) + t(i(y, x), 2)"));
-    EXPECT_TRUE(is_padded("float32[3, 256]", "t(0, i(y, x)) + t(2, i(y, x))"));
-    EXPECT_TRUE(is_padded("float32[4, 256]", "t(0, i(y, x)) + t(2, i(y, x))"));
-    EXPECT_TRUE(is_padded("uint8[256, 7] order(1, 0)", "t(i(y, x), 0) + t(i(y, x), 6)"));
+    EXPECT_TRUE(is_padded("float32[512, 3]", "t(i(y, x), 0) + t(i(y, x), 2)"));
+    EXPECT_TRUE(is_padded("float32[3, 512]", "t(0, i(y, x)) + t(2, i(y, x))"));
+    EXPECT_TRUE(is_padded("float32[4, 512]", "t(0, i(y, x)) + t(2, i(y, x))"));
+    EXPECT_TRUE(is_padded("uint8[600, 7] order(1, 0)", "t(i(y, x), 0) + t(i(y, x), 6)"));
     // Inside of a let, too.
-    EXPECT_TRUE(is_padded("float32[256, 3]", "let k = i(y, x) in t(k, 0) + t(k, 2)"));
-    const testing::Compiled result = compiled("float32[256, 3]", "t(i(y, x), 0)");
+    EXPECT_TRUE(is_padded("float32[512, 3]", "let k = i(y, x) in t(k, 0) + t(k, 2)"));
+    const testing::Compiled result = compiled("float32[512, 3]", "t(i(y, x), 0)");
     EXPECT_EQ(ir::as_int(result.models.at(0).domains.at(0).box.back().hi), 4);
 }
 
 TEST(PaddedTables, OthersStay) {
-    EXPECT_FALSE(is_padded("float32[256, 4]", "t(i(y, x), 0) + t(i(y, x), 2)"));  // a vector as it is
-    EXPECT_FALSE(is_padded("float32[256, 5]", "t(i(y, x), 0) + t(i(y, x), 4)"));  // more than one access
-    EXPECT_FALSE(is_padded("float32[256, 3]", "t(i(y, x), i(y, x) % 3)"));        // data tell which value
+    EXPECT_FALSE(is_padded("float32[512, 4]", "t(i(y, x), 0) + t(i(y, x), 2)"));  // a vector as it is
+    EXPECT_FALSE(is_padded("float32[512, 5]", "t(i(y, x), 0) + t(i(y, x), 4)"));  // more than one access
+    EXPECT_FALSE(is_padded("float32[512, 3]", "t(i(y, x), i(y, x) % 3)"));        // data tell which value
     EXPECT_FALSE(is_padded("float32[R, 3]", "t(y, 0) + t(y, 2)"));                // no data
     EXPECT_FALSE(is_padded("float32[256, C, 3]", "t(i(y, x), x, 2)"));            // too large for so few reads
-    EXPECT_FALSE(is_padded("float32[256]", "t(i(y, x))"));
+    EXPECT_FALSE(is_padded("float32[256, 3]", "t(i(y, x), 0) + t(i(y, x), 2)"));  // a few lines
+    EXPECT_FALSE(is_padded("float32[2000]", "t(i(y, x))"));
 }
 
 TEST(ChosenReads, OneOfAllCases) {

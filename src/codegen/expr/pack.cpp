@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "codegen/expr/strides.h"
@@ -240,6 +241,23 @@ std::vector<Element> elements_of(const std::vector<ir::Expr>& reads) {
     return elements;
 }
 
+/// A value that is used more often is in a register for long whatever loads it, and the load is a small part of the
+/// work. nvcc spreads single loads over the code, and repeats them where registers are few; it cannot do that with
+/// vectors.
+constexpr int kManyUses = 32;
+/// Of smaller elements each has to be unpacked, which takes as long as its load where lanes read at one place.
+constexpr int kUnpacked = 4;
+
+/// Whether an index is more than a sum of the places of a tile.
+bool by_data(const ir::Read& read) {
+    return std::any_of(read.indices.begin(), read.indices.end(), [](const ir::Expr& index) {
+        return ir::any_node(index, [](const ir::Expr& node) {
+            return ir::as<ir::Read>(node) != nullptr || ir::as<ir::Cast>(node) != nullptr ||
+                   ir::as<ir::Select>(node) != nullptr;
+        });
+    });
+}
+
 /// What a statement evaluates where it stands, of the kinds that straight-line code computes with.
 std::vector<ir::Expr*> own_values(kernel::Stmt& stmt) {
     std::vector<ir::Expr*> values;
@@ -255,6 +273,22 @@ std::vector<ir::Expr*> own_values(kernel::Stmt& stmt) {
 std::size_t first_of(const Pack& pack) {
     return static_cast<std::size_t>(std::find_if(pack.begin(), pack.end(), [](std::size_t i) { return i != kFiller; }) -
                                     pack.begin());
+}
+
+/// How often the statements use each node.
+std::unordered_map<const ir::Node*, int> uses_of(kernel::Body& body) {
+    std::unordered_map<const ir::Node*, int> uses;
+    std::unordered_set<const ir::Node*> seen;
+    for (kernel::Stmt& stmt : body) {
+        for (const ir::Expr* value : own_values(stmt)) {
+            ++uses[value->get()];
+            ir::for_each_node(*value, [&](const ir::Expr& node) {
+                if (!seen.insert(node.get()).second) return;
+                ir::for_each_child(*node, [&](const ir::Expr& child) { ++uses[child.get()]; });
+            });
+        }
+    }
+    return uses;
 }
 
 }  // namespace
@@ -353,7 +387,9 @@ ir::Expr PackWriter::with_loaded(const ir::Expr& value, const Loaded& loaded) {
 kernel::Body PackWriter::with_loads(kernel::Body body) {
     // A read is looked at after those that tell its place, as in load().
     std::unordered_set<const ir::Node*> done;
+    const std::unordered_map<const ir::Node*, int> uses = uses_of(body);
     while (true) {
+        const std::size_t before = done.size();
         std::vector<ir::Expr> reads;
         std::vector<std::size_t> first_use;
         for (std::size_t i = 0; i < body.size(); ++i) {
@@ -361,18 +397,20 @@ kernel::Body PackWriter::with_loads(kernel::Body body) {
             for (ir::Expr* e : own_values(body[i])) values.push_back(*e);
             for (const ir::Expr& e : certain_reads(values)) {
                 const auto& read = *ir::as<ir::Read>(e);
-                const std::vector<ir::Expr> before = certain_reads(read.indices);
+                const std::vector<ir::Expr> told = certain_reads(read.indices);
                 if (kernel::is_local(read.source) || done.count(e.get()) > 0 ||
-                    std::any_of(before.begin(), before.end(),
+                    std::any_of(told.begin(), told.end(),
                                 [&](const ir::Expr& b) { return done.count(b.get()) == 0; })) {
                     continue;
                 }
+                done.insert(e.get());
+                if (const auto known = uses.find(e.get()); known != uses.end() && known->second > kManyUses) continue;
+                if (ir::bytes(e->type) < kUnpacked && !by_data(read)) continue;
                 reads.push_back(e);
                 first_use.push_back(i);
-                done.insert(e.get());
             }
         }
-        if (reads.empty()) return body;
+        if (done.size() == before) return body;
         std::map<std::size_t, std::vector<Pack>> at;  // by the statement before which it is loaded
         for (Pack& pack : packs(elements_of(reads), false, true)) {
             if (pack.size() == 1) continue;

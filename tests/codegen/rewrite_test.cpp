@@ -344,6 +344,15 @@ TEST_F(Rewriting, WhatAllCasesReadIsReadForCertain) {
     EXPECT_EQ(certain_reads({column(1, 0)}).size(), 2U);
 }
 
+TEST_F(Rewriting, WhatAllCasesReadIsFoundOnceForEachChoice) {
+    std::string value = "let v0 = a(x) in ";
+    for (int i = 1; i <= 60; ++i) {
+        value += fmt::format("let v{} = if v{} > {} then v{} * 2 else v{} + b(x) in ", i, i - 1, i, i - 1, i - 1);
+    }
+    compile("pipeline p(a: float32[C], b: float32[C]) -> out: float32[C] { out(x) = " + value + "v60 }");
+    EXPECT_EQ(certain_reads({column(1, 0)}).size(), 1U);
+}
+
 TEST_F(Rewriting, WhereAPackLiesMayDependOnData) {
     compile(R"(pipeline p(table: float32[N, 2], i: int32[C]) -> out: float32[C] {
         out(x) = let k = clamp(i(x), 0, N - 1) in table(k, 0) + table(k, 1) + table(N - 1 - k, 1)

@@ -185,8 +185,10 @@ namespace {
 
 /// Cases within cases of which reads are compared; what all cases read of deeper ones is not found.
 constexpr int kDeepestCase = 8;
+/// By choice: what both of its cases read.
+using BothRead = std::unordered_map<const ir::Node*, std::vector<ir::Expr>>;
 
-std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots, int depth) {
+std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots, int depth, BothRead& known) {
     std::vector<ir::Expr> found;
     std::unordered_set<const ir::Node*> seen;
     std::vector<ir::Expr> stack(roots.rbegin(), roots.rend());
@@ -196,14 +198,18 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots, int dept
         if (!seen.insert(e.get()).second) continue;
         if (ir::as<ir::Read>(e) != nullptr) found.push_back(e);
         if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) {
-            if (depth < kDeepestCase) {  // what both cases read
+            if (known.count(e.get()) == 0 && depth < kDeepestCase) {
                 std::unordered_set<const ir::Node*> other;
-                for (const ir::Expr& read : certain_reads({n->otherwise}, depth + 1)) other.insert(read.get());
+                for (const ir::Expr& read : certain_reads({n->otherwise}, depth + 1, known)) other.insert(read.get());
+                std::vector<ir::Expr> both;
                 if (!other.empty()) {
-                    std::vector<ir::Expr> both = certain_reads({n->then}, depth + 1);
+                    both = certain_reads({n->then}, depth + 1, known);
                     std::erase_if(both, [&](const ir::Expr& read) { return other.count(read.get()) == 0; });
-                    stack.insert(stack.end(), both.rbegin(), both.rend());
                 }
+                known.emplace(e.get(), std::move(both));
+            }
+            if (const auto both = known.find(e.get()); both != known.end()) {
+                stack.insert(stack.end(), both->second.rbegin(), both->second.rend());
             }
             stack.push_back(n->cond);
         } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
@@ -224,7 +230,8 @@ std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots, int dept
 }  // namespace
 
 std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
-    return certain_reads(roots, 0);
+    BothRead known;
+    return certain_reads(roots, 0, known);
 }
 
 namespace {

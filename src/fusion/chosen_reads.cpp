@@ -1,14 +1,12 @@
 #include "fusion/chosen_reads.h"
 
 #include <algorithm>
-#include <optional>
-#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "fusion/conditions.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 #include "ir/without_lets.h"
 
@@ -28,33 +26,18 @@ bool by_data(const ir::Read& read) {
     return std::any_of(read.indices.begin(), read.indices.end(), ir::has_reads);
 }
 
-/// The reads by data that are made whenever `e` is evaluated, each once: those of all cases and loops stay out. Nothing
-/// where there are too many, or where one tells another's place.
-std::optional<std::vector<ir::Expr>> certain_reads(const ir::Expr& e) {
-    std::vector<ir::Expr> found;
-    std::set<const ir::Node*> seen;
-    std::vector<ir::Expr> stack{e};
-    while (!stack.empty()) {
-        const ir::Expr node = std::move(stack.back());
-        stack.pop_back();
-        if (!seen.insert(node.get()).second || ir::as<ir::Reduce>(node) != nullptr) continue;
-        if (const auto* choice = ir::as<ir::Select>(node)) {
-            stack.push_back(choice->cond);
-            continue;
-        }
-        if (const auto* logic = ir::as<ir::Binary>(node); logic != nullptr && ir::is_logical(logic->op)) {
-            stack.push_back(logic->a);
-            continue;
-        }
-        const auto* read = ir::as<ir::Read>(node);
-        if (read != nullptr && by_data(*read)) {
-            found.push_back(node);
-            continue;
-        }
-        std::vector<ir::Expr> operands = ir::children(node);
-        stack.insert(stack.end(), operands.rbegin(), operands.rend());
+/// The reads by data that are made whenever `e` is evaluated, but for those that tell another one's place; none where
+/// there are too many.
+std::vector<ir::Expr> reads_by_data(const ir::Expr& e) {
+    std::vector<ir::Expr> found = ir::certain_reads({e});
+    std::erase_if(found, [](const ir::Expr& read) { return !by_data(*ir::as<ir::Read>(read)); });
+    if (found.size() > kMostReads) return {};
+    std::vector<ir::Expr> places;
+    for (const ir::Expr& read : found) {
+        const std::vector<ir::Expr> inside = ir::certain_reads(ir::as<ir::Read>(read)->indices);
+        places.insert(places.end(), inside.begin(), inside.end());
     }
-    if (found.size() > kMostReads) return std::nullopt;
+    std::erase_if(found, [&](const ir::Expr& read) { return std::ranges::find(places, read) != places.end(); });
     return found;
 }
 
@@ -100,14 +83,11 @@ private:
         if (!is_choice(choice) || !cases_of(choice, cases)) return choice;
         std::vector<std::vector<ir::Expr>> reads;
         for (const ir::Expr& value : cases) {
-            auto own = certain_reads(value);
-            if (!own || own->empty()) return choice;
+            std::vector<ir::Expr> own = reads_by_data(value);
             // Pairs are of one array: reads of another one stand in another place of the list.
-            std::stable_sort(own->begin(), own->end(), [](const ir::Expr& a, const ir::Expr& b) {
-                return ir::as<ir::Read>(a)->source < ir::as<ir::Read>(b)->source;
-            });
-            reads.push_back(std::move(*own));
-            if (reads.back().size() != reads.front().size()) return choice;
+            std::ranges::stable_sort(own, {}, [](const ir::Expr& read) { return ir::as<ir::Read>(read)->source; });
+            reads.push_back(std::move(own));
+            if (reads.back().empty() || reads.back().size() != reads.front().size()) return choice;
         }
         std::vector<std::unordered_map<const ir::Node*, ir::Expr>> chosen(cases.size());
         for (std::size_t r = 0; r < reads.front().size(); ++r) {
@@ -120,6 +100,10 @@ private:
                     if (read.source != first.source) return choice;
                     places.push_back(read.indices[d]);
                 }
+                // Indices that no data tell stay as they are: tilings and scans follow them.
+                const auto is_first = [&](const ir::Expr& p) { return ir::structurally_equal(p, places.front()); };
+                if (!std::ranges::all_of(places, ir::has_reads) && !std::ranges::all_of(places, is_first))
+                    return choice;
                 indices.push_back(rebuilt(choice, places));
             }
             const ir::Expr read = ir::read(first.source, reads.front()[r]->type, std::move(indices), choice->range);

@@ -529,6 +529,19 @@ const Case kCases[] = {
         })",
      {},
      2},
+    // Slices of a scan stay apart where the choice between them depends on data.
+    {"chosen_slices",
+     R"(
+        pipeline p(u: uint8[R, C], d: uint8[R, C]) -> s: int32[R, C], t: int32[R, C] {
+            s(y in 0..R, x in 0..C): int32 =
+                if y < 2 then int32(u(y, x))
+                else if u(y, x) > 99 then s(y - 1, min(int32(d(y, x)), C - 1)) + 1
+                else s(y - 2, min(d(y, x) / 2, C - 1))
+            t(y in 0..R, x in 0..C): int32 =
+                if y < 1 then int32(u(y, x))
+                else if u(y, x) > 99 then t(y - 1, min(int32(d(y, x)), C - 1)) + 1
+                else t(y - 1, min(d(y, x) / 2, C - 1))
+        })"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, Reductions, ::testing::ValuesIn(kCases),

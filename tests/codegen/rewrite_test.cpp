@@ -8,6 +8,7 @@
 #include "codegen/expr/rewrite.h"
 #include "fusion/inline.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/print.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
@@ -286,7 +287,7 @@ TEST_F(Rewriting, PacksHoldOnlyWhatIsRead) {
     std::vector<ir::Expr> values;
     for (int i = 0; i < 4; ++i) values.push_back(column(4, i));
     std::vector<Element> elements;
-    for (const ir::Expr& e : certain_reads(values)) {
+    for (const ir::Expr& e : ir::certain_reads(values)) {
         elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
     }
     ASSERT_EQ(elements.size(), 6u);  // x to x + 5
@@ -327,7 +328,7 @@ TEST_F(Rewriting, APackMayHaveWhatElseIsInItsRow) {
         "pipeline p(a: uint8[C, 4], b: uint8[C, 6]) -> out: int32[C] { out(x) = a(x, 3) + a(x, 1) + b(x, 2) + b(x, 0) "
         "}");
     std::vector<Element> elements;
-    for (const ir::Expr& e : certain_reads({column(1, 0)}))
+    for (const ir::Expr& e : ir::certain_reads({column(1, 0)}))
         elements.push_back({ir::as<ir::Read>(e)->source, ir::as<ir::Read>(e)->indices});
     const auto packs = [&](bool fill) {
         return find_packs(*rewriter_, p_, compiled_.models.front(), elements, {}, 16, fill);
@@ -341,7 +342,7 @@ TEST_F(Rewriting, WhatAllCasesReadIsReadForCertain) {
     compile(R"(pipeline p(a: float32[C], b: float32[C]) -> out: float32[C] {
         out(x) = if a(x) > 0 then b(x) + 1 else if a(x) < -1 then 2 * b(x) else b(x) / a(C - 1 - x)
     })");
-    EXPECT_EQ(certain_reads({column(1, 0)}).size(), 2U);
+    EXPECT_EQ(ir::certain_reads({column(1, 0)}).size(), 2U);
 }
 
 TEST_F(Rewriting, WhatAllCasesReadIsFoundOnceForEachChoice) {
@@ -350,7 +351,7 @@ TEST_F(Rewriting, WhatAllCasesReadIsFoundOnceForEachChoice) {
         value += fmt::format("let v{} = if v{} > {} then v{} * 2 else v{} + b(x) in ", i, i - 1, i, i - 1, i - 1);
     }
     compile("pipeline p(a: float32[C], b: float32[C]) -> out: float32[C] { out(x) = " + value + "v60 }");
-    EXPECT_EQ(certain_reads({column(1, 0)}).size(), 1U);
+    EXPECT_EQ(ir::certain_reads({column(1, 0)}).size(), 1U);
 }
 
 TEST_F(Rewriting, WhereAPackLiesMayDependOnData) {
@@ -358,7 +359,7 @@ TEST_F(Rewriting, WhereAPackLiesMayDependOnData) {
         out(x) = let k = clamp(i(x), 0, N - 1) in table(k, 0) + table(k, 1) + table(N - 1 - k, 1)
     })");
     std::vector<Element> elements;
-    for (const ir::Expr& e : certain_reads({column(1, 0)})) {
+    for (const ir::Expr& e : ir::certain_reads({column(1, 0)})) {
         const auto* read = ir::as<ir::Read>(e);
         if (read->source.index == 0) elements.push_back({read->source, read->indices});
     }

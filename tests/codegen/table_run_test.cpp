@@ -5,7 +5,6 @@
 #include <string>
 
 #include "codegen/lower.h"
-#include "compiler/schedule.h"
 #include "device_runs.h"
 
 namespace pipec::testing::table_run_test {

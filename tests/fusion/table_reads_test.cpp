@@ -71,6 +71,8 @@ TEST(ChosenReads, OneOfAllCases) {
     // A case that reads less than another, conditions that no data tell, and reads that not every case makes, stay.
     EXPECT_EQ(reads("if i(y, x) > 9 then t(i(y, x)) else 0"), 1U);
     EXPECT_EQ(reads("if i(y, x) > 9 then t(i(y, x)) * t(i(y, x) + 2) else t(i(y, x) + 1)"), 3U);
+    const testing::Compiled rows = compiled("float32[R, 512]", "if i(y, x) > 9 then t(y, i(y, x)) else t(0, i(y, x))");
+    EXPECT_EQ(reads_of_table(rows, ""), 2U);  // tilings follow the rows
     EXPECT_EQ(reads("if y > 9 then t(i(y, x)) else t(i(y, x) + 1)"), 2U);
     EXPECT_EQ(reads("if i(y, x) > 9 then (if i(y, x) < 99 then t(i(y, x)) else 1) + 1 else t(i(y, x) + 1)"), 2U);
     EXPECT_EQ(reads("if i(y, x) > 9 then sum(k in 0..R) t(min(i(y, x) + k, 599)) else t(i(y, x) + 1)"), 2U);

@@ -10,6 +10,7 @@
 #include "codegen/expr/uses.h"
 #include "codegen/kernel/shared_memory.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -183,59 +184,6 @@ std::int64_t access_count(const std::vector<std::int64_t>& offsets, std::int64_t
 
 namespace {
 
-/// Cases within cases of which reads are compared; what all cases read of deeper ones is not found.
-constexpr int kDeepestCase = 8;
-/// By choice: what both of its cases read.
-using BothRead = std::unordered_map<const ir::Node*, std::vector<ir::Expr>>;
-
-std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots, int depth, BothRead& known) {
-    std::vector<ir::Expr> found;
-    std::unordered_set<const ir::Node*> seen;
-    std::vector<ir::Expr> stack(roots.rbegin(), roots.rend());
-    while (!stack.empty()) {
-        const ir::Expr e = std::move(stack.back());
-        stack.pop_back();
-        if (!seen.insert(e.get()).second) continue;
-        if (ir::as<ir::Read>(e) != nullptr) found.push_back(e);
-        if (const auto* n = ir::as<ir::Select>(e); n != nullptr && n->otherwise) {
-            if (known.count(e.get()) == 0 && depth < kDeepestCase) {
-                std::unordered_set<const ir::Node*> other;
-                for (const ir::Expr& read : certain_reads({n->otherwise}, depth + 1, known)) other.insert(read.get());
-                std::vector<ir::Expr> both;
-                if (!other.empty()) {
-                    both = certain_reads({n->then}, depth + 1, known);
-                    std::erase_if(both, [&](const ir::Expr& read) { return other.count(read.get()) == 0; });
-                }
-                known.emplace(e.get(), std::move(both));
-            }
-            if (const auto both = known.find(e.get()); both != known.end()) {
-                stack.insert(stack.end(), both->second.rbegin(), both->second.rend());
-            }
-            stack.push_back(n->cond);
-        } else if (const auto* logic = ir::as<ir::Binary>(e); logic != nullptr && ir::is_logical(logic->op)) {
-            stack.push_back(logic->a);
-        } else if (const auto* loop = ir::as<ir::Reduce>(e)) {
-            if (!loop->ranges.empty()) {
-                stack.push_back(loop->ranges.front().hi);
-                stack.push_back(loop->ranges.front().lo);
-            }
-        } else {
-            const std::vector<ir::Expr> operands = evaluated_operands(e);
-            stack.insert(stack.end(), operands.rbegin(), operands.rend());
-        }
-    }
-    return found;
-}
-
-}  // namespace
-
-std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots) {
-    BothRead known;
-    return certain_reads(roots, 0, known);
-}
-
-namespace {
-
 /// The dimension of an array whose elements lie behind each other.
 std::size_t innermost(const ir::Pipeline& pipeline, const ir::Read& read) {
     return kernel::is_local(read.source) ? read.indices.size() - 1
@@ -282,22 +230,6 @@ std::size_t first_of(const Pack& pack) {
                                     pack.begin());
 }
 
-/// How often the statements use each node.
-std::unordered_map<const ir::Node*, int> uses_of(kernel::Body& body) {
-    std::unordered_map<const ir::Node*, int> uses;
-    std::unordered_set<const ir::Node*> seen;
-    for (kernel::Stmt& stmt : body) {
-        for (const ir::Expr* value : own_values(stmt)) {
-            ++uses[value->get()];
-            ir::for_each_node(*value, [&](const ir::Expr& node) {
-                if (!seen.insert(node.get()).second) return;
-                ir::for_each_child(*node, [&](const ir::Expr& child) { ++uses[child.get()]; });
-            });
-        }
-    }
-    return uses;
-}
-
 }  // namespace
 
 std::vector<Pack> PackWriter::packs(const std::vector<Element>& elements, bool fill, bool fill_rows) {
@@ -340,9 +272,9 @@ void PackWriter::load_ahead(kernel::Body& body, std::vector<ir::Expr>& values) {
 void PackWriter::load(kernel::Body& body, std::vector<ir::Expr>& values, bool fill, bool ahead) {
     std::unordered_set<const ir::Node*> done;
     while (true) {
-        std::vector<ir::Expr> reads = certain_reads(values);
+        std::vector<ir::Expr> reads = ir::certain_reads(values);
         std::erase_if(reads, [&](const ir::Expr& e) {
-            const std::vector<ir::Expr> before = certain_reads(ir::as<ir::Read>(e)->indices);
+            const std::vector<ir::Expr> before = ir::certain_reads(ir::as<ir::Read>(e)->indices);
             return done.count(e.get()) > 0 ||
                    std::any_of(before.begin(), before.end(), [&](const auto& b) { return done.count(b.get()) == 0; });
         });
@@ -394,7 +326,10 @@ ir::Expr PackWriter::with_loaded(const ir::Expr& value, const Loaded& loaded) {
 kernel::Body PackWriter::with_loads(kernel::Body body) {
     // A read is looked at after those that tell its place, as in load().
     std::unordered_set<const ir::Node*> done;
-    const std::unordered_map<const ir::Node*, int> uses = uses_of(body);
+    Uses uses;
+    for (kernel::Stmt& stmt : body) {
+        for (const ir::Expr* value : own_values(stmt)) uses.add(*value);
+    }
     while (true) {
         const std::size_t before = done.size();
         std::vector<ir::Expr> reads;
@@ -402,16 +337,16 @@ kernel::Body PackWriter::with_loads(kernel::Body body) {
         for (std::size_t i = 0; i < body.size(); ++i) {
             std::vector<ir::Expr> values;
             for (ir::Expr* e : own_values(body[i])) values.push_back(*e);
-            for (const ir::Expr& e : certain_reads(values)) {
+            for (const ir::Expr& e : ir::certain_reads(values)) {
                 const auto& read = *ir::as<ir::Read>(e);
-                const std::vector<ir::Expr> told = certain_reads(read.indices);
+                const std::vector<ir::Expr> told = ir::certain_reads(read.indices);
                 if (kernel::is_local(read.source) || done.count(e.get()) > 0 ||
                     std::any_of(told.begin(), told.end(),
                                 [&](const ir::Expr& b) { return done.count(b.get()) == 0; })) {
                     continue;
                 }
                 done.insert(e.get());
-                if (const auto known = uses.find(e.get()); known != uses.end() && known->second > kManyUses) continue;
+                if (uses.of(e) > kManyUses) continue;
                 if (ir::bytes(e->type) < kUnpacked && !by_data(read)) continue;
                 reads.push_back(e);
                 first_use.push_back(i);

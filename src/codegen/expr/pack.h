@@ -39,9 +39,6 @@ std::vector<Pack> find_packs(Rewriter& rewriter, const ir::Pipeline& pipeline, c
 /// How many accesses of at most `widest` elements it takes for elements of one array at these offsets; `fill` as above.
 std::int64_t access_count(const std::vector<std::int64_t>& offsets, std::int64_t widest, bool fill);
 
-/// The reads that are evaluated whenever one of `roots` is, each once.
-std::vector<ir::Expr> certain_reads(const std::vector<ir::Expr>& roots);
-
 /// Writes straight-line code in which packs are one access each: loads in front, values, then stores.
 class PackWriter {
 public:

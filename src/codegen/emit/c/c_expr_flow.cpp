@@ -9,6 +9,7 @@
 #include "codegen/emit/c/c_types.h"
 #include "codegen/expr/pack.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -263,7 +264,7 @@ void ExpressionWriter::name_uniform(const ir::Expr& branch) {
 
 /// Names, before a branch, what it certainly reads.
 void ExpressionWriter::name_reads(const ir::Expr& branch) {
-    const std::vector<ir::Expr> reads = certain_reads({branch});
+    const std::vector<ir::Expr> reads = ir::certain_reads({branch});
     if (std::ssize(reads) > kMostReadsFirst) return;
     for (const ir::Expr& read : reads) {
         if (known(read) != nullptr || !can_be_written(read)) continue;

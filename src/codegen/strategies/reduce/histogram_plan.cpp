@@ -14,6 +14,7 @@
 #include "codegen/strategies/reduce/update_facts.h"
 #include "fusion/histogram_facts.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
 
@@ -307,7 +308,7 @@ private:
     void choose_columns() {
         std::int64_t narrowest = plan::kHistogramAccess, all = 0, nodes = 0;
         for (const ir::Expr& root : roots()) nodes += ir::node_count(root);
-        for (const ir::Expr& read : certain_reads(roots())) {
+        for (const ir::Expr& read : ir::certain_reads(roots())) {
             narrowest = std::min<std::int64_t>(narrowest, ir::bytes(read->type));
             all += ir::bytes(read->type);
         }

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "codegen/expr/pack.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -43,7 +44,7 @@ std::vector<plan::LaneRead> lane_reads(TileSpace& space, const plan::RegisterTil
                 const ir::Expr value =
                     rewriter.instance(member.interior.value, {{member.definition.dims[d].var, rewriter.expr(at)}});
                 std::unordered_set<const ir::Node*> certain;
-                for (const ir::Expr& e : certain_reads({value})) certain.insert(e.get());
+                for (const ir::Expr& e : ir::certain_reads({value})) certain.insert(e.get());
                 ir::for_each_node(value, [&](const ir::Expr& e) {
                     const auto* read = ir::as<ir::Read>(e);
                     if (read == nullptr) return;

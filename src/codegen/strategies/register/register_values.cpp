@@ -6,6 +6,7 @@
 
 #include "codegen/strategies/register/register_code.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 #include "support/integers.h"
 
@@ -91,7 +92,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
     std::set<const ir::Node*> certain;
     const bool loads_ahead = interior_ || (edge_loads_first_ && !ends(m).of_loads.empty());
     if (loads_ahead) {
-        for (const ir::Expr& e : certain_reads({value})) certain.insert(e.get());
+        for (const ir::Expr& e : ir::certain_reads({value})) certain.insert(e.get());
     }
     std::set<const ir::Node*> seen;
     int outer_reads = 0;  // that the node stands in

@@ -7,6 +7,7 @@
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/strategies/reduce/update_facts.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 
 namespace pipec::codegen {
 
@@ -136,7 +137,7 @@ bool CellUpdates::stand_side_by_side(std::size_t first, const Updates& together,
     }
     // At the edges of the image code is long for each point, and tiles are few.
     const std::size_t most = interior_ ? kCellReads : kEdgeReads;
-    return points > 1 && certain_reads(values).size() * points <= most;
+    return points > 1 && ir::certain_reads(values).size() * points <= most;
 }
 
 /// Tiles of the interior may be told by the range's ends.

@@ -7,6 +7,7 @@
 #include "codegen/kernel/kernel_build.h"
 #include "fusion/inline.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -14,7 +15,7 @@ namespace pipec::codegen {
 bool in_registers(const std::vector<ir::Expr>& values) {
     std::set<const ir::Node*> nodes;
     for (const ir::Expr& value : values) ir::for_each_node(value, [&](const ir::Expr& e) { nodes.insert(e.get()); });
-    return certain_reads(values).size() + values.size() <= std::size_t{plan::kPatchElements} &&
+    return ir::certain_reads(values).size() + values.size() <= std::size_t{plan::kPatchElements} &&
            nodes.size() <= std::size_t{plan::kPatchNodes};
 }
 
@@ -37,10 +38,10 @@ std::vector<ir::Expr> patch_values(TileSpace& space, const TileSpace::Member& m,
 plan::PatchReads patch_reads(TileSpace& space, const TileSpace::Member& m) {
     plan::PatchReads reads;
     reads.narrowest = ir::bytes(m.definition.type);
-    for (const ir::Expr& read : certain_reads({m.interior.value}))
+    for (const ir::Expr& read : ir::certain_reads({m.interior.value}))
         reads.narrowest = std::min(reads.narrowest, ir::bytes(read->type));
     reads.elements = [&](const plan::PatchAxes& axes, std::int64_t columns, std::int64_t rows) {
-        return static_cast<double>(certain_reads(patch_values(space, m, m, axes, columns, rows)).size());
+        return static_cast<double>(ir::certain_reads(patch_values(space, m, m, axes, columns, rows)).size());
     };
     reads.in_registers = [&](const plan::PatchAxes& axes, std::int64_t columns) {
         return in_registers(patch_values(space, m, m, axes, columns, 1));

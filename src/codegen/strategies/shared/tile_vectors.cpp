@@ -10,6 +10,7 @@
 #include "codegen/expr/rewrite.h"
 #include "codegen/expr/strides.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 
 namespace pipec::codegen {
 
@@ -64,7 +65,7 @@ private:
         const std::vector<bool> splits(stage.dims.size(), true);
         const Interior interior = find_interior(rewriter_, stage, domain, value, nullptr, splits);
         std::map<std::vector<std::int64_t>, RowReads> rows;
-        for (const ir::Expr& e : certain_reads({interior.value})) {
+        for (const ir::Expr& e : ir::certain_reads({interior.value})) {
             const auto& read = *ir::as<ir::Read>(e);
             const int inner = innermost(group, read.source);
             if (inner < 0) continue;

@@ -21,6 +21,7 @@
 #include "codegen/expr/strides.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
 
@@ -118,7 +119,7 @@ bool StageKernel::splits() const {
 /// Each point reads a row of adjacent elements of its own: these are what one access can load.
 bool StageKernel::rows_of_threads() {
     const ir::VarId var = stage_.dims[*lane_].var;
-    for (const ir::Expr& e : certain_reads(inner_values())) {
+    for (const ir::Expr& e : ir::certain_reads(inner_values())) {
         const auto* read = ir::as<ir::Read>(e);
         const std::vector<int> order = memory_order(program_.pipeline, read->source);
         if (order.empty()) continue;
@@ -140,7 +141,7 @@ std::int64_t StageKernel::best_width() {
     for (const Member& member : members_) widest = std::max<std::int64_t>(widest, ir::bytes(member.value->type));
     // What all lanes read alike, a threshold or a mean, is no access of several elements.
     const ir::VarId lane = stage_.dims[*lane_].var;
-    for (const ir::Expr& read : certain_reads(inner_values())) {
+    for (const ir::Expr& read : ir::certain_reads(inner_values())) {
         bool follows = false;
         ir::for_each_node(read, [&](const ir::Expr& e) {
             const auto* variable = ir::as<ir::Variable>(e);
@@ -166,7 +167,7 @@ std::int64_t StageKernel::loaded_registers(std::int64_t width) {
         }
     }
     std::int64_t bytes = 0;
-    for (const ir::Expr& read : certain_reads(values)) bytes += ir::bytes(read->type);
+    for (const ir::Expr& read : ir::certain_reads(values)) bytes += ir::bytes(read->type);
     return bytes / 4;
 }
 

@@ -20,6 +20,7 @@
 #include "codegen/strategies/stream/stream_windows.h"
 #include "codegen/strategies/tile_space.h"
 #include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 #include "plan/make_plan.h"
 #include "plan/tiles.h"
@@ -274,7 +275,7 @@ std::map<ir::VarId, ir::Expr> StreamKernel::load_ahead(kernel::Body& before, std
     for (const Point& point : points) values.push_back(point.value);
     std::map<ir::VarId, ir::Expr> loads;
     std::unordered_map<const ir::Node*, ir::Expr> loaded;
-    for (const ir::Expr& e : certain_reads(values)) {
+    for (const ir::Expr& e : ir::certain_reads(values)) {
         const ir::Read& read = *ir::as<ir::Read>(e);
         const bool is_plain = std::all_of(read.indices.begin(), read.indices.end(),
                                           [&](const ir::Expr& index) { return space_.rewriter.linear(index); });

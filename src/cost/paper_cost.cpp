@@ -26,13 +26,13 @@ constexpr int kMostWarps = 32;  ///< of a block
 /// Clocks that one thread waits for an arithmetic result, and more for the first result of shared memory: one thread by
 /// itself hides neither (Z. Jia et al., "Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018).
 constexpr double kResultClocks = 4;
-constexpr double kSharedClocks = 19;
+constexpr double kTileReadClocks = 19;
 
 /// TimePerIter: seconds that a single thread takes for a point whose loads come from shared memory.
 double time_per_iteration(const StageFacts& stage, const Gpu& gpu) {
     if (stage.seconds) return *stage.seconds;
     const double clocks =
-        kResultClocks * std::max(1.0, stage.operations + stage.reads) + (stage.reads > 0 ? kSharedClocks : 0);
+        kResultClocks * std::max(1.0, stage.operations + stage.reads) + (stage.reads > 0 ? kTileReadClocks : 0);
     return clocks / gpu.clock_hz;
 }
 

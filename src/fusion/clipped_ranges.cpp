@@ -11,6 +11,7 @@
 #include "ir/linear_sum.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
+#include "poly/stage_ranges.h"
 #include "poly/value_ranges.h"
 
 namespace pipec::fusion {
@@ -20,7 +21,7 @@ namespace {
 using ir::BinaryOp;
 using ir::Type;
 
-/// Turns of a loop. In a longer one most windows of a small image are a small part.
+/// Turns of a loop: in an image that is smaller than a window most of them are for nothing.
 constexpr std::int64_t kLongest = 256;
 
 /// `e` as the least (or the greatest) of several, with `add` to each.
@@ -43,15 +44,6 @@ void parts_of(const ir::Expr& e, BinaryOp op, std::int64_t add, std::vector<ir::
     parts.push_back(add == 0 ? e : ir::binary(BinaryOp::Add, e, ir::int_constant(Type::Int32, add)));
 }
 
-/// What stands where a window has no terms. The first and the last term, again and again, change no extreme and no
-/// first place of one; the identity could have NaN beside it there.
-enum class Beyond : std::uint8_t { Identity, LastTerm };
-
-Beyond beyond(ir::ReduceOp op, Type type) {
-    const bool is_extreme = op == ir::ReduceOp::Min || op == ir::ReduceOp::Max;
-    return ir::gives_place(op) || (is_extreme && ir::is_float(type)) ? Beyond::LastTerm : Beyond::Identity;
-}
-
 class Clipping {
 public:
     Clipping(const ir::Pipeline& pipeline, const poly::Model& model)
@@ -59,11 +51,8 @@ public:
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
             ir::Stage& stage = pipeline_.stages[s];
             auto* pure = std::get_if<ir::Pure>(&stage.definition);
-            if (pure == nullptr || !ir::has_reduction(pure->value)) continue;
-            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-                const poly::Interval& box = model.domains.at(s).box.at(d);
-                ranges_.bind_index(stage.dims[d].var, box.lo, box.hi);
-            }
+            if (pure == nullptr || stage.scan || !ir::has_reduction(pure->value)) continue;
+            poly::bind_points(ranges_, stage, model.domains.at(s).box);
             dims_ = &stage.dims;
             box_ = &model.domains.at(s).box;
             known_.clear();
@@ -82,23 +71,25 @@ private:
     }
 
     ir::Expr of_loop(const ir::Reduce& loop, const ir::Expr& e) {
-        const Beyond at_edges = beyond(loop.op, loop.body->type);
+        // Where the identity may not stand, the first and the last term do once more: they change no extreme, and no
+        // first place of one.
+        const bool ends_again = !ir::may_have_identity(loop.op, loop.body->type);
         const bool is_place = ir::gives_place(loop.op);
         if (is_place && loop.ranges.size() > 1) return e;
         const std::int64_t longest = ir::depends_on_blocks(loop.op, e->type) ? ir::kBlockTerms : kLongest;
         std::vector<ir::Range> ranges = loop.ranges;
-        ir::Expr body = loop.body, first;
+        ir::Expr body = loop.body;
         std::vector<ir::Expr> conditions;
         bool any = false;
         for (ir::Range& range : ranges) {
             const auto window = window_of(range, ranges, longest);
-            if (!window || (at_edges == Beyond::LastTerm && !has_terms(*window))) continue;
+            if (!window || (ends_again && !has_terms(*window))) continue;
             any = true;
             const ir::VarId old = range.var;
             const std::string name = pipeline_.variables[static_cast<std::size_t>(old)].name;
             const ir::VarId var = ir::new_variable(pipeline_, name, Type::Int32);
             ir::Expr place = ir::binary(BinaryOp::Add, window->first, ir::variable(var, Type::Int32));
-            if (at_edges == Beyond::LastTerm) {
+            if (ends_again) {
                 place = inside(*window, place);
             } else {
                 for (const ir::Expr& l : window->least) conditions.push_back(ir::binary(BinaryOp::Ge, place, l));
@@ -130,7 +121,7 @@ private:
         parts_of(range.hi, BinaryOp::Min, 0, his);
         if (los.size() + his.size() < 3) return std::nullopt;
         const auto is_exact = [&](const ir::Expr& e) { return poly::fits(ranges_.unwrapped(e), Type::Int32); };
-        // A loop's variable would be one of a loop that is no longer there, or a data's place.
+        // Bounds of loops in each other stay: the other loop may become one over another variable.
         const auto is_place = [&](const ir::Expr& e) {
             return !ir::has_reads(e) && !ir::uses_variable(e, all) && is_exact(e);
         };

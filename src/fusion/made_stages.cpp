@@ -107,6 +107,27 @@ ir::Expr MadeStages::make_in_order(const ir::Stage& from, std::string_view what,
     return ir::read({ir::Source::Kind::Stage, number}, value->type, std::move(indices), range);
 }
 
+ir::Expr MadeStages::make_copy(const ir::Stage& from, std::string_view what, const ir::Expr& read,
+                               const std::vector<int>& order, const std::vector<poly::Interval>& all,
+                               const std::vector<ir::Expr>& lasts) {
+    const auto& original = *ir::as<ir::Read>(read);
+    Places places;
+    std::vector<ir::Expr> at(original.indices.size()), indices;
+    for (const int dim : order) {
+        const auto d = static_cast<std::size_t>(dim);
+        const ir::VarId var = variable_like(from.dims.front().var, "");
+        const ir::Expr here = ir::variable(var, Type::Int32);
+        at[d] = d < lasts.size() && lasts[d] ? ir::binary(ir::BinaryOp::Min, here, lasts[d]) : here;
+        places.push_back({var, all[d].lo, all[d].hi, true});
+        indices.push_back(original.indices[d]);
+    }
+    const ir::Expr elements = ir::read(original.source, read->type, at, read->range);
+    const ir::Source copy = ir::as<ir::Read>(make_in_order(from, what, elements, places, nullptr, read->range))->source;
+    made(copy.index).alone = false;
+    made(copy.index).stored = true;
+    return ir::read(copy, read->type, std::move(indices), read->range);
+}
+
 /// The number of a stage that was made before and has the same values at the same points; -1 where there is none.
 int MadeStages::same_stage(const ir::Stage& stage, const poly::Domain& domain) {
     const ir::Expr value = canonical_.get(std::get<ir::Pure>(stage.definition).value);

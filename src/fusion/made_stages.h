@@ -14,6 +14,12 @@
 
 namespace pipec::fusion {
 
+/// Reads of each element that a copy of an array is worth: it takes one read, and a write.
+inline constexpr double kCopyReads = 16;
+/// Reads at different places that may take as long as the launch of a kernel: a multiprocessor makes one in a clock,
+/// 132 of them 2^22 in 18 us of an H100 where nothing else limits them.
+inline constexpr double kCopyReadsInAll = 1 << 22;
+
 /// The number of a scan in reads of itself, until the stages before it are known.
 inline constexpr int kSelf = std::numeric_limits<int>::max();
 
@@ -35,6 +41,12 @@ public:
     /// The same with the dimensions in the order of `places`: make puts them in one that suits what `value` reads.
     ir::Expr make_in_order(const ir::Stage& from, std::string_view what, const ir::Expr& value, const Places& places,
                            const ir::Expr& reached, SourceRange range);
+    /// A stage like `make`'s, stored, with the elements of the array that `read` reads, over the boxes `all`, its
+    /// dimensions in this order from outermost to innermost; the same read of it. `all` may be larger than the array in
+    /// dimensions whose last index `lasts` says (null: the box's): the last elements are there once more.
+    ir::Expr make_copy(const ir::Stage& from, std::string_view what, const ir::Expr& read,
+                       const std::vector<int>& order, const std::vector<poly::Interval>& all,
+                       const std::vector<ir::Expr>& lasts = {});
     [[nodiscard]] ir::Stage& made(int number) { return result_.pipeline.stages.at(static_cast<std::size_t>(number)); }
     /// As if no stage from this number on had been made.
     void forget(int first);

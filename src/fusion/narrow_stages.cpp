@@ -7,6 +7,7 @@
 
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "poly/stage_ranges.h"
 #include "poly/value_ranges.h"
 
 namespace pipec::fusion {
@@ -65,8 +66,7 @@ std::vector<std::optional<Type>> narrowest_types(const ir::Pipeline& pipeline, c
         result.emplace_back();
         const auto* pure = std::get_if<ir::Pure>(&stage.definition);
         if (pure == nullptr || stage.scan) continue;
-        const std::vector<poly::Interval>& box = model.domains.at(s).box;
-        for (std::size_t d = 0; d < stage.dims.size(); ++d) ranges.bind_index(stage.dims[d].var, box[d].lo, box[d].hi);
+        poly::bind_points(ranges, stage, model.domains.at(s).box);
         const auto narrow = narrowest(pure->value, ranges);
         if (narrow && ir::bits(*narrow) < ir::bits(stage.type)) result.back() = narrow;
     }

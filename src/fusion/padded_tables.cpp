@@ -1,6 +1,7 @@
 #include "fusion/padded_tables.h"
 
-#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -18,9 +19,6 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Reads of each element that a copy is worth, and in all: a launch takes as long as 2^22 reads at different places
-/// (transpose_reads.cpp).
-constexpr double kReadsOfEach = 16, kReadsInAll = 1 << 22;
 /// Bytes of a table of which an access of 32 lanes can touch 32 lines. In a smaller one they ask for the same lines.
 constexpr double kLeastBytes = 32 * 128;
 
@@ -70,44 +68,28 @@ private:
         }
         if (!part || read.indices.size() < 2) return std::nullopt;
         const std::int64_t values = *ir::as_int(table.extents[*part]);
-        const bool is_vector = (values & (values - 1)) == 0 && table.order.back() == static_cast<int>(*part);
-        if (is_vector || elements * ir::bytes(table.type) < kLeastBytes || points_ < kReadsInAll ||
-            points_ < kReadsOfEach * elements)
+        const bool is_vector =
+            std::has_single_bit(static_cast<std::uint64_t>(values)) && table.order.back() == static_cast<int>(*part);
+        if (is_vector || elements * ir::bytes(table.type) < kLeastBytes || points_ < kCopyReadsInAll ||
+            points_ < kCopyReads * elements)
             return std::nullopt;
         return part;
     }
 
     ir::Expr of_copy(const ir::Expr& e, std::size_t part) {
         const auto& read = *ir::as<ir::Read>(e);
-        const ir::Buffer table = made_.all().pipeline.inputs.at(static_cast<std::size_t>(read.source.index));
+        const ir::Buffer& table = made_.all().pipeline.inputs.at(static_cast<std::size_t>(read.source.index));
         const auto constant = [](std::int64_t value) { return ir::int_constant(ir::Type::Int32, value); };
         std::vector<int> order = table.order;
         std::erase(order, static_cast<int>(part));
         order.push_back(static_cast<int>(part));
-        Places places;
-        std::vector<ir::Expr> at(read.indices.size()), indices;
-        for (const int dim : order) {
-            const auto d = static_cast<std::size_t>(dim);
-            const ir::VarId var = made_.variable_like(stage_->dims.front().var, "");
-            const ir::Expr here = ir::variable(var, ir::Type::Int32);
-            if (d == part) {
-                const std::int64_t values = *ir::as_int(table.extents[d]);
-                std::int64_t all = 2;
-                while (all < values) all *= 2;
-                at[d] = all == values ? here : ir::binary(ir::BinaryOp::Min, here, constant(values - 1));
-                places.push_back({var, constant(0), constant(all), true});
-            } else {
-                at[d] = here;
-                places.push_back({var, constant(0), table.extents[d], true});
-            }
-            indices.push_back(read.indices[d]);
-        }
-        const ir::Expr copy = made_.make_in_order(*stage_, "padded", ir::read(read.source, e->type, at, e->range),
-                                                  places, nullptr, e->range);
-        const ir::Source source = ir::as<ir::Read>(copy)->source;
-        made_.made(source.index).alone = false;
-        made_.made(source.index).stored = true;
-        return ir::read(source, e->type, std::move(indices), e->range);
+        std::vector<poly::Interval> all;
+        for (const ir::Expr& extent : table.extents) all.push_back({constant(0), extent});
+        const auto values = static_cast<std::uint64_t>(*ir::as_int(table.extents[part]));
+        std::vector<ir::Expr> lasts(all.size());
+        if (!std::has_single_bit(values)) lasts[part] = constant(static_cast<std::int64_t>(values) - 1);
+        all[part].hi = constant(static_cast<std::int64_t>(std::bit_ceil(values)));
+        return made_.make_copy(*stage_, "padded", e, order, all, lasts);
     }
 
     MadeStages made_;

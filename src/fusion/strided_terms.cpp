@@ -14,6 +14,7 @@
 #include "ir/reduction.h"
 #include "ir/visit.h"
 #include "ir/without_lets.h"
+#include "poly/stage_ranges.h"
 #include "poly/value_ranges.h"
 
 namespace pipec::fusion {
@@ -77,12 +78,6 @@ Chosen chosen_terms(ir::Expr body, ir::ReduceOp op) {
     return result;
 }
 
-/// Whether terms that are the identity may be left out: minima and maxima of floats can have NaN beside them.
-bool may_leave_out(ir::ReduceOp op, Type type) {
-    if (op == ir::ReduceOp::Min || op == ir::ReduceOp::Max) return !ir::is_float(type);
-    return !ir::gives_place(op);
-}
-
 class Strides {
 public:
     Strides(const ir::Pipeline& pipeline, const poly::Model& model)
@@ -91,10 +86,7 @@ public:
             ir::Stage& stage = pipeline_.stages[s];
             auto* pure = std::get_if<ir::Pure>(&stage.definition);
             if (pure == nullptr || !ir::has_reduction(pure->value)) continue;
-            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
-                const poly::Interval& box = model.domains.at(s).box.at(d);
-                ranges_.bind_index(stage.dims[d].var, box.lo, box.hi);
-            }
+            poly::bind_points(ranges_, stage, model.domains.at(s).box);
             known_.clear();
             pure->value = changed(pure->value);
         }
@@ -125,7 +117,7 @@ private:
         std::vector<std::vector<ir::Range>> ranges;
         for (const ir::Expr& loop : loops) ranges.push_back(ir::as<ir::Reduce>(loop)->ranges);
 
-        if (may_leave_out(op, body->type)) {
+        if (ir::may_have_identity(op, body->type)) {
             const bool in_let = ir::as<ir::Let>(body) != nullptr;
             Chosen chosen = chosen_terms(in_let ? ir::WithoutLets().of(body) : body, op);
             bool found = false;

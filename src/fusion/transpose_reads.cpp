@@ -20,11 +20,6 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Reads of each element that a copy is worth: it takes one read across memory, and a write.
-constexpr double kLeastReads = 16;
-/// Reads that may take as long as the launch of a kernel: across memory a multiprocessor makes one in a clock, 132 of
-/// them 2^22 in 18 us of an H100 where nothing else limits them.
-constexpr double kLeastInAll = 1 << 22;
 /// Bytes between the elements of neighbouring threads that are not across memory: a sector has 32.
 constexpr double kNearBytes = 64;
 /// Points along memory of a stage whose threads lie along it.
@@ -130,26 +125,13 @@ private:
         for (const ir::Expr& index : read.indices) in_loops.merge(variables_of(index));
         std::erase_if(in_loops, [&](ir::VarId var) { return loops_.count(var) == 0; });
         for (const ir::VarId var : in_loops) reads *= loops_.at(var);
-        if (in_loops.empty() || apart < kNearBytes || reads < kLeastInAll || reads < kLeastReads * elements) return e;
+        if (in_loops.empty() || apart < kNearBytes || reads < kCopyReadsInAll || reads < kCopyReads * elements)
+            return e;
 
         std::vector<int> order = array->order;
         std::erase(order, static_cast<int>(*lanes));
         order.push_back(static_cast<int>(*lanes));
-        Places places;
-        std::vector<ir::Expr> at(read.indices.size()), indices;
-        for (const int dim : order) {
-            const auto d = static_cast<std::size_t>(dim);
-            const ir::VarId var = made_.variable_like(stage_->dims.front().var, "");
-            at[d] = ir::variable(var, ir::Type::Int32);
-            places.push_back({var, array->box[d].lo, array->box[d].hi, true});
-            indices.push_back(read.indices[d]);
-        }
-        const ir::Expr copy = made_.make_in_order(*stage_, "transposed", ir::read(read.source, e->type, at, e->range),
-                                                  places, nullptr, e->range);
-        const ir::Source source = ir::as<ir::Read>(copy)->source;
-        made_.made(source.index).alone = false;
-        made_.made(source.index).stored = true;
-        return ir::read(source, e->type, std::move(indices), e->range);
+        return made_.make_copy(*stage_, "transposed", e, order, array->box);
     }
 
     MadeStages made_;

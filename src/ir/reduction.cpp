@@ -39,6 +39,11 @@ Expr loop_of_rows(ReduceOp op, std::vector<Range> ranges, const Expr& body, Sour
 
 }  // namespace
 
+bool may_have_identity(ReduceOp op, Type type) {
+    if (op == ReduceOp::Min || op == ReduceOp::Max) return !is_float(type);
+    return !gives_place(op);
+}
+
 bool uses_variable(const Expr& e, const std::vector<Range>& of) {
     bool result = false;
     for_each_node(e, [&](const Expr& node) {

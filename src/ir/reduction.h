@@ -24,6 +24,10 @@ inline constexpr std::int64_t kBlockTerms = 64;
 /// The result tells in which order the terms came.
 [[nodiscard]] bool depends_on_order(ReduceOp op, Type type);
 
+/// The reduction's identity may stand among the terms: not beside minima and maxima of floats, which may be NaN, and
+/// where the place of a term is the result.
+[[nodiscard]] bool may_have_identity(ReduceOp op, Type type);
+
 /// `e` has one of the variables of these ranges.
 [[nodiscard]] bool uses_variable(const Expr& e, const std::vector<Range>& of);
 

@@ -9,6 +9,7 @@
 #include "ir/visit.h"
 #include "poly/isl_sizes.h"
 #include "poly/isl_to_ir.h"
+#include "poly/stage_ranges.h"
 #include "poly/value_ranges.h"
 
 namespace pipec::poly {
@@ -42,10 +43,7 @@ public:
         ProgramValues values(isl_, pipeline, *sizes, boxes);
         for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
             const ir::Stage& stage = pipeline.stages[s];
-            const std::vector<Interval>& box = model.domains[s].box;
-            for (std::size_t d = 0; d < box.size(); ++d) {
-                values.ranges.bind_index(stage.dims[d].var, box[d].lo, box[d].hi);
-            }
+            bind_points(values.ranges, stage, model.domains[s].box);
             if (const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition)) {
                 for (const ir::Update& update : accumulate->updates) {
                     for (const ir::Range& loop : update.domain) bind(loop, values.ranges);

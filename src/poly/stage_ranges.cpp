@@ -45,4 +45,9 @@ StageRanges stage_ranges(const ir::Pipeline& pipeline, const std::vector<IntRang
     return result;
 }
 
+void bind_points(ValueRanges& ranges, const ir::Stage& stage, const std::vector<Interval>& box) {
+    for (std::size_t d = 0; d < stage.dims.size(); ++d)
+        ranges.bind_index(stage.dims[d].var, box.at(d).lo, box.at(d).hi);
+}
+
 }  // namespace pipec::poly

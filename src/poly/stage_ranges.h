@@ -19,4 +19,7 @@ struct StageRanges {
 StageRanges stage_ranges(const ir::Pipeline& pipeline, const std::vector<IntRange>& sizes,
                          const std::vector<ValueRange>& params, const KnownBoxes& boxes = {});
 
+/// A stage's index variables lie in its domain's box from now on.
+void bind_points(ValueRanges& ranges, const ir::Stage& stage, const std::vector<Interval>& box);
+
 }  // namespace pipec::poly

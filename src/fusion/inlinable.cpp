@@ -51,8 +51,10 @@ namespace {
 struct Facts {
     std::int64_t cost = 0;
     bool loops = false;
-    int inputs_read = 0;  ///< distinct reads of anything
-    int reads = 0;        ///< as they are written
+    int inputs_read = 0;     ///< distinct reads of anything
+    int reads = 0;           ///< as they are written
+    int bytes_read = 0;      ///< by distinct reads
+    bool of_stages = false;  ///< some are reads of stages
 };
 
 /// Equal expressions count once, apart from the reads as they are written.
@@ -64,15 +66,19 @@ Facts facts_of(const ir::Expr& value, ir::UniqueExpressions& nodes) {
         facts.cost += operations(e);
         facts.loops = facts.loops || ir::as<ir::Reduce>(e) != nullptr;
         facts.inputs_read += is_read(e);
+        facts.bytes_read += is_read(e) * ir::bytes(e->type);
+        const auto* read = ir::as<ir::Read>(e);
+        facts.of_stages = facts.of_stages || (read != nullptr && read->source.kind == ir::Source::Kind::Stage);
     });
     return facts;
 }
 
-/// A read in the expression of a stage, and the loops of the reductions around it.
+/// A read in the expression of a stage, and the loops of the reductions around it, or of the update that it is part of.
 struct PointRead {
     const ir::Read* read;
     std::vector<ir::Range> loops;
     int reader;
+    bool in_update;    ///< the loops alone are gone through, not the reader's points
     PointNodes alike;  ///< equal where another reader has the same loops and reads the same at its own points
 };
 
@@ -92,16 +98,25 @@ public:
     explicit Reads(const ir::Pipeline& pipeline) : pipeline_(pipeline), readers_(pipeline.stages.size()) {
         for (; reader_ < static_cast<int>(readers_.size()); ++reader_) {
             const ir::Stage& stage = pipeline.stages[static_cast<std::size_t>(reader_)];
-            update_ = !std::holds_alternative<ir::Pure>(stage.definition);
-            seen_.clear();
-            for (const ir::Expr& e : ir::expressions(stage)) {
-                if (e) add(roots_.emplace_back(canonical_.get(e)), {});
+            const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
+            add_root(accumulate ? accumulate->init : std::get<ir::Pure>(stage.definition).value, {});
+            if (accumulate == nullptr) continue;
+            update_ = true;
+            for (const ir::Update& update : accumulate->updates) {
+                if (update.guard) add_root(update.guard, update.domain);
+                for (const ir::Expr& index : update.indices) add_root(index, update.domain);
+                add_root(update.value, update.domain);
             }
+            update_ = false;
         }
     }
     const Readers& of(std::size_t stage) const { return readers_[stage]; }
 
 private:
+    void add_root(const ir::Expr& e, const std::vector<ir::Range>& loops) {
+        seen_.clear();
+        add(roots_.emplace_back(canonical_.get(e)), loops);
+    }
     void add(const ir::Expr& e, const std::vector<ir::Range>& loops) {
         if (!seen_.insert(e.get()).second) return;
         if (const auto* reduce = ir::as<ir::Reduce>(e)) {
@@ -124,7 +139,8 @@ private:
             of.in_update = of.in_update || update_;
             of.in_loops = of.in_loops || !loops.empty();
             if (first || !known)
-                of.points.push_back({read, loops, reader_, loops.empty() ? PointNodes{} : alike(*read, loops)});
+                of.points.push_back(
+                    {read, loops, reader_, update_, loops.empty() ? PointNodes{} : alike(*read, loops)});
             for (std::size_t d = 0; d < read->indices.size(); ++d) {
                 if (mentions(read->indices[d], loops)) of.looped.insert(d);
             }
@@ -159,7 +175,7 @@ private:
 
     const ir::Pipeline& pipeline_;
     int reader_ = 0;
-    bool update_ = false;  ///< the reader's expressions are evaluated for each update of an accumulate
+    bool update_ = false;  ///< what is added is evaluated for each update of an accumulate
     std::vector<Readers> readers_;
     std::vector<ir::Expr> roots_;  ///< what the reads are parts of
     ir::CanonicalVariables canonical_;
@@ -183,7 +199,9 @@ std::optional<std::int64_t> most_values(const ir::Expr& lo, const ir::Expr& hi) 
 /// mentions (the channels of a picture whose weights have none) asks for the same point again.
 std::optional<std::int64_t> times_asked(const PointRead& of, const ir::Stage& reader) {
     std::map<ir::VarId, std::optional<std::int64_t>> values;  // of the variables that are still to be found
-    for (const ir::Dimension& dim : reader.dims) values[dim.var] = most_values(dim.lo, dim.hi);
+    if (!of.in_update) {
+        for (const ir::Dimension& dim : reader.dims) values[dim.var] = most_values(dim.lo, dim.hi);
+    }
     for (const ir::Range& range : of.loops) values[range.var] = most_values(range.lo, range.hi);
     for (const ir::Expr& index : of.read->indices) {
         const auto factors = index_factors(index);
@@ -313,7 +331,7 @@ std::optional<std::int64_t> times_computed(const Readers& by, const ir::Pipeline
         }
         const auto asked = times_asked(point, pipeline.stages[static_cast<std::size_t>(point.reader)]);
         if (!asked) return std::nullopt;
-        if (loops.insert(point.alike).second) times += *asked;
+        if (loops.insert(point.alike).second || point.in_update) times += *asked;
     }
     for (const auto& [alike, apart] : outside) {
         std::int64_t most = 0;
@@ -326,6 +344,7 @@ std::optional<std::int64_t> times_computed(const Readers& by, const ir::Pipeline
 /// A reader has a dimension of unknown extent along which it reads the same points again, outside of loops.
 bool has_more_points(const Readers& by, const ir::Pipeline& pipeline) {
     return std::ranges::any_of(by.points, [&](const PointRead& point) {
+        if (point.in_update) return false;
         const ir::Stage& reader = pipeline.stages[static_cast<std::size_t>(point.reader)];
         return std::ranges::any_of(reader.dims, [&](const ir::Dimension& dim) {
             return !most_values(dim.lo, dim.hi) &&
@@ -359,6 +378,11 @@ int steady_reads(const ir::Stage& stage, const ir::Expr& value, const std::set<s
     return steady;
 }
 
+/// Conversions and sums of few inputs: updates, which are in no tile with the stage, have no more to read.
+bool is_lighter(const Facts& facts, const ir::Stage& stage) {
+    return facts.cost <= kRepeatedWork / 2 && !facts.of_stages && facts.bytes_read <= ir::bytes(stage.type);
+}
+
 /// `most_reads`: of a stage that is computed several times.
 std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) {
     const auto count = pipeline.stages.size();
@@ -373,7 +397,8 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
     for (std::size_t i = 0; i < count; ++i) {
         const ir::Stage& stage = pipeline.stages[i];
         const Readers& by = reads.of(i);
-        if (stage.output >= 0 || by.points.empty() || by.in_update || facts[i].loops) continue;
+        if (stage.output >= 0 || by.points.empty() || facts[i].loops) continue;
+        if (by.in_update && !is_lighter(facts[i], stage)) continue;
         if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan || stage.stored) continue;
         const auto computed = reads_once(by, pipeline) ? 1 : times_computed(by, pipeline);
         if (!computed) continue;
@@ -445,7 +470,7 @@ private:
                 terms = std::min(most, terms * (lo && hi ? std::clamp<std::int64_t>(*hi - *lo, 0, most) : most));
             }
             const bool is_volume =
-                read->source.kind == ir::Source::Kind::Stage && is_one_to_one({read, loops, -1, {}}, reader_);
+                read->source.kind == ir::Source::Kind::Stage && is_one_to_one({read, loops, -1, false, {}}, reader_);
             if (is_volume || terms > ir::kBlockTerms) reads_[bounds].insert(nodes_.get(e).get());
         }
         ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, loops); });

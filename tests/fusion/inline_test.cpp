@@ -61,6 +61,35 @@ TEST(Inline, GraphsGrowAsChainsDo) {
     }
 }
 
+/// Names of the stages that are computed inside of their readers.
+std::set<std::string> cheap(const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "inline.pipe", text);
+    EXPECT_EQ(render_text(compiled.diags, sources), "");
+    std::set<std::string> names;
+    if (!compiled.ok()) return names;
+    const ir::Pipeline& pipeline = compiled.pipelines.at(0);
+    for (const int stage : cheap_stages(pipeline)) names.insert(pipeline.stages[static_cast<std::size_t>(stage)].name);
+    return names;
+}
+
+TEST(Inline, UpdatesReadWhatConversionsAreMadeOf) {
+    const auto counted = [](const std::string& type, const std::string& value, const std::string& bin) {
+        return cheap("pipeline p(img: " + type + ") -> out: float32[R, C], h: int32[256] {\n    f(y, x) = " + value +
+                     "\n    out(y, x) = f(y, x) * 0.5\n    accumulate h(b in 0..256): int32 = 0 {\n"
+                     "        for y in 0..R, x in 0..C { h(clamp(int32(" +
+                     bin + "), 0, 255)) += 1 }\n    }\n}\n");
+    };
+    EXPECT_EQ(counted("uint16[R, C]", "float32(img(y, x))", "f(y, x)"), std::set<std::string>{"f"});
+    EXPECT_EQ(counted("uint8[R, C, 3]", "0.3 * img(y, x, 0) + 0.7 * img(y, x, 1)", "f(y, x)"),
+              std::set<std::string>{"f"});
+    // More bytes than those of the stage, or much to compute, would be read and computed again.
+    EXPECT_EQ(counted("float32[R, C, 2]", "img(y, x, 0) + img(y, x, 1)", "f(y, x)"), std::set<std::string>{});
+    EXPECT_EQ(counted("uint8[R, C]", "pow(img(y, x) * 0.1, 2.2)", "f(y, x)"), std::set<std::string>{});
+    // Updates that read each point several times read the stage.
+    EXPECT_EQ(counted("uint16[R, C]", "float32(img(y, x))", "f(y, x) - f(y, (x + 1) % C)"), std::set<std::string>{});
+}
+
 TEST(Inline, OtherPointsHaveOtherBinders) {
     const ir::Pipeline pipeline = inlined(
         "pipeline p(img: float32[N + 1]) -> out: float32[N] {\n"

@@ -10,6 +10,7 @@
 
 #include "codegen/emit/c/c_expr.h"
 #include "codegen/emit/c/c_types.h"
+#include "codegen/emit/cuda/division_work.h"
 #include "codegen/emit/cuda/kernel_uses.h"
 #include "codegen/emit/cuda/known_conditions.h"
 #include "codegen/kernel/kernel_flow.h"
@@ -507,14 +508,16 @@ void KernelWriter::otherwise(const kernel::If& n) {
     expressions_.use_batches(batches);
 }
 
-/// `otherwise` may follow `then`: it stores the same values again.
+/// `otherwise` may follow `then`: it stores the same values again. Not where all would be computed again for the few
+/// divisions of much work.
 bool KernelWriter::can_repeat(const kernel::If& n) const {
     bool atomic = false;
     kernel::for_each_stmt(n.then, [&](const kernel::Stmt& stmt) {
         const auto* update = std::get_if<kernel::Atomic>(&stmt.value);
         atomic = atomic || (update != nullptr && update->array.kind != Source::Kind::Local);
     });
-    return n.same_points && !n.otherwise.empty() && !atomic && !program_.fast_math;
+    return n.same_points && !n.otherwise.empty() && !atomic && !program_.fast_math &&
+           work_per_division(n.then) < kWorkOfSlowDivision;
 }
 
 /// Two ways to the same points. The first one may note that it met operands for which it rounds otherwise: then the

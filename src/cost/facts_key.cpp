@@ -99,9 +99,9 @@ private:
     }
 
     void add_load(const Load& load) {
-        const auto& [source, bytes, reads, in_loops, indices, spread, against, constant, extents, firsts] = load;
+        const auto& [source, bytes, reads, in_loops, indices, spread, against, constant, extents, firsts, looped, turn] = load;
         add_source(source), add(bytes), add(reads), add(in_loops), add(spread), add(against), add(constant);
-        add(extents), add(firsts);
+        add(extents), add(firsts), add(looped), add(turn);
         add_each(indices, [&](const std::optional<poly::IndexRelation>& one) {
             add_optional(one, [&](const poly::IndexRelation& relation) {
                 const auto& [dim, num, den, lo, hi, usual_lo, usual_hi] = relation;

@@ -41,7 +41,8 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
             result.regular = false;
             continue;
         }
-        const double window = static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1;
+        const double window =
+            window_at_once(load, i, static_cast<double>(r->hi - r->lo) / static_cast<double>(r->den) + 1);
         const bool dense = side_by_side(load, *r);
         const double points = r->dim >= 0 && r->dim == axes.columns ? static_cast<double>(columns)
                               : r->dim >= 0 && r->dim == axes.rows  ? static_cast<double>(rows)
@@ -50,7 +51,8 @@ Reads reads_of(const Load& load, const PatchAxes& axes, std::int64_t columns, st
         const double n = std::floor(step * (points - 1) + (dense ? window : 1) + 1e-9);
         if (dense) windows *= window;
         if (r->dim >= 0 && r->dim == axes.columns) {
-            across = n, width = dense ? window : 1, beside = i == 0;
+            // Where a loop goes along it, nobody knows where it begins.
+            across = n, width = dense ? window : 1, beside = i == 0 && (load.looped & 1U) == 0;
         } else {
             const bool is_row = r->dim >= 0 && r->dim == axes.rows;
             touched_rows *= is_row ? n : dense ? window : 1;

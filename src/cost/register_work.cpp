@@ -61,7 +61,7 @@ public:
         const double loaded = add_loads();
         add_shuffles();
         work_.registers = static_cast<int>(kOwnRegisters + kLoadedRegisters * loaded + kWeightRegisters * weights_ +
-                                           kWindowRegisters * windows_ + kValueRegisters * values_);
+                                           kWindowRegisters * windows_ + kValueRegisters * values_ + in_turn_);
         if (work_.registers > kMostRegisters) return std::nullopt;
         // What a lane does is the same however many lanes serve their neighbours.
         if (!leave_serving_lanes(group_, plan_)) return std::nullopt;
@@ -179,6 +179,10 @@ private:
             work_.apart += elements * lines;
             return 0;
         }
+        if (load.looped != 0) {
+            add_looped(m, load, points);
+            return 0;
+        }
         Loaded& loaded = loaded_[one.array];
         loaded.touched.add(footprint(load, [&](std::size_t d) { return along(m, d); }));
         // Columns that are not adjacent in memory (one channel of interleaved ones): a warp reaches further.
@@ -190,6 +194,32 @@ private:
         loaded.lines = std::max(loaded.lines, apart * columns_ * kWarp / kLineBytes);
         loaded.element_bytes = load.bytes;
         return 0;
+    }
+
+    /// What loops read, in whose turns several terms of all points of a lane come together where registers hold what
+    /// they read (fusion/point_terms.h).
+    void add_looped(std::size_t m, const Load& load, double points) {
+        double in_turn = 1, across = 1, windows = 1;
+        for (std::size_t i = 0; i < load.indices.size(); ++i) {
+            const poly::IndexRelation& r = *load.indices[i];
+            const double all = static_cast<double>(r.hi - r.lo) / static_cast<double>(r.den) + 1;
+            const double window = side_by_side(load, r) ? window_at_once(load, i, all) : 1;
+            const double beside = r.dim < 0 ? 1 : along(m, static_cast<std::size_t>(r.dim));
+            const double n = static_cast<double>(r.num) / static_cast<double>(r.den) * (beside - 1) + window;
+            in_turn *= n, windows *= window;
+            if (i == 0) across = n;
+        }
+        const double turns = std::max(1.0, load.reads / windows);
+        const bool together = in_turn <= static_cast<double>(fusion::kMostReadInTurn);
+        const double elements = together ? turns * in_turn : points * load.reads;
+        const bool packed = together && (load.looped & 1U) == 0 && is_lane(m, load.indices[0]->dim);
+        const double accesses =
+            packed ? elements / across * std::ceil(across * load.bytes / plan::kAccessBytes) : elements;
+        work_.loads += accesses;
+        work_.instructions += 2 * accesses + (load.bytes < 4 ? elements : 0);
+        const double apart = std::clamp(columns_ * load.bytes * kWarp / kLineBytes, 1.0, static_cast<double>(kWarp));
+        work_.wavefronts += packed ? std::max(accesses, elements * load.bytes * kWarp / kLineBytes) : accesses * apart;
+        in_turn_ = std::max(in_turn_, points + (together ? in_turn : 0));
     }
 
     /// The rows of a member that its readers still read.
@@ -276,6 +306,7 @@ private:
     std::vector<double> computed_;                     ///< points of a warp, by member
     double values_ = 0, windows_ = 0;                  ///< points of a lane, and those that readers still read
     double weights_ = 0;                               ///< elements that all lanes read
+    double in_turn_ = 0;                               ///< totals of loops, and what a turn of them reads
     std::vector<std::optional<Columns>> read_across_;  ///< by array: from the reader's column, in the producer's
     std::vector<Loaded> loaded_;                       ///< by array
 };

@@ -11,6 +11,7 @@
 #include "cost/group_counts.h"
 #include "cost/tile_work.h"
 #include "fusion/group_facts.h"
+#include "fusion/point_terms.h"
 #include "plan/plan.h"
 
 namespace pipec::cost {
@@ -48,6 +49,12 @@ inline double touched(const poly::IndexRelation& r, double n, std::int64_t exten
 /// boundary condition, or a table.
 inline bool side_by_side(const Load& load, const poly::IndexRelation& r) {
     return static_cast<double>(r.hi - r.lo) / static_cast<double>(r.den) + 1 <= load.reads + 0.5;
+}
+
+/// Of a window, what is read at once: loops come to the rest in other turns.
+inline double window_at_once(const Load& load, std::size_t index, double window) {
+    if ((load.looped >> index & 1U) == 0) return window;
+    return static_cast<int>(index) == load.turn ? std::min(window, static_cast<double>(fusion::kTermsInTurn)) : 1;
 }
 
 /// What a tile reads of a source in global memory: the box that its readers touch.

@@ -50,8 +50,10 @@ void walk_executed(ExecutedLoops& before, const ir::Expr& root, const std::vecto
             known_divisor = !before.divisors.insert(divisor->get()).second ||
                             (loop != nullptr && !ir::uses_variable(*divisor, loop->ranges));
         }
-        const bool in_loop = outer.in_loop || (reduce != nullptr && !written_out(*reduce));
-        const Execution inner{outer.times * rounds, in_loop, known_divisor};
+        const bool is_loop = reduce != nullptr && !written_out(*reduce);
+        const LoopsAround around{reduce, outer.loops};
+        const Execution inner{outer.times * rounds, outer.in_loop || is_loop, known_divisor,
+                              is_loop ? &around : outer.loops};
         visit(e, inner);
         if (reduce != nullptr) {
             std::vector<const ir::Node*> bounds;

@@ -94,11 +94,18 @@ struct ExecutedLoops {
     std::map<std::vector<const ir::Node*>, ExecutedLoops> inner;
 };
 
+/// Loops around a node that stay loops, from the innermost one outward.
+struct LoopsAround {
+    const ir::Reduce* loop;
+    const LoopsAround* outer;
+};
+
 /// How often a node is executed for a point, and whether in a loop.
 struct Execution {
     double times = 1;
     bool in_loop = false;
     bool known_divisor = false;  ///< a division of floats by what another one divides by
+    const LoopsAround* loops = nullptr;
 };
 
 /// Instructions of a node that is executed so, without its operands.

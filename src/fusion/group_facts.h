@@ -39,6 +39,10 @@ struct Load {
     std::vector<bool> constant;
     std::vector<std::int64_t> extents;  ///< of the source, in the same order
     std::vector<std::int64_t> firsts;   ///< first index of the source, in the same order
+    /// By dimension in the same order, bit d: loops of an unknown number of terms go along it. Code reads kTermsInTurn
+    /// of them at once (fusion/point_terms.h).
+    unsigned looped = 0;
+    int turn = -1;  ///< the dimension that the innermost such loop goes along; -1: none, or reads disagree
     /// A place that follows no dimension of the stage.
     [[nodiscard]] bool by_data() const;
 };

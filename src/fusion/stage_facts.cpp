@@ -12,8 +12,10 @@
 #include "fusion/group_facts.h"
 #include "fusion/instructions.h"
 #include "fusion/loop_block.h"
+#include "fusion/point_terms.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
+#include "ir/reduction.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
 
@@ -156,6 +158,27 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
         load.constant.push_back(r && r->hi - r->lo < r->den);
     }
     return load;
+}
+
+/// Notes which indices of a read the loops around it go along, where the innermost has no known number of terms: the
+/// compiler writes out others, and reads once what their terms share.
+void note_loops(Load& load, const ir::Pipeline& pipeline, const ir::Read& read, const LoopsAround* loops) {
+    const bool is_input = read.source.kind == ir::Source::Kind::Input;
+    const auto source = static_cast<std::size_t>(read.source.index);
+    const std::size_t n = read.indices.size();
+    const ir::Range& innermost = loops->loop->ranges.back();
+    if (ir::as_int(innermost.lo) && ir::as_int(innermost.hi)) return;
+    int turn = -1;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::size_t place = n - 1 - i;
+        const auto dim = is_input ? static_cast<std::size_t>(pipeline.inputs.at(source).order.at(place)) : place;
+        const ir::Expr& index = read.indices[dim];
+        if (ir::uses_variable(index, {innermost})) turn = static_cast<int>(i);
+        for (const LoopsAround* around = loops; around != nullptr; around = around->outer) {
+            if (ir::uses_variable(index, around->loop->ranges)) load.looped |= 1U << i;
+        }
+    }
+    load.turn = load.in_loops == 0 || load.turn == turn ? turn : -1;
 }
 
 /// How often an update of an accumulate is made for one of the stage's points.
@@ -374,6 +397,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                 for (Load& load : facts.loads) {
                     if (load.source != read->source) continue;
                     load.reads += times;
+                    if (how.loops != nullptr) note_loops(load, pipeline, *read, how.loops);
                     if (how.in_loop) load.in_loops += times;
                 }
             });

@@ -9,12 +9,21 @@ namespace pipec::ir {
 
 namespace {
 
-/// Cases within cases of which reads are compared; what all cases read of deeper ones is not found.
+/// Cases within cases of which nodes are compared; what all cases have of deeper ones is not found.
 constexpr int kDeepestCase = 8;
-/// By choice: what both of its cases read.
-using BothRead = std::unordered_map<const Node*, std::vector<Expr>>;
 
-std::vector<Expr> certain_reads(const std::vector<Expr>& roots, int depth, BothRead& known) {
+/// Finds nodes of one kind.
+template <class Kind>
+class CertainNodes {
+public:
+    std::vector<Expr> of(const std::vector<Expr>& roots, int depth = 0);
+
+private:
+    std::unordered_map<const Node*, std::vector<Expr>> in_both_;  ///< by choice: what both of its cases have
+};
+
+template <class Kind>
+std::vector<Expr> CertainNodes<Kind>::of(const std::vector<Expr>& roots, int depth) {
     std::vector<Expr> found;
     std::unordered_set<const Node*> seen;
     std::vector<Expr> stack(roots.rbegin(), roots.rend());
@@ -22,20 +31,20 @@ std::vector<Expr> certain_reads(const std::vector<Expr>& roots, int depth, BothR
         const Expr e = std::move(stack.back());
         stack.pop_back();
         if (!seen.insert(e.get()).second) continue;
-        if (as<Read>(e) != nullptr) found.push_back(e);
+        if (as<Kind>(e) != nullptr) found.push_back(e);
         const auto* n = as<Select>(e);
         if (n != nullptr && n->otherwise) {
-            if (known.count(e.get()) == 0 && depth < kDeepestCase) {
+            if (in_both_.count(e.get()) == 0 && depth < kDeepestCase) {
                 std::unordered_set<const Node*> other;
-                for (const Expr& read : certain_reads({n->otherwise}, depth + 1, known)) other.insert(read.get());
+                for (const Expr& node : of({n->otherwise}, depth + 1)) other.insert(node.get());
                 std::vector<Expr> both;
                 if (!other.empty()) {
-                    both = certain_reads({n->then}, depth + 1, known);
-                    std::erase_if(both, [&](const Expr& read) { return other.count(read.get()) == 0; });
+                    both = of({n->then}, depth + 1);
+                    std::erase_if(both, [&](const Expr& node) { return other.count(node.get()) == 0; });
                 }
-                known.emplace(e.get(), std::move(both));
+                in_both_.emplace(e.get(), std::move(both));
             }
-            if (const auto both = known.find(e.get()); both != known.end()) {
+            if (const auto both = in_both_.find(e.get()); both != in_both_.end()) {
                 stack.insert(stack.end(), both->second.rbegin(), both->second.rend());
             }
             stack.push_back(n->cond);
@@ -59,8 +68,11 @@ std::vector<Expr> certain_reads(const std::vector<Expr>& roots, int depth, BothR
 }  // namespace
 
 std::vector<Expr> certain_reads(const std::vector<Expr>& roots) {
-    BothRead known;
-    return certain_reads(roots, 0, known);
+    return CertainNodes<Read>().of(roots);
+}
+
+std::vector<Expr> certain_reductions(const std::vector<Expr>& roots) {
+    return CertainNodes<Reduce>().of(roots);
 }
 
 }  // namespace pipec::ir

@@ -213,17 +213,6 @@ bool by_data(const ir::Read& read) {
     });
 }
 
-/// What a statement evaluates where it stands, of the kinds that straight-line code computes with.
-std::vector<ir::Expr*> own_values(kernel::Stmt& stmt) {
-    std::vector<ir::Expr*> values;
-    if (auto* define = std::get_if<kernel::Define>(&stmt.value)) values.push_back(&define->value);
-    if (auto* shuffle = std::get_if<kernel::Shuffle>(&stmt.value)) values.push_back(&shuffle->value);
-    if (auto* store = std::get_if<kernel::Store>(&stmt.value); store != nullptr && !store->guard) {
-        for (ir::Expr& value : store->values) values.push_back(&value);
-    }
-    return values;
-}
-
 /// Where the first element that is no filler stands.
 std::size_t first_of(const Pack& pack) {
     return static_cast<std::size_t>(std::find_if(pack.begin(), pack.end(), [](std::size_t i) { return i != kFiller; }) -
@@ -296,6 +285,13 @@ void PackWriter::load_reads(kernel::Body& body, const std::vector<ir::Expr>& rea
     for (ir::Expr& value : values) value = with_loaded(value, loaded);
 }
 
+std::int64_t PackWriter::accesses(const std::vector<ir::Expr>& reads, bool fill) {
+    const std::int64_t widest = widest_;
+    const auto count = static_cast<std::int64_t>(packs(elements_of(reads), fill, true).size());
+    widest_ = widest;
+    return count;
+}
+
 kernel::Load PackWriter::load_of(const Pack& pack, const std::vector<ir::Expr>& reads, Loaded& loaded) {
     const std::size_t known = first_of(pack);
     const auto& read = *ir::as<ir::Read>(reads[pack[known]]);
@@ -328,7 +324,7 @@ kernel::Body PackWriter::with_loads(kernel::Body body) {
     std::unordered_set<const ir::Node*> done;
     Uses uses;
     for (kernel::Stmt& stmt : body) {
-        for (const ir::Expr* value : own_values(stmt)) uses.add(*value);
+        for (const ir::Expr* value : kernel::own_values(stmt)) uses.add(*value);
     }
     while (true) {
         const std::size_t before = done.size();
@@ -336,7 +332,7 @@ kernel::Body PackWriter::with_loads(kernel::Body body) {
         std::vector<std::size_t> first_use;
         for (std::size_t i = 0; i < body.size(); ++i) {
             std::vector<ir::Expr> values;
-            for (ir::Expr* e : own_values(body[i])) values.push_back(*e);
+            for (ir::Expr* e : kernel::own_values(body[i])) values.push_back(*e);
             for (const ir::Expr& e : ir::certain_reads(values)) {
                 const auto& read = *ir::as<ir::Read>(e);
                 const std::vector<ir::Expr> told = ir::certain_reads(read.indices);
@@ -365,7 +361,7 @@ kernel::Body PackWriter::with_loads(kernel::Body body) {
         Loaded loaded;
         for (std::size_t i = 0; i < body.size(); ++i) {
             for (const Pack& pack : at[i]) add(result, load_of(pack, reads, loaded));
-            for (ir::Expr* e : own_values(body[i])) *e = with_loaded(*e, loaded);
+            for (ir::Expr* e : kernel::own_values(body[i])) *e = with_loaded(*e, loaded);
             result.push_back(std::move(body[i]));
         }
         body = std::move(result);

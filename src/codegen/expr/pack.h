@@ -59,6 +59,9 @@ public:
     /// Stores each value to its element.
     void store(kernel::Body& body, const std::vector<Element>& elements, const std::vector<ir::Expr>& values);
 
+    /// How many accesses it takes to load these reads, in packs where they come in packs.
+    [[nodiscard]] std::int64_t accesses(const std::vector<ir::Expr>& reads, bool fill = false);
+
     /// Bytes of the widest pack in global memory; 0 where there is none.
     [[nodiscard]] std::int64_t widest() const { return widest_; }
 

@@ -50,6 +50,24 @@ ir::Expr count_product(const ir::Expr& a, const ir::Expr& b) {
     return ir::binary(BinaryOp::Mul, a, b);
 }
 
+std::vector<ir::Expr*> kernel::own_values(Stmt& stmt) {
+    std::vector<ir::Expr*> values;
+    if (auto* define = std::get_if<Define>(&stmt.value)) values.push_back(&define->value);
+    if (auto* shuffle = std::get_if<Shuffle>(&stmt.value)) values.push_back(&shuffle->value);
+    if (auto* store = std::get_if<Store>(&stmt.value); store != nullptr && !store->guard) {
+        for (ir::Expr& value : store->values) values.push_back(&value);
+    }
+    return values;
+}
+
+std::vector<ir::VarId> kernel::own_variables(const Stmt& stmt) {
+    if (const auto* define = std::get_if<Define>(&stmt.value)) return {define->var};
+    if (const auto* variable = std::get_if<Variable>(&stmt.value)) return {variable->var};
+    if (const auto* load = std::get_if<Load>(&stmt.value)) return load->vars;
+    if (const auto* shuffle = std::get_if<Shuffle>(&stmt.value)) return {shuffle->var};
+    return {};
+}
+
 ir::VarId KernelBuilder::variable(const std::string& name, ir::Type type) {
     return ir::new_variable(pipeline_, name, type);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "codegen/expr/rewrite.h"
 #include "codegen/kernel/kernel_ir.h"
@@ -59,6 +60,15 @@ template <class S>
 S& add(kernel::Body& body, S stmt) {
     return body.emplace_back().value.emplace<S>(std::move(stmt));
 }
+
+namespace kernel {
+
+/// What a statement evaluates where it stands, of the kinds that straight-line code computes with.
+std::vector<ir::Expr*> own_values(Stmt& stmt);
+/// The variables that it defines.
+std::vector<ir::VarId> own_variables(const Stmt& stmt);
+
+}  // namespace kernel
 
 /// Adds to a kernel what its statements need, with the variables for it, which the rewriter knows as indices.
 class KernelBuilder {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "codegen/expr/point_loops.h"
 #include "codegen/expr/strides.h"
 #include "codegen/strategies/register/register_order.h"
 #include "codegen/strategies/register/register_pressure.h"
@@ -290,7 +291,12 @@ void RegisterCode::outputs(kernel::Body& body) {
     }
     std::vector<RowLoad> loaded = loads();
     // What is read where data say lies in no row.
-    computed = PackWriter(space_.program, builder(), rewriter(), tile_.load_bytes).with_loads(std::move(computed));
+    PackWriter packs(space_.program, builder(), rewriter(), tile_.load_bytes);
+    computed = packs.with_loads(std::move(computed));
+    if (interior_ && has_loops) {
+        computed =
+            PointLoops(space_.program.pipeline, builder(), rewriter(), packs, false).with_loops(std::move(computed));
+    }
     body.insert(body.end(), bases_.begin(), bases_.end());
     if (interior_ && tile_.prefetch > 0) {
         computed = with_prefetch(space_, std::move(loaded), std::move(computed), tile_.prefetch);

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "codegen/expr/pack.h"
+#include "codegen/expr/point_loops.h"
 #include "codegen/expr/rewrite.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/kernel/shared_memory.h"
@@ -224,6 +225,7 @@ void TileKernel::compute(kernel::Body& body, const Members& together, const Patc
         }
     }
     packs_.load(body, values, known == Known::Tile);
+    PointLoops(space_.program.pipeline, space_.build, rewriter(), packs_, known == Known::Tile).write(body, values);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const ir::Stage& stage = together[i / offsets.size()]->definition;
         const ir::VarId var = space_.build.variable(stage.name, stage.type);

@@ -18,6 +18,7 @@
 
 #include "codegen/expr/interior.h"
 #include "codegen/expr/pack.h"
+#include "codegen/expr/point_loops.h"
 #include "codegen/expr/strides.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
@@ -373,6 +374,10 @@ std::vector<StageKernel::Point> StageKernel::points_of_thread() {
     return points;
 }
 
+PackWriter StageKernel::packs() {
+    return {program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? plan::kAccessBytes : 0};
+}
+
 /// Straight-line code for all points: loads, then values, then stores.
 kernel::Body StageKernel::interior_body() {
     kernel::Body body;
@@ -385,8 +390,9 @@ kernel::Body StageKernel::interior_body() {
             targets.push_back({target(member), indices_of(point)});
         }
     }
-    PackWriter packs(program_, build_, rewriter_, kernel().layout == kernel::Layout::Wide ? plan::kAccessBytes : 0);
+    PackWriter packs = this->packs();
     packs.load(body, values);
+    PointLoops(program_.pipeline, build_, rewriter_, packs, false).write(body, values);
     if (members_.size() > 1 && std::ranges::any_of(values, fusion::has_loops)) {
         // One loop finds what several members reduce over the same ranges, where their values stand together.
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -412,6 +418,9 @@ kernel::Body StageKernel::loop_body() {
         kernel::Body& to = condition ? KernelBuilder::guarded(all, condition) : all;
         to.insert(to.end(), stores.begin(), stores.end());
     }
+    PackWriter packs = this->packs();
+    body = PointLoops(program_.pipeline, build_, rewriter_, packs, false).with_loops(std::move(body));
+    has_packs_ = has_packs_ || packs.widest() > 0;
     body.insert(body.end(), all.begin(), all.end());
     return body;
 }

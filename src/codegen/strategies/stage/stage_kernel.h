@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "codegen/expr/both_sides.h"
+#include "codegen/expr/pack.h"
 #include "codegen/expr/rewrite.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
@@ -121,6 +122,7 @@ private:
         if (!shares_lanes_) return nullptr;
         return ir::binary(BinaryOp::Eq, build_.special(kernel::Special::Id::ThreadX), constant(0));
     }
+    PackWriter packs();
     kernel::Body interior_body();
     kernel::Body loop_body();
     kernel::Body point_body();

@@ -33,6 +33,7 @@ std::string options_text(const Settings& settings, const ScheduleRequest& reques
     };
     if (settings.deterministic) words.emplace_back("--deterministic");
     if (settings.windows) words.emplace_back("--windows");
+    if (settings.phases) words.emplace_back("--phases");
     if (settings.fast_math) words.emplace_back("-ffast-math");
     if (settings.analysis.max_operations != poly::Options{}.max_operations) {
         add("--max-analysis-operations", std::to_string(settings.analysis.max_operations));

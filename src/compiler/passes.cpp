@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "codegen/emit/cuda/cuda.h"
@@ -14,6 +15,7 @@
 #include "fusion/clipped_ranges.h"
 #include "fusion/narrow_stages.h"
 #include "fusion/padded_tables.h"
+#include "fusion/phases.h"
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
@@ -51,6 +53,23 @@ std::optional<poly::Model> analyze(ir::Pipeline& pipeline, Diagnostics& diags, c
     }
     diags = std::move(first);
     return model;
+}
+
+/// Puts the phases of all pipelines behind these.
+void add_phases(Checked& checked) {
+    for (std::size_t i = 0, count = checked.pipelines.size(); i < count; ++i) {
+        const std::string name = checked.pipelines[i].name;
+        int number = 0;
+        for (fusion::Phase& phase : fusion::phases(checked.pipelines[i], checked.models[i])) {
+            const auto is_taken = [&](const ir::Pipeline& other) { return other.name == phase.program.pipeline.name; };
+            while (std::ranges::any_of(checked.pipelines, is_taken)) phase.program.pipeline.name += "_";
+            require_well_formed(phase.program.pipeline);
+            checked.definitions.push_back(phase.program.pipeline);
+            checked.pipelines.push_back(std::move(phase.program.pipeline));
+            checked.models.push_back(std::move(phase.program.model));
+            checked.phases.push_back({name, number++, std::move(phase.parts)});
+        }
+    }
 }
 
 codegen::CudaOptions code_options(const Scheduled& scheduled, const Settings& settings) {
@@ -100,6 +119,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         require_well_formed(pipeline);
         result.models.push_back(std::move(shared.model));
     }
+    if (settings.phases && diags.error_count() == errors_before) add_phases(result);
     return result;
 }
 
@@ -107,7 +127,8 @@ Checked only(const Checked& checked, std::size_t pipeline) {
     return {checked.program,
             {checked.definitions.at(pipeline)},
             {checked.pipelines.at(pipeline)},
-            {checked.models.at(pipeline)}};
+            {checked.models.at(pipeline)},
+            checked.phase(pipeline) != nullptr ? std::vector{*checked.phase(pipeline)} : std::vector<PhaseOf>{}};
 }
 
 Prepared prepare(const Checked& checked) {

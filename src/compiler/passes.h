@@ -26,6 +26,7 @@
 #include "frontend/elaborate.h"
 #include "fusion/cpu.h"
 #include "fusion/inline.h"
+#include "fusion/phases.h"
 #include "fusion/schedule_json.h"
 #include "fusion/target.h"
 #include "ir/pipeline.h"
@@ -34,6 +35,13 @@
 #include "support/source.h"
 
 namespace pipec::compiler {
+
+/// A pipeline that is a phase of another one.
+struct PhaseOf {
+    std::string pipeline;  ///< its name
+    int number = 0;        ///< from 0
+    std::vector<fusion::PartOutput> parts{};
+};
 
 /// Everything that is known about one file. `program` is there after Phase::Parse, `pipelines` after Phase::Elaborate,
 /// `models` after Phase::Analyze. A phase after one that reported errors is not run, except that the pipelines without
@@ -45,6 +53,15 @@ struct Checked {
     /// transposed arrays (fusion/transpose_reads.h).
     std::vector<ir::Pipeline> pipelines;
     std::vector<poly::Model> models;  ///< models[i] belongs to pipelines[i]; complete only where no error was reported
+    /// With Settings::phases, behind the pipelines of the program those that are phases of one: what the last of
+    /// `pipelines` are, and empty without.
+    std::vector<PhaseOf> phases{};
+
+    /// What the pipeline with this number is a phase of; null: it is one of the program.
+    [[nodiscard]] const PhaseOf* phase(std::size_t pipeline) const {
+        const std::size_t first = pipelines.size() - phases.size();
+        return pipeline < first ? nullptr : &phases[pipeline - first];
+    }
 
     /// The pipelines with their models, for code generation. They point into this value.
     [[nodiscard]] std::vector<codegen::Unit> units() const;

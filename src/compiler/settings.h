@@ -30,6 +30,8 @@ struct Settings {
     bool deterministic = false;
     /// Functions for windows of images, besides those for whole images.
     bool windows = false;
+    /// The phases of pipelines with statistics, besides these pipelines (fusion/phases.h).
+    bool phases = false;
 };
 
 /// A file that a setting names. Whoever reads the command line reads the file, too; passes open none.

@@ -97,6 +97,7 @@ compiler::Settings settings_of(const Options& options) {
     settings.fast_math = options.object.fast_math;
     settings.deterministic = options.deterministic;
     settings.windows = options.windows;
+    settings.phases = options.phases;
     return settings;
 }
 

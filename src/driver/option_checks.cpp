@@ -115,6 +115,7 @@ void check_consistency(const Options& o, const std::vector<std::string>& files) 
     if (o.windows && !code && o.emit != Emit::Host && o.emit != Emit::Cuda && o.emit != Emit::Header) {
         throw BadOption("`--windows` is for code");
     }
+    if (o.phases && !o.windows) throw BadOption("`--phases` needs `--windows`");
     check_platform(o);
     check_schedule(o);
     check_object(o);

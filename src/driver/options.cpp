@@ -224,6 +224,10 @@ void declare(CLI::App& app, Options& options, Flags& flags) {
                  "Write functions for parts of images, too: which windows of the inputs windows of the outputs need, "
                  "and a launch of such windows")
         ->group(output_group);
+    app.add_flag("--phases", options.phases,
+                 "With --windows: for a pipeline with statistics of whole images write its phases, too, each of which "
+                 "can be computed in windows")
+        ->group(output_group);
     app.add_flag(
            "--ffast-math", options.object.fast_math,
            "For cuda: count with floats as if they were real numbers, none of them infinite or NaN; results differ "

@@ -62,6 +62,7 @@ struct Options {
     fusion::Platform platform = fusion::Platform::Cuda;  ///< --target
     bool deterministic = false;                          ///< sums in the program's order also where that is slow
     bool windows = false;                                ///< --windows: functions for windows, besides
+    bool phases = false;                                 ///< --phases: those of pipelines with statistics, besides
     ScheduleOptions schedule;
     std::string cpu;   ///< --cpu (driver/cpu_option.h)
     bool pin = false;  ///< --pin: the schedule that is printed has no choice left to the compiler that was made

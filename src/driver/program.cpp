@@ -14,6 +14,7 @@ compiler::Settings ProgramOptions::settings() const {
     compiler::Settings result;
     result.include_dirs = include_dirs;
     result.fast_math = fast_math;
+    result.phases = phases;
     return result;
 }
 

@@ -18,6 +18,7 @@ struct ProgramOptions {
     std::string input;  ///< a path, or "-" for standard input
     std::vector<std::string> include_dirs;
     bool fast_math = false;
+    bool phases = false;  ///< of pipelines with statistics, besides these
     bool no_warnings = false;
     bool color = false;  ///< of messages
 

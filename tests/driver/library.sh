@@ -46,6 +46,21 @@ check "the other one does not" bash -c "! nm -D two.so | grep -q ramp_window_inf
 check "both are kept" [ "$(ls cache/pipec/*.so | wc -l)" = 2 ]
 run library in/two.pipe --windows; exits 2; says "is for an object, and there is none"
 
+# Phases are pipelines of the file.
+cat >count.pipe <<'END'
+pipeline count(img: uint8[R, C]) -> out: uint8[R, C] {
+    accumulate hist(b in 0..256): int32 = 0 { for y in 0..R, x in 0..C { hist(int32(img(y, x))) += 1 } }
+    out(y, x) = uint8(hist(int32(img(y, x))) % 256)
+}
+END
+run library count.pipe; exits 0; has "len(d['pipelines']) == 1 and 'phase' not in d['pipelines'][0]"
+run library --phases count.pipe; exits 0
+has "[p.get('phase', {}).get('number') for p in d['pipelines']] == [None, 0, 1, 2]"
+has "d['pipelines'][1]['phase']['parts']['hist_part'][1] == {'from': 'hist_x_from', 'to': 'hist_x_to', 'input': 0, 'dim': 1}"
+has "[b['name'] for b in d['pipelines'][3]['inputs']] == ['img', 'hist']"
+run library --phases count.pipe -o phase.so --device cpu -O0 --pipeline count_phase1 --windows; exits 0
+check "a phase is an object" bash -c "nm -D phase.so | grep -q 'T count_phase1_window_info'"
+
 # What `pipec run` has compiled is found.
 good_program
 printf 'Pf\n1 3\n-1\n%012d' 0 >in.pfm

@@ -66,6 +66,26 @@ for extension in cpp cu; do
 done
 run --windows --emit plan good.pipe; exits 2; says "\`--windows\` is for code"
 
+# Phases are behind the pipeline with a statistic, whose code is the same, and a pipeline without one has none.
+fresh; good_program
+cat >mean.pipe <<'END'
+pipeline mean(img: float32[R, C]) -> out: float32[R, C] {
+    m() = (sum(y in 0..R, x in 0..C) img(y, x)) / (R * C)
+    out(y, x) = img(y, x) - m()
+}
+pipeline mean_phase0(img: float32[R]) -> out: float32[R] { out(y) = img(y) + 1 }
+END
+for extension in cpp cu; do
+    run --windows mean.pipe -o x.$extension; exits 0; grep -v -e '^// Options' x.$extension >plain
+    run --windows --phases mean.pipe -o x.$extension; exits 0
+    for n in 0_ 1 2 3; do check "phase $n of $extension" grep -q "^pipe_status mean_phase${n}_required" x.h; done
+    check "there are no more" bash -c "! grep -q mean_phase4 x.h"
+    run --windows good.pipe -o y.$extension; exits 0; grep -v -e '^// Options' y.$extension >plain
+    run --windows --phases good.pipe -o y.$extension; exits 0
+    check "a pipeline without statistics stays as it is" bash -c "grep -v -e '^// Options' y.$extension | cmp plain -"
+done
+run --phases good.pipe; exits 2; says "\`--phases\` needs \`--windows\`"
+
 # After an error everything is as it was.
 fresh; bad_program x.pipe; echo old >x.cpp
 run --target host x.pipe; exits 1; only x.pipe x.cpp; check "the old file is untouched" grep -qx old x.cpp

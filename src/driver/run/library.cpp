@@ -51,6 +51,8 @@ void declare(CLI::App& app, LibraryOptions& options) {
     app.add_option("-o,--output", options.output, "Compile one pipeline, and write the shared object to FILE")
         ->option_text("FILE");
     app.add_flag("--windows", options.machine.windows, "With -o: the object has functions for parts of images, too");
+    app.add_flag("--phases", options.machine.program.phases,
+                 "The phases of pipelines with statistics of whole images are pipelines, too");
     runner::add_device_option(app, options.device);
     app.allow_extras();
 }

@@ -67,12 +67,29 @@ OrderedJson interface_of(const ir::Pipeline& definition, const poly::Model& mode
             {"parameters", parameters}, {"sizes", sizes},        {"where", where}};
 }
 
+/// What a phase is of, and by output the loops that are computed in parts.
+OrderedJson phase_row(const compiler::PhaseOf& phase, const ir::Pipeline& pipeline) {
+    OrderedJson parts = OrderedJson::object();
+    for (const fusion::PartOutput& part : phase.parts) {
+        OrderedJson loops = OrderedJson::array();
+        for (const fusion::PartLoop& loop : part.loops) {
+            loops.push_back({{"from", loop.from}, {"to", loop.to}, {"input", loop.input}, {"dim", loop.dim}});
+        }
+        parts[pipeline.outputs.at(static_cast<std::size_t>(part.output)).buffer.name] = loops;
+    }
+    return {{"of", phase.pipeline}, {"number", phase.number}, {"parts", parts}};
+}
+
 }  // namespace
 
 std::string library_json(const LoadedProgram& program, const std::optional<WrittenObject>& object) {
     OrderedJson document = {{"version", 1}, {"pipelines", OrderedJson::array()}};
     for (std::size_t i = 0; i < program.checked.pipelines.size(); ++i) {
-        document["pipelines"].push_back(interface_of(program.checked.definitions.at(i), program.checked.models.at(i)));
+        OrderedJson row = interface_of(program.checked.definitions.at(i), program.checked.models.at(i));
+        if (const compiler::PhaseOf* phase = program.checked.phase(i)) {
+            row["phase"] = phase_row(*phase, program.checked.pipelines[i]);
+        }
+        document["pipelines"].push_back(std::move(row));
     }
     if (object) {
         OrderedJson row = {{"file", object->file},

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Chunks = Tuple[Tuple[int, ...], ...]  # by dimension the extents of the chunks
 Index = Tuple[int, ...]  # of a chunk
+_WORDS = frozenset(("min", "max", "if", "then", "else", "and", "or", "not"))  # in extents, besides sizes
 # Bytes of an input that all chunks may read as a whole, if it has no size of the output's.
 MOST_OF_TABLES = 2**26
 
@@ -138,7 +139,11 @@ class Plan:
             return out
 
     def _run(self, box: Box, blocks: Sequence[Sequence[Block]], out: Any) -> Any:
-        window = self.function.window({self.name: slices_of(box)}, *self.shapes, **self.named)
+        return self._run_with(slices_of(box), blocks, out, self.named)
+
+    def _run_with(self, wanted: Tuple[slice, ...], blocks: Sequence[Sequence[Block]], out: Any,
+                  named: Dict[str, Any]) -> Any:
+        window = self.function.window({self.name: wanted}, *self.shapes, **named)
         parts = [None if is_empty(w) else gather(w, given) for w, given in zip(window.boxes, blocks)]
         results = window(*parts, **{window.options[1]: None if out is None else {self.name: out}})
         return results if len(self.function.interface.outputs) == 1 else results[self.number]
@@ -184,9 +189,10 @@ class Plan:
         enough = math.prod(shape_of(found)) >= (1 - MOST_AT_EDGES) * math.prod(shape_of(box))
         return found if enough and found != box and not any(outside(found)) else None
 
-    def needs_everything(self) -> Optional[str]:
-        """An input of several chunks of which the first and the last point of the output need all of them, and which is
-        no table."""
+    def needed_as_a_whole(self) -> List[str]:
+        """The inputs of several chunks of which the first and the last point of the output need all of them, and which
+        are no tables."""
+        result = []
         interface, shape = self.function.interface, shape_in(self.chunks)
         output = interface.outputs[self.number]
         first = tuple((0, e if f else min(e, 1)) for e, f in zip(shape, self.fixed))
@@ -198,8 +204,8 @@ class Plan:
             if apart and math.prod(self.shapes[i]) * buffer.type.size <= MOST_OF_TABLES:
                 continue
             if divided and all(box[d] == (0, self.shapes[i][d]) for box in boxes for d in divided):
-                return buffer.name
-        return None
+                result.append(buffer.name)
+        return result
 
 
 def cut(block: Any, part: Box) -> Any:
@@ -302,4 +308,4 @@ def like_inputs(function: "Function", number: int, shape: Shape, inputs: Sequenc
 
 
 def _sizes_of(extent: str) -> frozenset:
-    return frozenset(re.findall(r"[A-Za-z_]\w*", extent))
+    return frozenset(re.findall(r"[A-Za-z_]\w*", extent)) - _WORDS

@@ -37,6 +37,7 @@ class Program:
     pipec: Optional[str] = None
     # Of another machine: the program, which is `path` there, and what it imports, as absolute paths with texts.
     files: Optional[Tuple[Tuple[str, str], ...]] = None
+    phases: bool = False  # those of its pipelines are pipelines, too
 
     @property
     def name(self) -> str:
@@ -161,7 +162,10 @@ def _schedule(program: Program, directory: str) -> List[str]:
 
 def describe(program: Program) -> List[Dict[str, Any]]:
     """The rows of `pipelines`. What the compiler warns of becomes CompileWarning."""
-    printed, said = call_pipec(program, "library", ["--color", "never", *_fast_math(program), *program.options])
+    # What is said of a program is said once, without its phases.
+    phases = ["--phases", "-w"] if program.phases else []
+    printed, said = call_pipec(program, "library",
+                               ["--color", "never", *_fast_math(program), *phases, *program.options])
     if said.strip():
         warnings.warn(said.strip(), CompileWarning, stacklevel=4)
     return json.loads(printed)["pipelines"]
@@ -186,6 +190,8 @@ def build(program: Program, pipeline: str, row: Dict[str, Any], device: str, win
             arguments += [*_fast_math(program), *_schedule(program, directory)]
         if windows:
             arguments.append("--windows")
+        if program.phases:
+            arguments.append("--phases")
         if not program.cache:
             arguments.append("--no-cache")
         printed, said = call_pipec(program, "library", [*arguments, *program.options])

@@ -19,6 +19,7 @@ from ._compiler import Program
 from ._errors import PipecError
 from ._interface import (Interface, documentation, from_description, from_tables, keywords, result_names, signature)
 from ._own import HOST
+from ._phases import Phase, phases
 from ._tables import Tables
 from ._window import Window, WindowKernel
 
@@ -54,6 +55,7 @@ class Function:
         self._windowed: Dict[int, WindowKernel] = {}
         self._lock = threading.Lock()
         self._page: Optional[str] = None
+        self._known_phases: Optional[List[Phase]] = None
         self.__name__ = self.__qualname__ = interface.name
         self.__doc__ = documentation(interface, names)
         self.__signature__ = signature(interface, names)
@@ -267,6 +269,12 @@ class Function:
     def required(self, window: Any, *inputs: Any, **arguments: Any) -> Dict[str, Tuple[slice, ...]]:
         """The parts of the inputs that a window of the outputs needs, as slices by input; arguments as in `window`."""
         return self.window(window, *inputs, **arguments).required
+
+    def _phases(self) -> List[Phase]:
+        """The pipelines that compute it one after the other, where it has statistics of whole images."""
+        if self._known_phases is None:
+            self._known_phases = phases(self)
+        return self._known_phases
 
     def torch_op(self, name: str) -> Any:
         """Registers the pipeline as an operator of torch, "namespace::name", which torch.compile keeps as one node."""

@@ -28,6 +28,7 @@ import numpy as np
 from ._call import MISSING
 from ._chunks import Index, Plan, cut, like_inputs
 from ._function import Function
+from ._phases import PartsPlan, Phase
 
 __all__ = ["apply"]
 
@@ -60,6 +61,7 @@ def apply(function: Function, /, *arguments: Any, chunks: Any = None, threads: O
         if dask.is_dask_collection(value):
             raise TypeError(f"`{name}` is not computed yet, but decides which tasks there are: compute it first, or "
                             "let the program have it as an input without dimensions, as in `level: float32[]`")
+    shapes = {} if shape is None else function._shapes(shape)
     if shape is not None:
         scalars[names.options[1]] = shape
     outputs = function.interface.outputs
@@ -68,10 +70,24 @@ def apply(function: Function, /, *arguments: Any, chunks: Any = None, threads: O
     wishes = _wishes(function, chunks)
     token = tokenize(function, [x.name for x in inputs], scalars)
     arrays = []
+    in_phases = _InPhases(function, inputs, values[n:-3], shapes, extents, wishes, threads, token)
     for i, buffer in enumerate(outputs):
         divided = _chunks(function, i, extents[i], wishes.get(buffer.name), inputs)
         plan = Plan(function, [x.chunks for x in inputs], scalars, i, divided, threads)
         label = function.interface.name if len(outputs) == 1 else f"{function.interface.name}.{buffer.name}"
+        needed = plan.needed_as_a_whole()
+        if needed and function._phases():
+            try:
+                arrays.append(in_phases.array(buffer.name, label))
+                continue
+            except _NeedsAll as error:
+                needed = [error.input]
+        if needed and _is_divided(plan.chunks):
+            raise ValueError(
+                f"each chunk of `{buffer.name}` needs all of `{needed[0]}`: for a statistic of the whole image that has "
+                "an order (floats in an `accumulate`, a scan), for places that data choose, or for a halo as wide as "
+                "the image. `chunks=-1` computes it in one task; a statistic that is computed before can be an input "
+                "without dimensions")
         arrays.append(_array(plan, f"{label}-{tokenize(token, i, divided)}", inputs))
     return arrays[0] if len(arrays) == 1 else function._result(*arrays)
 
@@ -122,14 +138,82 @@ def _chunks(function: Function, number: int, shape: Tuple[int, ...], wish: Any, 
         raise type(error)(f"chunks of `{buffer.name}`, which has the extents {shape}: {error}") from None
 
 
+def _is_divided(chunks: Any) -> bool:
+    return any(len(sizes) > 1 for sizes in chunks)
+
+
+class _NeedsAll(Exception):
+    """A task would need all of an input that has several chunks."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.input = name
+
+
+class _InPhases:
+    """Outputs that depend on statistics of whole images, by the phases of their pipeline: what an earlier phase gives
+    is an array for the next one."""
+
+    def __init__(self, function: Function, inputs: Sequence[da.Array], scalars: Sequence[Any],
+                 shapes: Mapping[int, Any], extents: Sequence[Any], wishes: Mapping[str, Any], threads: Optional[int],
+                 token: str):
+        """`scalars` are parameters and sizes in the function's order, `extents` those of its outputs."""
+        self.function, self.scalars, self.shapes, self.extents = function, scalars, shapes, extents
+        self.wishes, self.threads, self.token = wishes, threads, token
+        interface = function.interface
+        self.arrays: Dict[str, da.Array] = {b.name: x for b, x in zip(interface.inputs, inputs)}
+        self.outputs = {b.name: i for i, b in enumerate(interface.outputs)}
+        self.given = set(self.arrays)
+
+    def array(self, name: str, label: str) -> da.Array:
+        """An output of the pipeline, or an array between phases."""
+        if name not in self.arrays:
+            phase = next(p for p in self.function._phases() if name in (b.name for b in p.function.interface.outputs))
+            self.arrays[name] = self._made(phase, name, label)
+        return self.arrays[name]
+
+    def _made(self, phase: Phase, name: str, label: str) -> da.Array:
+        function, interface = phase.function, phase.function.interface
+        number = next(i for i, b in enumerate(interface.outputs) if b.name == name)
+        inputs = [self.array(b.name, f"{self.function.interface.name}.{b.name}") for b in interface.inputs]
+        named = self._named(phase)
+        shape = function.window({}, *[x.shape for x in inputs], **named).whole.outputs[number]
+        chunks = [x.chunks for x in inputs]
+        plan: Plan
+        if name in phase.parts:
+            plan = PartsPlan(function, chunks, named, number, phase.parts[name], shape, self.threads)
+        else:
+            divided = _chunks(function, number, shape, self.wishes.get(name), inputs)
+            plan = Plan(function, chunks, named, number, divided, self.threads)
+            # Arrays between phases are small enough for a task, but the inputs are not.
+            needed = [x for x in plan.needed_as_a_whole() if x in self.given]
+            if needed and (name not in self.outputs or _is_divided(divided)):
+                raise _NeedsAll(needed[0])
+        return _array(plan, f"{label}-{tokenize(self.token, name, plan.chunks)}", inputs)
+
+
+    def _named(self, phase: Phase) -> Dict[str, Any]:
+        """Parameters, sizes and extents for a phase."""
+        interface, given = self.function.interface, phase.function.interface
+        names = phase.function._names
+        count = len(interface.parameters)
+        named = {k: v for k, v in zip(names.parameters, self.scalars[:count]) if v is not MISSING}
+        named.update(dict.fromkeys(names.parameters[count:], 0))  # ends of parts, which their tasks set
+        sizes = dict(zip(interface.sizes, self.scalars[count:]))
+        for buffer, extents in zip(interface.outputs, self.extents):
+            sizes.update(zip(buffer.extents, extents))
+        for size, name in zip(given.sizes, names.sizes):
+            if size not in sizes:
+                raise _NeedsAll(interface.inputs[0].name)  # of an output that this phase does not have
+            named[name] = sizes[size]
+        shapes = {b.name: self.shapes[self.outputs[b.name]] for b in given.outputs
+                  if self.outputs.get(b.name) in self.shapes}
+        if shapes:
+            named[names.options[1]] = shapes
+        return named
+
+
 def _array(plan: Plan, name: str, inputs: Sequence[da.Array]) -> da.Array:
-    if any(len(sizes) > 1 for sizes in plan.chunks):
-        needed = plan.needs_everything()
-        if needed is not None:
-            raise ValueError(
-                f"each chunk of `{plan.name}` needs all of `{needed}`: for a statistic of the whole image, for places "
-                "that data choose, or for a halo as wide as the image. `chunks=-1` computes it in one task; a "
-                "statistic that is computed before can be an input without dimensions")
     layer = _Layer(plan, name, [x.name for x in inputs])
     graph = HighLevelGraph.from_collections(name, layer, dependencies=inputs)
     dtype = np.dtype(plan.function.interface.outputs[plan.number].type.typestr)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import dask
 import dask.array as da
@@ -33,6 +34,20 @@ CENTRE = """
 pipeline centre(img: float32[R, C]) -> out: float32[R, C] {
     mean() = (sum(y in 0..R, x in 0..C) img(y, x)) / (R * C)
     out(y, x) = img(y, x) - mean()
+}
+"""
+# Floats in an order that can be told, along no dimension that chunks could follow.
+ORDERED = """
+pipeline ordered(img: float32[R, C]) -> out: float32[R, C] {
+    accumulate sums(i in 0..4): float32 = 0 { for y in 0..R, x in 0..C { sums(x % 4) += img(y, x) } }
+    out(y, x) = img(y, x) - sums(x % 4)
+}
+"""
+SCANNED = """
+pipeline scanned(img: float32[R, C]) -> last: float32[R, C] {
+    down(y in 0..R, x in 0..C): float32 = if y == 0 then img(0, x) else 0.5 * down(y - 1, x) + img(y, x)
+    across(y in 0..R, x in 0..C): float32 = if x == 0 then down(y, 0) else 0.5 * across(y, x - 1) + down(y, x)
+    last(y, x) = across(R - 1, C - 1) + across(y, x)
 }
 """
 LESS = "pipeline less(img: float32[R, C], level: float32[]) -> out: float32[R, C] { out(y, x) = img(y, x) - level() }"
@@ -158,13 +173,20 @@ class Chunks(unittest.TestCase):
             self.same(pipec.dask.apply(smooth, np.load(directory + "/img.npy", mmap_mode="r"), chunks=33),
                       smooth(self.img))
 
-    def test_statistics(self):
-        centre = source(CENTRE)
-        with self.assertRaisesRegex(ValueError, "each chunk of `out` needs all of `img`.*`chunks=-1`"):
-            pipec.dask.apply(centre, self.lazy)
-        lazy = pipec.dask.apply(centre, self.lazy, chunks=-1)
-        self.assertEqual(lazy.npartitions, 1)
-        self.same(lazy, centre(self.img))
+    def test_what_needs_a_whole_input(self):
+        from pipec import _chunks
+        order, most = source(ORDERED), _chunks.MOST_OF_TABLES
+        _chunks.MOST_OF_TABLES = 0  # as if the image were large
+        try:
+            with self.assertRaisesRegex(ValueError, "each chunk of `out` needs all of `img`.*`chunks=-1`"):
+                pipec.dask.apply(order, self.lazy)
+            lazy = pipec.dask.apply(order, self.lazy, chunks=-1)
+            self.assertEqual(lazy.npartitions, 1)
+            self.same(lazy, order(self.img))
+            with self.assertRaisesRegex(ValueError, "each chunk of `last` needs all of `img`"):
+                pipec.dask.apply(source(SCANNED), self.lazy)
+        finally:
+            _chunks.MOST_OF_TABLES = most
         remap = source("""pipeline remap(img: float32[R, C], at: int32[N]) -> out: float32[N] {
                              out(i) = img(clamp(at(i), 0, R - 1), clamp(at(i), 0, C - 1)) }""")
         at = np.arange(90, dtype=np.int32)
@@ -263,6 +285,131 @@ class Chunks(unittest.TestCase):
         program = "import sys; sys.modules['dask'] = None; import pipec; import pipec.dask"
         done = subprocess.run([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True, check=False)
         self.assertIn("ImportError: pipec.dask needs dask with its arrays (Debian's package python3-dask", done.stderr)
+
+
+NORMALISED = """
+pipeline normalised(img: float32[R, C]) -> out: float32[R, C], mean: float32[] {
+    mean() = (sum(y in 0..R, x in 0..C) img(y, x)) / (R * C)
+    variance() = (sum(y in 0..R, x in 0..C) (img(y, x) - mean()) * (img(y, x) - mean())) / (R * C)
+    out(y, x) = (img(y, x) - mean()) / sqrt(variance())
+}
+"""
+CHANNELS = """
+pipeline channels(img: float32[3, R, C] order(1, 2, 0), gain: float32 = 2) -> out: float32[3, R, C] {
+    mean(c) = (sum(y in 0..R, x in 0..C) img(c, y, x)) / (R * C)
+    out(c, y, x) = gain * img(c, y, x) / mean(c)
+}
+"""
+EQUALISED = """
+pipeline equalised(img: uint8[R, C]) -> out: uint8[R, C], hist: int32[256] {
+    accumulate hist(b in 0..256): int32 = 0 { for y in 0..R, x in 0..C { hist(int32(img(y, x))) += 1 } }
+    below(b in 0..256): int32 = if b == 0 then hist(0) else below(b - 1) + hist(b)
+    out(y, x) = uint8(255 * below(int32(img(y, x))) / (R * C))
+}
+"""
+# Above the threshold that tells two classes best (Otsu), where the gradient is not 0.
+THRESHOLD = """
+pipeline threshold(img: uint8[R, C]) -> out: uint8[R, C] {
+    accumulate hist(b in 0..256): int32 = 0 {
+        for y in 1..R, x in 0..C { if img(y, x) != img(y - 1, x) { hist(int32(img(y, x))) += 1 } }
+    }
+    count(b in 0..256): int64 = if b == 0 then int64(hist(0)) else count(b - 1) + hist(b)
+    total(b in 0..256): int64 = if b == 0 then int64(0) else total(b - 1) + int64(b) * hist(b)
+    between(b) = let n = float64(count(b)), m = float64(count(255) - count(b)),
+                     s = float64(total(b)), t = float64(total(255) - total(b)) in
+                 if n > 0 and m > 0 then n * m * (s / n - t / m) * (s / n - t / m) else 0
+    best() = argmax(b in 0..256) between(b)
+    out(y, x) = if img(y, x) > best() then 255 else 0
+}
+"""
+STRETCH = """
+import "boundary"
+pipeline stretch(img: float32[R, C]) -> out: float32[R, C] {
+    f = clamp_to_edge(img)
+    smooth(y, x) = (sum(i in -1..=1, j in -2..=2) f(y + i, x + j)) / 15
+    least() = min(y in 0..R, x in 0..C) smooth(y, x)
+    most() = max(y in 0..R, x in 0..C) smooth(y, x)
+    out(y, x) = (smooth(y, x) - least()) / (most() - least())
+}
+"""
+PLACE = """
+pipeline place(img: float32[R, C]) -> out: float32[R, C], at: int32[2] {
+    best() = argmax(y in 0..R, x in 0..C) img(y, x)
+    at(i) = if i == 0 then best()[0] else best()[1]
+    out(y, x) = float32(abs(y - at(0)) + abs(x - at(1)))
+}
+"""
+
+
+class Statistics(unittest.TestCase):
+    """Of whole images, in chunks: the bits of one call."""
+
+    def setUp(self):
+        from pipec import _chunks
+        dask.config.set(scheduler="sync")
+        self.addCleanup(setattr, _chunks, "MOST_OF_TABLES", _chunks.MOST_OF_TABLES)
+        _chunks.MOST_OF_TABLES = 0  # as if the images were large
+        self.rng = np.random.default_rng(3)
+
+    def check(self, text, img, chunks, **named):
+        function = source(text)
+        whole, lazy = function(img, **named), pipec.dask.apply(function, da.from_array(img, chunks=chunks), **named)
+        if isinstance(lazy, da.Array):
+            whole, lazy = [whole], [lazy]
+        for expected, array in zip(whole, lazy):
+            self.assertEqual((array.shape, array.dtype), (expected.shape, expected.dtype))
+            np.testing.assert_array_equal(array.compute(), expected)
+        return lazy
+
+    def test_bits_in_any_chunks(self):
+        img = self.rng.random((203, 331), dtype=np.float32)
+        levels = self.rng.integers(0, 200, (203, 331)).astype(np.uint8)
+        for chunks in (64, 50, ((3, 0, 130, 70), (331,)), ((203,), (1, 64, 266)), (64, 100)):
+            for text in (CENTRE, NORMALISED, STRETCH, PLACE):
+                self.check(text, img, chunks)
+            for text in (EQUALISED, THRESHOLD):
+                self.check(text, levels, chunks)
+        colours = self.rng.random((101, 77, 3), dtype=np.float32).transpose(2, 0, 1)
+        for chunks in ((3, 40, 50), (1, 101, 20)):
+            self.check(CHANNELS, colours, chunks, gain=0.5)
+
+    def test_what_a_task_reads(self):
+        """Partial results of a chunk come from it and less than 64 rows of its neighbours."""
+        from pipec import _chunks
+        seen = []
+        required = _chunks.Plan.required
+
+        def look(plan, box):
+            windows = required(plan, box)
+            if plan.function.interface.inputs[0].name == "img":
+                (lo, hi), (left, right) = windows[0]
+                seen.append((hi - lo) * (right - left))
+            return windows
+
+        img = da.from_array(self.rng.random((600, 500), dtype=np.float32), chunks=100)
+        lazy = pipec.dask.apply(source(NORMALISED), img).out
+        with unittest.mock.patch.object(_chunks.Plan, "required", look):
+            lazy.compute()
+        self.assertGreater(len(seen), 0)
+        self.assertLessEqual(max(seen), (100 + 128) * 100)
+
+    def test_schedulers_and_pickles(self):
+        img = self.rng.random((90, 130), dtype=np.float32)
+        lazy, whole = pipec.dask.apply(source(NORMALISED), da.from_array(img, chunks=40)).out, source(NORMALISED)(img)
+        for options in ({"scheduler": "threads"}, {"scheduler": "processes", "num_workers": 2}):
+            np.testing.assert_array_equal(lazy.compute(**options), whole.out)
+        levels = self.rng.integers(0, 200, (90, 130)).astype(np.uint8)
+        lazy = pipec.dask.apply(source(EQUALISED), da.from_array(levels, chunks=40)).out
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(lazy)).compute(scheduler="processes"),
+                                      source(EQUALISED)(levels).out)
+
+    def test_graphs_are_made_when_they_are_needed(self):
+        img = da.zeros((1_000_000, 1_000_000), chunks=1000, dtype=np.float32)
+        lazy = pipec.dask.apply(source(CENTRE), img)
+        self.assertEqual(lazy.chunks, img.chunks)
+        self.assertFalse(any(layer.is_materialized() for name, layer in lazy.dask.layers.items()
+                             if name.startswith("centre")))
+        self.assertEqual(pipec.dask.apply(source(CENTRE), img).name, lazy.name)
 
 
 try:

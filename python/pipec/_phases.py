@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 
 from . import _compiler
 from ._chunks import Block, Chunks, Plan
+from ._errors import PipecError
 from ._interface import from_description
 from ._window import Box, slices_of
 
@@ -42,7 +43,10 @@ def phases(function: "Function") -> List[Phase]:
         return []
     program = dataclasses.replace(function._program, phases=True, schedule=None)
     result = []
-    for row in _compiler.describe(program):
+    rows = _compiler.describe(program)
+    if function._row not in rows:
+        raise PipecError(f"{program.name} has changed since pipec.compile: compile it again")
+    for row in rows:
         of = row.get("phase")
         if of is None or of["of"] != function.interface.name:
             continue

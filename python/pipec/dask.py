@@ -78,16 +78,16 @@ def apply(function: Function, /, *arguments: Any, chunks: Any = None, threads: O
         needed = plan.needed_as_a_whole()
         if needed and function._phases():
             try:
-                arrays.append(in_phases.array(buffer.name, label))
+                arrays.append(in_phases.output(buffer.name, label))
                 continue
             except _NeedsAll as error:
                 needed = [error.input]
         if needed and _is_divided(plan.chunks):
             raise ValueError(
-                f"each chunk of `{buffer.name}` needs all of `{needed[0]}`: for a statistic of the whole image that has "
-                "an order (floats in an `accumulate`, a scan), for places that data choose, or for a halo as wide as "
-                "the image. `chunks=-1` computes it in one task; a statistic that is computed before can be an input "
-                "without dimensions")
+                f"each chunk of `{buffer.name}` needs all of `{needed[0]}`: for a statistic of the whole image that is "
+                "not computed in parts (floats in an `accumulate`, a scan, a library without its program), for places "
+                "that data choose, or for a halo as wide as the image. `chunks=-1` computes it in one task; a "
+                "statistic that is computed before can be an input without dimensions")
         arrays.append(_array(plan, f"{label}-{tokenize(token, i, divided)}", inputs))
     return arrays[0] if len(arrays) == 1 else function._result(*arrays)
 
@@ -164,18 +164,33 @@ class _InPhases:
         self.arrays: Dict[str, da.Array] = {b.name: x for b, x in zip(interface.inputs, inputs)}
         self.outputs = {b.name: i for i, b in enumerate(interface.outputs)}
         self.given = set(self.arrays)
+        self.whole: Dict[str, str] = {}  # arrays that one task computes from all of an input, and that input
 
-    def array(self, name: str, label: str) -> da.Array:
-        """An output of the pipeline, or an array between phases."""
+    def output(self, name: str, label: str) -> da.Array:
+        """An output of the pipeline. Raises _NeedsAll where another way than one task with all of an input is not
+        known."""
+        array = self._array(name, label)
+        if name in self.whole and _is_divided(array.chunks):
+            raise _NeedsAll(self.whole[name])
+        return array
+
+    def _array(self, name: str, label: str) -> da.Array:
         if name not in self.arrays:
             phase = next(p for p in self.function._phases() if name in (b.name for b in p.function.interface.outputs))
             self.arrays[name] = self._made(phase, name, label)
         return self.arrays[name]
 
+    def _between(self, name: str) -> da.Array:
+        """An input of a phase."""
+        array = self._array(name, f"{self.function.interface.name}.{name}")
+        if name in self.whole:
+            raise _NeedsAll(self.whole[name])
+        return array
+
     def _made(self, phase: Phase, name: str, label: str) -> da.Array:
         function, interface = phase.function, phase.function.interface
         number = next(i for i, b in enumerate(interface.outputs) if b.name == name)
-        inputs = [self.array(b.name, f"{self.function.interface.name}.{b.name}") for b in interface.inputs]
+        inputs = [self._between(b.name) for b in interface.inputs]
         named = self._named(phase)
         shape = function.window({}, *[x.shape for x in inputs], **named).whole.outputs[number]
         chunks = [x.chunks for x in inputs]
@@ -187,10 +202,9 @@ class _InPhases:
             plan = Plan(function, chunks, named, number, divided, self.threads)
             # Arrays between phases are small enough for a task, but the inputs are not.
             needed = [x for x in plan.needed_as_a_whole() if x in self.given]
-            if needed and (name not in self.outputs or _is_divided(divided)):
-                raise _NeedsAll(needed[0])
+            if needed:
+                self.whole[name] = needed[0]
         return _array(plan, f"{label}-{tokenize(self.token, name, plan.chunks)}", inputs)
-
 
     def _named(self, phase: Phase) -> Dict[str, Any]:
         """Parameters, sizes and extents for a phase."""

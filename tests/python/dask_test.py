@@ -183,6 +183,10 @@ class Chunks(unittest.TestCase):
             lazy = pipec.dask.apply(order, self.lazy, chunks=-1)
             self.assertEqual(lazy.npartitions, 1)
             self.same(lazy, order(self.img))
+            both = source(ORDERED.replace("-> out: float32[R, C]", "-> sums: float32[4], out: float32[R, C]"))
+            with self.assertRaisesRegex(ValueError, "each chunk of `out` needs all of `img`.*`chunks=-1`"):
+                pipec.dask.apply(both, self.lazy)
+            self.same(pipec.dask.apply(both, self.lazy, chunks=-1).sums, both(self.img).sums)
             with self.assertRaisesRegex(ValueError, "each chunk of `last` needs all of `img`"):
                 pipec.dask.apply(source(SCANNED), self.lazy)
         finally:
@@ -341,6 +345,52 @@ pipeline place(img: float32[R, C]) -> out: float32[R, C], at: int32[2] {
 """
 
 
+# The extents of an output that no input determines; a parameter in ranges; sums over one dimension.
+RESIZED = """
+pipeline resized(img: float32[R, C]) -> out: float32[H, W] {
+    mean() = (sum(y in 0..R, x in 0..C) img(y, x)) / (R * C)
+    out(y, x) = img(min(y, R - 1), min(x, C - 1)) - mean()
+}
+"""
+BOX = """
+import "boundary"
+pipeline box(img: float32[R, C], r: int32 = 2) -> out: float32[R, C] where 0 <= r <= 9 {
+    f = clamp_to_edge(img)
+    s(y, x) = sum(i in -r..=r, j in -r..=r) f(y + i, x + j)
+    most() = max(y in 0..R, x in 0..C) s(y, x)
+    out(y, x) = s(y, x) / most()
+}
+"""
+ROWS_AND_COLUMNS = """
+pipeline both(img: float32[R, C]) -> out: float32[R, C] {
+    a(y) = sum(i in 0..C) img(y, i)
+    b(x) = sum(i in 0..R) img(i, x)
+    total() = sum(y in 0..R) a(y)
+    out(y, x) = a(y) * b(x) / total()
+}
+"""
+LINE = """
+pipeline line(a: float32[N]) -> out: float32[N] {
+    mean() = (sum(i in 0..N) a(i)) / N
+    out(i) = a(i) - mean()
+}
+"""
+# A table of run-time size.
+LABELS = """
+pipeline labels(id: uint8[R, C]) -> out: float32[R, C], count: int32[N] where N >= 256 {
+    accumulate count(i in 0..N): int32 = 1 { for y in 0..R, x in 0..C { count(int32(id(y, x))) += 1 } }
+    out(y, x) = 1.0 / count(int32(id(y, x)))
+}
+"""
+ANY = """
+pipeline flags(img: uint8[R, C]) -> out: uint8[R, C] {
+    a() = any(y in 0..R, x in 0..C) (img(y, x) == 77)
+    n() = sum(y in 0..R, x in 0..C) int64(img(y, x))
+    out(y, x) = if a() then uint8(n() % 256) else img(y, x)
+}
+"""
+
+
 class Statistics(unittest.TestCase):
     """Of whole images, in chunks: the bits of one call."""
 
@@ -372,6 +422,29 @@ class Statistics(unittest.TestCase):
         colours = self.rng.random((101, 77, 3), dtype=np.float32).transpose(2, 0, 1)
         for chunks in ((3, 40, 50), (1, 101, 20)):
             self.check(CHANNELS, colours, chunks, gain=0.5)
+
+    def test_sizes_parameters_and_dimensions(self):
+        img = self.rng.random((203, 331), dtype=np.float32)
+        self.check(RESIZED, img, 70, shape=(150, 170))
+        self.check(BOX, img, 70, r=3)
+        self.check(ROWS_AND_COLUMNS, img, (64, 100))
+        self.check(LINE, self.rng.random(100_003, dtype=np.float32), 7919)
+        levels = self.rng.integers(0, 200, (203, 331)).astype(np.uint8)
+        self.check(ANY, levels, 64)
+        self.check(LABELS, levels, 90, shape={"count": 300})
+
+    def test_a_program_that_changes(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "centre.pipe")
+            with open(path, "w") as file:
+                file.write(CENTRE)
+            function = pipec.compile(path, options=["-O0"])
+            lazy = da.from_array(self.rng.random((90, 130), dtype=np.float32), chunks=40)
+            function.required(np.s_[:1, :1], lazy.shape)
+            with open(path, "w") as file:
+                file.write(CENTRE.replace("float32", "float64"))
+            with self.assertRaisesRegex(pipec.PipecError, "has changed since pipec.compile"):
+                pipec.dask.apply(function, lazy)
 
     def test_what_a_task_reads(self):
         """Partial results of a chunk come from it and less than 64 rows of its neighbours."""

@@ -406,7 +406,7 @@ TEST(Phases, OfRandomStatistics) {
     const char* const programs = std::getenv("PIPEC_RANDOM_PROGRAMS");
     const char* const seed = std::getenv("PIPEC_RANDOM_SEED");
     Rng rng(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
-    const int wanted = programs == nullptr ? 6 : std::atoi(programs);
+    const int wanted = programs == nullptr ? 4 : std::atoi(programs);
     int accepted = 0, in_phases = 0;
     for (int i = 0; i < wanted; ++i) {
         const std::string text = RandomStatistics(rng).text();

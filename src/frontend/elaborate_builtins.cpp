@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -57,14 +58,6 @@ bool Elaborator::check_arity(const ast::Expr& e, const std::string& name, const 
 
 Value Elaborator::call_builtin(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env) {
     const auto arity = [&](std::size_t least, std::size_t most) { return check_arity(e, name, call, least, most); };
-    if (name == "min" || name == "max") {
-        if (!arity(2, SIZE_MAX)) return poison();
-        return call_min_max(e, name == "min" ? ir::BinaryOp::Min : ir::BinaryOp::Max, call, env);
-    }
-    if (name == "clamp") return arity(3, 3) ? call_clamp(e, call, env) : poison();
-    if (name == "lerp") return arity(3, 3) ? call_lerp(e, call, env) : poison();
-    if (name == "fract") return arity(1, 1) ? call_fract(e, call, env) : poison();
-    if (name == "abs") return arity(1, 1) ? call_abs(e, call, env) : poison();
     if (name == "select") {
         return arity(3, 3) ? eval_if(e, call.args[0], call.args[1], call.args[2], env) : poison();
     }
@@ -73,42 +66,74 @@ Value Elaborator::call_builtin(const ast::Expr& e, const std::string& name, cons
     if (name == "lower" || name == "upper" || name == "extent") {
         return arity(2, 2) ? call_bounds(e, name, call, env) : poison();
     }
-    const ir::Builtin fn = *ir::builtin_from_name(name);
-    const auto count = static_cast<std::size_t>(ir::arity(fn));
-    return arity(count, count) ? call_math(e, fn, call, env) : poison();
+    return call_numeric(e, name, call, env);
 }
 
-Value Elaborator::call_math(const ast::Expr& e, ir::Builtin fn, const ast::Call& call, const Env& env) {
-    std::vector<Value> values;
-    for (const ast::Expr& arg : call.args) {
-        values.push_back(eval_operand(arg, env));
-        if (values.back().is<Poison>()) return poison();
+Value Elaborator::call_numeric(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env) {
+    using Values = std::vector<Value>;
+    std::vector<SourceRange> at;
+    for (const ast::Expr& arg : call.args) at.push_back(arg->range);
+    const auto of_arguments = [&](std::size_t least, std::size_t most, const std::function<Value(Values)>& f) {
+        if (!check_arity(e, name, call, least, most)) return poison();
+        Values values;
+        for (const ast::Expr& arg : call.args) values.push_back(eval_operand(arg, env));
+        if (std::ranges::any_of(values, [](const Value& v) { return v.is<Poison>(); })) return poison();
+        return element_by_element(std::move(values), at, e->range, f);
+    };
+    if (name == "min" || name == "max") {
+        if (call.args.size() == 1 && !says_table_extremum(e, name, call.args[0], env)) return poison();
+        const ir::BinaryOp op = name == "min" ? ir::BinaryOp::Min : ir::BinaryOp::Max;
+        return of_arguments(2, SIZE_MAX, [&](Values v) { return call_min_max(op, std::move(v), at, e->range); });
     }
+    if (name == "clamp") {
+        if (call.args.size() == 3) check_clamp_order(call);
+        return of_arguments(3, 3, [&](Values v) { return call_clamp(std::move(v), at, e->range); });
+    }
+    if (name == "lerp") return of_arguments(3, 3, [&](const Values& v) { return call_lerp(v, at, e->range); });
+    if (name == "fract") return of_arguments(1, 1, [&](const Values& v) { return call_fract(v[0], at[0], e->range); });
+    if (name == "abs") return of_arguments(1, 1, [&](const Values& v) { return call_abs(v[0], at[0], e->range); });
+    const ir::Builtin fn = *ir::builtin_from_name(name);
+    const auto count = static_cast<std::size_t>(ir::arity(fn));
+    return of_arguments(count, count, [&](const Values& v) { return call_math(fn, v, at, e->range); });
+}
+
+bool Elaborator::says_table_extremum(const ast::Expr& e, const std::string& name, const ast::Expr& arg,
+                                     const Env& env) {
+    const Value value = eval(arg, env);
+    if (value.is<Poison>()) return false;
+    const auto* table = value.as<Table>();
+    if (table == nullptr) return true;
+    report(diag::WrongArity, e->range, name, "at least 2", "s", 1)
+        .note(fmt::format("of the elements of a table it is `{}(i in 0..{}) {}[i]`", name, table->elements->size(),
+                          std::holds_alternative<ast::NameRef>(arg->value) ? text(arg->range) : "t"));
+    return false;
+}
+
+Value Elaborator::call_math(ir::Builtin fn, const std::vector<Value>& values, const std::vector<SourceRange>& at,
+                            SourceRange range) {
     if (std::ranges::all_of(values, is_untyped)) {
         std::vector<double> numbers;
         for (const Value& value : values) numbers.push_back(as_double(value));
-        if (fn == ir::Builtin::IsNan) return {Scalar{ir::bool_constant(std::isnan(numbers[0]), e->range)}};
+        if (fn == ir::Builtin::IsNan) return {Scalar{ir::bool_constant(std::isnan(numbers[0]), range)}};
         return {UntypedFloat{*math(fn, numbers)}};
     }
-    std::vector<ir::Expr> args = to_one_float(values, call);
+    std::vector<ir::Expr> args = to_one_float(values, at);
     if (args.empty()) return poison();
-    return {Scalar{fold_call(fn, std::move(args), e->range)}};
+    return {Scalar{fold_call(fn, std::move(args), range)}};
 }
 
-std::vector<ir::Expr> Elaborator::to_one_float(const std::vector<Value>& values, const ast::Call& call) {
+std::vector<ir::Expr> Elaborator::to_one_float(const std::vector<Value>& values, const std::vector<SourceRange>& at) {
     // The widest float among the operands; integers and untyped constants follow it, or are float32.
     std::optional<ir::Type> type;
     for (std::size_t i = 0; i < values.size(); ++i) {
         if (is_untyped(values[i])) continue;
-        if (!operator_type(values[i], values[i], true, call.args[i]->range, call.args[i]->range, call.args[i]->range)) {
-            return {};
-        }
+        if (!operator_type(values[i], values[i], true, at[i], at[i], at[i])) return {};
         const ir::Type own = values[i].as<Scalar>()->expr->type;
         if (ir::is_float(own) && (!type || own > *type)) type = own;
     }
     std::vector<ir::Expr> result;
     for (std::size_t i = 0; i < values.size(); ++i) {
-        result.push_back(convert(values[i], type.value_or(ir::Type::Float32), call.args[i]->range, "an argument"));
+        result.push_back(convert(values[i], type.value_or(ir::Type::Float32), at[i], "an argument"));
         if (!result.back()) return {};
     }
     return result;
@@ -127,31 +152,23 @@ Value Elaborator::constant_min_max(ir::BinaryOp op, const Value& a, const Value&
     return chosen;
 }
 
-Value Elaborator::call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::Call& call, const Env& env) {
-    std::vector<Value> values;
-    std::vector<SourceRange> ranges;
-    if (!numbers(call, env, values, ranges)) return poison();
+Value Elaborator::call_min_max(ir::BinaryOp op, std::vector<Value> values, const std::vector<SourceRange>& at,
+                               SourceRange range) {
+    if (!are_numbers(values, at)) return poison();
     const bool constants = std::ranges::all_of(values, is_untyped);
-    if (!constants && !unify(values, ranges, e->range)) return poison();
+    if (!constants && !unify(values, at, range)) return poison();
     Value result = values[0];
     for (std::size_t i = 1; i < values.size(); ++i) {
-        result =
-            constants
-                ? constant_min_max(op, result, values[i])
-                : Value{Scalar{fold_binary(op, result.as<Scalar>()->expr, values[i].as<Scalar>()->expr, e->range)}};
+        result = constants
+                     ? constant_min_max(op, result, values[i])
+                     : Value{Scalar{fold_binary(op, result.as<Scalar>()->expr, values[i].as<Scalar>()->expr, range)}};
     }
     return result;
 }
 
-bool Elaborator::numbers(const ast::Call& call, const Env& env, std::vector<Value>& values,
-                         std::vector<SourceRange>& ranges) {
-    for (const ast::Expr& arg : call.args) {
-        values.push_back(eval_operand(arg, env));
-        ranges.push_back(arg->range);
-    }
+bool Elaborator::are_numbers(const std::vector<Value>& values, const std::vector<SourceRange>& at) {
     for (std::size_t i = 0; i < values.size(); ++i) {
-        if (values[i].is<Poison>()) return false;
-        if (!operator_type(values[i], values[i], false, ranges[i], ranges[i], ranges[i])) return false;
+        if (!operator_type(values[i], values[i], false, at[i], at[i], at[i])) return false;
     }
     return true;
 }
@@ -185,53 +202,42 @@ void Elaborator::check_clamp_order(const ast::Call& call) {
     }
 }
 
-Value Elaborator::call_clamp(const ast::Expr& e, const ast::Call& call, const Env& env) {
-    check_clamp_order(call);
-    std::vector<Value> values;
-    std::vector<SourceRange> ranges;
-    if (!numbers(call, env, values, ranges)) return poison();
+Value Elaborator::call_clamp(std::vector<Value> values, const std::vector<SourceRange>& at, SourceRange range) {
+    if (!are_numbers(values, at)) return poison();
     if (std::ranges::all_of(values, is_untyped)) {
         return constant_min_max(ir::BinaryOp::Min, constant_min_max(ir::BinaryOp::Max, values[0], values[1]),
                                 values[2]);
     }
-    if (!unify(values, ranges, e->range)) return poison();
+    if (!unify(values, at, range)) return poison();
     const auto expr = [&](std::size_t i) { return values[i].as<Scalar>()->expr; };
-    const ir::Expr at_least = fold_binary(ir::BinaryOp::Max, expr(0), expr(1), e->range);
-    return {Scalar{fold_binary(ir::BinaryOp::Min, at_least, expr(2), e->range)}};
+    const ir::Expr at_least = fold_binary(ir::BinaryOp::Max, expr(0), expr(1), range);
+    return {Scalar{fold_binary(ir::BinaryOp::Min, at_least, expr(2), range)}};
 }
 
-Value Elaborator::call_lerp(const ast::Expr& e, const ast::Call& call, const Env& env) {
-    std::vector<Value> values;
-    std::vector<SourceRange> ranges;
-    if (!numbers(call, env, values, ranges)) return poison();
-    Symbol* a = files_.new_symbol("a", ranges[0], Symbol::Kind::Value);
+Value Elaborator::call_lerp(const std::vector<Value>& values, const std::vector<SourceRange>& at, SourceRange range) {
+    if (!are_numbers(values, at)) return poison();
+    Symbol* a = files_.new_symbol("a", at[0], Symbol::Kind::Value);
     a->value = values[0];
     bind_once(*a);
-    const Value from = use(a, ranges[0]);
-    const SourceRange range = e->range;
-    const Value span = arithmetic(ir::BinaryOp::Sub, values[1], from, ranges[1], ranges[0], range, range);
-    const Value part = arithmetic(ir::BinaryOp::Mul, span, values[2], range, ranges[2], range, range);
-    return wrap_lets(arithmetic(ir::BinaryOp::Add, from, part, ranges[0], range, range, range), {a});
+    const Value from = use(a, at[0]);
+    const Value span = arithmetic(ir::BinaryOp::Sub, values[1], from, at[1], at[0], range, range);
+    const Value part = arithmetic(ir::BinaryOp::Mul, span, values[2], range, at[2], range, range);
+    return wrap_lets(arithmetic(ir::BinaryOp::Add, from, part, at[0], range, range, range), {a});
 }
 
-Value Elaborator::call_fract(const ast::Expr& e, const ast::Call& call, const Env& env) {
-    const Value value = eval_operand(call.args[0], env);
-    if (value.is<Poison>()) return poison();
+Value Elaborator::call_fract(const Value& value, SourceRange at, SourceRange range) {
     if (is_untyped(value)) return {UntypedFloat{as_double(value) - std::floor(as_double(value))}};
-    const std::vector<ir::Expr> args = to_one_float({value}, call);
+    const std::vector<ir::Expr> args = to_one_float({value}, {at});
     if (args.empty()) return poison();
-    Symbol* x = files_.new_symbol("x", call.args[0]->range, Symbol::Kind::Value);
+    Symbol* x = files_.new_symbol("x", at, Symbol::Kind::Value);
     x->value = {Scalar{args[0]}};
     bind_once(*x);
-    const ir::Expr operand = use(x, call.args[0]->range).as<Scalar>()->expr;
-    const ir::Expr whole = fold_call(ir::Builtin::Floor, {operand}, e->range);
-    return wrap_lets({Scalar{fold_binary(ir::BinaryOp::Sub, operand, whole, e->range)}}, {x});
+    const ir::Expr operand = use(x, at).as<Scalar>()->expr;
+    const ir::Expr whole = fold_call(ir::Builtin::Floor, {operand}, range);
+    return wrap_lets({Scalar{fold_binary(ir::BinaryOp::Sub, operand, whole, range)}}, {x});
 }
 
-Value Elaborator::call_abs(const ast::Expr& e, const ast::Call& call, const Env& env) {
-    const Value value = eval_operand(call.args[0], env);
-    const SourceRange at = call.args[0]->range;
-    if (value.is<Poison>()) return poison();
+Value Elaborator::call_abs(const Value& value, SourceRange at, SourceRange range) {
     if (const auto* i = value.as<UntypedInt>()) return {UntypedInt{i->value < 0 ? -i->value : i->value}};
     if (const auto* f = value.as<UntypedFloat>()) return {UntypedFloat{std::fabs(f->value)}};
     const auto type = operator_type(value, value, true, at, at, at);
@@ -241,9 +247,9 @@ Value Elaborator::call_abs(const ast::Expr& e, const ast::Call& call, const Env&
     // A small signed type is widened: the magnitude of its least value does not fit.
     const ir::Expr operand = convert(value, *type, at, "an argument");
     if (const auto constant = ir::as_int(operand)) {
-        return {Scalar{*constant < 0 ? ir::unary(ir::UnaryOp::Neg, operand, e->range) : operand}};
+        return {Scalar{*constant < 0 ? ir::unary(ir::UnaryOp::Neg, operand, range) : operand}};
     }
-    return {Scalar{fold_call(ir::Builtin::Abs, {operand}, e->range)}};
+    return {Scalar{fold_call(ir::Builtin::Abs, {operand}, range)}};
 }
 
 const Symbol* Elaborator::output_symbol(const ast::Expr& e, const Env& env) {

@@ -313,32 +313,22 @@ Value Elaborator::constant_arithmetic(ir::BinaryOp op, const Value& a, const Val
 
 Value Elaborator::table_arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range,
                                    SourceRange b_range, SourceRange range, SourceRange op_range) {
-    const auto* left = a.as<Table>();
-    const auto* right = b.as<Table>();
-    if (left != nullptr && right != nullptr && left->elements->size() != right->elements->size()) {
-        report(diag::TableShape, range)
-            .note(a_range, fmt::format("this has {} elements", left->elements->size()))
-            .note(b_range, fmt::format("this has {}", right->elements->size()));
-        return poison();
-    }
-    std::vector<Value> elements;
-    const std::size_t size = left != nullptr ? left->elements->size() : right->elements->size();
-    for (std::size_t i = 0; i < size; ++i) {
-        const Value& x = left != nullptr ? (*left->elements)[i] : a;
-        const Value& y = right != nullptr ? (*right->elements)[i] : b;
-        if (x.is<Poison>() || y.is<Poison>()) return poison();
-        Value element = is_untyped(x) && is_untyped(y) ? constant_arithmetic(op, x, y, range, true)
-                                                       : arithmetic(op, x, y, a_range, b_range, range, op_range);
-        if (element.is<Poison>()) return poison();
-        elements.push_back(std::move(element));
-    }
-    return make_table(std::move(elements));
+    return element_by_element({a, b}, {a_range, b_range}, range, [&](const std::vector<Value>& row) {
+        const Value &x = row[0], &y = row[1];
+        return is_untyped(x) && is_untyped(y) ? constant_arithmetic(op, x, y, range, true)
+                                              : arithmetic(op, x, y, a_range, b_range, range, op_range);
+    });
 }
 
 Value Elaborator::compare(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range, SourceRange b_range,
                           SourceRange range) {
     using ir::BinaryOp;
     if (a.is<Poison>() || b.is<Poison>()) return poison();
+    if (a.is<Table>() || b.is<Table>()) {
+        return element_by_element({a, b}, {a_range, b_range}, range, [&](const std::vector<Value>& row) {
+            return compare(op, row[0], row[1], a_range, b_range, range);
+        });
+    }
     if (is_untyped(a) && is_untyped(b)) {
         const auto order = [&](auto x, auto y) {
             switch (op) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "frontend/elaborate_syntax.h"
@@ -200,6 +201,7 @@ ir::Expr Elaborator::condition_of(const Value& value, SourceRange range) {
     if (s != nullptr && s->expr->type == ir::Type::Bool) return s->expr;
     Report r = report(diag::ConditionType, range, describe(value));
     if (s != nullptr) r.suggest({range.file, range.end, range.end}, " != 0");
+    if (value.is<Table>()) r.note("of a table `c` of conditions, `c[0] and c[1]` is one, or an element `c[0]`");
     return nullptr;
 }
 
@@ -270,14 +272,28 @@ Value Elaborator::array_element(Array array, std::int64_t index, SourceRange ran
 }
 
 Value Elaborator::eval_logical(const ast::Expr& e, const ast::Binary& binary, const Env& env) {
-    const ir::Expr left = condition(binary.left, env);
-    if (left && ir::as_int(left)) {
-        const bool decided = (*ir::as_int(left) != 0) == (binary.op == ir::BinaryOp::Or);
-        if (decided) return {Scalar{left}};
-    }
-    const ir::Expr right = condition(binary.right, env);
-    if (!left || !right) return poison();
-    return {Scalar{ir::binary(binary.op, left, right, e->range)}};
+    const auto decides = [&](const ir::Expr& side) {
+        const auto constant = ir::as_int(side);
+        return constant && (*constant != 0) == (binary.op == ir::BinaryOp::Or);
+    };
+    const Value left = eval_operand(binary.left, env);
+    const auto* scalar = left.as<Scalar>();
+    if (scalar != nullptr && scalar->expr->type == ir::Type::Bool && decides(scalar->expr)) return left;
+    const Value right = eval_operand(binary.right, env);
+    const std::vector<SourceRange> ranges{binary.left->range, binary.right->range};
+    return element_by_element({left, right}, ranges, e->range, [&](const std::vector<Value>& sides) -> Value {
+        const ir::Expr a = condition_of(sides[0], ranges[0]), b = condition_of(sides[1], ranges[1]);
+        if (!a || !b) return poison();
+        return {Scalar{decides(a) ? a : ir::binary(binary.op, a, b, e->range)}};
+    });
+}
+
+/// Uses of the same lets at another place.
+static Value used_again(const Value& value, SourceRange range) {
+    if (value.is<Table>()) return map_elements(value, [&](const Value& e) { return used_again(e, range); });
+    const auto* scalar = value.as<Scalar>();
+    const auto* variable = scalar == nullptr ? nullptr : ir::as<ir::Variable>(scalar->expr);
+    return variable == nullptr ? value : Value{Scalar{ir::variable(variable->id, scalar->expr->type, range)}};
 }
 
 Value Elaborator::eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env) {
@@ -288,36 +304,54 @@ Value Elaborator::eval_comparison(const ast::Expr& e, const ast::Comparison& com
         values.push_back(eval_operand(comparison.operands[i], env));
         if (values.back().is<Poison>()) return poison();
         // An operand between two comparisons is evaluated once.
-        if (i == 0 || i + 1 == comparison.operands.size() || !values.back().is<Scalar>()) continue;
+        if (i == 0 || i + 1 == comparison.operands.size()) continue;
         const SourceRange range = comparison.operands[i]->range;
-        Symbol* symbol = files_.new_symbol("middle", range, Symbol::Kind::Value);
-        symbol->scope = scope;
-        symbol->value = values.back();
-        bind_once(*symbol);
-        shared.push_back(symbol);
-        values.back() = use(symbol, range);
+        const std::function<Value(const Value&)> share = [&](const Value& value) {
+            if (value.is<Table>()) return map_elements(value, share);
+            if (!value.is<Scalar>()) return value;
+            Symbol* symbol = files_.new_symbol("middle", range, Symbol::Kind::Value);
+            symbol->scope = scope;
+            symbol->value = value;
+            bind_once(*symbol);
+            shared.push_back(symbol);
+            return use(symbol, range);
+        };
+        values.back() = share(values.back());
     }
-    ir::Expr result;
+    Value result;
     for (std::size_t i = 0; i < comparison.ops.size(); ++i) {
         const SourceRange left = comparison.operands[i]->range;
         const SourceRange right = comparison.operands[i + 1]->range;
-        const Value link = compare(comparison.ops[i], values[i], values[i + 1], left, right, join(left, right));
+        Value link = compare(comparison.ops[i], i == 0 ? values[i] : used_again(values[i], left), values[i + 1], left,
+                             right, join(left, right));
         if (link.is<Poison>()) return poison();
-        const ir::Expr& expr = link.as<Scalar>()->expr;
-        result = result ? ir::binary(ir::BinaryOp::And, result, expr, e->range) : expr;
+        if (i == 0) {
+            result = std::move(link);
+            continue;
+        }
+        const SourceRange before = join(comparison.operands[0]->range, left);
+        result = element_by_element(
+            {result, std::move(link)}, {before, join(left, right)}, e->range, [&](const std::vector<Value>& both) {
+                return Value{Scalar{
+                    ir::binary(ir::BinaryOp::And, both[0].as<Scalar>()->expr, both[1].as<Scalar>()->expr, e->range)}};
+            });
+        if (result.is<Poison>()) return poison();
     }
-    return wrap_lets({Scalar{result}}, shared);
+    return wrap_lets(result, shared);
 }
 
 Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
                           const Env& env) {
-    const ir::Expr c = condition(cond, env.wanting(std::nullopt));
-    if (!c) return poison();
-    if (const auto constant = ir::as_int(c)) {
-        if (*constant != 0) return eval(then, env);
-        if (otherwise) return eval(otherwise, env);
-        report(diag::NoBranch, cond->range);
-        return poison();
+    const Value c = eval_operand(cond, env.wanting(std::nullopt));
+    if (!c.is<Table>()) {
+        const ir::Expr one = condition_of(c, cond->range);
+        if (!one) return poison();
+        if (const auto constant = ir::as_int(one)) {
+            if (*constant != 0) return eval(then, env);
+            if (otherwise) return eval(otherwise, env);
+            report(diag::NoBranch, cond->range);
+            return poison();
+        }
     }
     std::vector<Value> branches{eval_operand(then, env)};
     std::vector<SourceRange> ranges{then->range};
@@ -325,17 +359,31 @@ Value Elaborator::eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::
         branches.push_back(eval_operand(otherwise, env));
         ranges.push_back(otherwise->range);
     }
-    return choose(c, branches, ranges, e->range, env);
+    return choose(c, cond->range, std::move(branches), ranges, e->range, env);
 }
 
-Value Elaborator::choose(const ir::Expr& condition, std::vector<Value> branches, const std::vector<SourceRange>& ranges,
-                         SourceRange range, const Env& env) {
-    const auto is_table = [](const Value& v) { return v.is<Table>(); };
-    if (std::ranges::all_of(branches, is_table)) {
-        return map_rows(branches, ranges, range, [&](std::vector<Value> elements) {
-            return choose(condition, std::move(elements), ranges, range, env);
-        });
-    }
+Value Elaborator::choose(const Value& condition, SourceRange at, std::vector<Value> branches,
+                         const std::vector<SourceRange>& ranges, SourceRange range, const Env& env) {
+    std::vector<Value> values{condition};
+    std::vector<SourceRange> places{at};
+    values.insert(values.end(), branches.begin(), branches.end());
+    places.insert(places.end(), ranges.begin(), ranges.end());
+    return element_by_element(std::move(values), places, range, [&](std::vector<Value> row) -> Value {
+        const ir::Expr c = condition_of(row[0], at);
+        if (!c) return poison();
+        row.erase(row.begin());
+        const auto constant = ir::as_int(c);
+        if (!constant) return choose_number(c, std::move(row), ranges, range, env);
+        // An element of a table of conditions.
+        const std::size_t taken = *constant != 0 ? 0 : 1;
+        if (taken < row.size()) return row[taken];
+        report(diag::NoBranch, at);
+        return poison();
+    });
+}
+
+Value Elaborator::choose_number(const ir::Expr& condition, std::vector<Value> branches,
+                                const std::vector<SourceRange>& ranges, SourceRange range, const Env& env) {
     if (!adapt_branches(branches, ranges, env) || !unify(branches, ranges, range)) return poison();
     const auto expr = [&](std::size_t i) { return i < branches.size() ? branches[i].as<Scalar>()->expr : nullptr; };
     return {Scalar{ir::select(condition, expr(0), expr(1), range)}};
@@ -403,13 +451,13 @@ void Elaborator::bind_once(Symbol& symbol) {
 }
 
 Value Elaborator::wrap_lets(Value body, const std::vector<Symbol*>& symbols) {
-    if (const auto* table = body.as<Table>()) {
-        std::vector<Value> elements;
-        for (const Value& e : *table->elements) {
-            elements.push_back(e);
-            if (const auto* s = e.as<Scalar>()) elements.back() = {Scalar{close_over_lets(s->expr)}};
-        }
-        return make_table(std::move(elements));
+    if (body.is<Table>()) {
+        const std::function<Value(const Value&)> closed = [&](const Value& e) -> Value {
+            if (e.is<Table>()) return map_elements(e, closed);
+            const auto* s = e.as<Scalar>();
+            return s == nullptr ? e : Value{Scalar{close_over_lets(s->expr)}};
+        };
+        return map_elements(body, closed);
     }
     const auto* scalar = body.as<Scalar>();
     if (scalar == nullptr) return body;

@@ -44,6 +44,26 @@ Value Elaborator::map_rows(const std::vector<Value>& tables, const std::vector<S
     return make_table(std::move(elements));
 }
 
+Value Elaborator::element_by_element(std::vector<Value> values, const std::vector<SourceRange>& ranges,
+                                     SourceRange range, const std::function<Value(std::vector<Value>)>& f) {
+    std::vector<Value> tables;
+    std::vector<SourceRange> of_tables;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!values[i].is<Table>()) continue;
+        tables.push_back(values[i]);
+        of_tables.push_back(ranges[i]);
+    }
+    if (tables.empty()) return f(std::move(values));
+    return map_rows(tables, of_tables, range, [&](std::vector<Value> row) {
+        std::vector<Value> at_place = values;
+        auto element = row.begin();
+        for (Value& value : at_place) {
+            if (value.is<Table>()) value = std::move(*element++);
+        }
+        return element_by_element(std::move(at_place), ranges, range, f);
+    });
+}
+
 Value Elaborator::table_of_stages(Symbol& symbol, const std::vector<ir::Dimension>& dims, const Value& value,
                                   const std::string& name) {
     const ast::Definition& d = *symbol.stage;

@@ -335,9 +335,12 @@ private:
     Value eval_comparison(const ast::Expr& e, const ast::Comparison& comparison, const Env& env);
     Value eval_if(const ast::Expr& e, const ast::Expr& cond, const ast::Expr& then, const ast::Expr& otherwise,
                   const Env& env);
-    /// `if condition then branches[0] else branches[1]`; of tables, element by element.
-    Value choose(const ir::Expr& condition, std::vector<Value> branches, const std::vector<SourceRange>& ranges,
-                 SourceRange range, const Env& env);
+    /// `if condition then branches[0] else branches[1]`; of tables, element by element. `at`: where the condition is.
+    Value choose(const Value& condition, SourceRange at, std::vector<Value> branches,
+                 const std::vector<SourceRange>& ranges, SourceRange range, const Env& env);
+    /// The same of scalars, where the condition is not known when the program is compiled.
+    Value choose_number(const ir::Expr& condition, std::vector<Value> branches, const std::vector<SourceRange>& ranges,
+                        SourceRange range, const Env& env);
     /// Gives branches that are untyped constants the wanted type, or bool beside a bool. False after an error.
     bool adapt_branches(std::vector<Value>& branches, const std::vector<SourceRange>& ranges, const Env& env);
     Value eval_let(const ast::Let& let, const Env& env);
@@ -359,6 +362,10 @@ private:
     /// A table of what `f` makes of the elements that stand at one place of the tables; poison after an error.
     Value map_rows(const std::vector<Value>& tables, const std::vector<SourceRange>& ranges, SourceRange range,
                    const std::function<Value(std::vector<Value>)>& f);
+    /// `f` of values that are no tables. Where some are, a table of what `f` makes of the elements at one place: a
+    /// value that is no table takes part in all of them. Poison, with a report, for tables of different lengths.
+    Value element_by_element(std::vector<Value> values, const std::vector<SourceRange>& ranges, SourceRange range,
+                             const std::function<Value(std::vector<Value>)>& f);
     /// Stages for the elements of a table, with dimensions of their own; poison after an error.
     Value table_of_stages(Symbol& symbol, const std::vector<ir::Dimension>& dims, const Value& value,
                           const std::string& name);
@@ -429,13 +436,19 @@ private:
 
     // ---------------------------------------------------------------------------------------------- builtins
     Value call_builtin(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
-    Value call_math(const ast::Expr& e, ir::Builtin fn, const ast::Call& call, const Env& env);
-    Value call_min_max(const ast::Expr& e, ir::BinaryOp op, const ast::Call& call, const Env& env);
+    /// A function of numbers. `at`: where the arguments stand that `values` are of; `range`: the call.
+    Value call_numeric(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
+    /// Of `max(t)`: reports how the greatest element of a table is written. True where it is no table, nor wrong.
+    bool says_table_extremum(const ast::Expr& e, const std::string& name, const ast::Expr& arg, const Env& env);
+    Value call_math(ir::Builtin fn, const std::vector<Value>& values, const std::vector<SourceRange>& at,
+                    SourceRange range);
+    Value call_min_max(ir::BinaryOp op, std::vector<Value> values, const std::vector<SourceRange>& at,
+                       SourceRange range);
     void check_clamp_order(const ast::Call& call);
-    Value call_clamp(const ast::Expr& e, const ast::Call& call, const Env& env);
-    Value call_lerp(const ast::Expr& e, const ast::Call& call, const Env& env);
-    Value call_fract(const ast::Expr& e, const ast::Call& call, const Env& env);
-    Value call_abs(const ast::Expr& e, const ast::Call& call, const Env& env);
+    Value call_clamp(std::vector<Value> values, const std::vector<SourceRange>& at, SourceRange range);
+    Value call_lerp(const std::vector<Value>& values, const std::vector<SourceRange>& at, SourceRange range);
+    Value call_fract(const Value& value, SourceRange at, SourceRange range);
+    Value call_abs(const Value& value, SourceRange at, SourceRange range);
     Value call_bounds(const ast::Expr& e, const std::string& name, const ast::Call& call, const Env& env);
     /// How `stage` gets a border that is known, for a message.
     std::string stated_range(const ir::Stage& stage) const;
@@ -443,12 +456,12 @@ private:
     Value call_length(const ast::Call& call, const Env& env);
     Value image_argument(const ast::Expr& arg, const Env& env);
     static Value constant_min_max(ir::BinaryOp op, const Value& a, const Value& b);
-    /// The operands of a call, which must be numbers.
-    bool numbers(const ast::Call& call, const Env& env, std::vector<Value>& values, std::vector<SourceRange>& ranges);
+    /// False, with a report, where one of the values is no number.
+    bool are_numbers(const std::vector<Value>& values, const std::vector<SourceRange>& at);
     bool check_arity(const ast::Expr& e, const std::string& name, const ast::Call& call, std::size_t least,
                      std::size_t most, SourceRange declared = {});
     /// Operands of a math function in one float type; empty after an error.
-    std::vector<ir::Expr> to_one_float(const std::vector<Value>& values, const ast::Call& call);
+    std::vector<ir::Expr> to_one_float(const std::vector<Value>& values, const std::vector<SourceRange>& at);
     const Symbol* output_symbol(const ast::Expr& e, const Env& env);
 
     // ---------------------------------------------------------------------------------------------- types

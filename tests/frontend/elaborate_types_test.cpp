@@ -74,6 +74,48 @@ TEST(Types, ATableDividedGivesReals) {
     EXPECT_EQ(value("([[1, 2], [3, 4]] * 2 + 1)[1][0] * f(y, x)", "float32"), "7.0 * f(y, x)");
 }
 
+TEST(Types, FunctionsOfNumbersWorkOnTables) {
+    const auto first_and_last = [](const std::string& t, const char* type) {
+        return value("let [a, b] = " + t + " in a + b", type);
+    };
+    EXPECT_EQ(first_and_last("clamp([f(y, x), k], 0, [1, 2])", "float32"),
+              "let a = min(max(f(y, x), 0.0), 1.0) in let b = min(max(k, 0.0), 2.0) in a + b");
+    EXPECT_EQ(first_and_last("max([u8(y, x), u8(y, x)], [1, 2], 3)", "int32"),
+              "let a = max(max(u8(y, x), uint8(1)), uint8(3)) in let b = max(max(u8(y, x), uint8(2)), uint8(3)) in "
+              "int32(a) + int32(b)");
+    EXPECT_EQ(first_and_last("pow(f(y, x), [k, 2])", "float32"),
+              "let a = pow(f(y, x), k) in let b = pow(f(y, x), 2.0) in a + b");
+    EXPECT_EQ(first_and_last("sqrt([u8(y, x), d(y, x)])", "float64"),
+              "let a = sqrt(float32(u8(y, x))) in let b = sqrt(d(y, x)) in float64(a) + b");
+    EXPECT_EQ(first_and_last("abs([i8(y, x), u8(y, x)])", "int32"),
+              "let a = abs(int32(i8(y, x))) in let b = u8(y, x) in a + int32(b)");
+    EXPECT_EQ(first_and_last("saturate<uint8>(round([f(y, x), k]))", "int32"),
+              "let a = uint8(round(f(y, x))) in let b = uint8(round(k)) in int32(a) + int32(b)");
+    EXPECT_EQ(first_and_last("lerp([f(y, x), k], 3, k)", "float32"),
+              "let a = let a = f(y, x) in a + (3.0 - a) * k in let b = k + (3.0 - k) * k in a + b");
+    EXPECT_EQ(value("fract([k, 1.5])[1] * f(y, x)", "float32"), "0.5 * f(y, x)");
+    EXPECT_EQ(value("(sum(i in 0..2) clamp([-1, 5], 0, 2)[i]) * f(y, x)", "float32"), "2.0 * f(y, x)");
+    EXPECT_EQ(value("min([[1, k], [3, k]], 2)[1][0] * f(y, x)", "float32"), "2.0 * f(y, x)");
+    EXPECT_EQ(value("max([1, 2], [1, 2, 3])[0] * f(y, x)", "float32"), "the tables differ in shape\n");
+}
+
+TEST(Types, ConditionsOnTablesChooseElementByElement) {
+    EXPECT_EQ(value("(if [f(y, x), k] <= 0.5 then [1, 2] else 3)[1] * f(y, x)", "float32"),
+              "float32(if k <= 0.5 then 2 else 3) * f(y, x)");
+    EXPECT_EQ(value("(if [f(y, x), 1] > [0, 2] then k else f(y, x))[1]", "float32"), "f(y, x)");
+    EXPECT_EQ(value("select(0 < [f(y, x), k] and f(y, x) < 1, f(y, x), 0)[1]", "float32"),
+              "if 0.0 < k and f(y, x) < 1.0 then f(y, x) else 0.0");
+    EXPECT_EQ(value("int32(not (0 <= [f(y, x), k] < 1))[1]", "int32"), "int32(not (0.0 <= k and k < 1.0))");
+    EXPECT_EQ(value("(if f(y, x) > 0 then [k, 2] else 0)[0]", "float32"), "if f(y, x) > 0.0 then k else 0.0");
+    EXPECT_EQ(value("curve([f(y, x), k])[1]", "float32", "fn curve(v) = if v <= 0.5 then v * v else v"),
+              "if k <= 0.5 then k * k else k");
+    EXPECT_EQ(value("(if [k, k] > 0 then [1, 2, 3] else 0)[0] * f(y, x)", "float32"), "the tables differ in shape\n");
+    EXPECT_EQ(value("(if [k, k] > 0 then 1)[0] * f(y, x)", "float32"), "float32(if k > 0.0 then 1) * f(y, x)");
+    // Of rows, each operand is evaluated once, too.
+    EXPECT_EQ(value("(if 0 <= [[sqrt(k), 1]] < 1 then 1 else 0)[0][0] * f(y, x)", "float32"),
+              "float32(if let middle = sqrt(k) in 0.0 <= middle and middle < 1.0 then 1 else 0) * f(y, x)");
+}
+
 TEST(Types, ImplicitConversions) {
     EXPECT_EQ(value("u8(y, x)", "int16"), "int16(u8(y, x))");
     EXPECT_EQ(value("i64(y, x)", "float32"), "float32(i64(y, x))");

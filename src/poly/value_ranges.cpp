@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
 #include <set>
 #include <utility>
@@ -357,8 +358,16 @@ ValueRanges::ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> siz
 
 void ValueRanges::bind(ir::VarId var, ValueRange range) {
     const auto [bound, is_new] = variables_.try_emplace(var, range);
+    if (!assumed_.empty()) bound_before_.emplace_back(var, is_new ? std::nullopt : std::optional(bound->second));
     if (is_new || bound->second == range) return;
     bound->second = range;
+    known_.clear();
+    known_unwrapped_.clear();
+    if (!assumed_.empty()) remember_assumed();
+}
+
+void ValueRanges::know_last_stage_as(const ValueRange& values) {
+    stages_.back() = values;
     known_.clear();
     known_unwrapped_.clear();
 }
@@ -401,7 +410,8 @@ ValueRange ValueRanges::reduction(const ir::Reduce& n, ir::Type type) {
 ValueRange ValueRanges::read(const ir::Read& read, ir::Type type) {
     if (read.source.kind != ir::Source::Kind::Stage) return type_range_of(type);
     if (knows_stages_ && !found_) {
-        found_ = std::make_shared<const StageRanges>(stage_ranges(pipeline_, sizes_, params_, boxes_));
+        found_ =
+            std::make_shared<const StageRanges>(stage_ranges(pipeline_, sizes_, params_, boxes_, believes_floats_));
         stages_ = found_->values;
     }
     const auto stage = static_cast<std::size_t>(read.source.index);
@@ -421,6 +431,39 @@ std::optional<IntRange> ValueRanges::chosen_term(const ir::Binary& sum) {
     return result;
 }
 
+template <class F>
+auto ValueRanges::within(const Given& given, const ir::Expr& e, F range_of) -> decltype(range_of(e)) {
+    std::vector<Assumed> assumed;
+    assume_of(given, assumed);
+    if (!assumed.empty()) assumed = occurrences(assumed, e);
+    if (assumed.empty()) return range_of(e);
+    // Of what contains these parts something else is known elsewhere.
+    auto known = std::exchange(known_, {});
+    auto known_unwrapped = std::exchange(known_unwrapped_, {});
+    const std::size_t bound = bound_before_.size();
+    begin_assuming(std::move(assumed));
+    const auto result = range_of(e);
+    assumed_.pop_back();
+    for (; bound_before_.size() > bound; bound_before_.pop_back()) {
+        const auto& [var, range] = bound_before_.back();
+        if (range)
+            variables_.insert_or_assign(var, *range);
+        else
+            variables_.erase(var);
+    }
+    known_ = std::move(known);
+    known_unwrapped_ = std::move(known_unwrapped);
+    return result;
+}
+
+ValueRange ValueRanges::of(const ir::Expr& e, const std::vector<Given>& given) {
+    const std::function<ValueRange(std::size_t)> from = [&](std::size_t i) -> ValueRange {
+        if (i == given.size()) return of(e);
+        return within(given[i], e, [&](const ir::Expr&) { return from(i + 1); });
+    };
+    return from(0);
+}
+
 IntRange ValueRanges::unwrapped(const ir::Expr& e) {
     if (const auto found = known_unwrapped_.find(e); found != known_unwrapped_.end()) return found->second;
     const IntRange result = [&]() -> IntRange {
@@ -437,7 +480,9 @@ IntRange ValueRanges::unwrapped(const ir::Expr& e) {
             return unwrapped(n->body);
         }
         if (const auto* n = ir::as<ir::Select>(e)) {
-            return n->otherwise ? hull(unwrapped(n->then), unwrapped(n->otherwise)) : unwrapped(n->then);
+            const auto range = [&](const ir::Expr& branch) { return unwrapped(branch); };
+            const IntRange then = within({n->cond, true}, n->then, range);
+            return n->otherwise ? hull(then, within({n->cond, false}, n->otherwise, range)) : then;
         }
         if (const auto* n = ir::as<ir::Binary>(e)) {
             switch (n->op) {
@@ -465,6 +510,8 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
     } else if constexpr (std::is_same_v<T, ir::FloatConstant>) {
         return std::isnan(n.value) ? kAnyFloat : FloatRange{n.value, n.value, false};
     } else if constexpr (std::is_same_v<T, ir::Variable>) {
+        // What a condition says of a part of a let's value says something of the let.
+        if (const auto let = lets_.find(n.id); let != lets_.end() && !assumed_.empty()) return of(let->second);
         const auto found = variables_.find(n.id);
         return found == variables_.end() ? type_range_of(type) : found->second;
     } else if constexpr (std::is_same_v<T, ir::SizeRef>) {
@@ -524,7 +571,9 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         const Wide lo = a.lo <= 0 && a.hi >= 0 ? 0 : std::min(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);
         return fits({lo, hi}, type) ? IntRange{lo, hi} : type_range(type);
     } else if constexpr (std::is_same_v<T, ir::Select>) {
-        return n.otherwise ? hull(of(n.then), of(n.otherwise)) : of(n.then);
+        const auto range = [&](const ir::Expr& branch) { return of(branch); };
+        const ValueRange then = within({n.cond, true}, n.then, range);
+        return n.otherwise ? hull(then, within({n.cond, false}, n.otherwise, range)) : then;
     } else if constexpr (std::is_same_v<T, ir::Let>) {
         bind(n.var, n.value);
         return of(n.body);

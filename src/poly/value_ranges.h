@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -67,6 +68,11 @@ public:
     void know_stage(const ValueRange& values) { stages_.push_back(values); }
     /// What was found out about stages; null where nobody asked for it.
     [[nodiscard]] const StageRanges* found_of_stages() const { return found_.get(); }
+    /// The values that the last stage told to know_stage gives, from now on.
+    void know_last_stage_as(const ValueRange& values);
+    /// From now on, conditions on floats count. Code may compute floats that differ from the language's (-ffast-math),
+    /// so this is for proofs alone, whose indices such code clamps (clamp_casts.h).
+    void believe_float_conditions() { believes_floats_ = true; }
 
     void bind(ir::VarId var, ValueRange range);
     /// The index of a domain, lo <= var < hi: launches refuse domains that reach 2^30 or beyond in magnitude.
@@ -83,7 +89,31 @@ public:
     /// number there is no constant.
     IntRange unwrapped(const ir::Expr& e);
 
+    /// A condition, and whether it holds.
+    struct Given {
+        ir::Expr condition;
+        bool truth;
+    };
+    /// The range of an expression where conditions hold or fail, as far as they compare something that occurs in it.
+    ValueRange of(const ir::Expr& e, const std::vector<Given>& given);
+
 private:
+    /// What is known of a part of an expression, for as long as a condition is taken to hold.
+    struct Assumed {
+        ir::Expr part;
+        ValueRange range;
+        bool exact = false;  ///< an integer that has not wrapped
+    };
+    /// `range_of(e)` where `given`.
+    template <class F>
+    auto within(const Given& given, const ir::Expr& e, F range_of) -> decltype(range_of(e));
+    void assume_of(const Given& given, std::vector<Assumed>& assumed);
+    void assume_comparison(const ir::Binary& comparison, bool truth, std::vector<Assumed>& assumed);
+    /// The nodes in `e`, and in the lets that it mentions, that are one of the parts; none where there are many nodes.
+    std::vector<Assumed> occurrences(const std::vector<Assumed>& parts, const ir::Expr& e);
+    void begin_assuming(std::vector<Assumed> assumed);
+    void remember_assumed();
+
     /// That range of a sum of which at most one term is not 0: it holds 0 and each of them. None for other expressions.
     std::optional<IntRange> chosen_term(const ir::Expr& e);
     std::optional<IntRange> chosen_term(const ir::Binary& sum);
@@ -107,6 +137,11 @@ private:
     KnownBoxes boxes_;
     std::vector<ValueRange> stages_;  ///< the first ones
     std::shared_ptr<const StageRanges> found_;
+    bool believes_floats_ = false;
+    std::vector<std::vector<Assumed>> assumed_;  ///< conditions that are taken to hold, one inside of another
+    std::int64_t assumed_nodes_ = 0;             ///< looked at for them
+    /// What variables were before they were bound inside of a condition that is taken to hold.
+    std::vector<std::pair<ir::VarId, std::optional<ValueRange>>> bound_before_;
 };
 
 /// For expressions of a pipeline, with what a model of it says of sizes and parameters; null: nothing.

@@ -396,5 +396,107 @@ TEST(ValueRanges, HoldTheValuesOfRandomExpressions) {
     }
 }
 
+/// A condition about a part of `e`, or about anything.
+ir::Expr condition_about(RandomExpr& make, const ir::Expr& e, int depth) {
+    constexpr std::array kComparisons{BinaryOp::Eq, BinaryOp::Ne, BinaryOp::Lt,
+                                      BinaryOp::Le, BinaryOp::Gt, BinaryOp::Ge};
+    if (depth > 0 && make.chance(50)) {
+        return ir::binary(make.one_of(std::array{BinaryOp::And, BinaryOp::Or}), condition_about(make, e, depth - 1),
+                          condition_about(make, e, depth - 1));
+    }
+    if (make.chance(10)) return ir::unary(UnaryOp::Not, condition_about(make, e, depth - 1));
+    if (make.chance(10)) return make.boolean(2);
+    std::vector<ir::Expr> parts;
+    ir::for_each_node(e, [&](const ir::Expr& node) {
+        if (node->type != Type::Bool) parts.push_back(node);
+    });
+    if (parts.empty()) return make.boolean(2);
+    const ir::Expr part = make.one_of(parts);
+    ir::Expr other;
+    if (make.chance(60)) {
+        const Value v = make.any(part->type);
+        other = ir::is_float(part->type) ? ir::float_constant(part->type, v.f) : ir::int_constant(part->type, v.i);
+    } else {
+        other = ir::is_float(part->type) ? make.real(part->type, 1) : make.integer(part->type, 1);
+    }
+    return make.chance(70) ? ir::binary(make.one_of(kComparisons), part, other)
+                           : ir::binary(make.one_of(kComparisons), other, part);
+}
+
+/// Where a condition holds, and where it does not: NaN fails most comparisons, and integers wrap.
+TEST(ValueRanges, HoldTheValuesBehindRandomConditions) {
+    const int count = 6000 * audit_factor();
+    int narrower = 0, tried = 0;
+    for (int i = 0; i < count; ++i) {
+        const unsigned seed = audit_seed() * 1'000'033u + static_cast<unsigned>(i);
+        RandomExpr make(seed, {.floats = true, .constants = 40, .variables = 2, .sizes = 1});
+        std::vector<ValueRange> variables;
+        for (std::size_t v = 0; v < make.index_variables.size(); ++v) variables.push_back(make.any_range(Type::Int32));
+        const auto random = [&](Type type) {
+            return ir::is_float(type) ? make.real(type, make.pick(1, 3)) : make.integer(type, make.pick(1, 3));
+        };
+        const Type type = make.chance(50) ? make.one_of(kFloatTypes) : make.one_of(kIntegerTypes);
+        const ir::Expr e = random(type);
+        const ir::Expr condition = condition_about(make, e, 2);
+        const bool truth = make.chance(60);
+        const ir::Expr choice = truth ? ir::select(condition, e, random(type)) : ir::select(condition, random(type), e);
+        poly::ValueRanges ranges(make.pipeline, {IntRange{1, 1000}});
+        ranges.believe_float_conditions();
+        for (std::size_t v = 0; v < variables.size(); ++v) ranges.bind(make.index_variables[v], variables[v]);
+        ranges.of(condition);  // binds its lets
+        const ValueRange anywhere = ranges.of(e), range = ranges.of(e, {{condition, truth}}),
+                         either = ranges.of(choice);
+        ASSERT_EQ(ranges.of(e), anywhere) << "seed " << seed;
+        if (!(range == anywhere)) ++narrower;
+        for (int trial = 0; trial < 20; ++trial) {
+            Oracle oracle;
+            oracle.sizes.push_back(make.inside(Type::Int32, IntRange{1, 1000}));
+            for (const auto& param : make.pipeline.params) oracle.params.push_back(make.any(param.type));
+            for (std::size_t v = 0; v < variables.size(); ++v) {
+                oracle.variables[make.index_variables[v]] = make.inside(Type::Int32, variables[v]);
+            }
+            for (const ir::Expr& root : {e, condition, choice}) oracle.know_lets_of(root);
+            const Value chosen = oracle(choice);
+            ASSERT_TRUE(is_in(either, chosen)) << "seed " << seed << ": " << ir::to_string(make.pipeline, choice)
+                                               << " is " << text(chosen) << ", not in " << text(either);
+            if ((oracle(condition).i != 0) != truth) continue;
+            ++tried;
+            const Value value = oracle(e);
+            ASSERT_TRUE(is_in(range, value)) << "seed " << seed << ": " << ir::to_string(make.pipeline, e) << " where "
+                                             << ir::to_string(make.pipeline, condition) << " is " << truth << " is "
+                                             << text(value) << ", not in " << text(range);
+        }
+    }
+    EXPECT_GT(narrower, count / 20);
+    EXPECT_GT(tried, count);
+}
+
+TEST(ValueRanges, ConditionsOnFloats) {
+    ir::Pipeline pipeline;
+    const ir::VarId v = ir::new_variable(pipeline, "v", Type::Float32);
+    const ir::Expr x = ir::variable(v, Type::Float32);
+    const auto number = [](double n) { return ir::float_constant(Type::Float32, n); };
+    const auto scaled = ir::cast(Type::Int32, ir::binary(BinaryOp::Mul, x, number(256)));
+    poly::ValueRanges ranges(pipeline, {});
+    const ir::Expr inside =
+        ir::binary(BinaryOp::And, ir::binary(BinaryOp::Le, number(0), x), ir::binary(BinaryOp::Lt, x, number(1)));
+    const ir::Expr outside =
+        ir::binary(BinaryOp::Or, ir::binary(BinaryOp::Lt, x, number(0)), ir::binary(BinaryOp::Ge, x, number(1)));
+    // Code of another kind of floats must not count on it.
+    EXPECT_EQ(std::get<IntRange>(ranges.of(scaled, {{inside, true}})), poly::type_range(Type::Int32));
+    ranges.believe_float_conditions();
+    EXPECT_EQ(std::get<IntRange>(ranges.of(scaled, {{inside, true}})), (IntRange{0, 255}));
+    // NaN is not outside either, and gives 0.
+    EXPECT_EQ(std::get<IntRange>(ranges.of(scaled, {{outside, false}})), (IntRange{0, 255}));
+    EXPECT_EQ(std::get<IntRange>(ranges.of(scaled, {{outside, true}})), poly::type_range(Type::Int32));
+    // float32 has numbers below 1 that 3 times are rounded to 3.
+    const auto tripled = ir::cast(Type::Int32, ir::binary(BinaryOp::Mul, x, number(3)));
+    EXPECT_EQ(std::get<IntRange>(ranges.of(tripled, {{inside, true}})), (IntRange{0, 2}));
+    const auto rounded = ir::cast(Type::Int32, ir::binary(BinaryOp::Add, x, number(16777216)));
+    EXPECT_EQ(std::get<IntRange>(ranges.of(rounded, {{inside, true}})), (IntRange{16777216, 16777216}));
+    const auto close = ir::cast(Type::Int32, ir::binary(BinaryOp::Add, x, number(255)));
+    EXPECT_EQ(std::get<IntRange>(ranges.of(close, {{inside, true}})), (IntRange{255, 256}));
+}
+
 }  // namespace
 }  // namespace pipec::test::value_ranges_test

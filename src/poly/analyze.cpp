@@ -118,11 +118,11 @@ std::optional<Inference> infer_domains(IslContext& isl, const ir::Pipeline& pipe
                                        const Options& options, Diagnostics& diags) {
     constexpr int kMostAttempts = 4;
     Attempt last = attempt(isl, pipeline, sizes, options, {});
-    std::vector<ValueRange> values = stage_ranges(pipeline, sizes.ranges, sizes.params).values;
+    std::vector<ValueRange> values = stage_ranges(pipeline, sizes.ranges, sizes.params, {}, true).values;
     for (int again = 1; again < kMostAttempts; ++again) {
         if (last.accepted && !reaches_far(pipeline, last.accepted->domains)) break;
         const KnownBoxes known = last.boxes;
-        std::vector<ValueRange> narrower = stage_ranges(pipeline, sizes.ranges, sizes.params, known).values;
+        std::vector<ValueRange> narrower = stage_ranges(pipeline, sizes.ranges, sizes.params, known, true).values;
         if (std::exchange(values, narrower) == narrower) break;
         Attempt next = attempt(isl, pipeline, sizes, options, known);
         if (!next.accepted && (last.accepted || !next.within_known)) break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -87,6 +88,97 @@ private:
     std::unordered_map<const ir::Node*, std::pair<ir::Expr, ir::Expr>> limits_;
 };
 
+/// The reads behind conditions on floats whose indices data decide: such conditions are a part of their proofs
+/// (isl_float_conditions.cpp), and floats that are not rounded as the language says may pass them all the same.
+class GuardedReads {
+public:
+    explicit GuardedReads(const ir::Pipeline& pipeline) {
+        for (const ir::Stage& stage : pipeline.stages) {
+            for (const ir::Expr& e : ir::expressions(stage)) walk(e, false);
+            const auto* accumulate = std::get_if<ir::Accumulate>(&stage.definition);
+            if (accumulate == nullptr) continue;
+            for (const ir::Update& update : accumulate->updates) {
+                if (!update.guard || !compares_floats(update.guard)) continue;
+                for (const ir::Expr& index : update.indices) {
+                    walk(index, true);
+                    if (is_of_data(index)) indices_.insert(index.get());
+                }
+                walk(update.value, true);
+            }
+        }
+    }
+
+    [[nodiscard]] bool empty() const { return reads_.empty() && indices_.empty(); }
+    [[nodiscard]] bool has(const ir::Expr& read) const { return reads_.contains(read.get()); }
+    /// Of an update.
+    [[nodiscard]] bool has_index(const ir::Expr& index) const { return indices_.contains(index.get()); }
+    [[nodiscard]] bool is_of_data(const ir::Expr& index) const {
+        return ir::any_node(index, [&](const ir::Expr& e) {
+            const auto* cast = ir::as<ir::Cast>(e);
+            const auto* variable = ir::as<ir::Variable>(e);
+            return ir::as<ir::Read>(e) != nullptr || (cast != nullptr && ir::is_float(cast->a->type)) ||
+                   (variable != nullptr && lets_of_data_.contains(variable->id));
+        });
+    }
+
+private:
+    bool compares_floats(const ir::Expr& condition) const {
+        return ir::any_node(condition, [&](const ir::Expr& e) {
+            const auto* n = ir::as<ir::Binary>(e);
+            const auto* variable = ir::as<ir::Variable>(e);
+            return (n != nullptr && ir::is_comparison(n->op) && ir::is_float(n->a->type)) ||
+                   (variable != nullptr && lets_of_floats_.contains(variable->id));
+        });
+    }
+
+    void walk(const ir::Expr& e, bool guarded) {
+        if (!seen_.insert({e.get(), guarded}).second) return;
+        if (const auto* let = ir::as<ir::Let>(e)) {
+            if (is_of_data(let->value)) lets_of_data_.insert(let->var);
+            if (compares_floats(let->value)) lets_of_floats_.insert(let->var);
+        }
+        if (const auto* read = ir::as<ir::Read>(e); read != nullptr && guarded) {
+            if (std::ranges::any_of(read->indices, [&](const ir::Expr& index) { return is_of_data(index); })) {
+                reads_.insert(e.get());
+            }
+        }
+        const auto* select = ir::as<ir::Select>(e);
+        const auto* binary = ir::as<ir::Binary>(e);
+        if (select != nullptr) {
+            const bool inside = guarded || compares_floats(select->cond);
+            walk(select->cond, guarded);
+            walk(select->then, inside);
+            if (select->otherwise) walk(select->otherwise, inside);
+        } else if (binary != nullptr && ir::is_logical(binary->op)) {
+            walk(binary->a, guarded);
+            walk(binary->b, guarded || compares_floats(binary->a));
+        } else {
+            ir::for_each_child(*e, [&](const ir::Expr& child) { walk(child, guarded); });
+        }
+    }
+
+    std::set<std::pair<const ir::Node*, bool>> seen_;  ///< whether behind such a condition
+    std::set<const ir::Node*> reads_, indices_;
+    std::set<ir::VarId> lets_of_data_, lets_of_floats_;
+};
+
+/// An index within lo <= index < hi.
+ir::Expr in_bounds(const ir::Expr& index, const Interval& bounds) {
+    const ir::Expr last = ir::binary(ir::BinaryOp::Sub, bounds.hi, ir::int_constant(ir::Type::Int32, 1));
+    return ir::binary(ir::BinaryOp::Min, ir::binary(ir::BinaryOp::Max, index, bounds.lo, index->range), last,
+                      index->range);
+}
+
+std::vector<Interval> bounds_of(const ir::Pipeline& pipeline, const Model& model, const ir::Source& source) {
+    const auto index = static_cast<std::size_t>(source.index);
+    if (source.kind == ir::Source::Kind::Stage) return model.domains.at(index).box;
+    std::vector<Interval> result;
+    for (const ir::Expr& extent : pipeline.inputs.at(index).extents) {
+        result.push_back({ir::int_constant(ir::Type::Int32, 0), extent});
+    }
+    return result;
+}
+
 }  // namespace
 
 ir::Pipeline clamp_casts(const ir::Pipeline& pipeline, const Model& model) {
@@ -94,11 +186,22 @@ ir::Pipeline clamp_casts(const ir::Pipeline& pipeline, const Model& model) {
     std::unordered_map<const ir::Node*, const CastRange*> ranges;
     for (const CastRange& range : model.casts) ranges.emplace(range.cast.get(), &range);
     const Limits limits(pipeline, model);
-    if (ranges.empty() && limits.empty()) return result;
+    const GuardedReads guarded(pipeline);
+    if (ranges.empty() && limits.empty() && guarded.empty()) return result;
     std::unordered_map<const ir::Node*, ir::Expr> done;  // shared nodes stay shared
     const std::function<ir::Expr(const ir::Expr&)> rewritten = [&](const ir::Expr& e) {
         if (const auto known = done.find(e.get()); known != done.end()) return known->second;
         ir::Expr made = ir::map_children(e, rewritten);
+        if (guarded.has(e)) {
+            const auto* read = ir::as<ir::Read>(made);
+            const std::vector<Interval> bounds = bounds_of(pipeline, model, read->source);
+            std::vector<ir::Expr> indices = read->indices;
+            for (std::size_t d = 0; d < indices.size(); ++d) {
+                if (guarded.is_of_data(ir::as<ir::Read>(e)->indices[d]))
+                    indices[d] = in_bounds(indices[d], bounds.at(d));
+            }
+            made = ir::read(read->source, e->type, std::move(indices), e->range);
+        }
         if (const auto range = ranges.find(e.get()); range != ranges.end()) made = clamped(made, *range->second);
         made = limits.clamped(e, made);
         done.emplace(e.get(), made);
@@ -107,7 +210,8 @@ ir::Pipeline clamp_casts(const ir::Pipeline& pipeline, const Model& model) {
     const auto rewrite = [&](ir::Expr& e) {
         if (e) e = rewritten(e);
     };
-    for (ir::Stage& stage : result.stages) {
+    for (std::size_t s = 0; s < result.stages.size(); ++s) {
+        ir::Stage& stage = result.stages[s];
         if (auto* pure = std::get_if<ir::Pure>(&stage.definition)) {
             rewrite(pure->value);
             continue;
@@ -120,7 +224,12 @@ ir::Pipeline clamp_casts(const ir::Pipeline& pipeline, const Model& model) {
                 rewrite(range.hi);
             }
             rewrite(update.guard);
-            for (ir::Expr& index : update.indices) rewrite(index);
+            for (std::size_t d = 0; d < update.indices.size(); ++d) {
+                ir::Expr& index = update.indices[d];
+                const bool clamps = guarded.has_index(index);
+                rewrite(index);
+                if (clamps) index = in_bounds(index, model.domains.at(s).box.at(d));
+            }
             rewrite(update.value);
         }
     }

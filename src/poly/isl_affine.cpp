@@ -197,7 +197,10 @@ ir::Expr AffineTranslator::without_lets(const ir::Expr& e) {
 /// The parameter that stands for `e`, the same for equal expressions.
 isl::pw_aff AffineTranslator::make_opaque(const ir::Expr& e) {
     const Name name{Name::Kind::Opaque, opaques_.number(e, without_lets(e))};
-    if (described_.insert(name.index).second) describe(e, name);
+    if (described_.insert(name.index).second) {
+        describe(e, name);
+        tie_to_float_conditions(e, name);
+    }
     return isl_.value(name);
 }
 

@@ -157,6 +157,18 @@ private:
     std::optional<FloatLimit> limit_of_read(const ir::Expr& e, const ir::Read& read, bool upper);
     std::optional<isl::pw_aff> cast_limit(const ir::Cast& cast, bool upper);
     void describe_cast(const ir::Expr& e, Name name);
+    void tie_to_float_conditions(const ir::Expr& e, Name name);
+    /// An opaque value: a comparison of floats, or an integer that depends on floats.
+    struct OfFloats {
+        Name name;
+        ir::Expr value;
+        std::vector<std::size_t> conditions;  ///< of an integer: those that say something of it
+    };
+    void tie(const OfFloats& condition, std::size_t number, OfFloats& integer);
+    bool tie_by_limits(const OfFloats& condition, const OfFloats& integer);
+    /// The integer is in `range` where all of these have these values.
+    void add_range_where(const OfFloats& integer, const IntRange& range,
+                         const std::vector<std::pair<Name, bool>>& where);
     struct IntegerLimit {
         isl::pw_aff value;       ///< a function of the sizes
         bool in_domain = false;  ///< because the range of some stage has no other points
@@ -190,7 +202,8 @@ private:
     std::vector<Fact> facts_;
     std::array<std::unordered_map<ir::Expr, std::optional<IntegerLimit>>, 2> integer_limits_;  ///< least and greatest
     std::unordered_map<ir::VarId, std::pair<ir::Expr, ir::Expr>>
-        dimensions_;                        ///< ranges of those of stages that are read
+        dimensions_;  ///< ranges of those of stages that are read
+    std::vector<OfFloats> float_conditions_, of_floats_;
     std::unordered_set<int> described_;     ///< opaque values of which it is known what their operators say
     std::unordered_map<int, bool> linked_;  ///< of opaque sums: whether a fact says what they are where nothing wraps
     bool prefers_known_ = false;            ///< an index is being translated, see index()

@@ -284,6 +284,7 @@ std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipelin
 ProgramValues::ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,
                              const KnownBoxes& boxes)
     : ranges(pipeline, sizes.ranges, sizes.params), affine(isl, ranges, Integers::Wrapping, &pipeline) {
+    ranges.believe_float_conditions();
     ranges.know_stages(boxes);
     for (const ir::Expr& condition : pipeline.where) affine.assume(condition);
 }

@@ -500,6 +500,31 @@ IntRange ValueRanges::unwrapped(const ir::Expr& e) {
     return result;
 }
 
+/// `H * min(640 / H, 640 / W)`, by which an image is scaled to fit, is 640 at most, but for its two roundings.
+double ValueRanges::most_of_scaled(ir::Type type, const ir::Expr& factor, const ir::Expr& scale) {
+    if (type == Type::Float16) return kInfinity;
+    if (const auto* variable = ir::as<ir::Variable>(scale)) {
+        const auto let = lets_.find(variable->id);
+        return let == lets_.end() ? kInfinity : most_of_scaled(type, factor, let->second);
+    }
+    const auto* n = ir::as<ir::Binary>(scale);
+    if (n == nullptr) return kInfinity;
+    if (n->op == BinaryOp::Min) {
+        return std::min(most_of_scaled(type, factor, n->a), most_of_scaled(type, factor, n->b));
+    }
+    constexpr std::int64_t kMostNodes = 16;
+    if (n->op != BinaryOp::Div || ir::node_count(factor) > kMostNodes || !ir::structurally_equal(n->b, factor)) {
+        return kInfinity;
+    }
+    const FloatRange by = real(factor), quotient = real(n->a);
+    if (!(by.lo > 0) || by.nan || quotient.nan || has_infinity(by) || has_infinity(quotient)) return kInfinity;
+    // Each rounding adds half a unit in the last place, relative to a normal number, or what the least one is.
+    const bool single = type == Type::Float32;
+    const double unit = single ? 0x1p-23 : 0x1p-52, least = single ? 0x1p-126 : 0x1p-1022;
+    return std::max(ir::round_to(type, std::max(quotient.hi, 0.0) * (1 + 4 * unit)),
+                    ir::round_to(type, by.hi * least * 2));
+}
+
 template <class T>
 ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
     const Type type = node.type;
@@ -532,7 +557,12 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         if (ir::is_float(n.a->type)) {
             if (!ir::is_float(type)) return IntRange{0, 1};
             if (n.op == BinaryOp::Mul && are_same(n.a, n.b)) return square(type, real(n.a));
-            return float_binary(n.op, type, real(n.a), real(n.b));
+            FloatRange result = float_binary(n.op, type, real(n.a), real(n.b));
+            if (n.op == BinaryOp::Mul) {
+                const double most = std::min(most_of_scaled(type, n.a, n.b), most_of_scaled(type, n.b, n.a));
+                result.hi = std::max(result.lo, std::min(result.hi, most));
+            }
+            return result;
         }
         if (ir::is_comparison(n.op)) return comparison(n.op, integer(n.a), integer(n.b));
         if (n.op == BinaryOp::Add || n.op == BinaryOp::Sub || n.op == BinaryOp::Mul) {

@@ -471,6 +471,42 @@ TEST(ValueRanges, HoldTheValuesBehindRandomConditions) {
     EXPECT_GT(tried, count);
 }
 
+/// `a * min(n / a, w)` is at most n, but for two roundings: every float32 near powers of two, and random ones.
+TEST(ValueRanges, OfWhatIsScaledToFit) {
+    ir::Pipeline pipeline;
+    for (const Type type : {Type::Float32, Type::Float64}) {
+        const ir::Expr a = ir::variable(ir::new_variable(pipeline, "a", type), type);
+        const ir::Expr n = ir::variable(ir::new_variable(pipeline, "n", type), type);
+        const ir::Expr w = ir::variable(ir::new_variable(pipeline, "w", type), type);
+        const ir::VarId ids[] = {ir::as<ir::Variable>(a)->id, ir::as<ir::Variable>(n)->id, ir::as<ir::Variable>(w)->id};
+        const ir::Expr e = ir::binary(BinaryOp::Mul, a, ir::binary(BinaryOp::Min, w, ir::binary(BinaryOp::Div, n, a)));
+        std::mt19937_64 rng(5);
+        const auto random = [&](double least, double most) {
+            const double v = std::exp(std::uniform_real_distribution<double>(std::log(least), std::log(most))(rng));
+            const double near = rng() % 3 == 0 ? std::exp2(std::round(std::log2(v))) : v;
+            return ir::round_to(type, near * (1 + static_cast<double>(static_cast<int>(rng() % 9) - 4) *
+                                                      (type == Type::Float32 ? 0x1p-23 : 0x1p-52)));
+        };
+        for (int i = 0; i < 20000; ++i) {
+            const bool tiny = i % 5 == 0;
+            const double of_a = random(1, 1e9), of_n = random(tiny ? 1e-44 : 1, tiny ? 1e-30 : 1e6);
+            poly::ValueRanges ranges(pipeline, {});
+            ranges.bind(ids[0], FloatRange{1, of_a, false});
+            ranges.bind(ids[1], FloatRange{0, of_n, false});
+            Oracle oracle;
+            oracle.variables[ids[0]] = reference::real(type, of_a);
+            oracle.variables[ids[1]] = reference::real(type, of_n);
+            oracle.variables[ids[2]] = reference::real(type, i % 7 == 0 ? kNan : random(1e-3, 1e12));
+            const ValueRange range = ranges.of(e);
+            const Value value = oracle(e);
+            ASSERT_TRUE(is_in(range, value))
+                << i << ": " << of_a << ", " << of_n << ": " << text(value) << " is not in " << text(range);
+            const double most = std::get<FloatRange>(range).hi;
+            ASSERT_TRUE(tiny || most <= of_n * (1 + 0x1p-20)) << i << ": " << most;
+        }
+    }
+}
+
 TEST(ValueRanges, ConditionsOnFloats) {
     ir::Pipeline pipeline;
     const ir::VarId v = ir::new_variable(pipeline, "v", Type::Float32);

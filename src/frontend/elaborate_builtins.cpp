@@ -113,7 +113,10 @@ Value Elaborator::call_math(ir::Builtin fn, const std::vector<Value>& values, co
                             SourceRange range) {
     if (std::ranges::all_of(values, is_untyped)) {
         std::vector<double> numbers;
-        for (const Value& value : values) numbers.push_back(as_double(value));
+        for (const Value& value : values) {
+            note_inexact(value);
+            numbers.push_back(as_double(value));
+        }
         if (fn == ir::Builtin::IsNan) return {Scalar{ir::bool_constant(std::isnan(numbers[0]), range)}};
         return {UntypedFloat{*math(fn, numbers)}};
     }
@@ -238,7 +241,7 @@ Value Elaborator::call_fract(const Value& value, SourceRange at, SourceRange ran
 }
 
 Value Elaborator::call_abs(const Value& value, SourceRange at, SourceRange range) {
-    if (const auto* i = value.as<UntypedInt>()) return {UntypedInt{i->value < 0 ? -i->value : i->value}};
+    if (const auto* i = value.as<UntypedInt>()) return {UntypedInt{i->value < 0 ? -i->value : i->value, i->inexact}};
     if (const auto* f = value.as<UntypedFloat>()) return {UntypedFloat{std::fabs(f->value)}};
     const auto type = operator_type(value, value, true, at, at, at);
     if (!type) return poison();

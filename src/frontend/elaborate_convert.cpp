@@ -52,9 +52,17 @@ Int128 floor_div(Int128 a, Int128 b) {
 
 }  // namespace
 
+void Elaborator::note_inexact(const Value& value) {
+    const auto* i = value.as<UntypedInt>();
+    if (i == nullptr || !i->inexact) return;
+    report(diag::InexactConstantDivision, i->inexact->range, to_string(i->inexact->value))
+        .note("write one of the numbers with a decimal point to divide real numbers");
+}
+
 ir::Expr Elaborator::typed_constant(const Value& untyped, ir::Type type, SourceRange range) {
     if (const auto* i = untyped.as<UntypedInt>()) {
         if (ir::is_float(type)) {
+            note_inexact(untyped);
             const double rounded = type == ir::Type::Float32 ? static_cast<double>(static_cast<float>(i->value))
                                                              : ir::round_to(type, static_cast<double>(i->value));
             if (std::isfinite(rounded)) return ir::float_constant(type, rounded, range);
@@ -74,6 +82,7 @@ ir::Expr Elaborator::typed_constant(const Value& untyped, ir::Type type, SourceR
 
 ir::Expr Elaborator::typed(const Value& value, SourceRange range) {
     if (const auto* i = value.as<UntypedInt>()) {
+        if (!in_index_) note_inexact(value);  // nothing says that a whole number is wanted
         return typed_constant(value, fits(i->value, ir::Type::Int32) ? ir::Type::Int32 : ir::Type::Int64, range);
     }
     if (value.is<UntypedFloat>()) return typed_constant(value, ir::Type::Float32, range);
@@ -257,6 +266,8 @@ Value Elaborator::constant_arithmetic(ir::BinaryOp op, const Value& a, const Val
     using ir::BinaryOp;
     const bool floats = a.is<UntypedFloat>() || b.is<UntypedFloat>() || (in_table && op == BinaryOp::Div);
     if (floats) {
+        note_inexact(a);
+        note_inexact(b);
         const double x = as_double(a);
         const double y = as_double(b);
         switch (op) {
@@ -272,6 +283,10 @@ Value Elaborator::constant_arithmetic(ir::BinaryOp op, const Value& a, const Val
     const Int128 x = a.as<UntypedInt>()->value;
     const Int128 y = b.as<UntypedInt>()->value;
     Int128 result = 0;
+    // Of bits, shifts and remainders whole numbers are meant.
+    const bool keeps = op == BinaryOp::Add || op == BinaryOp::Sub || op == BinaryOp::Mul || op == BinaryOp::Div;
+    const auto &first = a.as<UntypedInt>()->inexact, &second = b.as<UntypedInt>()->inexact;
+    auto inexact = !keeps ? std::nullopt : first ? first : second;
     switch (op) {
         case BinaryOp::Add: result = x + y; break;
         case BinaryOp::Sub: result = x - y; break;
@@ -286,10 +301,7 @@ Value Elaborator::constant_arithmetic(ir::BinaryOp op, const Value& a, const Val
                 break;
             }
             result = op == BinaryOp::Div ? floor_div(x, y) : x - floor_div(x, y) * y;
-            if (op == BinaryOp::Div && x % y != 0 && !in_index_) {
-                report(diag::InexactConstantDivision, range, to_string(result))
-                    .note("write one of the numbers with a decimal point to divide real numbers");
-            }
+            if (op == BinaryOp::Div && x % y != 0) inexact = InexactQuotient{range, result};
             break;
         case BinaryOp::BitAnd: result = x & y; break;
         case BinaryOp::BitOr: result = x | y; break;
@@ -308,7 +320,7 @@ Value Elaborator::constant_arithmetic(ir::BinaryOp op, const Value& a, const Val
         report(diag::ConstantOverflow, range);
         return poison();
     }
-    return {UntypedInt{result}};
+    return {UntypedInt{result, inexact}};
 }
 
 Value Elaborator::table_arithmetic(ir::BinaryOp op, const Value& a, const Value& b, SourceRange a_range,
@@ -374,7 +386,7 @@ Value Elaborator::negate(ir::UnaryOp op, const Value& a, SourceRange a_range, So
     }
     if (const auto* i = a.as<UntypedInt>()) {
         const Int128 result = op == ir::UnaryOp::Neg ? -i->value : ~i->value;
-        if (result >= kMinInt64 && result <= kMaxInt64) return {UntypedInt{result}};
+        if (result >= kMinInt64 && result <= kMaxInt64) return {UntypedInt{result, i->inexact}};
         report(diag::ConstantOverflow, range);
         return poison();
     }

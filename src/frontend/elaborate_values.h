@@ -25,9 +25,15 @@ struct Value;
 
 /// The value of something that was reported as wrong; whatever uses it is silent.
 struct Poison {};
+/// A quotient of integer constants that dropped a fraction.
+struct InexactQuotient {
+    SourceRange range;
+    Int128 value;
+};
 /// An integer constant that has met no typed operand yet: an int64, or a literal up to the greatest uint64.
 struct UntypedInt {
     Int128 value;
+    std::optional<InexactQuotient> inexact = std::nullopt;  ///< that it is made of
 };
 struct UntypedFloat {
     double value;

@@ -479,6 +479,9 @@ private:
                                           SourceRange b_range, SourceRange range);
     /// Brings values to one type without promotion (branches, min, max, clamp); false after an error.
     bool unify(std::vector<Value>& values, const std::vector<SourceRange>& ranges, SourceRange range);
+    /// Warns of a quotient of integer constants that dropped a fraction, where `value`, which has it as a part, becomes
+    /// a real number. In indices and counts the whole number is meant.
+    void note_inexact(const Value& value);
     /// An untyped constant in `type`; null after an error.
     ir::Expr typed_constant(const Value& untyped, ir::Type type, SourceRange range);
     /// A scalar by its type or default type; null for poison and after an error.

@@ -55,9 +55,23 @@ TEST(Types, DivisionInAnIndexIsMeant) {
                            "    out(x) = sum(k in 0..9) W[k / 3] * f(x + k / 3, k)\n}\n")
                     .ids()
                     .empty());
-    // What an index asks for is no part of it.
-    EXPECT_EQ(Elaborated("pipeline p(f: float32[R + 9]) -> out: float32[R] {\n"
-                         "    const N = 7 / 2\n    out(x) = f(x + N)\n}\n")
+    // A half width has a name, or comes as an argument.
+    EXPECT_TRUE(Elaborated("fn shifted(f, n) {\n    const e = n / 2\n    a(x) = sum(k in -e..=n / 2) f(x + e + k)\n"
+                           "    return a\n}\n"
+                           "pipeline p(f: float32[R + 9]) -> out: float32[R], n: int32[1] {\n"
+                           "    out(x) = shifted(f, 7)(x)\n    n(i) = 7 / 2\n}\n")
+                    .ids()
+                    .empty());
+    // Once where it becomes a real number, wherever that is, and however often.
+    for (const char* use :
+         {"f(x) * N", "f(x) * (N + 1) + N", "f(x) + sqrt(N)", "f(x) + 0.5 * N", "if f(x) < N then 1 else 0"}) {
+        const Elaborated e(
+            "const N = 7 / 2\npipeline p(f: float32[R]) -> out: float32[R] { out(x) = " + std::string(use) + " }\n");
+        EXPECT_EQ(e.ids(), std::vector<std::string>{"inexact-constant-division"}) << use;
+    }
+    // Where nothing says what it becomes.
+    EXPECT_EQ(Elaborated("pipeline p(f: float32[R]) -> out: float32[R] {\n"
+                         "    n() = 7 / 2\n    out(x) = n() * f(x)\n}\n")
                   .ids(),
               std::vector<std::string>{"inexact-constant-division"});
 }

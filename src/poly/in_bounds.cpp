@@ -41,7 +41,7 @@ bool is_in_bounds(IslContext& isl, const ir::Pipeline& pipeline, const Model& mo
         for (std::size_t d = 0; d < access.values.size() && findings.empty(); ++d) {
             const Bounds bounds =
                 is_input ? sizes.inputs[source][d] : bounds_of(model.domains[source].box[d], values.affine);
-            proofs.prove_in_bounds(access, d, bounds);
+            proofs.prove_in_bounds({&access}, d, bounds);
         }
     }
     return findings.empty();

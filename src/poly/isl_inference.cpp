@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "ir/build.h"
 #include "ir/print.h"
@@ -497,9 +498,42 @@ private:
         const isl::pw_aff index = isl_.value(kIndex);
         const isl::set outside = index.lt_set(bounds.lo).unite(index.ge_set(bounds.hi));
         if (admitted(sizes_, outside.intersect(asked)).is_empty()) return;
-        for (const Query& query : queries.queries) {
-            if (query.dim == dim) proofs.prove_in_bounds(*query.users[0], dim, bounds);
+        for (const Neighbours& row : neighbours(queries, dim)) {
+            std::vector<const Access*> accesses;
+            for (const Neighbour& one : row) accesses.push_back(one.query->users[0]);
+            proofs.prove_in_bounds(accesses, dim, bounds);
         }
+    }
+
+    /// Queries under one guard whose indices are constants apart, by these.
+    struct Neighbour {
+        isl::val offset;
+        const Query* query;
+    };
+    using Neighbours = std::vector<Neighbour>;
+    std::vector<Neighbours> neighbours(const SourceQueries& queries, std::size_t dim) const {
+        std::vector<Neighbours> result;
+        for (const Query& query : queries.queries) {
+            if (query.dim != dim) continue;
+            std::optional<isl::val> offset;
+            const auto row = std::ranges::find_if(result, [&](const Neighbours& known) {
+                const Query& first = *known.front().query;
+                if (first.guard != query.guard) return false;
+                const isl::pw_aff apart = query.value.sub(first.value);
+                if (!apart.isa_aff() || !names_in(apart).empty() || apart.as_aff().involves_locals()) return false;
+                offset = apart.as_aff().constant_val();
+                return true;
+            });
+            if (row == result.end()) {
+                result.push_back({{isl::val(isl_.ctx(), 0), &query}});
+            } else {
+                row->push_back({*offset, &query});
+            }
+        }
+        for (Neighbours& row : result) {
+            std::ranges::stable_sort(row, [](const Neighbour& a, const Neighbour& b) { return a.offset.lt(b.offset); });
+        }
+        return result;
     }
 
     /// { [index] : exists v in domain, guard : index = value(v) }, or more: dimensions that neither the value nor the

@@ -284,15 +284,35 @@ static std::string indices_by_extents(const ir::Pipeline& pipeline, const ir::St
     return moved ? text : "";
 }
 
-void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds) {
+/// The points for which the access is.
+isl::set StageProofs::out_of_bounds(const Access& access, std::size_t dim, const Bounds& bounds, Ends ends) const {
+    const isl::pw_aff& value = access.values[dim];
+    isl::set outside = isl_.nothing();
+    if (ends.first) outside = outside.unite(value.lt_set(bounds.lo));
+    if (ends.last) outside = outside.unite(value.ge_set(bounds.hi));
+    return possible(affine_.with_opaque_bounds(outside).intersect(points(access.guard)));
+}
+
+void StageProofs::prove_in_bounds(const std::vector<const Access*>& accesses, std::size_t dim, const Bounds& bounds) {
+    if (accesses.size() == 1) return prove_in_bounds(*accesses[0], dim, bounds, {}, {});
+    const std::vector<const Access*> above(accesses.begin() + 1, accesses.end());
+    const std::vector<const Access*> below(accesses.rbegin() + 1, accesses.rend());
+    // In the order in which the walk found them, as other messages are.
+    const bool upwards = accesses.front() < accesses.back();
+    if (upwards) prove_in_bounds(*accesses.front(), dim, bounds, {true, false}, above);
+    prove_in_bounds(*accesses.back(), dim, bounds, {false, true}, below);
+    if (!upwards) prove_in_bounds(*accesses.front(), dim, bounds, {true, false}, above);
+}
+
+void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds, Ends ends,
+                                  const std::vector<const Access*>& others) {
     const bool is_input = access.source.kind == ir::Source::Kind::Input;
     const auto source = static_cast<std::size_t>(access.source.index);
     const std::string& name = is_input ? pipeline_.inputs[source].name : pipeline_.stages[source].name;
     isl_.begin_question(place(access.range), fmt::format("this access to `{}`", name));
 
     const isl::pw_aff& value = access.values[dim];
-    const isl::set outside = value.lt_set(bounds.lo).unite(value.ge_set(bounds.hi));
-    const isl::set violation = possible(affine_.with_opaque_bounds(outside).intersect(points(access.guard)));
+    const isl::set violation = out_of_bounds(access, dim, bounds, ends);
     if (violation.is_empty()) return;
 
     std::vector<Name> relevant = names_in(value);
@@ -375,6 +395,16 @@ void StageProofs::prove_in_bounds(const Access& access, std::size_t dim, const B
         how = border_advice(pipeline_.inputs[source], dim, clamped(access, dim, bounds));
     }
     if (!how.empty()) notes.push_back({{}, how});
+    constexpr std::size_t kMostOthers = 3;
+    std::vector<SourceRange> told{place(access.range)};
+    for (const Access* other : others) {
+        if (told.size() > kMostOthers || std::ranges::find(told, other->range) != told.end()) continue;
+        if (!other->range.valid()) continue;
+        const auto also = isl_.attempt([&] { return !out_of_bounds(*other, dim, bounds, ends).is_empty(); });
+        if (!also.value_or(false)) continue;
+        told.push_back(other->range);
+        notes.push_back({other->range, fmt::format("so is this read of `{}`", name)});
+    }
     add(place(access.range), [range = place(access.range), message, notes](Diagnostics& diags) {
         auto report = diags.report(diag::OutOfBounds, range, message);
         for (const DiagnosticNote& note : notes) report.note(note.range, note.message);

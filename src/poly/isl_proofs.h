@@ -51,12 +51,21 @@ public:
     void prove_cases();
     /// No operand wraps whose value matters.
     void prove_no_wrap();
-    /// bounds.lo <= index < bounds.hi in dimension `dim` of the access.
-    void prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds);
+    /// bounds.lo <= index < bounds.hi in dimension `dim` of accesses under one guard, whose indices there are constants
+    /// apart, the least one first: below the bounds where the first one is not, above them where the last one is not. A
+    /// message is about one of these, and mentions the others that are out of bounds, too.
+    void prove_in_bounds(const std::vector<const Access*>& accesses, std::size_t dim, const Bounds& bounds);
 
 private:
     isl::set points(int guard) const;
     isl::set possible(const isl::set& violation) const;
+    /// Which of the bounds are looked at.
+    struct Ends {
+        bool first = true, last = true;
+    };
+    isl::set out_of_bounds(const Access& access, std::size_t dim, const Bounds& bounds, Ends ends) const;
+    void prove_in_bounds(const Access& access, std::size_t dim, const Bounds& bounds, Ends ends,
+                         const std::vector<const Access*>& others);
     void no_wrap(int obligation, int guard);
     void add(SourceRange range, std::function<void(Diagnostics&)> report, const ir::Node* wraps = nullptr);
     std::string example(const isl::set& violation, std::vector<Name> relevant) const;

@@ -9,7 +9,6 @@
 #include <unordered_map>
 
 #include "ir/build.h"
-#include "ir/parameter_sizes.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
 #include "ir/widen.h"
@@ -151,7 +150,11 @@ public:
           diags_(diags),
           values_(isl, pipeline, sizes_),
           points_(sizes_.bounded),
-          next_variable_(static_cast<ir::VarId>(pipeline.variables.size())) {}
+          next_variable_(static_cast<ir::VarId>(pipeline.variables.size())) {
+        for (std::size_t i = 0; i < sizes.ranges.size(); ++i) {
+            smaller_.push_back(sizes_.ranges[i].hi < sizes.ranges[i].hi);
+        }
+    }
 
     void run() {
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
@@ -360,15 +363,14 @@ private:
 
     bool first_at(SourceRange range) { return !range.valid() || warned_.emplace(range.begin, range.file).second; }
 
-    /// Index variables, and sizes that are not parameters: of those `where` says the range.
-    [[nodiscard]] bool uses_extents(const ir::Expr& bound) const {
-        bool result = false;
-        ir::for_each_node(bound, [&](const ir::Expr& node) {
-            const auto* size = ir::as<ir::SizeRef>(node);
-            result = result || ir::as<ir::Variable>(node) != nullptr ||
-                     (size != nullptr && !ir::parameter_of(pipeline_, static_cast<std::size_t>(size->index)));
-        });
-        return result;
+    /// Whether a bound depends on an extent that `where` lets be larger than usual.
+    [[nodiscard]] bool uses_usual_extents(const ir::Expr& bound) const {
+        const bool any = std::find(smaller_.begin(), smaller_.end(), true) != smaller_.end();
+        return any && ir::any_node(bound, [&](const ir::Expr& node) {
+                   const auto* size = ir::as<ir::SizeRef>(node);
+                   return ir::as<ir::Variable>(node) != nullptr ||
+                          (size != nullptr && smaller_[static_cast<std::size_t>(size->index)]);
+               });
     }
 
     Diagnostics::Builder warn(SourceRange range, const std::string& what, ReduceOp op, Type type, const IntRange& term,
@@ -384,7 +386,7 @@ private:
         auto report = diags_.report(diag::SumOverflow, range.valid() ? range : stage_->range, what,
                                     std::string(ir::name(type)), fmt::format("{} terms {}", count, terms), reached);
         const bool of_extents = std::any_of(loops.begin(), loops.end(), [&](const ir::Range& loop) {
-            return uses_extents(loop.lo) || uses_extents(loop.hi);
+            return uses_usual_extents(loop.lo) || uses_usual_extents(loop.hi);
         });
         if (of_extents) {
             report.note(fmt::format("for extents of at most {}; if they are smaller, say so in `where`", kUsualExtent));
@@ -440,6 +442,7 @@ private:
     ir::VarId next_variable_;
     std::vector<ir::Expr> stand_ins_;  ///< by stage
     std::unordered_map<ir::Expr, ir::Expr> replaced_;
+    std::vector<bool> smaller_;        ///< sizes of which `where` admits more than is looked at
     const KeptTypes* kept_ = nullptr;  ///< of the expression that is looked at
     std::set<std::pair<std::uint32_t, FileId>> warned_;
 };

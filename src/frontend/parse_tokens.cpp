@@ -227,8 +227,10 @@ private:
         const std::size_t first = divisor.find_first_not_of(" \t\r"), last = divisor.find_last_not_of(" \t\r");
         const bool numbers = divisor.find_first_not_of(" \t\r0123456789()+-*/") == std::string_view::npos &&
                              divisor.find_first_of("0123456789") != std::string_view::npos;
+        // `// /255` and `// *2` say what somebody did, or did not.
+        const bool operand = numbers && std::string_view("0123456789(-").find(divisor[first]) != std::string_view::npos;
         const std::size_t before = source.substr(0, comment.begin).find_last_not_of(" \t");
-        if (!numbers || before == std::string_view::npos || source[before] != ')') return;
+        if (!operand || before == std::string_view::npos || source[before] != ')') return;
         diags_.report(diag::DivisionComment, comment, std::string(divisor.substr(first, last - first + 1)))
             .suggest({file_, comment.begin, comment.begin + 2}, "/")
             .note("`/` of integers rounds down");

@@ -84,6 +84,7 @@ Elaborator::Report::~Report() {
     int listed = 0;
     for (std::size_t i = 0; i < instance_->calls.size() && listed < kMostCalls; ++i) {
         if (i > 0 && instance_->calls[i] == instance_->calls[i - 1]) continue;  // recursion
+        if (instance_->calls[i] == told_) continue;
         ++listed;
         builder_.note(instance_->calls[i], "in `" + instance_->callees[i] + "`, called here");
     }

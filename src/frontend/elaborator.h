@@ -203,7 +203,9 @@ private:
     /// A report that closes with the calls that led to where it is made.
     class Report {
     public:
-        Report(Diagnostics::Builder builder, const Instance* instance) : builder_(builder), instance_(instance) {}
+        /// `told`: the call that the message stands at, which need not be told again.
+        Report(Diagnostics::Builder builder, const Instance* instance, SourceRange told)
+            : builder_(builder), instance_(instance), told_(told) {}
         Report(const Report&) = delete;
         Report& operator=(const Report&) = delete;
         ~Report();
@@ -214,6 +216,7 @@ private:
     private:
         Diagnostics::Builder builder_;
         const Instance* instance_;
+        SourceRange told_;
     };
 
     /// Of what a message at `range` is told once: a wrong argument goes wrong at many places of a function of the
@@ -226,10 +229,15 @@ private:
     template <class... Args>
     Report report(const DiagnosticKind<Args...>& kind, SourceRange range, const std::type_identity_t<Args>&... args) {
         if (kind.info.severity == Severity::Error) failed_ = true;
-        if (!files_.reported.insert(place_of(kind, told_of(range))).second) {
-            return {Diagnostics::Builder(nullptr), nullptr};
+        const SourceRange told = told_of(range);
+        if (!files_.reported.insert(place_of(kind, told)).second) {
+            return {Diagnostics::Builder(nullptr), nullptr, {}};
         }
-        return {diags_.report(kind, range, args...), instance_};
+        // Of a function of the standard library, what the user wrote comes first.
+        Diagnostics::Builder builder = diags_.report(kind, told, args...);
+        if (told == range) return {builder, instance_, {}};
+        builder.note(range, "this place of the standard library asks for it");
+        return {builder, instance_, told};
     }
     std::string text(SourceRange range) const { return std::string(files_.sources.text(range)); }
 

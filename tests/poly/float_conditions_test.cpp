@@ -169,7 +169,7 @@ std::vector<double> hard_floats(bool single) {
 
 TEST(FloatConditions, WhatIsAcceptedIsInBounds) {
     int accepted = 0;
-    constexpr unsigned kPrograms = 500;
+    constexpr unsigned kPrograms = 80;
     for (unsigned seed = 0; seed < kPrograms; ++seed) {
         Programs make(seed);
         const bool single = make.pick(0, 3) != 0;
@@ -182,7 +182,7 @@ TEST(FloatConditions, WhatIsAcceptedIsInBounds) {
         const std::vector<double> numbers = hard_floats(single);
         const auto count = static_cast<std::int64_t>(numbers.size());
         const ir::Type type = single ? ir::Type::Float32 : ir::Type::Float64;
-        for (const std::int64_t rows : {1, 2, 8}) {
+        for (const std::int64_t rows : {1, 8}) {
             // Every pair of them.
             reference::Arguments arguments;
             arguments.sizes = {{"N", count * count}, {"R", rows}};
@@ -198,7 +198,7 @@ TEST(FloatConditions, WhatIsAcceptedIsInBounds) {
             ASSERT_NO_THROW(reference::run(pipeline, arguments)) << text << "R = " << rows;
         }
     }
-    EXPECT_GT(accepted, 20);
+    EXPECT_GT(accepted, 3);
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ TEST(FastMath, IndicesBehindConditionsOnFloatsAreClamped) {
         EXPECT_NE(after.find(part), std::string::npos) << part << " in\n" << after;
     }
     // What a stage gives is what its readers count on.
-    EXPECT_NE(after.find("bin(y, x): int32 = min(max("), std::string::npos) << after;
+    EXPECT_NE(after.find("bin(y, x): uint8 = uint8(min(max("), std::string::npos) << after;
     EXPECT_NE(after.find("+ line(x)"), std::string::npos) << after;  // no float decides it
     std::mt19937_64 rng(7);
     for (const Fill fill : {Fill::Smooth, Fill::Extreme}) {

@@ -99,7 +99,8 @@ private:
     }
 
     void add_load(const Load& load) {
-        const auto& [source, bytes, reads, in_loops, indices, spread, against, constant, extents, firsts, looped, turn] = load;
+        const auto& [source, bytes, reads, in_loops, indices, spread, against, constant, extents, firsts, looped,
+                     turn] = load;
         add_source(source), add(bytes), add(reads), add(in_loops), add(spread), add(against), add(constant);
         add(extents), add(firsts), add(looped), add(turn);
         add_each(indices, [&](const std::optional<poly::IndexRelation>& one) {

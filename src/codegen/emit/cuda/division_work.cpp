@@ -22,7 +22,7 @@ public:
     void add(const kernel::Body& body, double times) {
         for (const kernel::Stmt& stmt : body) add(stmt, times);
     }
-    [[nodiscard]] double per_division() const { return divisions_ > 0 ? operations_ / divisions_ : 0; }
+    [[nodiscard]] double per_division() const { return divisions_ > 0 ? in_loops_ / divisions_ : 0; }
 
 private:
     void add(const kernel::Stmt& stmt, double times) {
@@ -31,7 +31,7 @@ private:
         if (const auto* assign = std::get_if<kernel::Assign>(&stmt.value)) add(assign->value, times);
         if (const auto* shuffle = std::get_if<kernel::Shuffle>(&stmt.value)) add(shuffle->value, times);
         if (const auto* load = std::get_if<kernel::Load>(&stmt.value)) {
-            operations_ += times * static_cast<double>(load->vars.size());
+            if (times > 1) in_loops_ += times * static_cast<double>(load->vars.size());
         }
         if (const auto* store = std::get_if<kernel::Store>(&stmt.value)) {
             for (const ir::Expr& value : store->values) add(value, times);
@@ -59,11 +59,11 @@ private:
         const bool divides = (binary != nullptr && binary->op == ir::BinaryOp::Div) ||
                              (call != nullptr && (call->fn == ir::Builtin::Sqrt || call->fn == ir::Builtin::Rsqrt));
         if (e->type == ir::Type::Float32 && divides) divisions_ += times;
-        if (ir::is_float(e->type) || ir::as<ir::Read>(e) != nullptr) operations_ += times;
+        if (times > 1 && (ir::is_float(e->type) || ir::as<ir::Read>(e) != nullptr)) in_loops_ += times;
         ir::for_each_child(*e, [&](const ir::Expr& child) { add(child, times, seen); });
     }
 
-    double operations_ = 0, divisions_ = 0;
+    double in_loops_ = 0, divisions_ = 0;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "fusion/histogram_facts.h"
 #include "ir/build.h"
 #include "ir/certain_reads.h"
+#include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "plan/lane_patches.h"
 
@@ -307,8 +308,14 @@ private:
 
     void choose_columns() {
         std::int64_t narrowest = plan::kHistogramAccess, all = 0, nodes = 0;
-        for (const ir::Expr& root : roots()) nodes += ir::node_count(root);
-        for (const ir::Expr& read : ir::certain_reads(roots())) {
+        // What the guard names is read once, as code does.
+        ir::UniqueExpressions unique;
+        std::vector<ir::Expr> evaluated;
+        for (const ir::Expr& root : roots()) {
+            nodes += ir::node_count(root);
+            evaluated.push_back(unique.get(root));
+        }
+        for (const ir::Expr& read : ir::certain_reads(evaluated)) {
             narrowest = std::min<std::int64_t>(narrowest, ir::bytes(read->type));
             all += ir::bytes(read->type);
         }

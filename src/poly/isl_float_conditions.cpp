@@ -19,7 +19,7 @@ namespace pipec::poly {
 namespace {
 
 /// Conditions and integers that are looked at, and the conditions that say something of one integer.
-constexpr std::size_t kMostOfFloats = 32, kMostConditions = 6;
+constexpr std::size_t kMostOfFloats = 32, kMostTies = 6;
 
 bool is_made_of_floats(const ir::Expr& e) {
     return ir::any_node(e, [](const ir::Expr& node) {
@@ -113,7 +113,7 @@ bool AffineTranslator::tie_by_limits(const OfFloats& condition, const OfFloats& 
 }
 
 void AffineTranslator::tie(const OfFloats& condition, std::size_t number, OfFloats& integer) {
-    if (integer.conditions.size() >= kMostConditions) return;
+    if (integer.conditions.size() >= kMostTies) return;
     const auto range = [&](const std::vector<ValueRanges::Given>& given) {
         return std::get<IntRange>(ranges_.of(integer.value, given));
     };

@@ -47,17 +47,21 @@ std::vector<PointLoops::Group> PointLoops::groups(const std::vector<ir::Expr>& v
     std::map<std::vector<std::int64_t>, std::size_t> known;  // by the variables of the loops
     std::vector<Group> result;
     for (const ir::Expr& e : ir::certain_reductions(values)) {
-        const ir::Reduce& reduce = as_reduce(e);
-        const ir::Range& last = reduce.ranges.back();
-        if (!is_folded(reduce.op) || !is_sequential(reduce)) continue;
-        // The compiler writes out what has a known number of terms.
-        if (ir::as_int(last.lo) && ir::as_int(last.hi)) continue;
         std::vector<std::int64_t> key;
-        for (const ir::Range& range : reduce.ranges) key.push_back(range.var);
+        for (const ir::Range& range : as_reduce(e).ranges) key.push_back(range.var);
         const auto [at, is_new] = known.emplace(std::move(key), result.size());
         if (is_new) result.emplace_back();
         result[at->second].push_back(e);
     }
+    // The printed code has one loop for all reductions over the same ranges, which this is not to divide.
+    std::erase_if(result, [&](const Group& group) {
+        const ir::Range& last = as_reduce(group.front()).ranges.back();
+        // The compiler writes out what has a known number of terms.
+        if (ir::as_int(last.lo) && ir::as_int(last.hi)) return true;
+        return !std::all_of(group.begin(), group.end(), [&](const ir::Expr& e) {
+            return is_folded(as_reduce(e).op) && is_sequential(as_reduce(e));
+        });
+    });
     return result;
 }
 

@@ -103,7 +103,7 @@ public:
             if (accumulate == nullptr) continue;
             update_ = true;
             for (const ir::Update& update : accumulate->updates) {
-                if (update.guard) add_root(update.guard, update.domain);
+                add_root(update.guard, update.domain);
                 for (const ir::Expr& index : update.indices) add_root(index, update.domain);
                 add_root(update.value, update.domain);
             }
@@ -113,9 +113,13 @@ public:
     const Readers& of(std::size_t stage) const { return readers_[stage]; }
 
 private:
+    /// `e` may be null.
     void add_root(const ir::Expr& e, const std::vector<ir::Range>& loops) {
+        if (!e) return;
         seen_.clear();
-        add(roots_.emplace_back(canonical_.get(e)), loops);
+        const ir::Expr root = canonical_.get(e);
+        roots_.push_back(root);
+        add(root, loops);  // roots_ grows on the way
     }
     void add(const ir::Expr& e, const std::vector<ir::Range>& loops) {
         if (!seen_.insert(e.get()).second) return;

@@ -464,7 +464,7 @@ private:
     Value call_length(const ast::Call& call, const Env& env);
     Value image_argument(const ast::Expr& arg, const Env& env);
     static Value constant_min_max(ir::BinaryOp op, const Value& a, const Value& b);
-    /// False, with a report, where one of the values is no number.
+    /// Reports values that are not numbers, and is false then.
     bool are_numbers(const std::vector<Value>& values, const std::vector<SourceRange>& at);
     bool check_arity(const ast::Expr& e, const std::string& name, const ast::Call& call, std::size_t least,
                      std::size_t most, SourceRange declared = {});

@@ -17,7 +17,7 @@ namespace {
 
 /// Sizes of large images; products of two and their doubles fit 32 bits.
 constexpr std::int64_t kLargeSide = 1 << 14;
-/// A table is worth a phase if it has so many times fewer points than the largest input.
+/// A table has a phase of its own where the largest input has at least this many times as many points.
 constexpr double kSmallTable = 16;
 
 /// What a stage reads inside of a loop over the image, at an index that follows the loop.

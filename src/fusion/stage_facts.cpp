@@ -18,6 +18,7 @@
 #include "ir/reduction.h"
 #include "ir/visit.h"
 #include "poly/gather.h"
+#include "poly/value_ranges.h"
 
 namespace pipec::fusion {
 
@@ -161,19 +162,22 @@ Load load_of(const ir::Pipeline& pipeline, const std::vector<StageFacts>& stages
 }
 
 /// Notes which indices of a read the loops around it go along, where the innermost has no known number of terms: the
-/// compiler writes out others, and reads once what their terms share.
-void note_loops(Load& load, const ir::Pipeline& pipeline, const ir::Read& read, const LoopsAround* loops) {
+/// compiler writes out others, and reads once what their terms share. Blocks of a tree have their terms one by one.
+void note_loops(Load& load, const ir::Pipeline& pipeline, const ir::Read& read, const LoopsAround* loops,
+                poly::ValueRanges& ranges) {
     const bool is_input = read.source.kind == ir::Source::Kind::Input;
     const auto source = static_cast<std::size_t>(read.source.index);
     const std::size_t n = read.indices.size();
     const ir::Range& innermost = loops->loop->ranges.back();
     if (ir::as_int(innermost.lo) && ir::as_int(innermost.hi)) return;
+    const bool is_tree = ir::depends_on_blocks(loops->loop->op, loops->loop->body->type) &&
+                         poly::most_points(ranges, innermost) > ir::kBlockTerms;
     int turn = -1;
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t place = n - 1 - i;
         const auto dim = is_input ? static_cast<std::size_t>(pipeline.inputs.at(source).order.at(place)) : place;
         const ir::Expr& index = read.indices[dim];
-        if (ir::uses_variable(index, {innermost})) turn = static_cast<int>(i);
+        if (!is_tree && ir::uses_variable(index, {innermost})) turn = static_cast<int>(i);
         for (const LoopsAround* around = loops; around != nullptr; around = around->outer) {
             if (ir::uses_variable(index, around->loop->ranges)) load.looped |= 1U << i;
         }
@@ -343,6 +347,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                                     const std::vector<std::int64_t>& sizes) {
     std::vector<StageFacts> result;
     Neighbours neighbours(pipeline, model, sizes);
+    poly::ValueRanges ranges = poly::ranges_within(pipeline, &model);
     for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
         const ir::Stage& stage = pipeline.stages[s];
         StageFacts& facts = result.emplace_back();
@@ -397,7 +402,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
                 for (Load& load : facts.loads) {
                     if (load.source != read->source) continue;
                     load.reads += times;
-                    if (how.loops != nullptr) note_loops(load, pipeline, *read, how.loops);
+                    if (how.loops != nullptr) note_loops(load, pipeline, *read, how.loops, ranges);
                     if (how.in_loop) load.in_loops += times;
                 }
             });

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ir/visit.h"
+#include "poly/range_arithmetic.h"
 #include "poly/stage_ranges.h"
 
 namespace pipec::poly {
@@ -29,15 +30,6 @@ bool is_within(const ValueRange& inner, const ValueRange& outer) {
     }
     const auto &i = std::get<FloatRange>(inner), &o = std::get<FloatRange>(outer);
     return i.lo >= o.lo && i.hi <= o.hi && (o.nan || !i.nan);
-}
-
-ValueRange joined(const ValueRange& a, const ValueRange& b) {
-    if (const auto* i = std::get_if<IntRange>(&a)) {
-        const auto& o = std::get<IntRange>(b);
-        return IntRange{std::min(i->lo, o.lo), std::max(i->hi, o.hi)};
-    }
-    const auto &i = std::get<FloatRange>(a), &o = std::get<FloatRange>(b);
-    return FloatRange{std::min(i.lo, o.lo), std::max(i.hi, o.hi), i.nan || o.nan};
 }
 
 class Induction {
@@ -58,7 +50,7 @@ public:
         for (int round = 0; round < kMostRounds; ++round) {
             const ValueRange next = given(range);
             if (is_within(next, range)) return tightened(next);
-            ValueRange wider = joined(range, next);
+            ValueRange wider = hull(range, next);
             // After a leap the definition may ask for a little more: `if n < 100 then n + 7`.
             leapt = round >= kRoundsOfSteps && !leapt;
             if (leapt) wider = leap(range, wider);
@@ -105,7 +97,7 @@ private:
         if (const auto* select = ir::as<ir::Select>(e)) {
             const auto a = without_scan(select->then);
             const auto b = select->otherwise ? without_scan(select->otherwise) : std::nullopt;
-            return a && b ? joined(*a, *b) : a ? a : b;
+            return a && b ? hull(*a, *b) : a ? a : b;
         }
         return reads_scan(e) ? std::nullopt : std::optional(ranges_.of(e));
     }

@@ -146,6 +146,9 @@ private:
     std::vector<std::pair<ir::VarId, std::optional<ValueRange>>> bound_before_;
 };
 
+/// Points of a loop's range, at most, as far as the ranges tell.
+[[nodiscard]] Wide most_points(ValueRanges& ranges, const ir::Range& loop);
+
 /// For expressions of a pipeline, with what a model of it says of sizes and parameters; null: nothing.
 [[nodiscard]] ValueRanges ranges_within(const ir::Pipeline& pipeline, const Model* within);
 

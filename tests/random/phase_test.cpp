@@ -57,6 +57,18 @@ std::vector<std::pair<std::int64_t, std::int64_t>> pieces(std::int64_t lo, std::
     return result;
 }
 
+/// Each box with each of the pieces as its next dimension.
+std::vector<WindowBox> cut_along_next(const std::vector<WindowBox>& boxes, const WindowBox& pieces) {
+    std::vector<WindowBox> result;
+    for (const WindowBox& box : boxes) {
+        for (const auto& piece : pieces) {
+            result.push_back(box);
+            result.back().push_back(piece);
+        }
+    }
+    return result;
+}
+
 /// Boxes that have all points of an array, each in one of them; dimensions of constant extent are whole.
 std::vector<WindowBox> boxes(const std::vector<std::int64_t>& extents, const ir::Buffer& buffer, Rng& rng) {
     std::vector<WindowBox> result{{}};
@@ -64,14 +76,7 @@ std::vector<WindowBox> boxes(const std::vector<std::int64_t>& extents, const ir:
         const bool whole = ir::as<ir::IntConstant>(buffer.extents[d]) != nullptr;
         const auto cuts =
             whole ? std::vector{std::pair<std::int64_t, std::int64_t>{0, extents[d]}} : pieces(0, extents[d], rng);
-        std::vector<WindowBox> next;
-        for (const WindowBox& box : result) {
-            for (const auto& cut : cuts) {
-                next.push_back(box);
-                next.back().push_back(cut);
-            }
-        }
-        result = std::move(next);
+        result = cut_along_next(result, cuts);
     }
     return result;
 }
@@ -155,14 +160,7 @@ private:
                 pieces(0, arguments_.inputs.at(input.name).extents.at(static_cast<std::size_t>(loop.dim)), rng_);
             cuts.front().first = -kEnd;
             cuts.back().second = kEnd;
-            std::vector<WindowBox> next;
-            for (const WindowBox& box : all) {
-                for (const auto& cut : cuts) {
-                    next.push_back(box);
-                    next.back().push_back(cut);
-                }
-            }
-            all = std::move(next);
+            all = cut_along_next(all, cuts);
         }
         WindowBox whole;
         for (const std::int64_t extent : extents) whole.emplace_back(0, extent);

@@ -11,6 +11,7 @@
 #include "ir/certain_reads.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
+#include "poly/value_ranges.h"
 
 namespace pipec::codegen {
 
@@ -27,20 +28,13 @@ const ir::Reduce& as_reduce(const ir::Expr& e) {
     return *ir::as<ir::Reduce>(e);
 }
 
-bool has_loops(const ir::Expr& e) {
-    return ir::any_node(e, [](const ir::Expr& node) { return ir::as<ir::Reduce>(node) != nullptr; });
-}
-
 }  // namespace
 
 /// Its terms are combined from the first one to the last one: a tree has no more than one block.
 bool PointLoops::is_sequential(const ir::Reduce& reduce) {
     if (!ir::depends_on_blocks(reduce.op, reduce.body->type)) return true;
-    const auto lo = rewriter_.linear(reduce.ranges.front().lo), hi = rewriter_.linear(reduce.ranges.front().hi);
-    if (!lo || !hi || reduce.ranges.size() > 1) return false;
-    Linear more = *lo;  // than -kBlockTerms: lo - hi
-    more.add(*hi, -1);
-    return rewriter_.fits(more) && rewriter_.least(more) >= -ir::kBlockTerms;
+    poly::ValueRanges ranges = poly::ranges_within(program_.pipeline, &program_.model);
+    return poly::most_points(ranges, reduce.ranges.front()) <= ir::kBlockTerms;
 }
 
 std::vector<PointLoops::Group> PointLoops::groups(const std::vector<ir::Expr>& values) {
@@ -81,7 +75,7 @@ std::vector<ir::Expr> PointLoops::terms(const Group& group, const ir::Expr& at, 
 bool PointLoops::gains(const Group& group) {
     const ir::Expr at = ir::variable(as_reduce(group.front()).ranges.back().var, ir::Type::Int32);
     const std::vector<ir::Expr> one = terms(group, at, 1);
-    if (std::any_of(one.begin(), one.end(), has_loops)) {
+    if (std::any_of(one.begin(), one.end(), [](const ir::Expr& e) { return ir::has_reduction(e); })) {
         const std::vector<Group> inner = groups(one);
         return std::any_of(inner.begin(), inner.end(), [&](const Group& of) { return gains(of); });
     }
@@ -169,8 +163,8 @@ kernel::Body PointLoops::with_loops(kernel::Body body) {
 /// Opens a loop whose variable is known to lie between the bounds.
 kernel::Body& PointLoops::loop(kernel::Body& body, ir::VarId like, const ir::Expr& lo, const ir::Expr& hi,
                                std::int64_t step, ir::Expr& at) {
-    kernel::Body& inner =
-        build_.loop(body, pipeline_.variables.at(static_cast<std::size_t>(like)).name, lo, hi, constant(step), at);
+    kernel::Body& inner = build_.loop(body, program_.pipeline.variables.at(static_cast<std::size_t>(like)).name, lo, hi,
+                                      constant(step), at);
     const auto first = rewriter_.linear(lo), end = rewriter_.linear(hi);
     if (first && end) {
         const std::int64_t most = -rewriter_.least(Linear{}.add(*end, -1));
@@ -198,7 +192,8 @@ void PointLoops::write_loops(kernel::Body& body, const Group& group, const std::
     const ir::Range& last = ranges.back();
     const ir::Expr lo = rewriter_.instance(last.lo, outer), hi = rewriter_.instance(last.hi, outer);
     ir::Expr at, first = lo;
-    if (std::none_of(rows.begin(), rows.end(), [](const ir::Expr& e) { return has_loops(as_reduce(e).body); })) {
+    if (std::none_of(rows.begin(), rows.end(),
+                     [](const ir::Expr& e) { return ir::has_reduction(as_reduce(e).body); })) {
         const ir::Expr count = ir::binary(BinaryOp::Max, difference(hi, lo), constant(0));
         const ir::Expr turns = ir::binary(BinaryOp::Div, count, constant(fusion::kTermsInTurn));
         const ir::Expr rest = rewriter_.instance(sum(lo, product(turns, constant(fusion::kTermsInTurn))), {});

@@ -20,8 +20,8 @@ namespace pipec::codegen {
 class PointLoops {
 public:
     /// `fill` as in PackWriter::load.
-    PointLoops(const ir::Pipeline& pipeline, KernelBuilder& build, Rewriter& rewriter, PackWriter& packs, bool fill)
-        : pipeline_(pipeline), build_(build), rewriter_(rewriter), packs_(packs), fill_(fill) {}
+    PointLoops(const kernel::Program& program, KernelBuilder& build, Rewriter& rewriter, PackWriter& packs, bool fill)
+        : program_(program), build_(build), rewriter_(rewriter), packs_(packs), fill_(fill) {}
 
     /// Writes the loops of reductions that the values evaluate for certain and whose terms overlap in what they read;
     /// the values then use the results. Other reductions stay as they are.
@@ -50,7 +50,7 @@ private:
     void write_turn(kernel::Body& body, const Group& group, const std::vector<ir::Expr>& totals, const ir::Expr& at,
                     std::int64_t count);
 
-    const ir::Pipeline& pipeline_;
+    const kernel::Program& program_;
     KernelBuilder& build_;
     Rewriter& rewriter_;
     PackWriter& packs_;

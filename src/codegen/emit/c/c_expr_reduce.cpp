@@ -58,11 +58,7 @@ Text ExpressionWriter::fold(ReduceOp op, Type type, const Text& accumulated, con
 
 /// The most points that a range has, as far as that is known.
 poly::Wide ExpressionWriter::most_points(const ir::Range& range) {
-    const poly::IntRange lo = ranges_.integer(range.lo), hi = ranges_.integer(range.hi);
-    const auto [from, first] = ir::with_offset(range.lo);
-    const auto [to, last] = ir::with_offset(range.hi);
-    if (ir::structurally_equal(from, to)) return last - first;
-    return hi.hi - lo.lo;
+    return poly::most_points(ranges_, range);
 }
 
 /// Several terms at once need few registers.

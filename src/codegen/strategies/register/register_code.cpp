@@ -294,8 +294,7 @@ void RegisterCode::outputs(kernel::Body& body) {
     PackWriter packs(space_.program, builder(), rewriter(), tile_.load_bytes);
     computed = packs.with_loads(std::move(computed));
     if (interior_ && has_loops) {
-        computed =
-            PointLoops(space_.program.pipeline, builder(), rewriter(), packs, false).with_loops(std::move(computed));
+        computed = PointLoops(space_.program, builder(), rewriter(), packs, false).with_loops(std::move(computed));
     }
     body.insert(body.end(), bases_.begin(), bases_.end());
     if (interior_ && tile_.prefetch > 0) {

@@ -225,7 +225,7 @@ void TileKernel::compute(kernel::Body& body, const Members& together, const Patc
         }
     }
     packs_.load(body, values, known == Known::Tile);
-    PointLoops(space_.program.pipeline, space_.build, rewriter(), packs_, known == Known::Tile).write(body, values);
+    PointLoops(space_.program, space_.build, rewriter(), packs_, known == Known::Tile).write(body, values);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const ir::Stage& stage = together[i / offsets.size()]->definition;
         const ir::VarId var = space_.build.variable(stage.name, stage.type);

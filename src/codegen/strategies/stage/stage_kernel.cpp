@@ -392,7 +392,7 @@ kernel::Body StageKernel::interior_body() {
     }
     PackWriter packs = this->packs();
     packs.load(body, values);
-    PointLoops(program_.pipeline, build_, rewriter_, packs, false).write(body, values);
+    PointLoops(program_, build_, rewriter_, packs, false).write(body, values);
     if (members_.size() > 1 && std::ranges::any_of(values, fusion::has_loops)) {
         // One loop finds what several members reduce over the same ranges, where their values stand together.
         for (std::size_t i = 0; i < values.size(); ++i) {
@@ -419,7 +419,7 @@ kernel::Body StageKernel::loop_body() {
         to.insert(to.end(), stores.begin(), stores.end());
     }
     PackWriter packs = this->packs();
-    body = PointLoops(program_.pipeline, build_, rewriter_, packs, false).with_loops(std::move(body));
+    body = PointLoops(program_, build_, rewriter_, packs, false).with_loops(std::move(body));
     has_packs_ = has_packs_ || packs.widest() > 0;
     body.insert(body.end(), all.begin(), all.end());
     return body;

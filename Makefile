@@ -25,7 +25,10 @@ configure: deps
 build: configure ## build the compiler and all else into build/release
 	cmake --build $(BUILD)
 
-test: build ## build everything and run every test
+test: build ## build everything and run the tests
+	ctest --preset release --test-dir $(BUILD) -j $(shell nproc) -E "$$(grep -v -e '^#' -e '^$$' tests/thorough.txt | paste -sd'|')"
+
+test-all: build ## the same with the tests that take long (tests/thorough.txt)
 	ctest --preset release --test-dir $(BUILD) -j $(shell nproc)
 
 demo: configure ## compile an example and run it on a photograph
@@ -89,4 +92,4 @@ lint: deps ## run clang-tidy
 clean: ## remove everything that was built
 	rm -rf build
 
-.PHONY: help deps configure build test demo gallery install deb wheel static bench fuzz format check-format lint clean
+.PHONY: help deps configure build test test-all demo gallery install deb wheel static bench fuzz format check-format lint clean

@@ -62,6 +62,15 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"soft", "out"},
      {4, 4, 1}},
+    // Points at the edges share what they load, also of a table by data.
+    {"Crosses",
+     R"(pipeline p(img: uint8[R + 4, C + 5], table: uint8[256]) -> out: uint8[R, C] {
+    cross(y, x) = int32(table(img(y + 2, x + 2))) + img(y, x + 2) + img(y + 4, x + 2) + img(y + 2, x) + img(y + 2, x + 4)
+    out(y, x) = uint8((cross(y, x) + cross(y, x + 1)) / 10)
+})",
+     {},
+     {"cross", "out"},
+     {4, 4, 1}},
     // Divisions that might be by 0 where no point is, with their edge repeated.
     {"Quotients",
      R"(pipeline p(img: int32[R, C], by: int32[R, C]) -> out: int32[R, C] {
@@ -283,20 +292,37 @@ TEST(RegisterTileRegisters, AreKeptForWhatIsLoadedFirst) {
 // At the edges all rows of a tile are computed at a time where that takes few registers, otherwise two.
 TEST(RegisterTileEdges, AreCutIntoSlicesWhereRegistersAreFew) {
     fusion::GroupSchedule group;
-    group.stages = {"down", "across"};
+    group.stages = {"out"};
     group.strategy = fusion::Strategy::RegisterTile;
     group.block = {32, 1, 1};
     const auto has_slices = [&](int columns, int rows) {
         group.tile = {columns, rows, 1};
-        const std::string text = to_string(lowered(R"(pipeline p(img: float32[R, C]) -> across: float32[R - 2, C - 2] {
-            down(y in 0..R - 2, x) = img(y, x) + img(y + 2, x)
-            across(y, x) = down(y, x) + down(y, x + 2)
+        const std::string text = to_string(lowered(R"(pipeline p(img: float32[R, C + 8]) -> out: float32[R, C] {
+            out(y, x) = sum(j in 0..9) img(y, x + j)
         })",
                                                    group));
         return text.find("slice") != std::string::npos;
     };
     EXPECT_FALSE(has_slices(1, 4));
-    EXPECT_TRUE(has_slices(4, 16));
+    EXPECT_TRUE(has_slices(2, 8));
+}
+
+// At the edges neighbours that read the same elements load them once.
+TEST(RegisterTileEdges, ShareLoads) {
+    fusion::GroupSchedule group;
+    group.stages = {"out"};
+    group.strategy = fusion::Strategy::RegisterTile;
+    group.block = {32, 1, 1};
+    group.tile = {2, 4, 1};
+    const std::string text = to_string(lowered(R"(pipeline p(img: float32[R + 2, C + 2]) -> out: float32[R, C] {
+        out(y, x) = sum(i in 0..3, j in 0..3) img(y + i, x + j)
+    })",
+                                               group));
+    const std::size_t begin = text.find("} else {");
+    const std::string edges = text.substr(begin, text.find(" kernel ", begin) - begin);
+    int loads = 0;
+    for (std::size_t at = edges.find("img("); at != std::string::npos; at = edges.find("img(", at + 1)) ++loads;
+    EXPECT_EQ(loads, (4 + 2) * (2 + 2)) << edges;
 }
 
 // At the edges loads stand in no branch of their point, so that all of them are on their way at a time.

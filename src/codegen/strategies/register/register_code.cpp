@@ -342,27 +342,31 @@ kernel::Body RegisterCode::code(bool interior) {
     unit_ = builder().define(body, "unit", unit, -units, 1, units);
     // Of the ways to write the code at the edges, the one that the schedule asks for, or the first that takes no more
     // registers than the interior does, or the last. Loads that wait for each other cost more than rows that slices
-    // compute again.
+    // compute again, and loads for each point more than either.
     using fusion::EdgeCode;
     struct Way {
         std::int64_t rows;
-        bool loads_first;
+        bool loads_first, shares_loads;
         EdgeCode code;
     };
     const auto [rows, slice] = rows_and_slice();
-    std::vector<Way> ways{{rows, true, EdgeCode::Whole},
-                          {slice, true, EdgeCode::Sliced},
-                          {rows, false, EdgeCode::WholeLate},
-                          {slice, false, EdgeCode::SlicedLate}};
+    std::vector<Way> ways{{rows, true, true, EdgeCode::Whole},
+                          {slice, true, true, EdgeCode::Sliced},
+                          {rows, false, true, EdgeCode::WholeLate},
+                          {slice, false, true, EdgeCode::SlicedLate},
+                          {rows, false, false, EdgeCode::WholeLate},
+                          {slice, false, false, EdgeCode::SlicedLate}};
+    if (interior || !shares_any_loads())
+        std::erase_if(ways, [](const Way& way) { return !way.loads_first && way.shares_loads; });
     // (What is fetched ahead is to save registers, and none of it counts.)
     if (tile_.prefetch > 0)
         std::erase_if(ways,
                       [](const Way& way) { return way.code == EdgeCode::Whole || way.code == EdgeCode::WholeLate; });
     if (interior)
-        ways = {{rows, false, EdgeCode::WholeLate}};
+        ways = {{rows, false, false, EdgeCode::WholeLate}};
     else if (tile_.edges)
         std::erase_if(ways, [&](const Way& way) { return way.code != *tile_.edges; });
-    const auto is_same = [](const Way& a, const Way& b) { return a.rows == b.rows && a.loads_first == b.loads_first; };
+    const auto is_same = [](const Way& a, const Way& b) { return a.rows == b.rows && a.loads_first == b.loads_first && a.shares_loads == b.shares_loads; };
     ways.erase(std::unique(ways.begin(), ways.end(), is_same), ways.end());
     const kernel::Body before = body;
     std::int64_t registers = 0;
@@ -375,12 +379,14 @@ kernel::Body RegisterCode::code(bool interior) {
         }
         body = before;
         edge_loads_first_ = way.loads_first;
+        edge_loads_shared_ = way.shares_loads;
         slice_rows_ = way.rows;
         slice_ = nullptr;
         kernel::Body* inner = &body;
         if (way.rows < rows)
             inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
-        const std::int64_t enough = std::max(registers_, is_ordered_ ? kOrderedRegisters : kFewRegisters);
+        const bool may_have_more = is_ordered_ || (way.shares_loads && !way.loads_first);
+        const std::int64_t enough = std::max(registers_, may_have_more ? kOrderedRegisters : kFewRegisters);
         // The last way is taken whatever it takes. Of others loads tell early that they take too much: code at the
         // edges is several times as long as that of the interior.
         const bool is_last = number + 1 == ways.size();

@@ -158,6 +158,7 @@ private:
         std::vector<bool> nearest;        ///< all that depends on the coordinate is the nearest point's
         std::vector<bool> repeated;       ///< points beyond the domain have what the nearest point has
         bool guarded;                     ///< what does not exist is not computed
+        bool shared = false;              ///< loads clamp their indices to the array, so that points share them
     };
     /// How a value depends on a coordinate, other than by what it loads.
     struct Uses {
@@ -168,6 +169,11 @@ private:
     ir::Expr with_loads_apart(const ir::Expr& value, const std::map<ir::VarId, ir::Expr>& coordinates);
     Uses uses_of(const Member& m, std::size_t d, const ir::Expr& value);
     std::vector<ir::Expr> nearest(const Member& m, const Offsets& offsets);
+    bool shares_loads(const Member& m);
+    bool shares_any_loads();
+    ir::Expr with_clamped_loads(const ir::Expr& value);
+    ir::Expr clamped(const ir::Expr& index, const poly::Interval& box, const std::string& name);
+    [[nodiscard]] poly::Interval array_box(ir::Source source, std::size_t d) const;
     ir::Expr formula_at_edges(const Member& m, const Offsets& offsets);
     Value edge_load(const ir::Expr& e, bool stays);
     /// Thrown where what the code at the edges loads first takes more registers than it may have.
@@ -238,6 +244,7 @@ private:
     std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_, nearest_;  ///< by coordinate and bounds
     std::map<int, Ends> ends_;                                             ///< by stage
     bool edge_loads_first_ = false;  ///< not each where it is used: that takes registers
+    bool edge_loads_shared_ = true;  ///< as Ends::shared says
     kernel::Body edge_loads_;
     std::int64_t edge_bytes_ = 0;              ///< of registers that these take, all at once
     std::int64_t most_edge_bytes_ = 0;         ///< that they may take

@@ -1,11 +1,17 @@
 // Register tiles at the edges of the image. Lanes also have registers for points that do not exist, beyond a stage's
-// domain. What such a point reads of global memory is what the nearest point reads: without a branch for each of them
-// all loads are on their way at a time. Where the rest of it, too, is what the nearest point has, an index that is
-// clamped to the domain, as boundary conditions do it, means the point itself, in a register that is known; other
-// indices are compared with all places that they may mean.
+// domain. What such a point reads of global memory exists, too: without a branch for each of them all loads are on their
+// way at a time. Either its indices are clamped to the array, and neighbours, which read the same elements, load them
+// once; or it reads what the nearest point reads. Where the rest of it, too, is what the nearest point has, an index
+// that is clamped to the domain, as boundary conditions do it, means the point itself, in a register that is known;
+// other indices are compared with all places that they may mean.
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <unordered_map>
 
 #include "codegen/strategies/register/register_code.h"
+#include "ir/build.h"
+#include "ir/certain_reads.h"
 #include "ir/visit.h"
 
 namespace pipec::codegen {
@@ -54,8 +60,11 @@ const RegisterCode::Ends& RegisterCode::ends(const Member& m) {
         }
         ends.value = with_loads_apart(m.value, coordinates);
         if (!ends.value) ends.of_loads.clear(), ends.value = m.value;
+        ends.shared = edge_loads_shared_ && !ends.of_loads.empty() && shares_loads(m);
     }
-    if (!ends.of_loads.empty()) {
+    if (ends.shared) {
+        ends.guarded = ir::any_node(ends.value, may_fail);
+    } else if (!ends.of_loads.empty()) {
         bool all_nearest = true;
         for (std::size_t d = 0; d < rank; ++d) {
             if (m.alignment[d].dim < 0) continue;
@@ -136,6 +145,90 @@ RegisterCode::Uses RegisterCode::uses_of(const Member& m, std::size_t d, const i
     return uses;
 }
 
+/// Whether points of a member, and of those that are not there, load at their own places, with indices that are clamped
+/// to the arrays: where existing points certainly load, so that the arrays have elements, and no reader clamps its
+/// indices to the member, which would then have to repeat the points at its ends.
+bool RegisterCode::shares_loads(const Member& m) {
+    std::size_t all = 0;
+    bool plain = true;
+    ir::for_each_node(m.value, [&](const ir::Expr& e) {
+        plain = plain && ir::as<ir::Reduce>(e) == nullptr;
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr) return;
+        ++all;
+        for (const ir::Expr& index : read->indices) plain = plain && index->type == ir::Type::Int32;
+    });
+    if (!plain || ir::certain_reads({m.value}).size() != all) return false;
+    const auto clamps = [](const ir::Expr& e) {
+        const auto* n = ir::as<ir::Binary>(e);
+        return n != nullptr && (n->op == ir::BinaryOp::Min || n->op == ir::BinaryOp::Max);
+    };
+    return std::none_of(space_.members.begin(), space_.members.end(), [&](const Member& reader) {
+        return ir::any_node(reader.value, [&](const ir::Expr& e) {
+            if (member_of(e) != &m) return false;
+            const auto& indices = ir::as<ir::Read>(e)->indices;
+            return std::any_of(indices.begin(), indices.end(),
+                               [&](const ir::Expr& index) { return ir::any_node(index, clamps); });
+        });
+    });
+}
+
+bool RegisterCode::shares_any_loads() {
+    return tile_.prefetch == 0 && std::any_of(space_.members.begin(), space_.members.end(), [&](const Member& m) {
+               return space_.loads_everywhere(m) && shares_loads(m);
+           });
+}
+
+/// Where an array of global memory has elements.
+poly::Interval RegisterCode::array_box(ir::Source source, std::size_t d) const {
+    const auto index = static_cast<std::size_t>(source.index);
+    if (source.kind == ir::Source::Kind::Input)
+        return {constant(0), space_.program.pipeline.inputs.at(index).extents[d]};
+    return space_.program.model.domains.at(index).box[d];
+}
+
+/// An index, or the nearest one that an array has; computed once, where it is known before anything is loaded.
+ir::Expr RegisterCode::clamped(const ir::Expr& index, const poly::Interval& box, const std::string& name) {
+    const ir::Expr lo = rewriter().instance(box.lo, {}), hi = rewriter().instance(box.hi, {});
+    const auto sum = rewriter().linear(index), first = rewriter().linear(lo), end = rewriter().linear(hi);
+    const bool begins = sum && first && rewriter().least(Linear(*sum).add(*first, -1)) >= 0;
+    const bool ends = sum && end && rewriter().least(Linear(*end).add(*sum, -1)) >= 1;
+    if (begins && ends) return index;
+    const bool of_data = ir::any_node(index, [](const ir::Expr& e) { return ir::as<ir::Read>(e) != nullptr; });
+    ir::Expr& known = nearest_[{index.get(), lo.get(), hi.get()}];
+    if (known && !of_data) return known;
+    ir::Expr result = of_data ? index : with_bases(index);
+    if (!ends)
+        result = ir::binary(ir::BinaryOp::Min, result, difference(builder().argument(name + "_end", hi), constant(1)));
+    if (!begins) result = ir::binary(ir::BinaryOp::Max, result, builder().argument(name + "_begin", lo));
+    if (of_data) return rewriter().unique(result);
+    const ir::VarId var = builder().variable(name, ir::Type::Int32);
+    add(bases_, kernel::Define{var, result, true});
+    rewriter().index(var, box);
+    return known = rewriter().unique(ir::variable(var, ir::Type::Int32));
+}
+
+/// A value whose reads of global memory have indices that are clamped to the arrays.
+ir::Expr RegisterCode::with_clamped_loads(const ir::Expr& value) {
+    std::unordered_map<const ir::Node*, ir::Expr> known;
+    const std::function<ir::Expr(const ir::Expr&)> clamped_in = [&](const ir::Expr& e) -> ir::Expr {
+        if (const auto done = known.find(e.get()); done != known.end()) return done->second;
+        ir::Expr result = rewriter().unique(ir::map_children(e, clamped_in));
+        const auto* read = ir::as<ir::Read>(result);
+        if (read != nullptr && member_of(result) == nullptr) {
+            std::vector<ir::Expr> indices = read->indices;
+            for (std::size_t d = 0; d < indices.size(); ++d) {
+                static constexpr std::array kNames{"x", "y", "z"};
+                const std::string name = kNames.at(std::min(indices.size() - 1 - d, kNames.size() - 1));
+                indices[d] = clamped(indices[d], array_box(read->source, d), name);
+            }
+            result = rewriter().unique(ir::read(read->source, result->type, std::move(indices), result->range));
+        }
+        return known.emplace(e.get(), std::move(result)).first->second;
+    };
+    return clamped_in(value);
+}
+
 /// The point of the domain that is nearest to a place.
 std::vector<ir::Expr> RegisterCode::nearest(const Member& m, const Offsets& offsets) {
     std::vector<ir::Expr> at = place(m, offsets);
@@ -154,7 +247,9 @@ ir::Expr RegisterCode::formula_at_edges(const Member& m, const Offsets& offsets)
     const Ends& ends = this->ends(m);
     std::vector<ir::Expr> at = place(m, offsets);
     Rewriter::Bindings bindings;
-    if (!ends.of_loads.empty()) {
+    if (ends.shared) {
+        for (std::size_t d = 0; d < at.size(); ++d) bindings[ends.of_loads[d]] = at[d];
+    } else if (!ends.of_loads.empty()) {
         const std::vector<ir::Expr> inner = nearest(m, offsets);
         for (std::size_t d = 0; d < at.size(); ++d) {
             bindings[ends.of_loads[d]] = inner[d];
@@ -162,16 +257,18 @@ ir::Expr RegisterCode::formula_at_edges(const Member& m, const Offsets& offsets)
         }
     }
     for (std::size_t d = 0; d < at.size(); ++d) bindings[m.definition.dims[d].var] = at[d];
-    return rewriter().instance(ends.value, bindings);
+    const ir::Expr value = rewriter().instance(ends.value, bindings);
+    return ends.shared ? with_clamped_loads(value) : value;
 }
 
-/// What is loaded before anything is computed. `stays`: its register is taken until something is. It is not where one
-/// of two loads says what the other one loads: the code may do without either.
+/// What is loaded before anything is computed, or else before the first point that has it: others may, too. `stays`: its
+/// register is taken until something is computed. It is not where one of two loads says what the other one loads: the
+/// code may do without either.
 Value RegisterCode::edge_load(const ir::Expr& e, bool stays) {
     const auto known = loaded_.find(e.get());
     if (known != loaded_.end()) return known->second;
     const ir::VarId var = builder().variable(name_of(ir::as<ir::Read>(e)->source), e->type);
-    add(edge_loads_, kernel::Define{var, with_bases(e)});
+    add(edge_loads_first_ ? edge_loads_ : *body_, kernel::Define{var, with_bases(e)});
     const auto is_read = [&](const ir::Expr& node) { return node != e && ir::as<ir::Read>(node) != nullptr; };
     if (stays && edge_loads_first_ && e->type != ir::Type::Bool && !ir::any_node(e, is_read))
         edge_bytes_ += std::max(ir::bytes(e->type), 4);

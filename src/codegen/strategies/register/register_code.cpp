@@ -350,12 +350,9 @@ kernel::Body RegisterCode::code(bool interior) {
         EdgeCode code;
     };
     const auto [rows, slice] = rows_and_slice();
-    std::vector<Way> ways{{rows, true, true, EdgeCode::Whole},
-                          {slice, true, true, EdgeCode::Sliced},
-                          {rows, false, true, EdgeCode::WholeLate},
-                          {slice, false, true, EdgeCode::SlicedLate},
-                          {rows, false, false, EdgeCode::WholeLate},
-                          {slice, false, false, EdgeCode::SlicedLate}};
+    std::vector<Way> ways{{rows, true, true, EdgeCode::Whole},       {slice, true, true, EdgeCode::Sliced},
+                          {rows, false, true, EdgeCode::WholeLate},  {slice, false, true, EdgeCode::SlicedLate},
+                          {rows, false, false, EdgeCode::WholeLate}, {slice, false, false, EdgeCode::SlicedLate}};
     if (interior || !shares_any_loads())
         std::erase_if(ways, [](const Way& way) { return !way.loads_first && way.shares_loads; });
     // (What is fetched ahead is to save registers, and none of it counts.)
@@ -366,7 +363,9 @@ kernel::Body RegisterCode::code(bool interior) {
         ways = {{rows, false, false, EdgeCode::WholeLate}};
     else if (tile_.edges)
         std::erase_if(ways, [&](const Way& way) { return way.code != *tile_.edges; });
-    const auto is_same = [](const Way& a, const Way& b) { return a.rows == b.rows && a.loads_first == b.loads_first && a.shares_loads == b.shares_loads; };
+    const auto is_same = [](const Way& a, const Way& b) {
+        return a.rows == b.rows && a.loads_first == b.loads_first && a.shares_loads == b.shares_loads;
+    };
     ways.erase(std::unique(ways.begin(), ways.end(), is_same), ways.end());
     const kernel::Body before = body;
     std::int64_t registers = 0;

@@ -1,9 +1,9 @@
 // Register tiles at the edges of the image. Lanes also have registers for points that do not exist, beyond a stage's
-// domain. What such a point reads of global memory exists, too: without a branch for each of them all loads are on their
-// way at a time. Either its indices are clamped to the array, and neighbours, which read the same elements, load them
-// once; or it reads what the nearest point reads. Where the rest of it, too, is what the nearest point has, an index
-// that is clamped to the domain, as boundary conditions do it, means the point itself, in a register that is known;
-// other indices are compared with all places that they may mean.
+// domain. What such a point reads of global memory exists, too: without a branch for each of them all loads are on
+// their way at a time. Either its indices are clamped to the array, and neighbours, which read the same elements, load
+// them once; or it reads what the nearest point reads. Where the rest of it, too, is what the nearest point has, an
+// index that is clamped to the domain, as boundary conditions do it, means the point itself, in a register that is
+// known; other indices are compared with all places that they may mean.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -261,9 +261,9 @@ ir::Expr RegisterCode::formula_at_edges(const Member& m, const Offsets& offsets)
     return ends.shared ? with_clamped_loads(value) : value;
 }
 
-/// What is loaded before anything is computed, or else before the first point that has it: others may, too. `stays`: its
-/// register is taken until something is computed. It is not where one of two loads says what the other one loads: the
-/// code may do without either.
+/// What is loaded before anything is computed, or else before the first point that has it: others may, too. `stays`:
+/// its register is taken until something is computed. It is not where one of two loads says what the other one loads:
+/// the code may do without either.
 Value RegisterCode::edge_load(const ir::Expr& e, bool stays) {
     const auto known = loaded_.find(e.get());
     if (known != loaded_.end()) return known->second;

@@ -90,8 +90,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         reach.add(v.reach, 0);
     };
     std::set<const ir::Node*> certain;
-    const bool loads_ahead =
-        interior_ || (!ends(m).of_loads.empty() && (edge_loads_first_ || ends(m).shared));
+    const bool loads_ahead = interior_ || (!ends(m).of_loads.empty() && (edge_loads_first_ || ends(m).shared));
     if (loads_ahead) {
         for (const ir::Expr& e : ir::certain_reads({value})) certain.insert(e.get());
     }
@@ -294,7 +293,8 @@ Value RegisterCode::choose(const Member& p, const std::vector<std::vector<std::i
 
 /// All lanes of a tile in the interior, also those that nothing is stored of, read n * unit + column in dimension `d`.
 void RegisterCode::all_lanes_touch(const ir::Read& read, std::size_t d, std::int64_t n, std::int64_t column) {
-    space_.accesses.push_back({tile_.lane_dim, array_box(read.source, d), n, {column - tile_.left * n, (kWarp - 1) * n + 1}});
+    space_.accesses.push_back(
+        {tile_.lane_dim, array_box(read.source, d), n, {column - tile_.left * n, (kWarp - 1) * n + 1}});
 }
 
 /// Whether an expression depends on the lane's columns other than through what is read there.

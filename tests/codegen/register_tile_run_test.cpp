@@ -195,13 +195,18 @@ TEST(RegisterTileOrder, RowsGoIntoSumsBeforeTheNextIsLoaded) {
     EXPECT_LT(codegen::registers_at_once(program.pipeline, program.steps.front().variants.front().body), 128);
 }
 
-/// Selects in the code for tiles at the edges, of the first kernel.
-int choices_at_edges(const std::string& text) {
+/// How often a word stands in the code for tiles at the edges, of the first kernel.
+int at_edges(const std::string& text, const std::string& word) {
     const std::size_t begin = text.find("} else {");
     const std::string edges = text.substr(begin, text.find(" kernel ", begin) - begin);
-    int choices = 0;
-    for (std::size_t at = edges.find(" then "); at != std::string::npos; at = edges.find(" then ", at + 1)) ++choices;
-    return choices;
+    int count = 0;
+    for (std::size_t at = edges.find(word); at != std::string::npos; at = edges.find(word, at + 1)) ++count;
+    return count;
+}
+
+/// Selects there.
+int choices_at_edges(const std::string& text) {
+    return at_edges(text, " then ");
 }
 
 // A condition on the planes of a tile that has all of them is no limit of the interior: then no tile would be in it.
@@ -318,11 +323,7 @@ TEST(RegisterTileEdges, ShareLoads) {
         out(y, x) = sum(i in 0..3, j in 0..3) img(y + i, x + j)
     })",
                                                group));
-    const std::size_t begin = text.find("} else {");
-    const std::string edges = text.substr(begin, text.find(" kernel ", begin) - begin);
-    int loads = 0;
-    for (std::size_t at = edges.find("img("); at != std::string::npos; at = edges.find("img(", at + 1)) ++loads;
-    EXPECT_EQ(loads, (4 + 2) * (2 + 2)) << edges;
+    EXPECT_EQ(at_edges(text, "img("), (4 + 2) * (2 + 2)) << text;
 }
 
 // At the edges loads stand in no branch of their point, so that all of them are on their way at a time.

@@ -24,7 +24,8 @@ namespace {
 constexpr std::int64_t kEdgeRows = 2;
 /// What code may take of a lane's registers in any case, as estimated: it leaves a multiprocessor full of warps.
 constexpr std::int64_t kFewRegisters = 40;
-/// The same where the interior is in an order with few registers.
+/// The same where the interior is in an order with few registers, or where points at the edges share loads that stand
+/// late.
 constexpr std::int64_t kOrderedRegisters = 80;
 /// What the loop over slices has around loads that points share: with less nvcc spilled 76 bytes of harris on sm_80.
 constexpr std::int64_t kSliceRegisters = 12;
@@ -355,8 +356,8 @@ kernel::Body RegisterCode::code(bool interior) {
     std::vector<Way> ways{{rows, true, true, EdgeCode::Whole},       {slice, true, true, EdgeCode::Sliced},
                           {rows, false, true, EdgeCode::WholeLate},  {slice, false, true, EdgeCode::SlicedLate},
                           {rows, false, false, EdgeCode::WholeLate}, {slice, false, false, EdgeCode::SlicedLate}};
-    if (interior || !shares_any_loads())
-        std::erase_if(ways, [](const Way& way) { return !way.loads_first && way.shares_loads; });
+    const bool shares = !interior && shares_any_loads();
+    if (!shares) std::erase_if(ways, [](const Way& way) { return !way.loads_first && way.shares_loads; });
     // (What is fetched ahead is to save registers, and none of it counts.)
     if (tile_.prefetch > 0)
         std::erase_if(ways,
@@ -409,7 +410,7 @@ kernel::Body RegisterCode::code(bool interior) {
         if (registers <= enough) break;
     }
     if (interior && registers > most_registers_ && !packs_) throw too_many_registers(registers, most_registers_);
-    if (slice_ && ways[edge_way_].loads_first && shares_any_loads()) registers += kSliceRegisters;
+    if (slice_ && shares && edge_loads_first_) registers += kSliceRegisters;
     registers_ = std::max(registers_, registers);
     return body;
 }

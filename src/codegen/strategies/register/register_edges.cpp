@@ -173,6 +173,7 @@ bool RegisterCode::shares_loads(const Member& m) {
     });
 }
 
+/// Whether the points of any member do.
 bool RegisterCode::shares_any_loads() {
     return tile_.prefetch == 0 && std::any_of(space_.members.begin(), space_.members.end(), [&](const Member& m) {
                return space_.loads_everywhere(m) && shares_loads(m);

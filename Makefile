@@ -44,7 +44,8 @@ gallery: configure ## the pictures of the documentation, and docs/gallery.md
 	bench/readme_chart.py docs/images/comparison.svg
 	docs/gallery/page.py docs/gallery.md
 
-install: build ## install into PREFIX (default /usr/local)
+install: configure ## install into PREFIX (default /usr/local)
+	cmake --build $(BUILD) --target pipec pipec-run
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
 deb: deps ## build/deb/pipec_*.deb: the Debian package

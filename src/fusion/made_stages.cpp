@@ -11,6 +11,7 @@
 #include "fusion/index_factors.h"
 #include "ir/build.h"
 #include "ir/visit.h"
+#include "poly/group.h"
 
 namespace pipec::fusion {
 

@@ -7,6 +7,8 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/build.h"
+
 namespace pipec::ir {
 
 std::vector<Expr> children(const Expr& e) {

@@ -11,6 +11,7 @@
 #include "codegen/emit/c/c_expr_total.h"
 #include "codegen/emit/c/c_types.h"
 #include "fusion/lane_terms.h"
+#include "ir/build.h"
 #include "ir/reduction.h"
 
 namespace pipec::codegen {
@@ -24,18 +25,6 @@ constexpr int kLanes = 32;
 constexpr std::int64_t kMostBound = std::int64_t{3} << 29;
 
 }  // namespace
-
-struct ExpressionWriter::LaneShare {
-    std::size_t range = 0;  ///< the variable whose values are shared out
-    bool in_order = false;
-    /// Of a lane before those of the next one.
-    enum class Terms : std::uint8_t {
-        Span,        ///< so many that each lane has one span
-        One,         ///< one
-        OneOrBlock,  ///< one where all are in one block, else a block
-    };
-    Terms terms = Terms::Span;
-};
 
 /// How lanes share the terms, where they do and there are enough.
 std::optional<ExpressionWriter::LaneShare> ExpressionWriter::lane_share(const ir::Reduce& n,

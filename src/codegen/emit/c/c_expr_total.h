@@ -1,6 +1,8 @@
-// What the loops of reductions find: c_expr_reduce.cpp, c_expr_lanes.cpp.
+// What the loops of reductions find, and how lanes share their terms: c_expr_reduce.cpp, c_expr_lanes.cpp.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,19 @@ struct ExpressionWriter::Total {
     std::vector<ir::Expr> nodes;  ///< that are the total itself
 
     [[nodiscard]] ir::Type type() const { return reduction->body->type; }
+};
+
+/// How the lanes of a warp share the terms of a reduction.
+struct ExpressionWriter::LaneShare {
+    std::size_t range = 0;  ///< the variable whose values are shared out
+    bool in_order = false;
+    /// Of a lane before those of the next one.
+    enum class Terms : std::uint8_t {
+        Span,        ///< so many that each lane has one span
+        One,         ///< one
+        OneOrBlock,  ///< one where all are in one block, else a block
+    };
+    Terms terms = Terms::Span;
 };
 
 }  // namespace pipec::codegen

@@ -120,7 +120,7 @@ private:
     /// Of the lanes of a warp that have the same point, one stores; null: each lane has its own.
     ir::Expr first_lane() {
         if (!shares_lanes_) return nullptr;
-        return ir::binary(BinaryOp::Eq, build_.special(kernel::Special::Id::ThreadX), constant(0));
+        return ir::binary(ir::BinaryOp::Eq, build_.special(kernel::Special::Id::ThreadX), constant(0));
     }
     PackWriter packs();
     kernel::Body interior_body();

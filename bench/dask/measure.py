@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What pipelines on dask arrays cost: measure.py [overhead] [workers] [overlap] [graph] [tasks]
+"""What pipelines on dask arrays cost: measure.py [overhead] [workers] [overlap] [graph] [tasks] [gpus]
 
 Prints rows of the tables in docs/results/dask.md. It needs pipec on PATH (or the environment variable PIPEC), the
 package on PYTHONPATH, and NumPy, dask and distributed. Times are the least of several runs, taken in turns where they
-are compared.
+are compared. `gpus` is not among those that run by default: it needs CuPy, nvcc and GPUs.
 """
 import itertools
 import os
@@ -183,6 +183,48 @@ def tasks():
             work()
             row += timed(work, times=2)
         print(f"| {name} | " + " | ".join(f"{1e3 * t / side**2:.2f} ms" for t in row) + " |", flush=True)
+
+
+def gpus():
+    """One worker for each GPU of a host, 20 gigapixels of float32 that the workers make on their GPUs."""
+    import cupy
+    from distributed import Client, Nanny, Scheduler, SpecCluster
+    warnings.simplefilter("ignore")
+    side, chunk = 9 * 16000, 16000
+    seeds = itertools.count()
+
+    def made(block_info=None):
+        info = block_info[None]
+        y, x = info["chunk-location"]
+        return cupy.random.default_rng(side * y + x).random(info["chunk-shape"], dtype=cupy.float32)
+
+    def reduced(block):
+        return np.array([[float(block.sum(dtype=cupy.float64))]])
+
+    def work(f):
+        chunks = da.core.normalize_chunks(chunk, (side, side))
+        img = da.map_blocks(made, chunks=chunks, dtype=np.float32, name=f"made-{next(seeds)}",
+                            meta=cupy.empty((0, 0), np.float32))
+        sums = pipec.dask.apply(f, img).map_blocks(reduced, dtype=np.float64, meta=np.empty((0, 0)))
+        return float(sums.sum().compute())
+
+    def cluster_of(count):
+        # What a worker has on its GPU says nothing of the host's memory, and is not to be spilled.
+        workers = {i: {"cls": Nanny, "options": {"nthreads": 2, "memory_limit": 0,
+                                                 "env": {"CUDA_VISIBLE_DEVICES": str(i)}}} for i in range(count)}
+        return SpecCluster(workers=workers, scheduler={"cls": Scheduler, "options": {"dashboard": False}})
+
+    for text in (SHARPEN, BILATERAL):
+        f = pipec.source(text, options=["-w"])
+        seconds, sums = {}, set()
+        for count in [2**i for i in range(cupy.cuda.runtime.getDeviceCount().bit_length())]:
+            with cluster_of(count) as cluster, Client(cluster):
+                sums.add(work(f))  # loads the library
+                seconds[count], = timed(lambda f=f: work(f), times=2)
+        assert len(sums) == 1, sums
+        for count, best in seconds.items():
+            print(f"| {f.__name__} | {count} | {best:.2f} | {side * side / best / 1e9:.1f} | {seconds[1] / best:.2f} |",
+                  flush=True)
 
 
 def main():

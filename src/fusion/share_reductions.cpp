@@ -248,7 +248,8 @@ private:
     /// Only where it is evaluated for certain: one thread's time may be more than that of those that need it.
     [[nodiscard]] bool is_worth_once(const ir::Expr& e, int place) {
         if (work_of(e) <= kUniformWork || points(around(place), usual_) < kFewTerms) return false;
-        return conditions(place).empty();
+        const ir::Expr reached = some_point(around(place));
+        return conditions(place).empty() && (!reached || evaluate(reached, usual_));
     }
     ir::Expr once(const ir::Expr& e, int place) {
         Site site;
@@ -308,10 +309,21 @@ private:
                    is_busy(nest.loops, site.depends, nest.body);
         };
         Site site = split(nest, place, false);
+        if (!is_of_sizes_alone(site)) return std::nullopt;
         if (site.open && is_worth(site) && is_in_bounds(nest, site)) return site;
         if (site.open) site = split(nest, place, true);
-        if (site.open || !is_worth(site)) return std::nullopt;
+        if (site.open || !is_worth(site) || !is_of_sizes_alone(site)) return std::nullopt;
         return site;
+    }
+    /// Whether the launch knows how many points a stage there has: bounds may be rounded floats of parameters, as in
+    /// 0..int32(ceil(3.0 * s)).
+    [[nodiscard]] bool is_of_sizes_alone(const Site& site) const {
+        const auto is_known = [&](const ir::Expr& bound) {
+            return ir::any_node(bound, [](const ir::Expr& e) { return ir::as<ir::Variable>(e) != nullptr; }) ||
+                   evaluate(bound, usual_);
+        };
+        return (!site.reached || evaluate(site.reached, usual_)) &&
+               std::ranges::all_of(site.depends, [&](const Place& p) { return is_known(p.lo) && is_known(p.hi); });
     }
     [[nodiscard]] bool is_repeated(const Nest& nest, const Site& site) const {
         return points(site.others, usual_) > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
@@ -423,9 +435,12 @@ private:
         for (const Place& place : places) result *= extent(place, sizes);
         return result;
     }
-    /// Few threads have work, and each of them much of it.
+    /// Few threads have work, and each of them much of it. Loops whose length nobody knows before the launch count as
+    /// short: there would be no telling after how many levels of blocks few terms are left.
     [[nodiscard]] bool is_long(const Places& loops, const Places& depends) const {
-        return points(loops, large_) > kFewTerms && points(depends, usual_) < kBusyPoints;
+        const auto is_known = [&](const Place& loop) { return evaluate(loop.lo, large_) && evaluate(loop.hi, large_); };
+        return std::ranges::all_of(loops, is_known) && points(loops, large_) > kFewTerms &&
+               points(depends, usual_) < kBusyPoints;
     }
 
     /// Few threads have work, and each of them much of it, because each term is a loop itself: in a search for a block,

@@ -107,6 +107,20 @@ const Case kCases[] = {
             out(y, x) = (sum(j in 0..n) img(y, j)) + (max(i in -1..=1) img(clamp(y + i * step, 0, R - 1), x))
         })",
      {{{"R", 1}, {"C", 1}, {"n", 0}, {"step", 4}}, {{"R", 9}, {"C", 40}, {"n", 40}, {"step", 3}}}},
+    // Bounds that only the parameter's value tells: no stage can have as many points, and no tree of blocks is as deep.
+    {"rounded_bounds",
+     R"(pipeline p(img: float32[R, C], s: int32) -> out: float32[R, C], best: int32[C], most: float32[]
+            where 1 <= s <= 4
+        {
+            at(y, x) = img(clamp(y, 0, R - 1), clamp(x, 0, C - 1))
+            weight(i) = exp(-0.5 * i * i / (s * s))
+            norm() = sum(i in -int32(ceil(1.5 * s))..=int32(ceil(1.5 * s))) weight(i)
+            down(y, x) = sum(i in -int32(ceil(1.5 * s))..=int32(ceil(1.5 * s))) weight(i) / norm() * at(y + i, x)
+            out(y, x) = sum(i in -int32(ceil(1.5 * s))..=int32(ceil(1.5 * s))) weight(i) / norm() * down(y, x + i)
+            best(x) = argmin(i in -int32(ceil(1.5 * s))..=int32(ceil(1.5 * s))) at(i, x)
+            most() = max(y in 0..R, i in 0..=int32(sqrt(float32(s)))) img(y, 0) * i
+        })",
+     {{{"R", 1}, {"C", 1}, {"s", 1}}, {{"R", 9}, {"C", 37}, {"s", 4}}}},
     {"defaults_of_sizes",
      R"(pipeline p(img: uint8[R, C], n: int32 = 3)
             -> out: uint8[H = (R + 1) / 2, W = max(1, H * C / R)], more: uint8[2 * H + n, L = n]

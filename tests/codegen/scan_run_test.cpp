@@ -70,6 +70,12 @@ TEST_P(Scans, HaveTheBitsOfTheDefinition) {
 }
 
 const Case kCases[] = {
+    // The counts are wider in between, so that stages get other numbers.
+    {"beside_narrow_counts", R"(
+        pipeline p(img: uint8[R, C]) -> counts: uint8[16], most: uint8[R, C] {
+            accumulate counts(v in 0..16): uint8 = 0 { for y in 0..R, x in 0..C { counts(img(y, x) / 16) += 1 } }
+            most(y, x): uint8 = if x == 0 then img(y, x) else max(most(y, x - 1), img(y, x))
+        })"},
     {"integral_image", R"(
         pipeline p(img: uint8[R, C]) -> out: uint32[R, C] {
             row(y, x in 0..C): uint32 = if x == 0 then img(y, x) else row(y, x - 1) + img(y, x)

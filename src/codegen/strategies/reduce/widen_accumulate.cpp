@@ -55,13 +55,16 @@ private:
         domains_.push_back(domain);
     }
 
-    /// Reads of stages by their new numbers; a stage reads only what stands before it.
+    /// Reads of stages by their new numbers. A stage reads only what stands before it, and a scan, which has a number
+    /// of its own and stays as wide as it is, itself.
     ir::Expr renumbered(const ir::Expr& e) {
         if (!e) return e;
         if (const auto found = done_.find(e.get()); found != done_.end()) return found->second.second;
         ir::Expr result = ir::map_children(e, [&](const ir::Expr& child) { return renumbered(child); });
         if (const auto* n = ir::as<ir::Read>(result); n != nullptr && n->source.kind == ir::Source::Kind::Stage) {
-            const ir::Source source{n->source.kind, new_index_.at(static_cast<std::size_t>(n->source.index))};
+            const auto old = static_cast<std::size_t>(n->source.index);
+            const bool self = old == new_index_.size();
+            const ir::Source source{n->source.kind, self ? static_cast<int>(stages_.size()) : new_index_.at(old)};
             result = ir::read(source, result->type, n->indices, result->range);
         }
         done_.emplace(e.get(), std::pair{e, result});

@@ -5,7 +5,6 @@
 
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
-#include "ir/build.h"
 #include "ir/visit.h"
 
 namespace pipec::fusion {
@@ -21,7 +20,7 @@ constexpr std::size_t kMostNodes = 4000;
 /// How often readers ask for points of each stage.
 class Asked {
 public:
-    explicit Asked(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<std::int64_t>& sizes)
+    Asked(const ir::Pipeline& pipeline, const poly::Model& model, const std::vector<std::int64_t>& sizes)
         : pipeline_(pipeline), sizes_(sizes), times_(pipeline.stages.size()), nodes_(pipeline.stages.size()) {
         for (reader_ = 0; reader_ < pipeline.stages.size(); ++reader_) {
             double points = 1;

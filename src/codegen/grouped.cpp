@@ -34,7 +34,7 @@ Grouped group_by_schedule(const Unit& unit, const CudaOptions& options) {
     widen_narrow_accumulates(pipeline, model);
     const auto given = options.schedules.find(pipeline.name);
     const fusion::Schedule schedule =
-        given == options.schedules.end() ? fusion::stage_schedule(pipeline) : given->second;
+        given == options.schedules.end() ? fusion::stage_schedule(pipeline, model) : given->second;
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
     Grouped grouped{
         {std::move(inlined.pipeline), std::move(inlined.model), options.target, {}, options.fast_math}, {}, {}};

@@ -19,7 +19,6 @@
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
-#include "fusion/sparse_stages.h"
 #include "fusion/strided_terms.h"
 #include "fusion/tabulate_terms.h"
 #include "fusion/transpose_reads.h"
@@ -110,8 +109,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
         pipeline = fusion::clipped_ranges(pipeline, *model);
         pipeline = fusion::strided_terms(pipeline, *model);
         pipeline = fusion::chosen_reads(std::move(pipeline));
-        fusion::Inlined shared = fusion::inline_sparse_stages(pipeline, *model);
-        shared = fusion::tabulate_terms(shared.pipeline, shared.model);
+        fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
         shared = fusion::prefix_scans(shared.pipeline, shared.model);
         shared = fusion::shared_strips(shared.pipeline, shared.model);
         shared = fusion::share_reductions(shared.pipeline, shared.model);

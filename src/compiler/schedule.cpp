@@ -75,7 +75,7 @@ Schedules trials(const ScheduleRequest& request, const std::vector<fusion::Inlin
     bool is_possible = *request.strategy == fusion::Strategy::Stage;
     std::string refusal;
     for (const fusion::Inlined& one : prepared) {
-        Schedule& schedule = result[one.pipeline.name] = fusion::stage_schedule(one.pipeline);
+        Schedule& schedule = result[one.pipeline.name] = fusion::stage_schedule(one.pipeline, one.model);
         if (*request.strategy == fusion::Strategy::Stage) continue;
         const Trial trial = trial_of(request, inlined(one, schedule));
         const auto accepted = [&](const poly::Group& group) -> std::optional<GroupSchedule> {
@@ -143,7 +143,7 @@ Schedules make_schedules(const ScheduleRequest& request, const std::vector<fusio
     for (const fusion::Inlined& one : prepared) {
         const auto [entry, is_new] = schedules.try_emplace(one.pipeline.name);
         Schedule& schedule = entry->second;
-        if (is_new) schedule = fusion::stage_schedule(one.pipeline);
+        if (is_new) schedule = fusion::stage_schedule(one.pipeline, one.model);
         schedule = completed(one, schedule);
         for (GroupSchedule& group : schedule.groups) change(request, group);
     }

@@ -228,9 +228,8 @@ std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& e
             .note(
                 reads
                     ? "go up to the greatest value, and leave out terms: sum(i in 0..16) (if i < n(y, x) then i else 0)"
-                    : "give a constant that is enough for all its values (as an argument, where a function has the "
-                      "range), or "
-                      "declare it as int32, and bound it in `where`");
+                    : "use a constant that is large enough for all its values (a function may take it as an argument), "
+                      "or declare the parameter as int32, and bound it in `where`");
         return std::nullopt;
     }
     if (r.range.inclusive) hi = ir::binary(ir::BinaryOp::Add, hi, ir::int_constant(ir::Type::Int32, 1), hi->range);

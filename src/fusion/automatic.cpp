@@ -41,7 +41,7 @@ public:
         : pipeline_(pipeline), model_(model), cost_(cost), options_(options) {}
 
     FusionResult run(const IsLegal& legal) {
-        const std::vector<std::string> cheap = stage_schedule(pipeline_).inlined;
+        const std::vector<std::string> cheap = stage_schedule(pipeline_, model_).inlined;
         Plan best = searched(variant({cheap.begin(), cheap.end()}));
         if (!options_.chooses_storage) return checked(std::move(best), legal);
         std::vector<Plan> others;
@@ -170,7 +170,7 @@ private:
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) {
             if (plan.variant->inside().count(pipeline_.stages[s].name) > 0) inside.push_back(static_cast<int>(s));
         }
-        const std::vector<int> repeatable = repeatable_stages(pipeline_);
+        const std::vector<int> repeatable = repeatable_stages(pipeline_, model_);
         const std::vector<StageSources> sources = stage_sources(pipeline_, inside);
         std::vector<std::string> result;
         for (std::size_t s = 0; s < pipeline_.stages.size() && result.size() < kMostMoves; ++s) {

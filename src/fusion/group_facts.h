@@ -98,6 +98,9 @@ constexpr std::int64_t kUsualSize = 3584;
 /// Values from `lo` to `hi`, with `sizes` by index; kUsualSize where that is not known.
 double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<std::int64_t>& sizes);
 
+/// Points of a box, the same way.
+double usual_points(const std::vector<poly::Interval>& box, const std::vector<std::int64_t>& sizes);
+
 /// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have, volumes
 /// and stacks of images of 64 x 448 x 448, or the nearest that the program's `where` and extents admit.
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);

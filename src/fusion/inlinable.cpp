@@ -1,5 +1,6 @@
 // Which stages cost less to compute again wherever they are read than to write and read back.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "fusion/inline.h"
 #include "fusion/instructions.h"
 #include "fusion/point_nodes.h"
+#include "fusion/sparse_stages.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
 #include "ir/reduction.h"
@@ -532,16 +534,15 @@ std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
     return result;
 }
 
-/// Where reductions become one, what they alone read is read by one stage.
-std::vector<int> with_merged(const ir::Pipeline& pipeline, int most_reads) {
-    const std::vector<int> merged = merged_reductions(pipeline);
-    if (merged.empty()) return inlinable_stages(pipeline, most_reads);
-    const ir::Pipeline left = with_inlined(pipeline, merged);
+using Choose = std::function<std::vector<int>(const ir::Pipeline&)>;
+
+/// Some stages, and those that are chosen of what is left once these are inside of their readers.
+std::vector<int> with_others(const ir::Pipeline& pipeline, const std::vector<int>& some, const Choose& choose) {
+    if (some.empty()) return choose(pipeline);
+    const ir::Pipeline left = with_inlined(pipeline, some);
     std::set<std::string> names;
-    for (const int stage : merged) names.insert(pipeline.stages[static_cast<std::size_t>(stage)].name);
-    for (const int stage : inlinable_stages(left, most_reads)) {
-        names.insert(left.stages[static_cast<std::size_t>(stage)].name);
-    }
+    for (const int stage : some) names.insert(pipeline.stages[static_cast<std::size_t>(stage)].name);
+    for (const int stage : choose(left)) names.insert(left.stages[static_cast<std::size_t>(stage)].name);
     std::vector<int> result;
     for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
         if (names.count(pipeline.stages[i].name) > 0) result.push_back(static_cast<int>(i));
@@ -549,14 +550,23 @@ std::vector<int> with_merged(const ir::Pipeline& pipeline, int most_reads) {
     return result;
 }
 
-}  // namespace
-
-std::vector<int> cheap_stages(const ir::Pipeline& pipeline) {
-    return with_merged(pipeline, 1);
+/// What reductions alone read is read by one stage where they become one, and that of sparse stages by their readers.
+std::vector<int> chosen_stages(const ir::Pipeline& pipeline, const poly::Model& model, int most_reads) {
+    const Choose inlinable = [&](const ir::Pipeline& left) { return inlinable_stages(left, most_reads); };
+    const Choose merged = [&](const ir::Pipeline& left) {
+        return with_others(left, merged_reductions(left), inlinable);
+    };
+    return with_others(pipeline, sparse_stages(pipeline, model), merged);
 }
 
-std::vector<int> repeatable_stages(const ir::Pipeline& pipeline) {
-    return with_merged(pipeline, kRepeatedReads);
+}  // namespace
+
+std::vector<int> cheap_stages(const ir::Pipeline& pipeline, const poly::Model& model) {
+    return chosen_stages(pipeline, model, 1);
+}
+
+std::vector<int> repeatable_stages(const ir::Pipeline& pipeline, const poly::Model& model) {
+    return chosen_stages(pipeline, model, kRepeatedReads);
 }
 
 }  // namespace pipec::fusion

@@ -74,9 +74,6 @@ public:
 private:
     using Memo = std::unordered_map<const ir::Node*, ir::Expr>;
 
-    void include(const SourceRange& range) {
-        if (std::find(included_.begin(), included_.end(), range) == included_.end()) included_.push_back(range);
-    }
     ir::VarId fresh(ir::VarId var) {
         const ir::VariableInfo info = pipeline_.variables.at(static_cast<std::size_t>(var));
         return ir::new_variable(pipeline_, info.name, info.type, info.range);
@@ -126,8 +123,9 @@ private:
         const ir::Stage& stage = pipeline_.stages[index];
         std::map<ir::VarId, ir::Expr> arguments;
         for (std::size_t d = 0; d < stage.dims.size(); ++d) arguments[stage.dims[d].var] = read->indices[d];
-        include(stage.range);
-        for (const SourceRange& range : stage.includes) include(range);
+        if (std::find(included_.begin(), included_.end(), stage.range) == included_.end()) {
+            included_.push_back(stage.range);
+        }
         const ir::Expr value = std::get<ir::Pure>(stage.definition).value;  // the walk may add variables, not stages
         Memo inner;
         return point->second = walk(value, arguments, true, inner);
@@ -165,9 +163,7 @@ ir::Pipeline with_inlined(const ir::Pipeline& pipeline, const std::vector<int>& 
                 resolve(update.value);
             }
         }
-        for (const SourceRange& range : inliner.finish_stage()) {
-            if (std::ranges::find(stage.includes, range) == stage.includes.end()) stage.includes.push_back(range);
-        }
+        stage.includes = inliner.finish_stage();
         kept.push_back(std::move(stage));
     }
     for (ir::Output& output : result.outputs) output.stage = inliner.number(static_cast<std::size_t>(output.stage));

@@ -21,11 +21,12 @@ std::int64_t operations(const ir::Expr& node);
 /// The stages (by index) that cost less to compute again wherever they are read than to write and read back: pure,
 /// without loops, and either read at one point for each point of their only reader (for each term, where that is a
 /// reduction), or cheap. Reductions are among them where one loop of their reader then computes several
-/// (merged_reductions): it reads what their terms share once, and what only these terms read needs no memory.
-std::vector<int> cheap_stages(const ir::Pipeline& pipeline);
+/// (merged_reductions): it reads what their terms share once, and what only these terms read needs no memory. And any
+/// stage of which almost nothing is read (sparse_stages.h).
+std::vector<int> cheap_stages(const ir::Pipeline& pipeline, const poly::Model& model);
 
 /// More of them: the stages that could do so if reading what they read costs little.
-std::vector<int> repeatable_stages(const ir::Pipeline& pipeline);
+std::vector<int> repeatable_stages(const ir::Pipeline& pipeline, const poly::Model& model);
 
 /// What a stage takes values of, and what is computed inside of it on the way.
 struct StageSources {

@@ -32,8 +32,7 @@ public:
             auto* pure = std::get_if<ir::Pure>(&stage.definition);
             if (pure == nullptr || stage.scan || stage.dims.empty()) return;
             stage_ = &stage;
-            points_ = 1;
-            for (const poly::Interval& all : domain.box) points_ *= usual_extent(all.lo, all.hi, sizes_);
+            points_ = usual_points(domain.box, sizes_);
             known_.clear();
             const ir::Expr value = ir::WithoutLets().of(pure->value);  // what a let names is a part of a place
             if (ir::Expr padded = walk(value); padded != value) pure->value = std::move(padded);

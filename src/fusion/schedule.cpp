@@ -36,9 +36,9 @@ std::set<int> stages_read_by(const ir::Stage& stage, int own) {
 
 }  // namespace
 
-Schedule stage_schedule(const ir::Pipeline& pipeline) {
+Schedule stage_schedule(const ir::Pipeline& pipeline, const poly::Model& model) {
     Schedule schedule;
-    for (const int stage : cheap_stages(pipeline)) {
+    for (const int stage : cheap_stages(pipeline, model)) {
         schedule.inlined.push_back(pipeline.stages[static_cast<std::size_t>(stage)].name);
     }
     return schedule;

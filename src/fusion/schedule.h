@@ -114,7 +114,7 @@ struct ScheduleError : std::runtime_error {
 };
 
 /// Cheap stages inside of their readers, each of the others by itself.
-Schedule stage_schedule(const ir::Pipeline& pipeline);
+Schedule stage_schedule(const ir::Pipeline& pipeline, const poly::Model& model);
 
 /// Stages (by index) of each group, all stages of `pipeline` (what inlining left) in exactly one, in an order in which
 /// groups can run. `number[i]` is the schedule's group, -1 for stages in none. Throws ScheduleError for unknown names,

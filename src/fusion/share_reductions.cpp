@@ -248,14 +248,9 @@ private:
     /// Only where it is evaluated for certain: one thread's time may be more than that of those that need it.
     [[nodiscard]] bool is_worth_once(const ir::Expr& e, int place) {
         if (work_of(e) <= kUniformWork || points(around(place), usual_) < kFewTerms) return false;
-        const ir::Expr reached = some_point(around(place));
-        return conditions(place).empty() && (!reached || evaluate(reached, usual_));
+        return conditions(place).empty() && is_of_sizes_alone(site_of_one(place));
     }
-    ir::Expr once(const ir::Expr& e, int place) {
-        Site site;
-        site.reached = some_point(around(place));
-        return stage_of("let", e, site, e->range);
-    }
+    ir::Expr once(const ir::Expr& e, int place) { return stage_of("let", e, site_of_one(place), e->range); }
 
     /// Where stages for the terms of a reduction are computed.
     struct Site {
@@ -315,8 +310,8 @@ private:
         if (site.open || !is_worth(site) || !is_of_sizes_alone(site)) return std::nullopt;
         return site;
     }
-    /// Whether the launch knows how many points a stage there has: bounds may be rounded floats of parameters, as in
-    /// 0..int32(ceil(3.0 * s)).
+    /// Whether a launch can compute from the sizes how many points a stage there has. It cannot where a bound is a
+    /// rounded float of parameters, as in 0..int32(ceil(3.0 * s)).
     [[nodiscard]] bool is_of_sizes_alone(const Site& site) const {
         const auto is_known = [&](const ir::Expr& bound) {
             return ir::any_node(bound, [](const ir::Expr& e) { return ir::as<ir::Variable>(e) != nullptr; }) ||
@@ -324,6 +319,12 @@ private:
         };
         return (!site.reached || evaluate(site.reached, usual_)) &&
                std::ranges::all_of(site.depends, [&](const Place& p) { return is_known(p.lo) && is_known(p.hi); });
+    }
+    /// Of a single value.
+    [[nodiscard]] Site site_of_one(int place) const {
+        Site site;
+        site.reached = some_point(around(place));
+        return site;
     }
     [[nodiscard]] bool is_repeated(const Nest& nest, const Site& site) const {
         return points(site.others, usual_) > 1 && points(nest.loops, usual_) >= kRepeatedTerms;
@@ -435,8 +436,8 @@ private:
         for (const Place& place : places) result *= extent(place, sizes);
         return result;
     }
-    /// Few threads have work, and each of them much of it. Loops whose length nobody knows before the launch count as
-    /// short: there would be no telling after how many levels of blocks few terms are left.
+    /// Few threads have work, and each of them much of it. Loops count as short if their length does not follow from
+    /// the sizes: nobody could tell after how many levels of blocks few terms are left.
     [[nodiscard]] bool is_long(const Places& loops, const Places& depends) const {
         const auto is_known = [&](const Place& loop) { return evaluate(loop.lo, large_) && evaluate(loop.hi, large_); };
         return std::ranges::all_of(loops, is_known) && points(loops, large_) > kFewTerms &&

@@ -143,6 +143,12 @@ double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<st
     return static_cast<double>(first && end ? std::max<std::int64_t>(0, *end - *first) : kUsualSize);
 }
 
+double usual_points(const std::vector<poly::Interval>& box, const std::vector<std::int64_t>& sizes) {
+    double points = 1;
+    for (const poly::Interval& all : box) points *= usual_extent(all.lo, all.hi, sizes);
+    return points;
+}
+
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
     return usual_sizes(pipeline, std::vector<std::optional<std::int64_t>>(pipeline.sizes.size()));
 }

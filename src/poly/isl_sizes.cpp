@@ -67,7 +67,7 @@ private:
         for (const Name name : names_in(value)) {
             if (name.kind == Name::Kind::Size) continue;
             const ir::Expr& part = name.kind == Name::Kind::Opaque ? affine_.opaque(name.index) : e;
-            // Extents share their nodes: what several have in them is told where it stands first.
+            // Extents share nodes: a part that several of them have is reported once.
             if (!told_.insert(part).second) return std::nullopt;
             auto report = diags_.report(diag::NonAffineBound, part->range.valid() ? part->range : e->range, what,
                                         ir::to_string(pipeline_, part));
@@ -246,7 +246,7 @@ private:
     const IslContext& isl_;
     const ir::Pipeline& pipeline_;
     Diagnostics& diags_;
-    std::set<ir::Expr> told_;  ///< parts that are not affine
+    std::set<ir::Expr> told_;  ///< parts that are not affine and were reported
     ValueRanges ranges_;
     AffineTranslator affine_;
     isl::set conditions_;  ///< what `where` says of sizes and parameters

@@ -89,7 +89,8 @@ TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
         z = constant(img, 7)
         out(y, x) = m(y, x - 2) + z(y, x + 3)
     })");
-    p_ = fusion::inline_stages(p_, compiled_.models.front(), fusion::cheap_stages(p_)).pipeline;
+    p_ = fusion::inline_stages(p_, compiled_.models.front(), fusion::cheap_stages(p_, compiled_.models.front()))
+             .pipeline;
     ASSERT_EQ(p_.stages.size(), 1u);
     Interior in;
     {
@@ -374,7 +375,8 @@ std::vector<std::string> stages_left(const std::string& text) {
     const Compiled compiled = testing::compile_text(sources, "test.pipe", text);
     EXPECT_EQ(render_text(compiled.diags, sources), "");
     const ir::Pipeline& p = compiled.pipelines.front();
-    const fusion::Inlined inlined = fusion::inline_stages(p, compiled.models.front(), fusion::cheap_stages(p));
+    const fusion::Inlined inlined =
+        fusion::inline_stages(p, compiled.models.front(), fusion::cheap_stages(p, compiled.models.front()));
     EXPECT_EQ(inlined.model.domains.size(), inlined.pipeline.stages.size());
     std::vector<std::string> names;
     for (const ir::Stage& s : inlined.pipeline.stages) names.push_back(s.name);

@@ -29,7 +29,7 @@ public:
           sources_(sources),
           rng_(rng),
           choose_(choose),
-          schedule_(fusion::stage_schedule(*unit.pipeline)) {
+          schedule_(fusion::stage_schedule(*unit.pipeline, *unit.model)) {
         inlined_ =
             fusion::inline_stages(*unit.pipeline, *unit.model, fusion::inlined_stages(*unit.pipeline, schedule_));
         dependences_ = poly::find_dependences(inlined_.pipeline, inlined_.model);

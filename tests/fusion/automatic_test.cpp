@@ -99,8 +99,8 @@ TEST_P(Automatic, DependencesAreFoundOnceForAllForms) {
     for (std::size_t i = 0; i < compiled_.pipelines.size(); ++i) {
         const ir::Pipeline& pipeline = compiled_.pipelines[i];
         poly::Dependences known;
-        for (const std::vector<int>& inside :
-             {std::vector<int>{}, cheap_stages(pipeline), repeatable_stages(pipeline)}) {
+        for (const std::vector<int>& inside : {std::vector<int>{}, cheap_stages(pipeline, compiled_.models[i]),
+                                               repeatable_stages(pipeline, compiled_.models[i])}) {
             const Inlined left = inline_stages(pipeline, compiled_.models[i], inside);
             std::vector<std::set<int>> inside_of;
             const std::vector<StageSources> sources = stage_sources(pipeline, inside);

@@ -69,7 +69,8 @@ std::set<std::string> cheap(const std::string& text) {
     std::set<std::string> names;
     if (!compiled.ok()) return names;
     const ir::Pipeline& pipeline = compiled.pipelines.at(0);
-    for (const int stage : cheap_stages(pipeline)) names.insert(pipeline.stages[static_cast<std::size_t>(stage)].name);
+    for (const int stage : cheap_stages(pipeline, compiled.models.at(0)))
+        names.insert(pipeline.stages[static_cast<std::size_t>(stage)].name);
     return names;
 }
 

@@ -201,7 +201,7 @@ TEST_P(Examples, GroupsUnderManySchedules) {
 
 TEST_P(Examples, SchedulesOfTrials) {
     for (const codegen::Unit& unit : units_) {
-        fusion::Schedule schedule = fusion::stage_schedule(*unit.pipeline);
+        fusion::Schedule schedule = fusion::stage_schedule(*unit.pipeline, *unit.model);
         const Inlined program = inline_cheap(*unit.pipeline, *unit.model);
         for (const Strategy strategy : kFusing) {
             const fusion::Propose propose = [&](const poly::Group& group) -> std::optional<GroupSchedule> {

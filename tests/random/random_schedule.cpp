@@ -31,7 +31,7 @@ class Chooser {
 public:
     Chooser(const Tape& tape, const codegen::Unit& unit, const SourceManager& sources, Tried& tried)
         : choices_(tape), sources_(sources), tried_(tried) {
-        schedule_ = fusion::stage_schedule(*unit.pipeline);
+        schedule_ = fusion::stage_schedule(*unit.pipeline, *unit.model);
         // Stages that cost nothing are part of groups as well as others.
         const std::size_t keep = choices_.choose(3);
         std::erase_if(schedule_.inlined,

@@ -10,7 +10,7 @@
 namespace pipec::testing {
 
 Inlined inline_cheap(const ir::Pipeline& pipeline, const poly::Model& model) {
-    const fusion::Schedule schedule = fusion::stage_schedule(pipeline);
+    const fusion::Schedule schedule = fusion::stage_schedule(pipeline, model);
     fusion::Inlined inlined = fusion::inline_stages(pipeline, model, fusion::inlined_stages(pipeline, schedule));
     Inlined result{std::move(inlined.pipeline), std::move(inlined.model), {}};
     result.dependences = poly::find_dependences(result.pipeline, result.model);

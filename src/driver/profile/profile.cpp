@@ -62,7 +62,7 @@ std::vector<Subject> subjects_of(const MeasuredProgram& program, bool fast_math)
     std::set<std::string> known;
     const auto& [prepared, model] = program.prepared;
     for (const bool inlines : {true, false}) {
-        const fusion::Schedule schedule = inlines ? fusion::stage_schedule(prepared) : fusion::Schedule{};
+        const fusion::Schedule schedule = inlines ? fusion::stage_schedule(prepared, model) : fusion::Schedule{};
         const fusion::Inlined inlined =
             fusion::inline_stages(prepared, model, fusion::inlined_stages(prepared, schedule));
         const ir::Pipeline& pipeline = inlined.pipeline;

@@ -127,7 +127,7 @@ private:
     /// What all candidates are compared with: results and time of the pipeline without fusion.
     void run_stage_by_stage() {
         const ir::Pipeline& pipeline = program_.pipeline();
-        plain_.alternative.schedule = fusion::stage_schedule(program_.prepared.pipeline);
+        plain_.alternative.schedule = fusion::stage_schedule(program_.prepared.pipeline, program_.prepared.model);
         plain_.source = cuda_of(program_, plain_.alternative.schedule);
         plain_.key = object_key(compiler_, plain_.source);
         sizes_ = chosen_sizes(pipeline, options_.common.run.sizes);

@@ -90,13 +90,13 @@ void cut_domains(ir::Pipeline& pipeline, poly::Model& model, WindowProgram& wind
 
 /// Stage after stage. What an accumulate reads stays a stage: its code may read images beyond what it needs of them, as
 /// far as they are known to exist.
-fusion::Schedule window_schedule(const ir::Pipeline& pipeline) {
+fusion::Schedule window_schedule(const ir::Pipeline& pipeline, const poly::Model& model) {
     std::set<std::string> read;
     for (const ir::Stage& stage : pipeline.stages) {
         if (!std::holds_alternative<ir::Accumulate>(stage.definition)) continue;
         for (const int source : stages_read(stage)) read.insert(pipeline.stages[static_cast<std::size_t>(source)].name);
     }
-    fusion::Schedule schedule = fusion::stage_schedule(pipeline);
+    fusion::Schedule schedule = fusion::stage_schedule(pipeline, model);
     std::erase_if(schedule.inlined, [&](const std::string& name) { return read.count(name) > 0; });
     return schedule;
 }
@@ -195,10 +195,10 @@ WindowProgram window_program(const Unit& analysed, const SourceManager& sources,
     ir::Pipeline pipeline = *analysed.pipeline;
     poly::Model model = *analysed.model;
     keep_outputs(pipeline, model, window);
-    cut_domains(pipeline, model, window);
     CudaOptions own = options;
     own.made = nullptr;
-    own.schedules = {{pipeline.name, window_schedule(pipeline)}};
+    own.schedules = {{pipeline.name, window_schedule(pipeline, model)}};  // as domains of whole images are
+    cut_domains(pipeline, model, window);
     window.program = lower({&pipeline, &model}, sources, own);
     return window;
 }

@@ -55,16 +55,17 @@ private:
         domains_.push_back(domain);
     }
 
-    /// Reads of stages by their new numbers. A stage reads only what stands before it, and a scan, which has a number
-    /// of its own and stays as wide as it is, itself.
+    /// Reads of stages by their new numbers. A stage reads only stages before it, and a scan also itself: it is added
+    /// next, as it is.
     ir::Expr renumbered(const ir::Expr& e) {
         if (!e) return e;
         if (const auto found = done_.find(e.get()); found != done_.end()) return found->second.second;
         ir::Expr result = ir::map_children(e, [&](const ir::Expr& child) { return renumbered(child); });
         if (const auto* n = ir::as<ir::Read>(result); n != nullptr && n->source.kind == ir::Source::Kind::Stage) {
             const auto old = static_cast<std::size_t>(n->source.index);
-            const bool self = old == new_index_.size();
-            const ir::Source source{n->source.kind, self ? static_cast<int>(stages_.size()) : new_index_.at(old)};
+            const bool reads_itself = old == new_index_.size();
+            const ir::Source source{n->source.kind,
+                                    reads_itself ? static_cast<int>(stages_.size()) : new_index_.at(old)};
             result = ir::read(source, result->type, n->indices, result->range);
         }
         done_.emplace(e.get(), std::pair{e, result});

@@ -11,7 +11,7 @@ import math
 import mmap
 import operator
 import struct
-from ctypes import c_int64, c_void_p
+from ctypes import c_int32, c_int64, c_void_p
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _arrays, _cuda
@@ -138,6 +138,8 @@ class Kernel:
             read = scalar_reader(Scalar(name, BY_NAME["int64"]))
             self.scalar_fields.append((_Field(c_int64, read, MISSING), info.offset))
         self._fields = [field for field, _ in self.scalar_fields]
+        # Extents of outputs and of what is in the workspace may depend on these: sizes, and parameters of this type.
+        self._in_extents = [i for i, field in enumerate(self._fields) if field.field in (c_int32, c_int64)]
         self._frames: Dict[Any, List[Frame]] = {}
 
     # -- what a call does ---------------------------------------------------------------------------------------------
@@ -150,8 +152,9 @@ class Kernel:
         key = (place, *[(v.library, v.kind, v.shape, v.strides) for v in views],
                *[v and (v.library, v.kind, v.shape, v.strides) for v in outs],
                shapes and tuple(shapes.items()))
-        if self.names.sizes:
-            key += tuple(scalars[len(self.interface.parameters):])
+        for i in self._in_extents:
+            value = scalars[i]
+            key += (self._fields[i].default if value is MISSING else self._fields[i].read(value),)
         pool = self._frames.get(key)
         frame = None
         if pool is not None:
@@ -279,7 +282,7 @@ class Kernel:
         return frame
 
     def shapes(self, inputs: Sequence[Tuple[int, ...]], scalars: Sequence[Any]) -> List[Tuple[Tuple[int, ...], ...]]:
-        """Extents and strides of the outputs for inputs of these extents; parameters, which change none, may be
+        """Extents and strides of the outputs for inputs of these extents; parameters that stand in no extent may be
         MISSING."""
         frame = Frame(self)
         for shape, buffer, info in zip(inputs, self.buffers, self.tables.buffers):

@@ -109,6 +109,27 @@ class Calls(unittest.TestCase):
         self.assertIn("line: uint8[H = (N + 1) / 2]", repr(half))
         self.assertEqual(source(MANY).shapes((3, 4, 5), (5,)).picture, (3, 4, 5))
 
+    def test_parameters_in_extents_of_calls_that_follow_each_other(self):
+        grown = source("""pipeline grown(a: float32[N], r: int32 = 1) -> out: float32[M = N * r], more: float32[N + r]
+    where 1 <= r <= 15
+{
+    out(x) = a(min(x, N - 1)) + r
+    more(x) = a(min(x, N - 1))
+}""")
+        a = np.arange(5, dtype=np.float32)
+        for r in (1, 3, 2, np.int16(4), np.array(3)):
+            out, more = grown(a, r)
+            self.assertEqual((out.shape, more.shape), ((5 * int(r),), (5 + int(r),)))
+            np.testing.assert_array_equal(out, a[np.minimum(np.arange(5 * int(r)), 4)] + np.float32(r))
+        self.assertEqual(grown(a)[0].shape, (5,))
+        # Of slices that are kept there are as many as the parameter says.
+        steps = source("""pipeline steps(a: float32[N], n: int32 = 1) -> out: float32[N] where 1 <= n <= 4096 {
+    l(t in 0..n, x in 0..N): float32 = if t == 0 then a(x) else l(t - 1, N - 1 - x) + 1
+    out(x) = l(n - 1, x)
+}""")
+        for n in (1, 10, 3, 500):
+            np.testing.assert_array_equal(steps(a, n), (a if n % 2 else a[::-1]) + np.float32(n - 1))
+
     def test_names_that_python_has_taken(self):
         taken = source(TAKEN)
         a = np.ones(3, np.float32)

@@ -95,6 +95,13 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
 /// A size that nothing else is known of.
 constexpr std::int64_t kUsualSize = 3584;
 
+/// Rows or columns of a template or a kernel that slides over an image.
+constexpr std::int64_t kUsualWindow = 32;
+
+/// By index: sizes that `where`, or an output's extent such as R - N + 1, keeps below another one, and that no output
+/// grows with.
+std::vector<bool> window_sizes(const ir::Pipeline& pipeline);
+
 /// Values from `lo` to `hi`, with `sizes` by index; kUsualSize where that is not known.
 double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<std::int64_t>& sizes);
 
@@ -102,7 +109,7 @@ double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<st
 double usual_points(const std::vector<poly::Interval>& box, const std::vector<std::int64_t>& sizes);
 
 /// Sizes that are tuned for where nobody says which: images of 3584 x 3584, as many points as photographs have, volumes
-/// and stacks of images of 64 x 448 x 448, or the nearest that the program's `where` and extents admit.
+/// and stacks of images of 64 x 448 x 448, windows of 32 x 32, or the nearest that `where` and extents admit.
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
 
 /// The same with some sizes given (by index): the others fit them. Throws ScheduleError, which says what forbids it,

@@ -110,8 +110,9 @@ public:
         const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
         const bool lines = std::ranges::all_of(pipeline.inputs, is_line);
         large_.assign(pipeline.sizes.size(), lines ? kLongSize : kLargeSize);
+        const std::vector<bool> windows = window_sizes(pipeline);
         for (std::size_t i = 0; i < large_.size(); ++i) {
-            if (ir::parameter_of(pipeline, i)) large_[i] = usual_[i];
+            if (ir::parameter_of(pipeline, i) || windows[i]) large_[i] = usual_[i];
         }
     }
 

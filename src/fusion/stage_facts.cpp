@@ -13,6 +13,7 @@
 #include "fusion/instructions.h"
 #include "fusion/loop_block.h"
 #include "fusion/point_terms.h"
+#include "fusion/usual_places.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/reduction.h"
@@ -375,6 +376,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
         if (facts.pure && !stage.scan) {
+            add_usual_places(facts, pipeline, stage, std::get<ir::Pure>(stage.definition).value, sizes);
             const int inner = facts.shape.innermost();
             facts.lane_terms = lane_terms(pipeline, std::get<ir::Pure>(stage.definition).value,
                                           inner < 0 ? -1 : stage.dims[static_cast<std::size_t>(inner)].var);

@@ -136,7 +136,55 @@ void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free,
     }
 }
 
+/// How much room a comparison of integers leaves: what is greater minus what is less; null where it is none.
+ir::Expr margin_of(const ir::Expr& condition) {
+    const auto* n = ir::as<ir::Binary>(condition);
+    if (n == nullptr || ir::is_float(n->a->type)) return nullptr;
+    using enum ir::BinaryOp;
+    if (n->op == Lt || n->op == Le) return ir::binary(Sub, n->b, n->a);
+    if (n->op == Gt || n->op == Ge) return ir::binary(Sub, n->a, n->b);
+    return nullptr;
+}
+
+/// The sign of what twice as much of a size adds to an expression over sizes; 0 where nobody knows.
+int slope(const ir::Expr& e, std::vector<std::int64_t> sizes, std::size_t size) {
+    const auto once = evaluate(e, sizes);
+    sizes[size] *= 2;
+    const auto twice = evaluate(e, sizes);
+    return !once || !twice || *once == *twice ? 0 : *once < *twice ? 1 : -1;
+}
+
 }  // namespace
+
+std::vector<bool> window_sizes(const ir::Pipeline& pipeline) {
+    const std::size_t n = pipeline.sizes.size();
+    const std::vector<std::int64_t> all(n, kUsualSize);
+    std::vector<ir::Expr> margins;
+    for (const ir::Expr& condition : pipeline.where) {
+        if (const ir::Expr margin = margin_of(condition)) margins.push_back(margin);
+    }
+    for (const ir::Output& output : pipeline.outputs) {
+        margins.insert(margins.end(), output.buffer.extents.begin(), output.buffer.extents.end());
+    }
+    const auto is_free = [&](std::size_t i) {
+        return !ir::parameter_of(pipeline, i) && !pipeline.sizes[i].default_value;
+    };
+    std::vector<bool> result(n, false);
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto has_room = [&](const ir::Expr& margin) {
+            if (slope(margin, all, i) >= 0) return false;
+            for (std::size_t other = 0; other < n; ++other) {
+                if (is_free(other) && slope(margin, all, other) > 0) return true;
+            }
+            return false;
+        };
+        const auto grows = [&](const ir::Output& output) {
+            return std::ranges::any_of(output.buffer.extents, [&](const ir::Expr& e) { return slope(e, all, i) > 0; });
+        };
+        result[i] = is_free(i) && std::ranges::any_of(margins, has_room) && std::ranges::none_of(pipeline.outputs, grows);
+    }
+    return result;
+}
 
 double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<std::int64_t>& sizes) {
     const auto first = evaluate(lo, sizes), end = evaluate(hi, sizes);
@@ -157,12 +205,13 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
                                       const std::vector<std::optional<std::int64_t>>& given) {
     std::vector<std::int64_t> sizes;
     std::vector<bool> fixed, free;
+    const std::vector<bool> windows = window_sizes(pipeline);
     for (std::size_t i = 0; i < given.size(); ++i) {
         const auto param = ir::parameter_of(pipeline, i);
         const auto usual = param ? ir::as_int(pipeline.params[*param].default_value) : std::nullopt;
-        sizes.push_back(given[i].value_or(usual.value_or(kUsualSize)));
+        sizes.push_back(given[i].value_or(usual.value_or(windows[i] ? kUsualWindow : kUsualSize)));
         fixed.push_back(given[i].has_value());
-        free.push_back(!given[i] && !param && !pipeline.sizes[i].default_value);
+        free.push_back(!given[i] && !param && !pipeline.sizes[i].default_value && !windows[i]);
     }
     const auto fit = [&] {
         fit_to_buffers(pipeline, free, sizes);

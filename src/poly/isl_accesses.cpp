@@ -93,6 +93,7 @@ private:
     }
 
     void access(Access access) {
+        isl_->next_part();  // a program has as many accesses as its text, and 4096 terms of each sum
         for (const ir::Expr& index : access.indices) {
             note_casts(index);
             auto value = affine_.index(index);

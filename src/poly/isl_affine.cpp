@@ -302,7 +302,32 @@ isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
                       e->value);
 }
 
+/// A product with a parameter of few values, or a quotient by one, as the steps of a pyramid are: what is affine for each
+/// of them. Null for other expressions.
+ir::Expr AffineTranslator::for_each_value(const ir::Expr& e, const ir::Binary& n) {
+    constexpr Wide kFewValues = 4;
+    const bool is_product = n.op == BinaryOp::Mul;
+    if (!is_product && n.op != BinaryOp::Div && n.op != BinaryOp::Mod) return nullptr;
+    const auto few = [&](const ir::Expr& operand) {
+        if (ir::as<ir::SizeRef>(operand) == nullptr && ir::as<ir::ParamRef>(operand) == nullptr) return false;
+        const IntRange range = ranges_.integer(operand);
+        return range.lo < range.hi && range.hi - range.lo < kFewValues && range.lo >= (is_product ? 0 : 1);
+    };
+    const bool first = is_product && few(n.a);
+    const ir::Expr &parameter = first ? n.a : n.b, &other = first ? n.b : n.a;
+    if (!few(parameter) || ranges_.integer(other).lo == ranges_.integer(other).hi) return nullptr;
+    const IntRange range = ranges_.integer(parameter);
+    ir::Expr result;
+    for (Wide k = range.hi; k >= range.lo; --k) {
+        const ir::Expr number = ir::int_constant(parameter->type, static_cast<std::int64_t>(k));
+        const ir::Expr one = ir::binary(n.op, other, number, e->range);
+        result = result ? ir::select(ir::binary(BinaryOp::Eq, parameter, number), one, result, e->range) : one;
+    }
+    return result;
+}
+
 isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary& n) {
+    if (const ir::Expr choice = for_each_value(e, n)) return value(choice);
     // A divisor, mask or count matters by its value, which may have wrapped.
     const IntRange b = ranges_.integer(n.b);
     const bool constant_b = b.lo == b.hi;

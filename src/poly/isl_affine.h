@@ -16,6 +16,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -134,6 +135,7 @@ private:
     void forget_data(Truth& a, Truth& b) const;
     int terms(const ir::Expr& e);
     isl::pw_aff compute_binary(const ir::Expr& e, const ir::Binary& n);
+    ir::Expr for_each_value(const ir::Expr& e, const ir::Binary& n);
     isl::pw_aff compute_cast(const ir::Expr& e, const ir::Cast& n);
     Truth compute_truth(const ir::Expr& e);
     ir::Expr without_lets(const ir::Expr& e);
@@ -172,12 +174,14 @@ private:
     struct IntegerLimit {
         isl::pw_aff value;       ///< a function of the sizes
         bool in_domain = false;  ///< because the range of some stage has no other points
+        bool is_open = false;    ///< that of a scan whose limit is being looked for: others decide
     };
     std::optional<IntegerLimit> integer_limit(const ir::Expr& e, bool upper);
     std::optional<IntegerLimit> limit_by_operation(const ir::Expr& e, bool upper);
     std::optional<IntegerLimit> limit_by_interval(const ir::Expr& e, bool upper);
     std::optional<IntegerLimit> limit_of_range(const ir::Expr& lo, const ir::Expr& hi, bool upper);
     std::optional<IntegerLimit> limit_of_stage(const ir::Read& read, bool upper);
+    std::optional<IntegerLimit> limit_of_scan(int stage, const ir::Expr& definition, bool upper);
     void describe_limits(const ir::Expr& e, Name name, bool is_tied);
     void add_limit(const ir::Expr& limit, Name name, bool upper, bool strict = false);
     isl::val val(Wide v) const;
@@ -200,7 +204,10 @@ private:
     std::unordered_map<ir::Expr, Translated<Truth>> conditions_;
     std::unordered_map<const ir::Node*, int> terms_;  ///< of conditions
     std::vector<Fact> facts_;
-    std::array<std::unordered_map<ir::Expr, std::optional<IntegerLimit>>, 2> integer_limits_;  ///< least and greatest
+    using IntegerLimits = std::unordered_map<ir::Expr, std::optional<IntegerLimit>>;
+    std::array<IntegerLimits, 2> integer_limits_;  ///< least and greatest
+    /// Of scans, by stage: what is known, or taken to hold of what one reads of itself.
+    std::array<std::map<int, std::optional<IntegerLimit>>, 2> scan_limits_;
     std::unordered_map<ir::VarId, std::pair<ir::Expr, ir::Expr>>
         dimensions_;  ///< ranges of those of stages that are read
     std::vector<OfFloats> float_conditions_, of_floats_;

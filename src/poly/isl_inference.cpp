@@ -2,10 +2,17 @@
 #include "poly/isl_inference.h"
 
 #include <fmt/format.h>
+#include <isl/aff.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "ir/build.h"
 #include "ir/print.h"
@@ -53,38 +60,40 @@ struct SourceQueries {
     std::vector<const Access*> accesses;  ///< distinct in some dimension or guard
 };
 
-std::vector<SourceQueries> group(const StageAccesses& found) {
+std::vector<SourceQueries> group(const IslContext& isl, const StageAccesses& found) {
     std::vector<SourceQueries> result;
+    struct Known {
+        std::map<std::tuple<std::size_t, int, std::uint32_t>, std::vector<std::size_t>> queries;  ///< by isl's hash, too
+        std::set<std::pair<int, std::vector<std::size_t>>> accesses;  ///< guards, and queries by dimension
+    };
+    std::vector<Known> known;  // by source
     for (const Access& access : found.accesses) {
+        isl.next_part();
         auto entry = std::find_if(result.begin(), result.end(), [&](const SourceQueries& s) {
             return s.source == access.source && s.is_write == access.is_write;
         });
         if (entry == result.end()) {
             result.push_back({access.source, access.is_write, {}, {}});
+            known.emplace_back();
             entry = result.end() - 1;
         }
-        bool distinct = access.values.empty();
+        auto& [queries, accesses] = known[static_cast<std::size_t>(entry - result.begin())];
+        std::vector<std::size_t> asks;  // queries, by dimension
         for (std::size_t d = 0; d < access.values.size(); ++d) {
-            const auto same = [&](const Query& q) {
-                return q.dim == d && q.guard == access.guard && q.value.plain_is_equal(access.values[d]);
-            };
-            const auto query = std::find_if(entry->queries.begin(), entry->queries.end(), same);
-            if (query != entry->queries.end()) {
-                query->users.push_back(&access);
-                continue;
+            const isl::pw_aff& value = access.values[d];
+            auto& alike = queries[{d, access.guard, isl_pw_aff_get_hash(value.get())}];
+            const auto same =
+                std::ranges::find_if(alike, [&](std::size_t q) { return entry->queries[q].value.plain_is_equal(value); });
+            asks.push_back(same == alike.end() ? entry->queries.size() : *same);
+            if (same != alike.end()) {
+                entry->queries[*same].users.push_back(&access);
+            } else {
+                alike.push_back(entry->queries.size());
+                entry->queries.push_back({d, access.guard, value, {&access}});
             }
-            entry->queries.push_back({d, access.guard, access.values[d], {&access}});
-            distinct = true;
         }
         // Two accesses may agree with others dimension by dimension and yet be new as a whole.
-        const auto same_access = [&](const Access* other) {
-            return other->guard == access.guard &&
-                   std::equal(other->values.begin(), other->values.end(), access.values.begin(), access.values.end(),
-                              [](const isl::pw_aff& a, const isl::pw_aff& b) { return a.plain_is_equal(b); });
-        };
-        if (distinct || std::none_of(entry->accesses.begin(), entry->accesses.end(), same_access)) {
-            entry->accesses.push_back(&access);
-        }
+        if (accesses.emplace(access.guard, std::move(asks)).second) entry->accesses.push_back(&access);
     }
     return result;
 }
@@ -204,7 +213,7 @@ private:
         proofs.prove_no_wrap();
         Reader reader{stage, looked.domain, looked.found, {}};
         reader.plain_guards.resize(looked.found.guards.size());
-        for (const SourceQueries& queries : group(looked.found)) source(queries, reader, index, proofs);
+        for (const SourceQueries& queries : group(isl_, looked.found)) source(queries, reader, index, proofs);
     }
 
     /// See NeededBy: a read that asks for one of the points, then what asks its stage for the point that reads it.

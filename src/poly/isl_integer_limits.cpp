@@ -27,6 +27,7 @@ auto AffineTranslator::integer_limit(const ir::Expr& e, bool upper) -> std::opti
     if (const auto found = known.find(e); found != known.end()) return found->second;
     auto limit = limit_by_operation(e, upper);
     // One of many pieces decides nothing that its interval does not.
+    if (limit && limit->is_open) return known.emplace(e, std::move(limit)).first->second;
     if (!limit || isl_pw_aff_n_piece(limit->value.get()) > static_cast<isl_size>(kMostPiecesOfData))
         limit = limit_by_interval(e, upper);
     return known.emplace(e, std::move(limit)).first->second;
@@ -44,9 +45,10 @@ auto AffineTranslator::limit_by_interval(const ir::Expr& e, bool upper) -> std::
 auto AffineTranslator::limit_of_range(const ir::Expr& lo, const ir::Expr& hi, bool upper)
     -> std::optional<IntegerLimit> {
     const auto first = integer_limit(lo, upper);
+    if (first && first->is_open) return std::nullopt;
     if (!upper || !first) return first;
     const auto end = integer_limit(hi, true);
-    if (!end) return std::nullopt;
+    if (!end || end->is_open) return std::nullopt;
     return IntegerLimit{first->value.max(end->value.add_constant(-1)), first->in_domain || end->in_domain};
 }
 
@@ -55,6 +57,8 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
     using Limit = std::optional<IntegerLimit>;
     const auto both = [](const Limit& a, const Limit& b, auto combine) -> Limit {
         if (!a || !b) return std::nullopt;
+        if (a->is_open) return a;
+        if (b->is_open) return b;
         return IntegerLimit{combine(a->value, b->value).coalesce(), a->in_domain || b->in_domain};
     };
     const auto greater = [](const isl::pw_aff& a, const isl::pw_aff& b) { return a.max(b); };
@@ -81,6 +85,8 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
         const Limit then = integer_limit(n->then, upper);
         if (!n->otherwise) return then;
         const Limit otherwise = integer_limit(n->otherwise, upper);
+        if (then && then->is_open) return otherwise;
+        if (otherwise && otherwise->is_open) return then;
         return upper ? both(then, otherwise, greater) : both(then, otherwise, less);
     }
     if (const auto* n = ir::as<ir::Cast>(e)) {
@@ -103,6 +109,8 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
         case BinaryOp::Min:
         case BinaryOp::Max: {
             const Limit a = integer_limit(n->a, upper), b = integer_limit(n->b, upper);
+            if (a && a->is_open) return b;
+            if (b && b->is_open) return a;
             // A minimum is at most either one.
             const bool either = (n->op == BinaryOp::Min) == upper;
             if (either && (!a || !b)) return a ? a : b;
@@ -123,7 +131,7 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
             const auto factor = of_constant(left ? n->a : n->b);
             if (!factor || *factor == 0 || (!product && *factor < 0)) return std::nullopt;
             Limit limit = integer_limit(left ? n->b : n->a, upper == (*factor > 0));
-            if (limit)
+            if (limit && !limit->is_open)
                 limit->value =
                     product ? limit->value.scale(val(*factor)) : limit->value.scale_down(val(*factor)).floor();
             return limit;
@@ -133,24 +141,51 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
             if (ranges_.integer(n->b).lo <= 0) return std::nullopt;
             if (!upper) return IntegerLimit{constant(0)};
             Limit limit = integer_limit(n->b, true);
-            if (limit) limit->value = limit->value.add_constant(-1);
+            if (limit && !limit->is_open) limit->value = limit->value.add_constant(-1);
             return limit;
         }
         default: return std::nullopt;
     }
 }
 
-/// Of all points of a stage, by its definition; a scan, which reads itself, has none.
+/// By induction: the limit of the definition where what it reads of itself has that limit, too. It is looked for first
+/// with nothing said of these reads: a clamp gives it whatever it clamps, and so does the other branch of a choice.
+auto AffineTranslator::limit_of_scan(int stage, const ir::Expr& definition, bool upper) -> std::optional<IntegerLimit> {
+    auto& scans = scan_limits_[upper ? 1 : 0];
+    if (const auto found = scans.find(stage); found != scans.end()) return found->second;
+    const auto with = [&](std::optional<IntegerLimit> of_reads) {
+        scans.insert_or_assign(stage, std::move(of_reads));
+        // What is found under a hypothesis holds there alone.
+        const auto outer = std::exchange(integer_limits_, {});
+        const auto other_scans = scan_limits_;
+        auto result = integer_limit(definition, upper);
+        integer_limits_ = outer, scan_limits_ = other_scans;
+        return result;
+    };
+    auto limit = with(IntegerLimit{constant(0), false, true});
+    if (limit && !limit->is_open) {
+        const auto step = with(limit);
+        const bool holds = step && !step->is_open && isl_pw_aff_n_piece(step->value.get()) <= static_cast<isl_size>(kMostPiecesOfData) &&
+                           (upper ? step->value.gt_set(limit->value) : step->value.lt_set(limit->value)).is_empty();
+        if (!holds) limit.reset();
+    } else {
+        limit.reset();
+    }
+    scans.insert_or_assign(stage, limit);
+    return limit;
+}
+
+/// Of all points of a stage, by its definition.
 auto AffineTranslator::limit_of_stage(const ir::Read& read, bool upper) -> std::optional<IntegerLimit> {
     if (pipeline_ == nullptr || read.source.kind != ir::Source::Kind::Stage) return std::nullopt;
     const ir::Stage& stage = pipeline_->stages.at(static_cast<std::size_t>(read.source.index));
     const auto* pure = std::get_if<ir::Pure>(&stage.definition);
-    if (pure == nullptr || stage.scan || !ir::is_int(stage.type)) return std::nullopt;
+    if (pure == nullptr || !ir::is_int(stage.type)) return std::nullopt;
     for (const ir::Dimension& dim : stage.dims) {
         if (dim.is_explicit() && ir::is_uniform(dim.lo) && ir::is_uniform(dim.hi))
             dimensions_.insert_or_assign(dim.var, std::pair(dim.lo, dim.hi));
     }
-    return integer_limit(pure->value, upper);
+    return stage.scan ? limit_of_scan(read.source.index, pure->value, upper) : integer_limit(pure->value, upper);
 }
 
 /// What the limits say beyond the interval. Where `name` is tied to the indices of a read already, no limit counts that

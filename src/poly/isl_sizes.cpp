@@ -369,7 +369,12 @@ std::optional<ir::Expr> weakest_remedy(const IslContext& isl, const SizeContext&
         if (good.intersect(sizes.bounded).is_empty()) return std::nullopt;
         const isl::set remedy = good.gist(context).coalesce();
         if (remedy.n_basic_set() != 1) continue;
-        const ir::Expr e = to_condition(remedy);
+        ir::Expr e;
+        try {
+            e = to_condition(remedy);
+        } catch (const NumberTooLarge&) {
+            continue;  // C + 2 * R <= 2^31 + 1: no program can say it
+        }
         const auto* comparison = ir::as<ir::Binary>(e);
         if (comparison && ir::is_comparison(comparison->op)) return e;
     }

@@ -164,11 +164,14 @@ private:
                             std::vector<Total>& totals);
     void in_rounds_of_lanes(const ir::Reduce& n, const LaneShare& share, const std::string& lane,
                             std::vector<Total>& totals);
+    void carry_blocks(const std::vector<Total>& totals, int added);
+    void name_totals(std::vector<Total>& totals);
     void fold_parts(std::vector<Total>& totals, const std::vector<Total>& parts);
     void inner_loops(const ir::Reduce& n, std::size_t first, std::size_t end, const std::function<void()>& body);
     void declare_start(const Total& total);
     void name_same(const ir::Range& loop, const std::vector<Total>& totals);
     [[nodiscard]] bool are_short(const std::vector<Total>& totals) const;
+    int unrolled_terms(const ir::Range& range, const std::vector<Total>& totals);
     int batch_of(const ir::Range& range, const std::vector<Total>& totals, bool known_number);
     Span span_of(const ir::Range& range);
     void bind_point(const ir::Range& range, const std::string& name);

@@ -155,6 +155,7 @@ void ExpressionWriter::fold_parts(std::vector<Total>& totals, const std::vector<
         helpers_.use("add_lane_blocks");
         out_->line("add_lane_blocks({}, {}, {});", totals[i].tree, parts[i].name, totals[i].combine);
     }
+    carry_blocks(totals, kLanes);
     if (std::ranges::all_of(totals, [](const Total& total) { return !total.tree.empty(); })) return;
     const std::string from = names_.add("from");
     out_->add("#pragma unroll");

@@ -24,6 +24,8 @@ namespace {
 
 /// Nodes of a term from which on several of them at once would need too many registers.
 constexpr std::size_t kLongTerm = 64;
+/// Points of a loop, at most, of which four terms' values fit into registers.
+constexpr std::size_t kPointsUnrolled = 32;
 
 bool contains(const ir::Expr& e, const ir::Expr& what) {
     bool found = false;
@@ -81,6 +83,14 @@ int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>&
     return most >= 16 ? 16 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
 
+/// Terms of a long loop in one turn, so that loads of one do not wait for those before; 1: the compiler decides. It takes
+/// two of loops over many points, where four were faster by a third (products of matrices, convolutions of 64 channels).
+int ExpressionWriter::unrolled_terms(const ir::Range& range, const std::vector<Total>& totals) {
+    if (helpers_.platform() == fusion::Platform::Host || most_points(range) < ir::kBlockTerms) return 1;
+    if (are_short(totals)) return 16;
+    return 4 <= totals.size() && totals.size() <= kPointsUnrolled ? 4 : 1;
+}
+
 /// Nothing in it waits for a variable that has no name yet.
 bool ExpressionWriter::can_be_written(const ir::Expr& e) const {
     std::set<ir::VarId> used, bound;
@@ -126,6 +136,7 @@ void ExpressionWriter::declare_start(const Total& total) {
 /// Declares what the loop begins with.
 std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vector<ir::Expr>& reductions) {
     std::vector<Total> totals;
+    std::string blocks;  // the number of blocks in each tree
     for (const ir::Expr& e : reductions) {
         const auto& n = *ir::as<ir::Reduce>(e);
         // The variables of all are those of the first one.
@@ -136,7 +147,7 @@ std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vect
         const auto same = std::ranges::find_if(totals, [&](const Total& total) {
             return ir::fold_op(total.reduction->op) == ir::fold_op(n.op) && total.reduction->body == n.body;
         });
-        Total& total = same == totals.end() ? totals.emplace_back(Total{&n, {}, {}, {}, {}, {}}) : *same;
+        Total& total = same == totals.end() ? totals.emplace_back(Total{&n, {}, {}, {}, {}, {}, {}}) : *same;
         if (ir::gives_place(n.op)) {
             total.places.push_back({e, &n, {}});
         } else {
@@ -151,11 +162,23 @@ std::vector<ExpressionWriter::Total> ExpressionWriter::totals_of(const std::vect
         total.name = names_.add(only_place ? "best" : ir::name(op));
         if (ir::depends_on_blocks(op, total.type()) && most_points(total.reduction->ranges.front()) > ir::kBlockTerms) {
             helpers_.use("BlockTree");
+            if (blocks.empty()) {
+                blocks = names_.add("blocks");
+                out_->line("unsigned {} = 0;", blocks);
+            }
+            total.blocks = blocks;
             total.tree = names_.add(total.name + "_tree");
-            total.combine = names_.add("combine");
-            out_->line("const auto {0} = []({1} a, {1} b) {{ return {2}; }};", total.combine, type,
-                       fold(op, total.type(), {"a"}, {"b"}).text);
-            out_->line("BlockTree<{0}> {1}{{{{{2}, {2}, {2}, {2}}}, {2}, 0}};", type, total.tree, start);
+            const auto alike = std::ranges::find_if(totals, [&](const Total& other) {
+                return !other.combine.empty() && other.reduction->op == op && other.type() == total.type();
+            });
+            if (alike == totals.end()) {
+                total.combine = names_.add("combine");
+                out_->line("const auto {0} = []({1} a, {1} b) {{ return {2}; }};", total.combine, type,
+                           fold(op, total.type(), {"a"}, {"b"}).text);
+            } else {
+                total.combine = alike->combine;
+            }
+            out_->line("BlockTree<{0}> {1} = block_tree<{0}>({2});", type, total.tree, start);
         } else {
             declare_start(total);
         }
@@ -210,8 +233,8 @@ void ExpressionWriter::name_same(const ir::Range& loop, const std::vector<Total>
 void ExpressionWriter::each_term(const ir::Range& range, const Span& from, const std::vector<Total>& totals,
                                  int batch) {
     if (batch == 1) {
-        const bool is_long = most_points(range) >= ir::kBlockTerms && are_short(totals);
-        if (is_long) out_->add("#pragma unroll 16");
+        const int unrolled = unrolled_terms(range, totals);
+        if (unrolled > 1) out_->add(fmt::format("#pragma unroll {}", unrolled));
         begin_points(range, from);
         bind_like(range.var);
         add_terms(totals);
@@ -263,6 +286,39 @@ void ExpressionWriter::in_blocks(const ir::Range& range, std::vector<Total>& tot
     for (const Total& total : totals) {
         if (!total.tree.empty()) out_->line("add_block({}, {}, {});", total.tree, total.name, total.combine);
     }
+    carry_blocks(totals, 1);
+    end_block();
+}
+
+/// After `added` blocks to each tree of the loop: what is full goes up.
+void ExpressionWriter::carry_blocks(const std::vector<Total>& totals, int added) {
+    std::string blocks;
+    for (const Total& total : totals) {
+        if (total.tree.empty()) continue;
+        if (std::exchange(blocks, total.blocks).empty()) {
+            out_->line("{} += {};", total.blocks, added);
+            begin_block(fmt::format("if ({} % {} == 0)", total.blocks, ir::kBlockTerms));
+        }
+        out_->line("carry_blocks({}, {}, {});", total.tree, total.blocks, total.combine);
+    }
+    if (!blocks.empty()) end_block();
+}
+
+/// Names what the trees of a loop give; those of few blocks have nothing in their upper levels.
+void ExpressionWriter::name_totals(std::vector<Total>& totals) {
+    std::string blocks;
+    for (Total& total : totals) {
+        if (total.tree.empty()) continue;
+        blocks = total.blocks;
+        total.name = names_.add(ir::name(total.reduction->op));
+        out_->line("{} {} = {}.last;", value_type(total.type()), total.name, total.tree);
+    }
+    if (blocks.empty()) return;
+    begin_block(fmt::format("if ({} >= {})", blocks, ir::kBlockTerms));
+    for (const Total& total : totals) {
+        if (total.tree.empty()) continue;
+        out_->line("{} = tree_total({}, {}, {});", total.name, total.tree, blocks, total.combine);
+    }
     end_block();
 }
 
@@ -288,11 +344,8 @@ Text ExpressionWriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
         in_loops(n, totals);
     }
     shared_variables_ = outer;
+    name_totals(totals);
     for (Total& total : totals) {
-        if (!total.tree.empty()) {
-            total.name = declare(total.type(), {fmt::format("tree_total({}, {})", total.tree, total.combine)},
-                                 ir::name(total.reduction->op));
-        }
         for (const ir::Expr& node : total.nodes) scopes_.back().insert_or_assign(node.get(), Named{total.name, node});
         for (const Total::Place& place : total.places) {
             scopes_.back().insert_or_assign(place.node.get(), Named{place.name, place.node});

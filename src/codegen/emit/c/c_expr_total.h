@@ -14,7 +14,7 @@ namespace pipec::codegen {
 struct ExpressionWriter::Total {
     const ir::Reduce* reduction;  ///< the first one with these terms
     std::string name;
-    std::string tree, combine;  ///< where terms are combined in blocks
+    std::string tree, combine, blocks;  ///< where terms are combined in blocks, of which `blocks` is the number
     struct Place {
         ir::Expr node;
         const ir::Reduce* reduction;

@@ -277,39 +277,60 @@ __device__ __forceinline__ T lanes_total(T value, Combine combine) {
     {"BlockTree",
      {},
      R"(// What the blocks of a reduction gave, combined in blocks of 64 again, and these likewise: the shape of the tree
-// depends on the number of blocks alone, so the result is the same wherever parts of it are computed.
+// depends on the number of blocks alone, so the result is the same wherever parts of it are computed. A loop over many
+// points has a tree for each: what changes once in 64 blocks takes no register, and is not set before the first time.
 template <class T>
 struct BlockTree {
-    T level[4];  // combines up to 64 results of the level before; the last one has no end
+    T last;      // combines up to 64 blocks
+    T upper[3];  // each combines up to 64 results of the level before; the last one has no end
     T identity;
-    unsigned blocks;
 };
-template <class T, class Combine>
-inline void add_block(BlockTree<T>& tree, T block, Combine combine) {
-    ++tree.blocks;
-    tree.level[0] = combine(tree.level[0], block);
-    if (tree.blocks % 64 != 0) return;
-    tree.level[1] = combine(tree.level[1], tree.level[0]), tree.level[0] = tree.identity;
-    if (tree.blocks % (64 * 64) != 0) return;
-    tree.level[2] = combine(tree.level[2], tree.level[1]), tree.level[1] = tree.identity;
-    if (tree.blocks % (64 * 64 * 64) != 0) return;
-    tree.level[3] = combine(tree.level[3], tree.level[2]), tree.level[2] = tree.identity;
+template <class T>
+inline BlockTree<T> block_tree(T identity) {
+    BlockTree<T> tree;
+    tree.last = tree.identity = identity;
+    return tree;
 }
 template <class T, class Combine>
-inline T tree_total(const BlockTree<T>& tree, Combine combine) {
-    return combine(tree.level[3], combine(tree.level[2], combine(tree.level[1], tree.level[0])));
+inline void add_block(BlockTree<T>& tree, T block, Combine combine) {
+    tree.last = combine(tree.last, block);
+}
+// After each 64 blocks. `blocks`: that were added so far.
+template <class T, class Combine>
+inline void carry_blocks(BlockTree<T>& tree, unsigned blocks, Combine combine) {
+    T result = tree.last;
+    tree.last = tree.identity;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (int up = 0; up < 3; ++up) {
+        blocks /= 64;  // results that this level has been given
+        const bool is_first = up < 2 ? blocks % 64 == 1 : blocks == 1;
+        result = tree.upper[up] = combine(is_first ? tree.identity : tree.upper[up], result);
+        if (blocks % 64 != 0) return;
+    }
+}
+template <class T, class Combine>
+inline T tree_total(const BlockTree<T>& tree, unsigned blocks, Combine combine) {
+    T total = tree.last;
+#ifdef __CUDACC__
+#pragma unroll 1
+#endif
+    for (int up = 0; up < 3; ++up) {
+        blocks /= 64;
+        if (blocks == 0) break;
+        if (up == 2 || blocks % 64 != 0) total = combine(tree.upper[up], total);
+    }
+    return total;
 }
 )"},
     {"add_lane_blocks",
      {"BlockTree", "of_lane"},
-     R"(// A block of each lane of a warp, one after the other. There are 32 for each call, so that level 0 is full after the
-// last of them if at all. Of a single block level 0 may be found likewise, from single terms.
+     R"(// A block of each lane of a warp, one after the other; a level of the tree has place for those of two warps.
 template <class T, class Combine>
 __device__ __forceinline__ void add_lane_blocks(BlockTree<T>& tree, T block, Combine combine) {
 #pragma unroll
-    for (int lane = 0; lane < 31; ++lane) tree.level[0] = combine(tree.level[0], of_lane(block, lane));
-    tree.blocks += 31;
-    add_block(tree, of_lane(block, 31), combine);
+    for (int lane = 0; lane < 32; ++lane) add_block(tree, of_lane(block, lane), combine);
 }
 )"},
     {"StripTree",

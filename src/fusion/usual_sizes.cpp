@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
@@ -198,7 +201,25 @@ double usual_points(const std::vector<poly::Interval>& box, const std::vector<st
 }
 
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline) {
-    return usual_sizes(pipeline, std::vector<std::optional<std::int64_t>>(pipeline.sizes.size()));
+    // Passes ask for those of what they make of a program, whose extents and conditions stay the same nodes. Where the
+    // sizes to begin with are forbidden, isl looks for others.
+    constexpr std::size_t kMostKnown = 16;
+    using Key = std::pair<std::vector<ir::Expr>, std::array<std::size_t, 3>>;
+    thread_local std::map<Key, std::vector<std::int64_t>> known;
+    Key of{pipeline.where, {pipeline.where.size(), pipeline.sizes.size(), pipeline.params.size()}};
+    std::vector<ir::Expr>& key = of.first;
+    for (const ir::SizeParameter& size : pipeline.sizes) key.push_back(size.default_value);
+    for (const ir::ScalarParameter& param : pipeline.params) key.push_back(param.default_value);
+    const auto add = [&](const ir::Buffer& buffer) {
+        key.push_back(nullptr);
+        key.insert(key.end(), buffer.extents.begin(), buffer.extents.end());
+    };
+    for (const ir::Buffer& input : pipeline.inputs) add(input);
+    for (const ir::Output& output : pipeline.outputs) add(output.buffer);
+    if (const auto found = known.find(of); found != known.end()) return found->second;
+    if (known.size() >= kMostKnown) known.clear();
+    auto sizes = usual_sizes(pipeline, std::vector<std::optional<std::int64_t>>(pipeline.sizes.size()));
+    return known.emplace(std::move(of), std::move(sizes)).first->second;
 }
 
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,

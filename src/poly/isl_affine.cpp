@@ -308,20 +308,29 @@ ir::Expr AffineTranslator::for_each_value(const ir::Expr& e, const ir::Binary& n
     constexpr Wide kFewValues = 4;
     const bool is_product = n.op == BinaryOp::Mul;
     if (!is_product && n.op != BinaryOp::Div && n.op != BinaryOp::Mod) return nullptr;
-    const auto few = [&](const ir::Expr& operand) {
-        if (ir::as<ir::SizeRef>(operand) == nullptr && ir::as<ir::ParamRef>(operand) == nullptr) return false;
+    // The parameter itself: its value, not what an operation makes of it, is asked for.
+    const auto parameter_in = [&](ir::Expr operand) -> ir::Expr {
         const IntRange range = ranges_.integer(operand);
-        return range.lo < range.hi && range.hi - range.lo < kFewValues && range.lo >= (is_product ? 0 : 1);
+        if (range.lo >= range.hi || range.hi - range.lo >= kFewValues || range.lo < (is_product ? 0 : 1))
+            return nullptr;
+        for (const auto* cast = ir::as<ir::Cast>(operand); cast != nullptr; cast = ir::as<ir::Cast>(operand)) {
+            if (!ir::is_int(cast->a->type) || !fits(ranges_.integer(cast->a), operand->type)) return nullptr;
+            operand = cast->a;
+        }
+        const bool is_parameter = ir::as<ir::SizeRef>(operand) != nullptr || ir::as<ir::ParamRef>(operand) != nullptr;
+        return is_parameter ? operand : nullptr;
     };
-    const bool first = is_product && few(n.a);
-    const ir::Expr &parameter = first ? n.a : n.b, &other = first ? n.b : n.a;
-    if (!few(parameter) || ranges_.integer(other).lo == ranges_.integer(other).hi) return nullptr;
+    const ir::Expr left = is_product ? parameter_in(n.a) : nullptr;
+    const ir::Expr parameter = left ? left : parameter_in(n.b);
+    const ir::Expr& other = left ? n.b : n.a;
+    if (!parameter || ranges_.integer(other).lo == ranges_.integer(other).hi) return nullptr;
     const IntRange range = ranges_.integer(parameter);
     ir::Expr result;
     for (Wide k = range.hi; k >= range.lo; --k) {
-        const ir::Expr number = ir::int_constant(parameter->type, static_cast<std::int64_t>(k));
-        const ir::Expr one = ir::binary(n.op, other, number, e->range);
-        result = result ? ir::select(ir::binary(BinaryOp::Eq, parameter, number), one, result, e->range) : one;
+        const auto number = [k](ir::Type type) { return ir::int_constant(type, static_cast<std::int64_t>(k)); };
+        const ir::Expr one = ir::binary(n.op, other, number(e->type), e->range);
+        const ir::Expr is_it = ir::binary(BinaryOp::Eq, parameter, number(parameter->type));
+        result = result ? ir::select(is_it, one, result, e->range) : one;
     }
     return result;
 }

@@ -208,6 +208,7 @@ private:
     std::array<IntegerLimits, 2> integer_limits_;  ///< least and greatest
     /// Of scans, by stage: what is known, or taken to hold of what one reads of itself.
     std::array<std::map<int, std::optional<IntegerLimit>>, 2> scan_limits_;
+    bool open_wins_ = false;  ///< a maximum with what is being looked for has no limit, rather than the other's
     std::unordered_map<ir::VarId, std::pair<ir::Expr, ir::Expr>>
         dimensions_;  ///< ranges of those of stages that are read
     std::vector<OfFloats> float_conditions_, of_floats_;

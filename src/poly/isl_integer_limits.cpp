@@ -109,8 +109,9 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
         case BinaryOp::Min:
         case BinaryOp::Max: {
             const Limit a = integer_limit(n->a, upper), b = integer_limit(n->b, upper);
-            if (a && a->is_open) return b;
-            if (b && b->is_open) return a;
+            const bool least = (n->op == BinaryOp::Min) != upper;  // the other one says how far the result is at least
+            if (a && a->is_open) return least && open_wins_ ? a : b;
+            if (b && b->is_open) return least && open_wins_ ? b : a;
             // A minimum is at most either one.
             const bool either = (n->op == BinaryOp::Min) == upper;
             if (either && (!a || !b)) return a ? a : b;
@@ -149,7 +150,8 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
 }
 
 /// By induction: the limit of the definition where what it reads of itself has that limit, too. It is looked for first
-/// with nothing said of these reads: a clamp gives it whatever it clamps, and so does the other branch of a choice.
+/// with nothing said of these reads: a clamp gives it whatever it clamps, and so does the other branch of a choice. In
+/// `max(n(x - 1), v)` the other operand gives it, in `min(max(n(x - 1), 0), v)` the last one does.
 auto AffineTranslator::limit_of_scan(int stage, const ir::Expr& definition, bool upper) -> std::optional<IntegerLimit> {
     auto& scans = scan_limits_[upper ? 1 : 0];
     if (const auto found = scans.find(stage); found != scans.end()) return found->second;
@@ -162,17 +164,22 @@ auto AffineTranslator::limit_of_scan(int stage, const ir::Expr& definition, bool
         integer_limits_ = outer, scan_limits_ = other_scans;
         return result;
     };
-    auto limit = with(IntegerLimit{constant(0), false, true});
-    if (limit && !limit->is_open) {
+    std::optional<IntegerLimit> found;
+    for (const bool open_wins : {false, true}) {
+        const bool outer = std::exchange(open_wins_, open_wins);
+        const auto limit = with(IntegerLimit{constant(0), false, true});
+        open_wins_ = outer;
+        if (!limit || limit->is_open) continue;
         const auto step = with(limit);
-        const bool holds = step && !step->is_open && isl_pw_aff_n_piece(step->value.get()) <= static_cast<isl_size>(kMostPiecesOfData) &&
-                           (upper ? step->value.gt_set(limit->value) : step->value.lt_set(limit->value)).is_empty();
-        if (!holds) limit.reset();
-    } else {
-        limit.reset();
+        if (!step || step->is_open) continue;
+        if (isl_pw_aff_n_piece(step->value.get()) > static_cast<isl_size>(kMostPiecesOfData)) continue;
+        const isl::set beyond = upper ? step->value.gt_set(limit->value) : step->value.lt_set(limit->value);
+        if (!beyond.is_empty()) continue;
+        found = limit;
+        break;
     }
-    scans.insert_or_assign(stage, limit);
-    return limit;
+    scans.insert_or_assign(stage, found);
+    return found;
 }
 
 /// Of all points of a stage, by its definition.

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/build.h"
 #include "ir/parameter_sizes.h"
@@ -30,13 +33,68 @@ std::vector<Name> all_sizes(const ir::Pipeline& pipeline) {
     return result;
 }
 
+/// The parts of a condition that all hold where it does.
+void for_each_part(const ir::Expr& condition, const std::function<void(const ir::Expr&)>& visit) {
+    const auto* n = ir::as<ir::Binary>(condition);
+    if (n == nullptr || n->op != ir::BinaryOp::And) return visit(condition);
+    for_each_part(n->a, visit);
+    for_each_part(n->b, visit);
+}
+
+/// What `1 <= s`, or another comparison of a parameter in extents with a constant, says of the parameter.
+struct ParameterLimit {
+    std::size_t size;
+    IntRange range;
+};
+std::optional<ParameterLimit> parameter_limit(const ir::Pipeline& pipeline, const ir::Expr& comparison) {
+    const auto* n = ir::as<ir::Binary>(comparison);
+    if (n == nullptr) return std::nullopt;
+    const bool swapped = ir::as<ir::SizeRef>(n->a) == nullptr;
+    const auto* size = ir::as<ir::SizeRef>(swapped ? n->b : n->a);
+    const auto limit = ir::as_int(swapped ? n->a : n->b);
+    if (size == nullptr || !limit || !ir::parameter_of(pipeline, static_cast<std::size_t>(size->index)))
+        return std::nullopt;
+    ParameterLimit result{static_cast<std::size_t>(size->index), {-kIndexLimit, kIndexLimit}};
+    switch (n->op) {
+        case ir::BinaryOp::Eq: result.range = {*limit, *limit}; break;
+        case ir::BinaryOp::Lt:
+        case ir::BinaryOp::Le:
+        case ir::BinaryOp::Gt:
+        case ir::BinaryOp::Ge: {
+            const bool strict = n->op == ir::BinaryOp::Lt || n->op == ir::BinaryOp::Gt;
+            const bool above = (n->op == ir::BinaryOp::Lt || n->op == ir::BinaryOp::Le) == swapped;
+            (above ? result.range.lo : result.range.hi) = *limit + (!strict ? 0 : above ? 1 : -1);
+            break;
+        }
+        default: return std::nullopt;
+    }
+    return result;
+}
+
+/// What `where` says of sizes by constants alone, of parameters: products with one of few values are affine.
+std::vector<IntRange> parameter_ranges(const ir::Pipeline& pipeline) {
+    std::vector<IntRange> result(pipeline.sizes.size(), IntRange{-kIndexLimit, kIndexLimit});
+    for (const ir::Expr& condition : pipeline.where) {
+        for_each_part(condition, [&](const ir::Expr& part) {
+            const auto limit = parameter_limit(pipeline, part);
+            if (!limit) return;
+            IntRange& range = result[limit->size];
+            const IntRange both{std::max(range.lo, limit->range.lo), std::min(range.hi, limit->range.hi)};
+            if (both.lo <= both.hi) range = both;
+        });
+    }
+    return result;
+}
+
 class ContextBuilder {
 public:
     ContextBuilder(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags)
         : isl_(isl),
           pipeline_(pipeline),
           diags_(diags),
-          ranges_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kIndexLimit, kIndexLimit})),
+          any_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kIndexLimit, kIndexLimit})),
+          limits_(isl, any_, Integers::Exact),
+          ranges_(pipeline, parameter_ranges(pipeline)),
           affine_(isl, ranges_, Integers::Exact),
           conditions_(isl.everything()) {
         context_.assumed = context_.bounded = isl.everything();
@@ -74,7 +132,8 @@ private:
             const auto* n = ir::as<ir::Binary>(part);
             if (n != nullptr && !ir::is_comparison(n->op)) {
                 report.note(
-                    "sizes can be multiplied and divided by constants alone; what is found otherwise can be a "
+                    "sizes can be multiplied and divided by constants, and by parameters to which `where` leaves at "
+                    "most four values; what is found otherwise can be a "
                     "size or parameter of its own, which the caller gives");
             }
             return std::nullopt;
@@ -109,12 +168,21 @@ private:
     void assume(const ir::Expr& condition) {
         isl_.next_part();
         narrow_floats(condition);
-        const isl::set set = affine_.with_opaque_bounds(affine_.launch_condition(condition));
+        // What the ranges of parameters come from says nothing beside them.
+        bool is_limit = true;
+        for_each_part(condition, [&](const ir::Expr& part) {
+            is_limit = is_limit && parameter_limit(pipeline_, part).has_value();
+        });
+        AffineTranslator& translator = is_limit ? limits_ : affine_;
+        isl::set set = translator.with_opaque_bounds(translator.launch_condition(condition));
+        for_each_part(condition, [&](const ir::Expr& part) {
+            if (!is_limit && parameter_limit(pipeline_, part)) set = set.intersect(limits_.launch_condition(part));
+        });
         std::vector<Name> params = names_in(set);
         std::erase_if(params, [](Name n) { return n.kind == Name::Kind::Size; });
         conditions_ = conditions_.intersect(set);
         const std::string text = ir::to_string(pipeline_, condition);
-        const std::vector<Name> mentioned = names_in(affine_.condition(condition).value);
+        const std::vector<Name> mentioned = names_in(translator.condition(condition).value);
         const bool is_affine =
             std::all_of(mentioned.begin(), mentioned.end(), [](Name n) { return n.kind == Name::Kind::Size; });
         if (is_affine && set.complement().is_empty()) {
@@ -247,6 +315,8 @@ private:
     const ir::Pipeline& pipeline_;
     Diagnostics& diags_;
     std::set<ir::Expr> told_;  ///< parts that are not affine and were reported
+    ValueRanges any_;
+    AffineTranslator limits_;  ///< of comparisons of a parameter with constants: no opaque values
     ValueRanges ranges_;
     AffineTranslator affine_;
     isl::set conditions_;  ///< what `where` says of sizes and parameters
@@ -266,6 +336,7 @@ std::optional<Candidate> candidate(const IslContext& isl, const isl::pw_aff& ext
     const isl::aff aff = extent.as_aff();
     std::optional<Candidate> result;
     for (const Name name : names_in(extent)) {
+        if (name.kind != Name::Kind::Size) return std::nullopt;
         if (solved.contains(name.index)) continue;
         if (result) return std::nullopt;
         const isl::val c = coefficient(aff, name);

@@ -34,7 +34,8 @@ constexpr const char* kPrograms = R"(
     })";
 
 const std::vector<Sizes> kSizes{
-    {{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 33}, {"C", 65}, {"K", 130}}, {{"R", 18}, {"C", 300}, {"K", 3}}};
+    {{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 33}, {"C", 65}, {"K", 130}}, {{"R", 18}, {"C", 300}, {"K", 3}},
+    {{"R", 4}, {"C", 129}, {"K", 64 * 64 + 70}}};
 
 class LoopBlocks : public DeviceRuns {
 protected:

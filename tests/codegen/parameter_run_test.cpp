@@ -121,6 +121,23 @@ const Case kCases[] = {
             most() = max(y in 0..R, i in 0..=int32(sqrt(float32(s)))) img(y, 0) * i
         })",
      {{{"R", 1}, {"C", 1}, {"s", 1}}, {{"R", 9}, {"C", 37}, {"s", 4}}}},
+    // Of few values, one beside a size in products and quotients is affine for each of them.
+    {"steps_of_a_grid",
+     R"(import "boundary"
+        pipeline p(img: float32[R, C], s: int32 = 2) -> mean: float32[R / s, C / s], every: float32[H = R / s, W = C / s],
+                left: int32[R]
+            where 1 <= s <= 3, s * H <= R and s * W <= C
+        {
+            up(y, x) = exp(img(y, x))
+            mean(y, x) = (sum(i in 0..s, j in 0..s) up(y * s + i, s * x + j)) / (s * s)
+            edge(y, x) = if 0 <= y < R and 0 <= x < C then sqrt(img(y, x)) else 0
+            every(y, x) = edge(y * s, x * s - 1) + edge(y * s + 1, x * s + 1)
+            left(y) = y % s + y / s
+        })",
+     {{{"R", 1}, {"C", 1}, {"H", 1}, {"W", 1}, {"s", 1}},
+      {{"R", 3}, {"C", 4}, {"H", 1}, {"W", 1}, {"s", 3}},
+      {{"R", 9}, {"C", 70}, {"H", 4}, {"W", 35}, {"s", 2}},
+      {{"R", 14}, {"C", 47}, {"H", 4}, {"W", 15}, {"s", 3}}}},
     {"defaults_of_sizes",
      R"(pipeline p(img: uint8[R, C], n: int32 = 3)
             -> out: uint8[H = (R + 1) / 2, W = max(1, H * C / R)], more: uint8[2 * H + n, L = n]

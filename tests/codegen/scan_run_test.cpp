@@ -355,6 +355,16 @@ const Case kCases[] = {
                 else uint32((sum(e in 0..18) out(y, x - 1, e)) + out(y, x - 1, min(d + 1, 17)) * img(y, x))
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 3}, {"C", 2}}, {{"R", 2}, {"C", 33}}}},
+    // Of values that a size bounds, by induction: they are indices.
+    {"kept_in_an_image", R"(
+        pipeline p(img: uint8[R, C]) -> path: int32[R], seam: int32[R], label: int32[R, C], out: int32[R, C] {
+            path(y) = if y == 0 then 0 else let v = path(y - 1) in clamp(v + img(y, v) - 120, 0, C - 1)
+            seam(y) = if y == R - 1 then C / 2 else
+                let x = seam(y + 1) in
+                if x > 0 and img(y, max(x - 1, 0)) < img(y, x) then x - 1 else x
+            label(y, x) = if x == 0 or img(y, x) > 100 then x else label(y, x - 1)
+            out(y, x) = img(y, label(y, x)) + img(y, path(y)) * img(y, seam(y))
+        })"},
     {"a_slice_with_holes", R"(
         pipeline p(img: uint8[R, C]) -> out: int32[R, C] {
             part(y in 0..R, x in 0..C): int32 = if y == 0 then img(y, x)

@@ -60,6 +60,45 @@ TEST(UsualSizes, AreThoseOfAPhotograph) {
     EXPECT_EQ(sizes_of("table: float32[N, 1024]) -> out: float32[N, 1]"), (Sizes{3584}));
 }
 
+TEST(UsualSizes, OfWhatSlidesOverAnImageAreThoseOfAWindow) {
+    using Sizes = std::vector<std::int64_t>;
+    EXPECT_EQ(sizes_of("img: uint8[R, C], t: uint8[N, M]) -> out: uint8[R - N + 1, C - M + 1]"),
+              (Sizes{3584, 3584, 32, 32}));
+    EXPECT_EQ(sizes_of("img: uint8[R, C], t: uint8[N, M]) -> out: int32[1, 1] where R >= N, C > M"),
+              (Sizes{3584, 3584, 32, 32}));
+    EXPECT_EQ(sizes_of("img: uint8[R, C], t: uint8[N, M]) -> out: int32[R, C] where N <= 20 and M <= 20"),
+              (Sizes{3584, 3584, 20, 20}));
+    // What an output grows with is an image.
+    EXPECT_EQ(sizes_of("img: uint8[R, C]) -> out: uint8[H, W] where H <= R, W <= C"), (Sizes{3584, 3584, 3584, 3584}));
+}
+
+/// Loops of an unknown length read, for the usual sizes, what those of constant ones read.
+TEST(Facts, LoopsReadAsMuchWhoeverSaysHowLongTheyAre) {
+    const auto facts = [](const std::string& channels) {
+        const Grouped convolution("pipeline p(f: float32[" + channels + ", R + 2, C + 2], w: float32[" + channels +
+                                      ", 3, 3]) -> out: float32[R, C] {\n" +
+                                      "out(y, x) = sum(c in 0.." + channels +
+                                      ", i in 0..3, j in 0..3) w(c, i, j) * f(c, y + i, 2 + x - j)\n}",
+                                  {});
+        return convolution.stages.at(0);
+    };
+    const StageFacts constant = facts("64"), given = facts("K");
+    ASSERT_EQ(constant.loads.size(), given.loads.size());
+    for (std::size_t i = 0; i < given.loads.size(); ++i) {
+        const Load &a = constant.loads[i], &b = given.loads[i];
+        EXPECT_EQ(a.source, b.source);
+        EXPECT_EQ(a.reads, b.reads);
+        EXPECT_EQ(a.indices, b.indices);
+        EXPECT_EQ(a.spread, b.spread);
+    }
+    const Grouped mixed(R"(
+pipeline p(f: float32[N], place: int32[N]) -> out: float32[R, C] where N >= R + C {
+    out(y, x) = sum(i in 0..C) f(y + i) + sum(i in 0..C) f(clamp(place(i), 0, N - 1))
+})",
+                        {});
+    for (const Load& load : mixed.stages.at(0).loads) EXPECT_EQ(load.indices.at(0).has_value(), load.source.index == 1);
+}
+
 TEST(Facts, LoopsCountTheirRounds) {
     const Grouped sum(R"(
 pipeline p(img: float32[R + 9, C + 18]) -> out: float32[R, C] {

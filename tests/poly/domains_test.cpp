@@ -5,6 +5,7 @@
 #include "ir/print.h"
 #include "ir/verify.h"
 #include "poly/model.h"
+#include "support_lib/compile.h"
 
 namespace pipec::test::domains_test {
 namespace {
@@ -330,6 +331,39 @@ TEST(Domains, PyramidBoundsStayOneDivision) {
     const E x = t.var("x");
     t.output("out", {x}, {R}, t.read(levels.back(), {x}));
     EXPECT_EQ(line(t, "stage up0"), "stage up0(x in 0..(R + 509) / 512 + 2)");
+}
+
+/// What the compiler says of a text.
+std::string messages(const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "test.pipe", text);
+    std::string result;
+    for (const Diagnostic& d : compiled.diags.all()) result += std::string(d.id) + ": " + d.message + "\n";
+    return result;
+}
+
+/// Conditions that decide about values alone may overflow: nothing relies on what they say.
+TEST(Domains, ConditionsThatMayOverflow) {
+    for (const char* condition :
+         {"x + 2 * y < 100", "(x + 2 * y) % 4 == 0", "(x + 3 * y) / 5 < 2", "(x * 5 + y * 7) & 3 == 1"}) {
+        EXPECT_EQ(messages("pipeline p(img: int32[R, C]) -> out: int32[R, C] {\n out(y, x) = if " +
+                           std::string(condition) + " then 1 else img(y, x)\n}"),
+                  "")
+            << condition;
+    }
+    EXPECT_EQ(messages("pipeline p(img: int32[R, C]) -> out: int32[R, C] {\n"
+                       " out(y, x) = if x + 2 * y < C then img(y, x + 2 * y) else 0\n}")
+                  .substr(0, 14),
+              "index-overflow");
+}
+
+TEST(Domains, SumsOfThousandsOfConstantWeights) {
+    std::string row, rows;
+    for (int j = 0; j < 45; ++j) row += (j > 0 ? ", 0." : "0.") + std::to_string(1 + j);
+    for (int i = 0; i < 45; ++i) rows += (i > 0 ? ", [" : "[") + row + "]";
+    EXPECT_EQ(messages("const W = [" + rows + "]\npipeline p(img: float32[R + 44, C + 44]) -> out: float32[R, C] {\n" +
+                       " out(y, x) = sum(i in 0..45, j in 0..45) W[i][j] * img(y + i, x + j)\n}"),
+              "");
 }
 
 }  // namespace

@@ -71,7 +71,9 @@ public:
         // Halo lanes load too.
         std::int64_t& across = cuts_[lane_dim_].size;
         across = std::max(across, std::int64_t{1});
-        work_.bytes = tile_bytes(group_, cuts_, Extents(group_, cuts_), computed_, columns_, true);
+        const Extents extents(group_, cuts_);
+        work_.bytes = tile_bytes(group_, cuts_, extents, computed_, columns_, true);
+        work_.streamed = std::min(work_.bytes, streamed(extents));
         return work_;
     }
 
@@ -91,6 +93,24 @@ private:
             }
         }
         return false;
+    }
+    /// Of loops over channels, whose number nobody knows: each turn reads another plane, and what one tile has read is
+    /// not in the L1 cache any more when the next one asks for it.
+    [[nodiscard]] double streamed(const Extents& extents) const {
+        double bytes = 0;
+        for (std::size_t m = 0; m < facts_.stages.size(); ++m) {
+            for (const MemberLoad& one : group_.members[m].loads) {
+                const Load& load = *one.load;
+                bool planes = false;
+                for (std::size_t i = 1; i < load.indices.size(); ++i) {
+                    const auto& r = load.indices[i];
+                    planes = planes || ((load.looped >> i & 1U) != 0 && r && r->dim < 0);
+                }
+                if (one.member >= 0 || !planes) continue;
+                bytes += footprint(load, [&](std::size_t d) { return extents.of(m, d); }).bytes;
+            }
+        }
+        return bytes;
     }
     [[nodiscard]] std::size_t dims(std::size_t m) const { return facts_.group.alignment[m].size(); }
 

@@ -29,6 +29,7 @@ struct TileWork {
     double wavefronts = 0;    ///< of the load/store units
     double apart = 0;         ///< the same, of accesses whose lanes are far from each other (lines_apart)
     double bytes = 0;         ///< that the tile loads from global memory and stores there
+    double streamed = 0;      ///< RegisterTile: those of them that other tiles of a block find in the L1 cache no more
     int access_bytes = 4;     ///< of the widest accesses to global memory
     double gaps = 1;          ///< accesses of a lane that lie side by side, so that each fills its sectors in part only
     double loads = 0;         ///< RegisterTile, Stage: accesses of a thread that load from global memory

@@ -378,10 +378,12 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     const bool many_at_once = at_once || (wide && work->loads >= kMany);
     const double l2_loss = many_at_once ? rates.register_tile_few_warps_l2_loss : rates.few_warps_l2_loss;
     // What a multiprocessor asks of the L2 cache is up to its own warps.
-    const double l2_part = (at_once ? rates.register_tile_l2_factor : 1) * (1 - l2_loss * too_few(sms));
+    const double found_again = at_once ? rates.register_tile_l2_factor : 1;
+    const double l2_part = found_again * (1 - l2_loss * too_few(sms));
     const double dram_part =
         1 - (many_at_once ? rates.register_tile_few_warps_dram_loss : rates.few_warps_dram_loss) * few;
-    p.l2 = p.l2_bytes * again * (work->in_phases && stores_interleaved(facts) ? kInterleaved : 1) /
+    const double asked = p.l2_bytes + (found_again - 1) * work->streamed * work->tiles;
+    p.l2 = asked * again * (work->in_phases && stores_interleaved(facts) ? kInterleaved : 1) /
            (sms * clock * rates.l2_bytes_per_clock * l2_part * shape);
     const double rounds = schedule.strategy == Strategy::Stage && work->loads < kMany ? rates.one_round_dram_part : 1;
     p.dram = p.dram_bytes / (gpu.dram_bandwidth * rates.dram_part * dram_part * shape * rounds);

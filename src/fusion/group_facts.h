@@ -98,8 +98,8 @@ constexpr std::int64_t kUsualSize = 3584;
 /// Rows or columns of a template or a kernel that slides over an image.
 constexpr std::int64_t kUsualWindow = 32;
 
-/// By index: sizes that `where`, or an output's extent such as R - N + 1, keeps below another one, and that no output
-/// grows with.
+/// By index: sizes that `where`, or an output's extent such as R - N + 1, keeps below another one, or that an input's
+/// adds to another one, R + N - 1, and that no output grows with.
 std::vector<bool> window_sizes(const ir::Pipeline& pipeline);
 
 /// Values from `lo` to `hi`, with `sizes` by index; kUsualSize where that is not known.

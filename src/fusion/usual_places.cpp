@@ -46,7 +46,8 @@ public:
                 along = variable->id;
             }
         });
-        const auto at = known ? value(index, start_) : std::nullopt;
+        if (!known || (along && loops.empty())) return std::nullopt;
+        const auto at = value(index, start_);
         if (!at) return std::nullopt;
         IndexRelation r;
         r.lo = r.hi = *at;

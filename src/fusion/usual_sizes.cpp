@@ -172,19 +172,27 @@ std::vector<bool> window_sizes(const ir::Pipeline& pipeline) {
     const auto is_free = [&](std::size_t i) {
         return !ir::parameter_of(pipeline, i) && !pipeline.sizes[i].default_value;
     };
+    // R + N - 1 rows of an input are R of an output, and a margin.
+    std::vector<ir::Expr> sums;
+    for (const ir::Buffer& input : pipeline.inputs) {
+        sums.insert(sums.end(), input.extents.begin(), input.extents.end());
+    }
     std::vector<bool> result(n, false);
     for (std::size_t i = 0; i < n; ++i) {
-        const auto has_room = [&](const ir::Expr& margin) {
-            if (slope(margin, all, i) >= 0) return false;
+        const auto beside_another = [&](const ir::Expr& e, int sign) {
+            if (slope(e, all, i) != sign) return false;
             for (std::size_t other = 0; other < n; ++other) {
-                if (is_free(other) && slope(margin, all, other) > 0) return true;
+                if (other != i && is_free(other) && slope(e, all, other) > 0) return true;
             }
             return false;
         };
+        const auto is_less = [&](const ir::Expr& margin) { return beside_another(margin, -1); };
+        const auto is_added = [&](const ir::Expr& sum) { return beside_another(sum, 1); };
         const auto grows = [&](const ir::Output& output) {
             return std::ranges::any_of(output.buffer.extents, [&](const ir::Expr& e) { return slope(e, all, i) > 0; });
         };
-        result[i] = is_free(i) && std::ranges::any_of(margins, has_room) && std::ranges::none_of(pipeline.outputs, grows);
+        result[i] = is_free(i) && std::ranges::none_of(pipeline.outputs, grows) &&
+                    (std::ranges::any_of(margins, is_less) || std::ranges::any_of(sums, is_added));
     }
     return result;
 }

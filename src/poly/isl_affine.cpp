@@ -302,8 +302,8 @@ isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
                       e->value);
 }
 
-/// A product with a parameter of few values, or a quotient by one, as the steps of a pyramid are: what is affine for each
-/// of them. Null for other expressions.
+/// A product with a parameter of few values, or a quotient by one, as the steps of a pyramid are: what is affine for
+/// each of them. Null for other expressions.
 ir::Expr AffineTranslator::for_each_value(const ir::Expr& e, const ir::Binary& n) {
     constexpr Wide kFewValues = 4;
     const bool is_product = n.op == BinaryOp::Mul;

@@ -63,7 +63,8 @@ struct SourceQueries {
 std::vector<SourceQueries> group(const IslContext& isl, const StageAccesses& found) {
     std::vector<SourceQueries> result;
     struct Known {
-        std::map<std::tuple<std::size_t, int, std::uint32_t>, std::vector<std::size_t>> queries;  ///< by isl's hash, too
+        std::map<std::tuple<std::size_t, int, std::uint32_t>, std::vector<std::size_t>>
+            queries;                                                  ///< by isl's hash, too
         std::set<std::pair<int, std::vector<std::size_t>>> accesses;  ///< guards, and queries by dimension
     };
     std::vector<Known> known;  // by source
@@ -82,8 +83,8 @@ std::vector<SourceQueries> group(const IslContext& isl, const StageAccesses& fou
         for (std::size_t d = 0; d < access.values.size(); ++d) {
             const isl::pw_aff& value = access.values[d];
             auto& alike = queries[{d, access.guard, isl_pw_aff_get_hash(value.get())}];
-            const auto same =
-                std::ranges::find_if(alike, [&](std::size_t q) { return entry->queries[q].value.plain_is_equal(value); });
+            const auto same = std::ranges::find_if(
+                alike, [&](std::size_t q) { return entry->queries[q].value.plain_is_equal(value); });
             asks.push_back(same == alike.end() ? entry->queries.size() : *same);
             if (same != alike.end()) {
                 entry->queries[*same].users.push_back(&access);

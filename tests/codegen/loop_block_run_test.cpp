@@ -33,9 +33,10 @@ constexpr const char* kPrograms = R"(
             let i = clamp(int32(k * slope(x)), 0, R - 1), j = clamp(x + k - 45, 0, C - 1) in f(i, j) + f(y, j)
     })";
 
-const std::vector<Sizes> kSizes{
-    {{"R", 1}, {"C", 1}, {"K", 1}}, {{"R", 33}, {"C", 65}, {"K", 130}}, {{"R", 18}, {"C", 300}, {"K", 3}},
-    {{"R", 4}, {"C", 129}, {"K", 64 * 64 + 70}}};
+const std::vector<Sizes> kSizes{{{"R", 1}, {"C", 1}, {"K", 1}},
+                                {{"R", 33}, {"C", 65}, {"K", 130}},
+                                {{"R", 18}, {"C", 300}, {"K", 3}},
+                                {{"R", 4}, {"C", 129}, {"K", 64 * 64 + 70}}};
 
 class LoopBlocks : public DeviceRuns {
 protected:

@@ -66,6 +66,8 @@ TEST(UsualSizes, OfWhatSlidesOverAnImageAreThoseOfAWindow) {
               (Sizes{3584, 3584, 32, 32}));
     EXPECT_EQ(sizes_of("img: uint8[R, C], t: uint8[N, M]) -> out: int32[1, 1] where R >= N, C > M"),
               (Sizes{3584, 3584, 32, 32}));
+    EXPECT_EQ(sizes_of("img: uint8[R + N - 1, C + M - 1], t: uint8[N, M]) -> out: uint8[R, C]"),
+              (Sizes{3584, 32, 3584, 32}));
     EXPECT_EQ(sizes_of("img: uint8[R, C], t: uint8[N, M]) -> out: int32[R, C] where N <= 20 and M <= 20"),
               (Sizes{3584, 3584, 20, 20}));
     // What an output grows with is an image.
@@ -76,8 +78,7 @@ TEST(UsualSizes, OfWhatSlidesOverAnImageAreThoseOfAWindow) {
 TEST(Facts, LoopsReadAsMuchWhoeverSaysHowLongTheyAre) {
     const auto facts = [](const std::string& channels) {
         const Grouped convolution("pipeline p(f: float32[" + channels + ", R + 2, C + 2], w: float32[" + channels +
-                                      ", 3, 3]) -> out: float32[R, C] {\n" +
-                                      "out(y, x) = sum(c in 0.." + channels +
+                                      ", 3, 3]) -> out: float32[R, C] {\n" + "out(y, x) = sum(c in 0.." + channels +
                                       ", i in 0..3, j in 0..3) w(c, i, j) * f(c, y + i, 2 + x - j)\n}",
                                   {});
         return convolution.stages.at(0);

@@ -83,8 +83,9 @@ int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>&
     return most >= 16 ? 16 : most >= 4 ? 4 : most >= 2 ? 2 : 1;
 }
 
-/// Terms of a long loop in one turn, so that loads of one do not wait for those before; 1: the compiler decides. It takes
-/// two of loops over many points, where four were faster by a third (products of matrices, convolutions of 64 channels).
+/// Terms of a long loop in one turn, so that loads of one do not wait for those before; 1: the compiler decides. It
+/// takes two of loops over many points, where four were faster by a third (products of matrices, convolutions of 64
+/// channels).
 int ExpressionWriter::unrolled_terms(const ir::Range& range, const std::vector<Total>& totals) {
     if (helpers_.platform() == fusion::Platform::Host || most_points(range) < ir::kBlockTerms) return 1;
     if (are_short(totals)) return 16;

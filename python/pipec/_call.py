@@ -205,7 +205,11 @@ class Kernel:
         if size == 0:
             status = self._launch(*frame.structs, None, 0, stream)
         else:
-            block = _take_block(size)
+            try:
+                block = _take_block(size)
+            except (OSError, MemoryError):
+                raise MemoryError(f"`{self.interface.name}` needs {size:,} bytes for what lies between its stages, and "
+                                  "there is not as much memory") from None
             status = self._launch(*frame.structs, block.address, size, stream)
             _blocks.append(block)
         if status:

@@ -176,7 +176,7 @@ void Elaborator::warn_unused() {
     }
     for (const Symbol* symbol : local_symbols_) {
         if (used.contains({symbol->range.file, symbol->range.begin})) continue;
-        if (files_.is_standard_library(symbol->range.file)) continue;
+        if (files_.is_standard_library(symbol->range.file) || symbol->name.starts_with('_')) continue;
         report(diag::UnusedLet, symbol->range, symbol->kind == Symbol::Kind::Const ? "const" : "let", symbol->name);
     }
 }

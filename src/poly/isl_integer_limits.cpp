@@ -156,19 +156,27 @@ auto AffineTranslator::limit_of_scan(int stage, const ir::Expr& definition, bool
     auto& scans = scan_limits_[upper ? 1 : 0];
     if (const auto found = scans.find(stage); found != scans.end()) return found->second;
     const auto with = [&](std::optional<IntegerLimit> of_reads) {
+        // What is found under a hypothesis holds there alone, also where a budget ends the search.
+        auto outer_limits = std::exchange(integer_limits_, {});
+        auto outer_scans = scan_limits_;
+        const auto restore = [&] {
+            integer_limits_ = std::move(outer_limits), scan_limits_ = std::move(outer_scans);
+            open_wins_ = false;
+        };
         scans.insert_or_assign(stage, std::move(of_reads));
-        // What is found under a hypothesis holds there alone.
-        const auto outer = std::exchange(integer_limits_, {});
-        const auto other_scans = scan_limits_;
-        auto result = integer_limit(definition, upper);
-        integer_limits_ = outer, scan_limits_ = other_scans;
-        return result;
+        try {
+            auto result = integer_limit(definition, upper);
+            restore();
+            return result;
+        } catch (...) {
+            restore();
+            throw;
+        }
     };
     std::optional<IntegerLimit> found;
     for (const bool open_wins : {false, true}) {
-        const bool outer = std::exchange(open_wins_, open_wins);
+        open_wins_ = open_wins;
         const auto limit = with(IntegerLimit{constant(0), false, true});
-        open_wins_ = outer;
         if (!limit || limit->is_open) continue;
         const auto step = with(limit);
         if (!step || step->is_open) continue;

@@ -129,6 +129,12 @@ class Calls(unittest.TestCase):
 }""")
         for n in (1, 10, 3, 500):
             np.testing.assert_array_equal(steps(a, n), (a if n % 2 else a[::-1]) + np.float32(n - 1))
+        far = source("""pipeline far(a: float32[N], n: int32 = 1) -> out: float32[N] where 1 <= n <= 1000000000 {
+    l(t in 0..n, x in 0..N): float32 = if t == 0 then a(x) else l(t - 1, N - 1 - x) + 1
+    out(x) = l(n - 1, x)
+}""")
+        with self.assertRaisesRegex(MemoryError, "`far` needs [0-9,]+ bytes"):
+            far(np.zeros(100000, np.float32), 1000000000)
 
     def test_names_that_python_has_taken(self):
         taken = source(TAKEN)

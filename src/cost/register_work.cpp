@@ -104,7 +104,7 @@ private:
                 bool planes = false;
                 for (std::size_t i = 1; i < load.indices.size(); ++i) {
                     const auto& r = load.indices[i];
-                    planes = planes || ((load.looped >> i & 1U) != 0 && r && r->dim < 0);
+                    planes = planes || ((load.looped >> i & 1U) != 0 && r && r->dim < 0 && side_by_side(load, *r));
                 }
                 if (one.member >= 0 || !planes) continue;
                 bytes += footprint(load, [&](std::size_t d) { return extents.of(m, d); }).bytes;

@@ -300,7 +300,7 @@ template <class T, class Combine>
 inline void carry_blocks(BlockTree<T>& tree, unsigned blocks, Combine combine) {
     T result = tree.last;
     tree.last = tree.identity;
-#ifdef __CUDACC__
+#ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
     for (int up = 0; up < 3; ++up) {
@@ -313,7 +313,7 @@ inline void carry_blocks(BlockTree<T>& tree, unsigned blocks, Combine combine) {
 template <class T, class Combine>
 inline T tree_total(const BlockTree<T>& tree, unsigned blocks, Combine combine) {
     T total = tree.last;
-#ifdef __CUDACC__
+#ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
     for (int up = 0; up < 3; ++up) {

@@ -305,7 +305,7 @@ isl::pw_aff AffineTranslator::compute(const ir::Expr& e) {
 /// A product with a parameter of few values, or a quotient by one, as the steps of a pyramid are: what is affine for
 /// each of them. Null for other expressions.
 ir::Expr AffineTranslator::for_each_value(const ir::Expr& e, const ir::Binary& n) {
-    constexpr Wide kFewValues = 4;
+    constexpr Wide kFewValues = 4;  // each is a piece of a bound, of which a launch computes six at most
     const bool is_product = n.op == BinaryOp::Mul;
     if (!is_product && n.op != BinaryOp::Div && n.op != BinaryOp::Mod) return nullptr;
     // The parameter itself: its value, not what an operation makes of it, is asked for.

@@ -167,8 +167,8 @@ private:
     /// projected out.
     void assume(const ir::Expr& condition) {
         isl_.next_part();
-        narrow_floats(condition);
-        // What the ranges of parameters come from says nothing beside them.
+        for_each_part(condition, [&](const ir::Expr& part) { narrow_floats(part); });
+        // Where a parameter's range is known already, the comparison that says so is always true.
         bool is_limit = true;
         for_each_part(condition, [&](const ir::Expr& part) {
             is_limit = is_limit && parameter_limit(pipeline_, part).has_value();
@@ -201,14 +201,9 @@ private:
     }
 
     /// Comparisons of float parameters with constants. One that holds is not of a NaN.
-    void narrow_floats(const ir::Expr& condition) {
-        const auto* n = ir::as<ir::Binary>(condition);
+    void narrow_floats(const ir::Expr& comparison) {
+        const auto* n = ir::as<ir::Binary>(comparison);
         if (n == nullptr) return;
-        if (n->op == ir::BinaryOp::And) {
-            narrow_floats(n->a);
-            narrow_floats(n->b);
-            return;
-        }
         const bool swapped = ir::as<ir::FloatConstant>(n->a) != nullptr;
         const auto* param = ir::as<ir::ParamRef>(swapped ? n->b : n->a);
         const auto* limit = ir::as<ir::FloatConstant>(swapped ? n->a : n->b);

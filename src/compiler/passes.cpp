@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "codegen/emit/cuda/cuda.h"
@@ -11,6 +12,7 @@
 #include "compiler/host_schedule.h"
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
+#include "fusion/channel_sizes.h"
 #include "fusion/chosen_reads.h"
 #include "fusion/clipped_ranges.h"
 #include "fusion/narrow_stages.h"
@@ -53,6 +55,48 @@ std::optional<poly::Model> analyze(ir::Pipeline& pipeline, Diagnostics& diags, c
     }
     diags = std::move(first);
     return model;
+}
+
+/// From a pipeline as it is written to the one that schedules are about, with its model; none where it is wrong.
+std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, const Settings& settings) {
+    auto model = analyze(pipeline, diags, settings.analysis);
+    if (!model) return std::nullopt;
+    if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
+    pipeline = fusion::clipped_ranges(pipeline, *model);
+    pipeline = fusion::strided_terms(pipeline, *model);
+    pipeline = fusion::chosen_reads(std::move(pipeline));
+    fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
+    shared = fusion::prefix_scans(shared.pipeline, shared.model);
+    shared = fusion::shared_strips(shared.pipeline, shared.model);
+    shared = fusion::share_reductions(shared.pipeline, shared.model);
+    shared = fusion::transpose_reads(shared.pipeline, shared.model);
+    shared = fusion::padded_tables(shared.pipeline, shared.model);
+    pipeline = fusion::narrow_stages(shared.pipeline, shared.model);
+    require_well_formed(pipeline);
+    return std::move(shared.model);
+}
+
+/// Those for usual numbers of channels that some launch may have.
+void add_versions(Checked& checked, const SourceManager& sources, const Settings& settings) {
+    std::set<std::string> names;
+    for (const ir::Pipeline& pipeline : checked.pipelines) names.insert(pipeline.name);
+    for (std::size_t i = 0; i < checked.definitions.size(); ++i) {
+        const ir::Pipeline& definition = checked.definitions[i];
+        for (const int size : fusion::channel_sizes(definition)) {
+            const std::string& name = definition.sizes[static_cast<std::size_t>(size)].name;
+            for (const std::int64_t value : fusion::usual_channels(definition)) {
+                auto pipeline = elaborate_for(checked.program, sources, definition.name, {{name, value}});
+                if (!pipeline) continue;
+                require_well_formed(*pipeline);
+                Diagnostics unseen;
+                auto model = finish(*pipeline, unseen, settings);
+                if (!model) continue;
+                pipeline->name = fmt::format("{}_{}{}", definition.name, name, value);
+                while (!names.insert(pipeline->name).second) pipeline->name += "_";
+                checked.versions.push_back({i, size, value, std::move(*pipeline), std::move(*model)});
+            }
+        }
+    }
 }
 
 /// Puts the phases of all pipelines behind these.
@@ -103,32 +147,25 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
     if (settings.last == Phase::Elaborate) return result;
 
     for (ir::Pipeline& pipeline : result.pipelines) {
-        auto model = analyze(pipeline, diags, settings.analysis);
-        if (!model) continue;
-        if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
-        pipeline = fusion::clipped_ranges(pipeline, *model);
-        pipeline = fusion::strided_terms(pipeline, *model);
-        pipeline = fusion::chosen_reads(std::move(pipeline));
-        fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
-        shared = fusion::prefix_scans(shared.pipeline, shared.model);
-        shared = fusion::shared_strips(shared.pipeline, shared.model);
-        shared = fusion::share_reductions(shared.pipeline, shared.model);
-        shared = fusion::transpose_reads(shared.pipeline, shared.model);
-        shared = fusion::padded_tables(shared.pipeline, shared.model);
-        pipeline = fusion::narrow_stages(shared.pipeline, shared.model);
-        require_well_formed(pipeline);
-        result.models.push_back(std::move(shared.model));
+        if (auto model = finish(pipeline, diags, settings)) result.models.push_back(std::move(*model));
     }
+    if (settings.versions && diags.error_count() == errors_before) add_versions(result, sources, settings);
     if (settings.phases && diags.error_count() == errors_before) add_phases(result);
     return result;
 }
 
 Checked only(const Checked& checked, std::size_t pipeline) {
-    return {checked.program,
-            {checked.definitions.at(pipeline)},
-            {checked.pipelines.at(pipeline)},
-            {checked.models.at(pipeline)},
-            checked.phase(pipeline) != nullptr ? std::vector{*checked.phase(pipeline)} : std::vector<PhaseOf>{}};
+    Checked result{checked.program,
+                   {checked.definitions.at(pipeline)},
+                   {checked.pipelines.at(pipeline)},
+                   {checked.models.at(pipeline)},
+                   checked.phase(pipeline) != nullptr ? std::vector{*checked.phase(pipeline)} : std::vector<PhaseOf>{}};
+    for (const codegen::SizeVersion& version : checked.versions) {
+        if (version.of != pipeline) continue;
+        result.versions.push_back(version);
+        result.versions.back().of = 0;
+    }
+    return result;
 }
 
 Prepared prepare(const Checked& checked) {
@@ -158,7 +195,13 @@ fusion::Schedules host_schedule(const Checked& checked, const std::optional<Text
     for (std::size_t i = 0; i < checked.pipelines.size(); ++i) {
         pipelines.emplace_back(checked.pipelines[i], checked.models.at(i));
     }
-    return host_schedules(pipelines, file, cpu);
+    fusion::Schedules result = host_schedules(pipelines, file, cpu);
+    Prepared versions;
+    for (const codegen::SizeVersion& version : checked.versions) {
+        versions.emplace_back(version.pipeline, version.model);
+    }
+    result.merge(host_schedules(versions, std::nullopt, cpu));
+    return result;
 }
 
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
@@ -168,6 +211,23 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
     for (const codegen::Unit& unit : checked.units()) {
         result.programs.push_back(codegen::lower(unit, sources, options));
         if (settings.windows) result.windows.push_back(codegen::window_program(unit, sources, options));
+    }
+    return result;
+}
+
+std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, const ModelRequest& request,
+                                                    const fusion::Target& target, const Settings& settings,
+                                                    const SourceManager& sources) {
+    std::vector<codegen::LoweredVersion> result;
+    for (const codegen::SizeVersion& version : checked.versions) {
+        const ir::Pipeline& of = checked.pipelines.at(version.of);
+        ScheduleRequest found{std::nullopt, std::nullopt, std::nullopt, request, {}, {}};
+        found.model.sizes.erase(of.sizes.at(static_cast<std::size_t>(version.size)).name);
+        fusion::Inlined prepared{version.pipeline, version.model};
+        codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
+        const Scheduled scheduled = schedule({std::move(prepared)}, found, target, settings, sources);
+        result.push_back({&version, codegen::lower({&version.pipeline, &version.model}, sources,
+                                                   code_options(scheduled, settings))});
     }
     return result;
 }
@@ -187,9 +247,10 @@ std::string code_text(std::string_view program, const std::string& header_name, 
     if (!lowered) {
         return codegen::host_source(
             program, header_name, checked.units(), sources, origin,
-            schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()), windows);
+            schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()), windows,
+            checked.versions);
     }
-    return codegen::cuda_source(program, header_name, lowered->programs, origin, lowered->windows);
+    return codegen::cuda_source(program, header_name, lowered->programs, origin, lowered->windows, lowered->versions);
 }
 
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,

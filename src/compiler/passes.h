@@ -21,6 +21,7 @@
 #include "codegen/emit/origin.h"
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/made_groups.h"
+#include "codegen/size_version.h"
 #include "codegen/windows.h"
 #include "compiler/settings.h"
 #include "frontend/elaborate.h"
@@ -56,6 +57,9 @@ struct Checked {
     /// With Settings::phases, behind the pipelines of the program those that are phases of one: what the last of
     /// `pipelines` are, and empty without.
     std::vector<PhaseOf> phases{};
+    /// With Settings::versions: those for usual numbers of channels (fusion/channel_sizes.h). Their names are those of no
+    /// pipeline.
+    std::vector<codegen::SizeVersion> versions{};
 
     /// What the pipeline with this number is a phase of; null: it is one of the program.
     [[nodiscard]] const PhaseOf* phase(std::size_t pipeline) const {
@@ -82,6 +86,7 @@ struct Scheduled {
 struct Lowered {
     std::vector<codegen::kernel::Program> programs;
     std::vector<codegen::WindowProgram> windows;  ///< the same for windows, where they are asked for
+    std::vector<codegen::LoweredVersion> versions{};
 };
 
 /// Parses, elaborates and analyses a text that `sources` holds. What is wrong with the program goes to `diags`; where
@@ -104,11 +109,17 @@ std::string plan_text(const Checked& checked, const Scheduled& scheduled, const 
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
               const SourceManager& sources);
 
+/// The kernels of the versions of pipelines, with the schedules that the cost model finds for them. Throws
+/// fusion::ScheduleError.
+std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, const ModelRequest& request,
+                                                    const fusion::Target& target, const Settings& settings,
+                                                    const SourceManager& sources);
+
 /// The schedules with what was decided about what they leave open (codegen::pinned).
 fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered);
 
-/// The schedules of the host: what a file says, or what the host's cost model finds best on a processor. Throws
-/// fusion::ScheduleError.
+/// The schedules of the host, also of versions: what a file says, or what the host's cost model finds best on a
+/// processor. Throws fusion::ScheduleError.
 fusion::Schedules host_schedule(const Checked& checked, const std::optional<TextFile>& file, const fusion::Cpu& cpu);
 
 /// Kernels as CUDA, or, where there are none, the pipelines as C++ for the host (`schedules`: as those say, instead of

@@ -4,6 +4,11 @@
 
 namespace pipec::compiler {
 
+bool is_automatic(const ScheduleRequest& request) {
+    return !request.file && !request.strategy && request.changed.empty() && !request.model.profile &&
+           request.model.cost_model.value_or(CostModelName::Time) == CostModelName::Time;
+}
+
 std::string option_name(fusion::Field field) {
     std::string result = "--" + std::string(name(field));
     std::replace(result.begin(), result.end(), '_', '-');

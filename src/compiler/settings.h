@@ -32,6 +32,8 @@ struct Settings {
     bool windows = false;
     /// The phases of pipelines with statistics, besides these pipelines (fusion/phases.h).
     bool phases = false;
+    /// Code of its own for usual numbers of channels (fusion/channel_sizes.h).
+    bool versions = false;
 };
 
 /// A file that a setting names. Whoever reads the command line reads the file, too; passes open none.
@@ -60,6 +62,9 @@ struct ScheduleRequest {
     std::set<fusion::Field> changed;  ///< fields that are set in every group that has them
     fusion::GroupSchedule values;     ///< what they are set to
 };
+
+/// Whether nothing is said of what runs where: the time model decides, for some sizes.
+bool is_automatic(const ScheduleRequest& request);
 
 /// How a person sets a field of all groups: `--frac-reg`.
 std::string option_name(fusion::Field field);

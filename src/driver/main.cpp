@@ -98,6 +98,8 @@ compiler::Settings settings_of(const Options& options) {
     settings.deterministic = options.deterministic;
     settings.windows = options.windows;
     settings.phases = options.phases;
+    settings.versions = writes_code(options.emit) && options.emit != Emit::Header &&
+                        compiler::is_automatic(options.schedule.request);
     return settings;
 }
 
@@ -113,6 +115,8 @@ void make_kernels(const Options& options, Compilation& compilation, Diagnostics&
     if (needs_kernels(options.emit) || first_given(options.schedule) || options.pin) {
         compilation.lowered =
             compiler::lower(compilation.checked, compilation.scheduled, settings, compilation.sources);
+        compilation.lowered->versions = compiler::lower_versions(
+            compilation.checked, request.model, compilation.scheduled.target, settings, compilation.sources);
     }
     if (options.emit == Emit::Plan) {
         compilation.plans =

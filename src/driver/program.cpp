@@ -15,6 +15,7 @@ compiler::Settings ProgramOptions::settings() const {
     result.include_dirs = include_dirs;
     result.fast_math = fast_math;
     result.phases = phases;
+    result.versions = versions;
     return result;
 }
 

@@ -19,6 +19,7 @@ struct ProgramOptions {
     std::vector<std::string> include_dirs;
     bool fast_math = false;
     bool phases = false;  ///< of pipelines with statistics, besides these
+    bool versions = false;  ///< for usual numbers of channels
     bool no_warnings = false;
     bool color = false;  ///< of messages
 

@@ -174,7 +174,9 @@ std::string example_indices(std::size_t rank);
 
 class Elaborator {
 public:
-    Elaborator(Files& files, Diagnostics& diags) : files_(files), diags_(diags) {}
+    /// `known_sizes`: values of sizes, by name, that are numbers then.
+    Elaborator(Files& files, Diagnostics& diags, std::map<std::string, std::int64_t> known_sizes = {})
+        : files_(files), diags_(diags), known_sizes_(std::move(known_sizes)) {}
 
     /// None when the pipeline has an error (which is then reported).
     std::optional<ir::Pipeline> run(const ast::Pipeline& source);
@@ -512,6 +514,7 @@ private:
 
     Files& files_;
     Diagnostics& diags_;
+    std::map<std::string, std::int64_t> known_sizes_;
     ir::Pipeline p_;
     /// For each stage: the ranges that lower() and upper() tell, where there are any.
     std::vector<Bounds> bounds_;

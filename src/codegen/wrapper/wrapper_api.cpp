@@ -89,8 +89,21 @@ void write_tables(Writer& out, const Unit& unit, const CodeNames& names) {
     out.blank();
 }
 
+VersionSpace version_space(const SizeVersion& version, const CodeNames& names, const std::string& space) {
+    return {fmt::format("plan.{} == {}", names.sizes.at(static_cast<std::size_t>(version.size)), version.value), space};
+}
+
+void write_version_workspace_size(Writer& out, const CodeNames& names) {
+    out.open(fmt::format("[[maybe_unused]] size_t version_workspace_size(const {}_args* args)", names.prefix));
+    out.line("Report report(nullptr, 0);");
+    out.line("Plan plan{{}};");
+    out.line("return make_plan(*args, report, plan) == PIPE_OK ? plan.workspace : SIZE_MAX;");
+    out.close();
+    out.blank();
+}
+
 void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std::string& space,
-               const std::string& target) {
+               const std::string& target, const VersionSpaces& versions) {
     const ir::Pipeline& pipeline = *unit.pipeline;
     const std::string& name = names.prefix;
 
@@ -137,7 +150,15 @@ void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std:
     out.line("if (args == nullptr) return SIZE_MAX;");
     out.line("Report report(nullptr, 0);");
     out.line("{}::Plan plan{{}};", space);
-    out.line("return {}::make_plan(*args, report, plan) == PIPE_OK ? plan.workspace : SIZE_MAX;", space);
+    if (versions.empty()) {
+        out.line("return {}::make_plan(*args, report, plan) == PIPE_OK ? plan.workspace : SIZE_MAX;", space);
+    } else {
+        out.line("if ({}::make_plan(*args, report, plan) != PIPE_OK) return SIZE_MAX;", space);
+        for (const VersionSpace& version : versions) {
+            out.line("if ({}) return {}::version_workspace_size(args);", version.condition, version.space);
+        }
+        out.line("return plan.workspace;");
+    }
     out.close();
     out.blank();
 
@@ -175,6 +196,12 @@ std::string launch_signature(const CodeNames& names) {
         names.prefix);
 }
 
+std::string version_launch_signature(const CodeNames& names) {
+    return fmt::format(
+        "pipe_status version_launch(const {}_args* args, void* workspace, size_t bytes, CUstream_st* stream)",
+        names.prefix);
+}
+
 void write_parameters(Writer& out, const ir::Pipeline& pipeline, const CodeNames& names, Helpers& helpers) {
     for (std::size_t i = 0; i < pipeline.params.size(); ++i) {
         const ir::ScalarParameter& param = pipeline.params[i];
@@ -186,12 +213,17 @@ void write_parameters(Writer& out, const ir::Pipeline& pipeline, const CodeNames
     }
 }
 
-void write_launch_checks(Writer& out, const std::string& space, int alignment, const std::string& needed) {
+void write_launch_checks(Writer& out, const std::string& space, int alignment, const std::string& needed,
+                         const VersionSpaces& versions) {
     out.line("Report report(nullptr, 0);");
     out.line("if (args == nullptr) return report.fail(PIPE_ERROR_NULL, -1, -1);");
     out.line("{}::Plan plan{{}};", space);
     out.line("if (const pipe_status status = {}::make_plan(*args, report, plan)) return status;", space);
     out.line("if (const pipe_status status = {}::check_pointers(*args, report, plan)) return status;", space);
+    for (const VersionSpace& version : versions) {
+        out.line("if ({}) return {}::version_launch(args, workspace, bytes, stream);", version.condition,
+                 version.space);
+    }
     out.line("if (const pipe_status status = check_workspace(report, workspace, bytes, {}, {})) return status;", needed,
              alignment);
 }

@@ -41,6 +41,12 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
     add_schedule_options(app, options.schedule, kPresentGpu, "Fusion and tiling, on a GPU");
 }
 
+ProgramOptions with_versions(const MachineOptions& options) {
+    ProgramOptions result = options.program;
+    result.versions = compiler::is_automatic(options.schedule.request);
+    return result;
+}
+
 namespace {
 
 /// The last passes, for a GPU or for the processor. Throws fusion::ScheduleError and FileError.
@@ -57,6 +63,7 @@ NativeSource generate(const MachineOptions& options, const LoadedProgram& progra
         const compiler::Scheduled scheduled =
             compiler::schedule(compiler::prepare(program.checked), request, *gpu, settings, program.sources);
         lowered = compiler::lower(one, scheduled, settings, program.sources);
+        lowered->versions = compiler::lower_versions(one, request.model, *gpu, settings, program.sources);
     }
     return {gpu ? "pipeline.cu" : "pipeline.cpp",
             compiler::code_text(program.name, "pipeline.h", one, lowered, program.sources, {}, std::nullopt,

@@ -30,6 +30,9 @@ struct MachineOptions {
 /// Declares the program and the options on `app`, which then fills `options` when it parses.
 void add_machine_options(CLI::App& app, MachineOptions& options);
 
+/// How such a program is loaded: with versions, where the time model says what runs where.
+ProgramOptions with_versions(const MachineOptions& options);
+
 /// What a program became.
 struct MachineObject {
     CompiledObject object;

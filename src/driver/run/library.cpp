@@ -82,7 +82,8 @@ ParsedLibrary parse_library_options(int argc, char** argv) {
 
 int make_library(const LibraryOptions& options) {
     LoadedProgram program;
-    if (!load(options.machine.program, program)) return kExitProgramError;
+    const bool compiles = !options.output.empty();
+    if (!load(compiles ? with_versions(options.machine) : options.machine.program, program)) return kExitProgramError;
     const std::string& input = options.machine.program.input;
     // Refused before anything is compiled, and also where nothing will be.
     const std::size_t index = options.output.empty() && options.machine.pipeline.empty()

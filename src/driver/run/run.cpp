@@ -85,7 +85,7 @@ int run_pipeline(const RunOptions& options) {
     const std::string runner = find_runner();
     const std::string& input = options.machine.program.input;
     LoadedProgram program;
-    if (!load(options.machine.program, program)) return kExitProgramError;
+    if (!load(with_versions(options.machine), program)) return kExitProgramError;
     const std::size_t index = choose_pipeline(input, options.machine.pipeline, program.checked.pipelines);
     const MachineObject made =
         make_for_this_machine(options.machine, program, index, options.run.device, runner, options.run.quiet);

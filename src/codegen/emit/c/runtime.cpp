@@ -399,7 +399,7 @@ const std::vector<std::string_view>& runtime_names() {
         "regions",       "report",         "resolve_shapes", "run",
         "settle_extent", "settle_strides", "solve_size",     "stack_regions",
         "status",        "stream",         "take_extents",   "take_size",
-        "view_of",       "workspace"};
+        "version_launch", "version_workspace_size", "view_of", "workspace"};
     return kNames;
 }
 

@@ -80,23 +80,30 @@ bool copies(const kernel::Kernel& kernel) {
     return result;
 }
 
-/// A pipeline's namespace and its public functions.
-/// `window`: null without functions for windows.
-void write_pipeline(Writer& out, const kernel::Program& program, const WindowProgram* window, const std::string& prefix,
-                    Helpers& helpers) {
-    const Unit unit{&program.pipeline, &program.model};
+/// What has a namespace: a pipeline, or a version of one, which has its prefix.
+struct Part {
+    const kernel::Program& program;
+    std::string space;
+    CodeNames names;
+    std::vector<StepNames> functions;
+    Regions regions;
+};
+
+Part part_of(const kernel::Program& program, const std::string& prefix, const std::string& space, bool windows) {
     std::vector<std::string_view> reserved = device_names();
-    if (window != nullptr) {
+    if (windows) {
         const std::vector<std::string_view>& more = window_runtime_names();
         reserved.insert(reserved.end(), more.begin(), more.end());
     }
-    CodeNames names = code_names(unit, prefix, reserved);
-    const std::vector<StepNames> functions = step_names(program, names);
-    const Regions regions = assign_regions(program);
-    const std::string space = prefix + "_code";
+    CodeNames names = code_names({&program.pipeline, &program.model}, prefix, reserved);
+    std::vector<StepNames> functions = step_names(program, names);
+    return {program, space, std::move(names), std::move(functions), assign_regions(program)};
+}
 
-    out.line("// ---- {}", program.pipeline.name);
-    out.blank();
+/// The namespace as far as all have it, up to its closing brace.
+void write_part(Writer& out, const Part& part, Helpers& helpers) {
+    const auto& [program, space, names, functions, regions] = part;
+    const Unit unit{&program.pipeline, &program.model};
     out.add("namespace {");
     out.line("namespace {} {{", space);
     out.blank();
@@ -107,6 +114,30 @@ void write_pipeline(Writer& out, const kernel::Program& program, const WindowPro
         write_step(out, program, program.steps[i], names, functions[i], helpers);
     }
     write_run(out, program, names, functions, regions, helpers);
+}
+
+/// The namespace of a version of a pipeline that has this prefix.
+void write_version(Writer& out, const kernel::Program& program, const std::string& prefix, const std::string& space,
+                   const std::string& condition, Helpers& helpers) {
+    const Part part = part_of(program, prefix, space, false);
+    out.line("// ---- {} where {}", prefix, condition);
+    out.blank();
+    write_part(out, part, helpers);
+    write_version_workspace_size(out, part.names);
+    write_launch(out, program, part.names, part.regions, space, version_launch_signature(part.names), {});
+    out.line("}}  // namespace {}", space);
+    out.add("}  // namespace");
+    out.blank();
+}
+
+/// A pipeline's namespace and its public functions. `window`: null without functions for windows.
+void write_pipeline(Writer& out, Part part, const WindowProgram* window, const VersionSpaces& versions,
+                    Helpers& helpers) {
+    auto& [program, space, names, functions, regions] = part;
+    const Unit unit{&program.pipeline, &program.model};
+    out.line("// ---- {}", program.pipeline.name);
+    out.blank();
+    write_part(out, part, helpers);
     std::optional<WindowUnit> parts;
     if (window != nullptr) {
         parts = window_unit(window->analysed, program.pipeline, names);
@@ -122,11 +153,11 @@ void write_pipeline(Writer& out, const kernel::Program& program, const WindowPro
     out.blank();
     out.add("extern \"C\" {");
     out.blank();
-    write_api(out, unit, names, space, "cuda");
-    write_launch(out, program, names, regions, space);
+    write_api(out, unit, names, space, "cuda", versions);
+    write_launch(out, program, names, regions, space, launch_signature(names), versions);
     if (window != nullptr) {
         write_required(out, *parts, names, space);
-        const std::string own = prefix + "_window_code";
+        const std::string own = names.prefix + "_window_code";
         write_window_queries(out, names, own, "Plan");
         write_window_launch(out, *window, *of_windows, own);
         write_window_info(out, *parts, names);
@@ -146,19 +177,30 @@ std::string cuda_source(std::string_view program, const std::string& header_name
 
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin) {
-    return cuda_source(program, header_name, programs, origin, std::vector<WindowProgram>{});
+    return cuda_source(program, header_name, programs, origin, std::vector<WindowProgram>{}, {});
 }
 
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin,
-                        const std::vector<WindowProgram>& windows) {
+                        const std::vector<WindowProgram>& windows, const std::vector<LoweredVersion>& versions) {
     std::vector<Unit> units;
     for (const kernel::Program& lowered : programs) units.push_back({&lowered.pipeline, &lowered.model});
+    for (const LoweredVersion& one : versions) units.push_back({&one.program.pipeline, &one.program.model});
     const std::vector<std::string> prefixes = pipeline_names(units);
     Helpers helpers(fusion::Platform::Cuda);
     Writer body;
     for (std::size_t i = 0; i < programs.size(); ++i) {
-        write_pipeline(body, programs[i], windows.empty() ? nullptr : &windows.at(i), prefixes[i], helpers);
+        Part part = part_of(programs[i], prefixes[i], prefixes[i] + "_code", !windows.empty());
+        VersionSpaces spaces;
+        for (std::size_t v = 0; v < versions.size(); ++v) {
+            const auto& [version, lowered] = versions[v];
+            if (version->of != i) continue;
+            spaces.push_back(version_space(*version, part.names, prefixes[programs.size() + v] + "_code"));
+            const ir::SizeParameter& size = programs[i].pipeline.sizes.at(static_cast<std::size_t>(version->size));
+            write_version(body, lowered, prefixes[i], spaces.back().space,
+                          fmt::format("{} = {}", size.name, version->value), helpers);
+        }
+        write_pipeline(body, std::move(part), windows.empty() ? nullptr : &windows.at(i), spaces, helpers);
     }
     std::vector<Unit> ranked = units;
     for (const WindowProgram& window : windows) ranked.push_back(window.analysed);

@@ -391,9 +391,9 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
 }
 
 void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
-                  const std::string& space) {
-    out.open(launch_signature(names));
-    write_launch_checks(out, space, kWorkspaceAlignment);
+                  const std::string& space, const std::string& signature, const VersionSpaces& versions) {
+    out.open(signature);
+    write_launch_checks(out, space, kWorkspaceAlignment, "plan.workspace", versions);
     call_run(out, program, names, regions, space);
     out.close();
     out.blank();

@@ -11,7 +11,7 @@
 #include "codegen/emit/c/text.h"
 #include "codegen/emit/cuda/cuda_kernel.h"
 #include "codegen/kernel/kernel_ir.h"
-#include "codegen/wrapper/regions.h"
+#include "codegen/wrapper/wrapper.h"
 
 namespace pipec::codegen {
 
@@ -47,8 +47,8 @@ void write_run(Writer& out, const kernel::Program& program, const CodeNames& nam
 void write_device_run(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
                       const std::string& space);
 
-/// The public function.
+/// A function that checks its arguments and launches: the public one, or a version's.
 void write_launch(Writer& out, const kernel::Program& program, const CodeNames& names, const Regions& regions,
-                  const std::string& space);
+                  const std::string& space, const std::string& signature, const VersionSpaces& versions);
 
 }  // namespace pipec::codegen

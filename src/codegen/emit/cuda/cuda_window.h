@@ -9,6 +9,7 @@
 #include "codegen/emit/c/code_names.h"
 #include "codegen/emit/c/text.h"
 #include "codegen/emit/cuda/cuda.h"
+#include "codegen/size_version.h"
 #include "codegen/wrapper/window_parts.h"
 
 namespace pipec::codegen {
@@ -35,10 +36,10 @@ struct WindowProgram {
 /// `options`: its schedules are not looked at.
 WindowProgram window_program(const Unit& analysed, const SourceManager& sources, const CudaOptions& options);
 
-/// As cuda_source, which is this without windows.
+/// As cuda_source, which is this without windows and without versions. Windows have none.
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin,
-                        const std::vector<WindowProgram>& windows);
+                        const std::vector<WindowProgram>& windows, const std::vector<LoweredVersion>& versions = {});
 
 /// The namespace of launches of windows: plan, kernels, and what launches them. `space`: that of whole launches, which
 /// has `parts`. Returns what write_window_launch needs.

@@ -164,16 +164,109 @@ void run_window_function(Writer& out, const Unit& unit, const HostWindows& windo
     out.blank();
 }
 
-void launch(Writer& out, const CodeNames& names, const Regions& regions, const std::string& space) {
-    out.open(launch_signature(names));
+void launch(Writer& out, const CodeNames& names, const Regions& regions, const std::string& space,
+            const std::string& signature, const VersionSpaces& versions) {
+    out.open(signature);
     write_launch_checks(out, space, 64,
-                        regions.scratch > 0 ? fmt::format("plan.scratch + {}", regions.scratch) : "plan.workspace");
+                        regions.scratch > 0 ? fmt::format("plan.scratch + {}", regions.scratch) : "plan.workspace",
+                        versions);
     out.line("if (stream != nullptr) return report.fail(PIPE_ERROR_DEVICE, -1, -1);");
     std::vector<std::string> fits;
     for (std::size_t i = 0; i < names.buffers.size(); ++i) {
         fits.push_back(fmt::format("{0}::{1}<true>::fits(plan.{2})", space, names.views[i], names.buffers[i]));
     }
     write_run(out, regions, fits, space + "::run");
+}
+
+/// What has a namespace: a pipeline, or a version of one, which has its prefix.
+struct Part {
+    Unit analysed;
+    std::string space;
+    HostProgram run;
+    CodeNames names;
+    Regions regions;
+
+    [[nodiscard]] Unit unit() const { return {&run.pipeline, &run.model}; }
+};
+
+Part part_of(const Unit& analysed, const fusion::Schedules& schedules, const std::string& prefix,
+             const std::string& space, bool windows) {
+    std::vector<std::string_view> reserved = host_runtime_names();
+    if (windows) {
+        const std::vector<std::string_view>& more = window_runtime_names();
+        reserved.insert(reserved.end(), more.begin(), more.end());
+    }
+    const auto given = schedules.find(analysed.pipeline->name);
+    HostProgram run = host_program(analysed, given == schedules.end() ? fusion::Schedule{} : given->second);
+    CodeNames names = code_names({&run.pipeline, &run.model}, prefix, reserved);
+    for (const std::string& function : names.functions) {
+        names.edges.push_back(names.taken.add(function + "_edges"));
+        names.updates.push_back(names.taken.add(function + "_updates"));
+    }
+    Regions regions = assign_regions(run);
+    return {analysed, space, std::move(run), std::move(names), std::move(regions)};
+}
+
+/// The namespace as far as all have it, up to its closing brace. Writing a stage adds variables to the pipeline.
+void write_part(Writer& out, Part& part, const SourceManager& sources, Helpers& helpers) {
+    const Unit unit = part.unit();
+    const CodeNames& names = part.names;
+    out.add("namespace {");
+    out.line("namespace {} {{", part.space);
+    out.blank();
+    write_tables(out, unit, names);
+    write_plan(out, unit, names, part.regions, helpers);
+    view_types(out, unit, names, part.run);
+    const std::vector<bool> versioned = versioned_stages(part.run.pipeline, part.run.model);
+    for (std::size_t s = 0; s < unit.pipeline->stages.size(); ++s) {
+        write_stage(out, part.run.pipeline, unit, names, s, sources, helpers, versioned[s]);
+    }
+    run_function(out, unit, names, part.run, part.regions, helpers);
+}
+
+/// The namespace of a version of a pipeline.
+void write_version(Writer& out, Part part, const std::string& condition, const SourceManager& sources,
+                   Helpers& helpers) {
+    out.line("// ---- {} where {}", part.names.prefix, condition);
+    out.blank();
+    write_part(out, part, sources, helpers);
+    write_version_workspace_size(out, part.names);
+    launch(out, part.names, part.regions, part.space, version_launch_signature(part.names), {});
+    out.line("}}  // namespace {}", part.space);
+    out.add("}  // namespace");
+    out.blank();
+}
+
+/// A pipeline's namespace and its public functions.
+void write_pipeline(Writer& out, Part part, bool windows, const VersionSpaces& versions, const SourceManager& sources,
+                    Helpers& helpers) {
+    const Unit unit = part.unit();
+    auto& [analysed, space, run, names, regions] = part;
+    out.line("// ---- {}", unit.pipeline->name);
+    out.blank();
+    write_part(out, part, sources, helpers);
+    std::optional<HostWindows> parts;
+    if (windows) {
+        parts = host_windows(analysed, run, regions, names);
+        write_parts(out, parts->windows, names, helpers);
+        write_window_plan(out, unit, *parts, names, regions);
+        write_window_pointers(out, *unit.pipeline, names, parts->held, "WindowPlan");
+        run_window_function(out, unit, *parts, names, run, regions, helpers);
+    }
+    out.line("}}  // namespace {}", space);
+    out.add("}  // namespace");
+    out.blank();
+    out.add("extern \"C\" {");
+    out.blank();
+    write_api(out, unit, names, space, "host", versions);
+    launch(out, names, regions, space, launch_signature(names), versions);
+    if (windows) {
+        write_required(out, parts->windows, names, space);
+        write_window_api(out, unit, *parts, names, regions, space);
+        write_window_info(out, parts->windows, names);
+    }
+    out.add("}  // extern \"C\"");
+    out.blank();
 }
 
 constexpr std::string_view kHostHead = R"(//
@@ -230,68 +323,30 @@ constexpr std::string_view kSimd = R"text(#ifdef _OPENMP
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules) {
-    return host_source(program, header_name, units, sources, origin, schedules, false);
+    return host_source(program, header_name, units, sources, origin, schedules, false, {});
 }
 
 std::string host_source(std::string_view program, const std::string& header_name, const std::vector<Unit>& units,
                         const SourceManager& sources, const Origin& origin, const fusion::Schedules& schedules,
-                        bool windows) {
+                        bool windows, const std::vector<SizeVersion>& versions) {
     Helpers helpers(fusion::Platform::Host);
     Writer body;
-    const std::vector<std::string> prefixes = pipeline_names(units);
-    std::vector<std::string_view> reserved = host_runtime_names();
-    if (windows) {
-        const std::vector<std::string_view>& more = window_runtime_names();
-        reserved.insert(reserved.end(), more.begin(), more.end());
-    }
+    std::vector<Unit> all = units;
+    for (const SizeVersion& version : versions) all.push_back({&version.pipeline, &version.model});
+    const std::vector<std::string> prefixes = pipeline_names(all);
     for (std::size_t i = 0; i < units.size(); ++i) {
-        const auto given = schedules.find(units[i].pipeline->name);
-        HostProgram run = host_program(units[i], given == schedules.end() ? fusion::Schedule{} : given->second);
-        ir::Pipeline& pipeline = run.pipeline;  // writing a stage adds variables
-        const Unit unit{&pipeline, &run.model};
-        CodeNames names = code_names(unit, prefixes[i], reserved);
-        for (const std::string& function : names.functions) {
-            names.edges.push_back(names.taken.add(function + "_edges"));
-            names.updates.push_back(names.taken.add(function + "_updates"));
+        Part part = part_of(units[i], schedules, prefixes[i], prefixes[i] + "_code", windows);
+        VersionSpaces spaces;
+        for (std::size_t v = 0; v < versions.size(); ++v) {
+            const SizeVersion& version = versions[v];
+            if (version.of != i) continue;
+            const std::size_t number = units.size() + v;
+            spaces.push_back(version_space(version, part.names, prefixes[number] + "_code"));
+            const ir::SizeParameter& size = units[i].pipeline->sizes.at(static_cast<std::size_t>(version.size));
+            write_version(body, part_of(all[number], schedules, prefixes[i], spaces.back().space, false),
+                          fmt::format("{} = {}", size.name, version.value), sources, helpers);
         }
-        const Regions regions = assign_regions(run);
-        const std::string space = prefixes[i] + "_code";
-
-        body.line("// ---- {}", unit.pipeline->name);
-        body.blank();
-        body.add("namespace {");
-        body.line("namespace {} {{", space);
-        body.blank();
-        write_tables(body, unit, names);
-        write_plan(body, unit, names, regions, helpers);
-        view_types(body, unit, names, run);
-        const std::vector<bool> versioned = versioned_stages(pipeline, run.model);
-        for (std::size_t s = 0; s < unit.pipeline->stages.size(); ++s) {
-            write_stage(body, pipeline, unit, names, s, sources, helpers, versioned[s]);
-        }
-        run_function(body, unit, names, run, regions, helpers);
-        std::optional<HostWindows> parts;
-        if (windows) {
-            parts = host_windows(units[i], run, regions, names);
-            write_parts(body, parts->windows, names, helpers);
-            write_window_plan(body, unit, *parts, names, regions);
-            write_window_pointers(body, pipeline, names, parts->held, "WindowPlan");
-            run_window_function(body, unit, *parts, names, run, regions, helpers);
-        }
-        body.line("}}  // namespace {}", space);
-        body.add("}  // namespace");
-        body.blank();
-        body.add("extern \"C\" {");
-        body.blank();
-        write_api(body, unit, names, space, "host");
-        launch(body, names, regions, space);
-        if (windows) {
-            write_required(body, parts->windows, names, space);
-            write_window_api(body, unit, *parts, names, regions, space);
-            write_window_info(body, parts->windows, names);
-        }
-        body.add("}  // extern \"C\"");
-        body.blank();
+        write_pipeline(body, std::move(part), windows, spaces, sources, helpers);
     }
 
     const std::string operators = helpers.definitions();
@@ -320,7 +375,7 @@ std::string host_source(std::string_view program, const std::string& header_name
     }
     out.add("namespace {");
     out.blank();
-    out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(units));
+    out.line("constexpr int max_rank = {};  // of all buffers and stages", max_rank(all));
     out.blank();
     out.verbatim(fixed);
     if (!helpers.empty()) {

@@ -1,20 +1,21 @@
-// A pipeline may have code of its own for some value of a size.
+// A pipeline may have code of its own for some values of sizes.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "codegen/kernel/kernel_ir.h"
+#include "fusion/size_versions.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
 namespace pipec::codegen {
 
-/// Of the pipeline with this number, where one of its sizes has a value. It has the same arguments.
+/// Of the pipeline with this number, where some of its sizes have certain values. It has the same arguments.
 struct SizeVersion {
     std::size_t of;
-    int size;
-    std::int64_t value;
-    ir::Pipeline pipeline{};  ///< without the size
+    std::vector<fusion::KnownSize> known;
+    ir::Pipeline pipeline{};  ///< without these sizes
     poly::Model model{};
 };
 

@@ -8,11 +8,11 @@
 
 #include "codegen/emit/cuda/cuda.h"
 #include "codegen/group_plans.h"
+#include "codegen/kernel/kernel_flow.h"
 #include "codegen/lower.h"
 #include "compiler/host_schedule.h"
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
-#include "fusion/channel_sizes.h"
 #include "fusion/chosen_reads.h"
 #include "fusion/clipped_ranges.h"
 #include "fusion/narrow_stages.h"
@@ -21,10 +21,12 @@
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
+#include "fusion/size_versions.h"
 #include "fusion/strided_terms.h"
 #include "fusion/tabulate_terms.h"
 #include "fusion/transpose_reads.h"
 #include "ir/verify.h"
+#include "ir/visit.h"
 #include "poly/clamp_casts.h"
 
 namespace pipec::compiler {
@@ -76,25 +78,29 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
     return std::move(shared.model);
 }
 
-/// Those for usual numbers of channels that some launch may have.
+/// Those that some launch may have.
 void add_versions(Checked& checked, const SourceManager& sources, const Settings& settings) {
     std::set<std::string> names;
     for (const ir::Pipeline& pipeline : checked.pipelines) names.insert(pipeline.name);
     for (std::size_t i = 0; i < checked.definitions.size(); ++i) {
         const ir::Pipeline& definition = checked.definitions[i];
-        for (const int size : fusion::channel_sizes(definition)) {
-            const std::string& name = definition.sizes[static_cast<std::size_t>(size)].name;
-            for (const std::int64_t value : fusion::usual_channels(definition)) {
-                auto pipeline = elaborate_for(checked.program, sources, definition.name, {{name, value}});
-                if (!pipeline) continue;
-                require_well_formed(*pipeline);
-                Diagnostics unseen;
-                auto model = finish(*pipeline, unseen, settings);
-                if (!model) continue;
-                pipeline->name = fmt::format("{}_{}{}", definition.name, name, value);
-                while (!names.insert(pipeline->name).second) pipeline->name += "_";
-                checked.versions.push_back({i, size, value, std::move(*pipeline), std::move(*model)});
+        for (const std::vector<fusion::KnownSize>& known : fusion::usual_versions(definition)) {
+            std::map<std::string, std::int64_t> values;
+            std::string name = definition.name;
+            for (const auto& [size, value] : known) {
+                const std::string& of = definition.sizes[static_cast<std::size_t>(size)].name;
+                values[of] = value;
+                name += fmt::format("_{}{}{}", of, value < 0 ? "m" : "", value < 0 ? -value : value);
             }
+            auto pipeline = elaborate_for(checked.program, sources, definition.name, values);
+            if (!pipeline) continue;
+            require_well_formed(*pipeline);
+            Diagnostics unseen;
+            auto model = finish(*pipeline, unseen, settings);
+            if (!model) continue;
+            while (!names.insert(name).second) name += "_";
+            pipeline->name = name;
+            checked.versions.push_back({i, known, std::move(*pipeline), std::move(*model)});
         }
     }
 }
@@ -215,6 +221,25 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
     return result;
 }
 
+namespace {
+
+/// Nodes of expressions in all kernels of a version, at most; of the first one, which most launches take, more.
+constexpr std::int64_t kMostNodes = 40'000, kMostOfFirst = 120'000;
+
+std::int64_t nodes(const codegen::kernel::Program& program) {
+    std::int64_t result = 0;
+    for (const codegen::kernel::Step& step : program.steps) {
+        for (const codegen::kernel::Kernel& kernel : step.variants) {
+            codegen::kernel::for_each_stmt(kernel.body, [&](const codegen::kernel::Stmt& stmt) {
+                for (const ir::Expr& e : codegen::kernel::expressions(stmt)) result += ir::node_count(e);
+            });
+        }
+    }
+    return result;
+}
+
+}  // namespace
+
 std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, const ModelRequest& request,
                                                     const fusion::Target& target, const Settings& settings,
                                                     const SourceManager& sources) {
@@ -222,12 +247,16 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
     for (const codegen::SizeVersion& version : checked.versions) {
         const ir::Pipeline& of = checked.pipelines.at(version.of);
         ScheduleRequest found{std::nullopt, std::nullopt, std::nullopt, request, {}, {}};
-        found.model.sizes.erase(of.sizes.at(static_cast<std::size_t>(version.size)).name);
+        for (const auto& [size, value] : version.known) {
+            found.model.sizes.erase(of.sizes.at(static_cast<std::size_t>(size)).name);
+        }
         fusion::Inlined prepared{version.pipeline, version.model};
         codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
         const Scheduled scheduled = schedule({std::move(prepared)}, found, target, settings, sources);
-        result.push_back({&version, codegen::lower({&version.pipeline, &version.model}, sources,
-                                                   code_options(scheduled, settings))});
+        codegen::kernel::Program program =
+            codegen::lower({&version.pipeline, &version.model}, sources, code_options(scheduled, settings));
+        const bool is_first = std::ranges::none_of(result, [&](const auto& v) { return v.version->of == version.of; });
+        if (nodes(program) <= (is_first ? kMostOfFirst : kMostNodes)) result.push_back({&version, std::move(program)});
     }
     return result;
 }

@@ -57,7 +57,7 @@ struct Checked {
     /// With Settings::phases, behind the pipelines of the program those that are phases of one: what the last of
     /// `pipelines` are, and empty without.
     std::vector<PhaseOf> phases{};
-    /// With Settings::versions: those for usual numbers of channels (fusion/channel_sizes.h). Their names are those of no
+    /// With Settings::versions: those for usual values of sizes (fusion/size_versions.h). Their names are those of no
     /// pipeline.
     std::vector<codegen::SizeVersion> versions{};
 

@@ -32,7 +32,7 @@ struct Settings {
     bool windows = false;
     /// The phases of pipelines with statistics, besides these pipelines (fusion/phases.h).
     bool phases = false;
-    /// Code of its own for usual numbers of channels (fusion/channel_sizes.h).
+    /// Code of its own for usual values of sizes (fusion/size_versions.h).
     bool versions = false;
 };
 

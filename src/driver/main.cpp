@@ -98,8 +98,8 @@ compiler::Settings settings_of(const Options& options) {
     settings.deterministic = options.deterministic;
     settings.windows = options.windows;
     settings.phases = options.phases;
-    settings.versions = writes_code(options.emit) && options.emit != Emit::Header &&
-                        compiler::is_automatic(options.schedule.request);
+    settings.versions =
+        writes_code(options.emit) && options.emit != Emit::Header && compiler::is_automatic(options.schedule.request);
     return settings;
 }
 

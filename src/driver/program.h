@@ -18,8 +18,8 @@ struct ProgramOptions {
     std::string input;  ///< a path, or "-" for standard input
     std::vector<std::string> include_dirs;
     bool fast_math = false;
-    bool phases = false;  ///< of pipelines with statistics, besides these
-    bool versions = false;  ///< for usual numbers of channels
+    bool phases = false;    ///< of pipelines with statistics, besides these
+    bool versions = false;  ///< for usual values of sizes
     bool no_warnings = false;
     bool color = false;  ///< of messages
 

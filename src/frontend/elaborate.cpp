@@ -200,7 +200,9 @@ void Elaborator::scalar_parameter(const ast::Port& port) {
     }
     if (symbol == nullptr) return;
     symbol->index = static_cast<int>(p_.params.size());
-    symbol->value = {Scalar{ir::param_ref(symbol->index, port.type, port.name.range)}};
+    const auto known = known_sizes_.find(port.name.text);
+    symbol->value = {Scalar{known == known_sizes_.end() ? ir::param_ref(symbol->index, port.type, port.name.range)
+                                                        : ir::int_constant(port.type, known->second, port.name.range)}};
     p_.params.push_back(std::move(param));
 }
 

@@ -174,7 +174,7 @@ std::string example_indices(std::size_t rank);
 
 class Elaborator {
 public:
-    /// `known_sizes`: values of sizes, by name, that are numbers then.
+    /// `known_sizes`: values of sizes and parameters, by name, that are numbers then.
     Elaborator(Files& files, Diagnostics& diags, std::map<std::string, std::int64_t> known_sizes = {})
         : files_(files), diags_(diags), known_sizes_(std::move(known_sizes)) {}
 

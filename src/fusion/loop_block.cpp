@@ -50,7 +50,7 @@ private:
         if (const auto* let = ir::as<ir::Let>(e)) lets_[let->var] = let->value;
         if (const auto* n = ir::as<ir::Reduce>(e)) {
             const auto beside = in_loop ? std::nullopt : side_by_side(*n, short_loops_);
-            if (beside) beside_ = std::max(beside_, beside->count), kept_.insert(beside->loop);
+            if (beside) beside_ = std::max(beside_, beside->totals()), kept_.insert(beside->loop);
             const bool loop =
                 kept_.count(n) > 0 || (!beside && !written_out(*n, in_loop ? kWrittenInBlocks : ir::kBlockTerms));
             if (loop && !in_loop) ++loops, totals += beside_;
@@ -151,7 +151,8 @@ std::int64_t LoopBlock::count() const {
 namespace {
 
 LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
-                     const std::vector<std::optional<std::int64_t>>& extents, bool short_loops) {
+                     const std::vector<std::optional<std::int64_t>>& extents, const std::vector<double>& usual,
+                     bool short_loops) {
     LoopBlock best{std::vector<std::int64_t>(stage.dims.size(), 1)};
     TermReads terms(stage, short_loops);
     if (!terms.add(value) || terms.loops == 0 || terms.of_terms.empty()) return best;
@@ -184,6 +185,7 @@ LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
         for (std::int64_t n = 1; n <= left; n *= 2) {
             const std::int64_t unit = d == lane ? n * kWarp : n;
             if (n > 1 && extents[d] && *extents[d] % unit != 0) break;
+            if (n > 1 && static_cast<double>(unit) > usual[d]) break;
             points[d] = n;
             choose(d + 1, left / n);
         }
@@ -197,9 +199,9 @@ LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
 }  // namespace
 
 LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
-                     const std::vector<std::optional<std::int64_t>>& extents) {
-    LoopBlock written = best_block(stage, value, lane, extents, false);
-    LoopBlock beside = best_block(stage, value, lane, extents, true);
+                     const std::vector<std::optional<std::int64_t>>& extents, const std::vector<double>& usual) {
+    LoopBlock written = best_block(stage, value, lane, extents, usual, false);
+    LoopBlock beside = best_block(stage, value, lane, extents, usual, true);
     return beside.loads < written.loads ? beside : written;
 }
 

@@ -116,9 +116,15 @@ void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free,
     };
     for (const ir::Buffer& input : pipeline.inputs) add(input);
     for (const ir::Output& output : pipeline.outputs) add(output.buffer);
+    // Of a result that is a table of several images, such as the means of out: float32[N, C] for x: float32[N, H, W,
+    // C], nobody can tell that from an image.
+    const bool has_several = std::ranges::any_of(buffers, [](const Dims& one) { return one.growing.size() > 3; });
     std::set<std::size_t> of_images;
-    for (const auto& [dims, others] : buffers) {
-        if (dims.size() == 2) of_images.insert({dims[0].size, dims[1].size});
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+        const Growths& dims = buffers[b].growing;
+        if (dims.size() == 2 && (b < pipeline.inputs.size() || !has_several)) {
+            of_images.insert({dims[0].size, dims[1].size});
+        }
     }
     std::vector<std::optional<double>> fitting(sizes.size());
     for (const auto& [dims, others] : buffers) {
@@ -200,6 +206,13 @@ std::vector<bool> window_sizes(const ir::Pipeline& pipeline) {
 double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<std::int64_t>& sizes) {
     const auto first = evaluate(lo, sizes), end = evaluate(hi, sizes);
     return static_cast<double>(first && end ? std::max<std::int64_t>(0, *end - *first) : kUsualSize);
+}
+
+std::vector<double> usual_extents(const ir::Pipeline& pipeline, const poly::Domain& domain) {
+    const std::vector<std::int64_t> sizes = usual_sizes(pipeline);
+    std::vector<double> result;
+    for (const poly::Interval& interval : domain.box) result.push_back(usual_extent(interval.lo, interval.hi, sizes));
+    return result;
 }
 
 double usual_points(const std::vector<poly::Interval>& box, const std::vector<std::int64_t>& sizes) {

@@ -1,6 +1,7 @@
 #include "fusion/written_out.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -54,6 +55,7 @@ std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loop
     const auto constant = [](const ir::Expr& e) { return ir::as_int(e); };
     std::vector<ir::Range> outer;
     std::int64_t count = 1;
+    bool one_operator = true;
     const ir::Reduce* loop = &reduce;
     while (const auto own = terms(*loop, kMostSideBySide, constant)) {
         if (count * *own > kMostSideBySide || ir::as<ir::Reduce>(loop->body) == nullptr) {
@@ -63,6 +65,7 @@ std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loop
         count *= *own;
         outer.insert(outer.end(), loop->ranges.begin(), loop->ranges.end());
         loop = ir::as<ir::Reduce>(loop->body);
+        one_operator = one_operator && loop->op == reduce.op;
     }
     const bool differ = std::ranges::any_of(loop->ranges, [&](const ir::Range& range) {
         return ir::uses_variable(range.lo, outer) || ir::uses_variable(range.hi, outer);
@@ -71,7 +74,8 @@ std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loop
         count * ir::node_count(loop->body) > kMostSmallTermNodes) {
         return std::nullopt;
     }
-    return SideBySide{count, loop};
+    if (!one_operator || ir::depends_on_order(reduce.op, reduce.body->type)) outer.clear();
+    return SideBySide{count, loop, std::move(outer)};
 }
 
 bool has_loops(const ir::Expr& e) {

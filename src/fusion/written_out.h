@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "ir/expr.h"
 #include "ir/reduction.h"
@@ -33,6 +34,11 @@ inline constexpr std::int64_t kMostTotals = 72;
 struct SideBySide {
     std::int64_t count = 0;            ///< loops that become one
     const ir::Reduce* loop = nullptr;  ///< the innermost reduction
+    /// The ranges of the outer ones where all are of one operator and their order cannot be told: then the loop has the
+    /// terms of all places in each turn, and one total. Empty otherwise: each place has its own.
+    std::vector<ir::Range> places{};
+
+    [[nodiscard]] std::int64_t totals() const { return places.empty() ? count : 1; }
 };
 /// With `short_loops` that may be one which could be written out in a loop of the others instead.
 [[nodiscard]] std::optional<SideBySide> side_by_side(const ir::Reduce& reduce, bool short_loops);

@@ -83,15 +83,17 @@ bool Rewriter::unroll(const ir::Reduce& n, std::size_t range, Folded& folded) {
 ir::Expr Rewriter::reduce(const ir::Expr& e, const ir::Reduce& n) {
     // What was too long stays a loop, also where the loops in it have been written out since.
     const bool stays = kept_loops_.count(n.ranges.front().var) > 0;
-    const auto is_written = [&] {
-        if (fusion::written_out(n, most_written_, [&](const ir::Expr& at) { return ir::as_int(bound(at)); }))
-            return true;
-        const auto beside =
-            side_by_side_ && open_loops_.empty() ? fusion::side_by_side(n, *side_by_side_) : std::nullopt;
-        if (beside) kept_loops_.insert(beside->loop->ranges.front().var);
-        return beside.has_value();
-    };
-    if (!stays && is_written()) {
+    const bool is_written =
+        !stays && fusion::written_out(n, most_written_, [&](const ir::Expr& at) { return ir::as_int(bound(at)); });
+    const auto beside = !stays && !is_written && side_by_side_ && open_loops_.empty()
+                            ? fusion::side_by_side(n, *side_by_side_)
+                            : std::nullopt;
+    if (beside) kept_loops_.insert(beside->loop->ranges.front().var);
+    if (beside && !beside->places.empty()) {
+        const ir::Expr places = ir::reduce(n.op, beside->places, beside->loop->body, e->range);
+        return reduce(e, {n.op, beside->loop->ranges, places});
+    }
+    if (is_written || beside) {
         const bool gives_place = ir::gives_place(n.op);
         Folded folded{unique(ir::identity(n.op, n.body->type)),
                       gives_place ? bound(n.ranges[static_cast<std::size_t>(n.place)].lo) : nullptr};

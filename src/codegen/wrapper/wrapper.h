@@ -27,7 +27,7 @@ bool has_conditions(const Unit& unit);
 /// The tables `buffers`, `parameters` and `explicit_sizes`, for the pipeline's own namespace, before the plan.
 void write_tables(Writer& out, const Unit& unit, const CodeNames& names);
 
-/// Code of its own for a value of a size, in another namespace, which has functions
+/// Code of its own for values of sizes, in another namespace, which has functions
 ///
 ///     pipe_status version_launch(const NAME_args* args, void* workspace, size_t bytes, CUstream_st* stream);
 ///     size_t version_workspace_size(const NAME_args* args);
@@ -39,6 +39,8 @@ using VersionSpaces = std::vector<VersionSpace>;
 
 /// The version with this namespace, of a pipeline whose names these are.
 VersionSpace version_space(const SizeVersion& version, const CodeNames& names, const std::string& space);
+/// "C = 3", for comments.
+std::string version_text(const SizeVersion& version, const ir::Pipeline& of);
 
 /// The public functions but launch: defaults, resolve, check, workspace_size, info. `space` is the namespace of the
 /// plan; `target` is "host" or "cuda".
@@ -49,7 +51,8 @@ void write_api(Writer& out, const Unit& unit, const CodeNames& names, const std:
 void write_version_workspace_size(Writer& out, const CodeNames& names);
 
 /// What launch begins with: checks everything that all targets check, leaves the work to a version where there is one
-/// for the arguments, and leaves `plan` and `report`. `alignment` is the workspace's, in bytes; `needed` the bytes that a launch cannot do without.
+/// for the arguments, and leaves `plan` and `report`. `alignment` is the workspace's, in bytes; `needed` the bytes that
+/// a launch cannot do without.
 void write_launch_checks(Writer& out, const std::string& space, int alignment, const std::string& needed,
                          const VersionSpaces& versions);
 

@@ -388,18 +388,28 @@ template <class V>
 // clang-format on
 
 const std::vector<std::string_view>& runtime_names() {
-    static const std::vector<std::string_view> kNames = {
-        "Array",         "Fact",           "Hull",           "Plan",
-        "Report",        "Space",          "View",           "all_zero",
-        "args",          "buffers",        "bytes",          "check_conditions",
-        "check_overlap", "check_pointer",  "check_pointers", "check_workspace",
-        "dense",         "element_bytes",  "hull_of",        "index_limit",
-        "line_bytes",    "make_plan",      "max_rank",       "padded_row",
-        "place",         "place_stages",   "plan",           "region",
-        "regions",       "report",         "resolve_shapes", "run",
-        "settle_extent", "settle_strides", "solve_size",     "stack_regions",
-        "status",        "stream",         "take_extents",   "take_size",
-        "version_launch", "version_workspace_size", "view_of", "workspace"};
+    static const std::vector<std::string_view> kNames = {"Array",          "Fact",
+                                                         "Hull",           "Plan",
+                                                         "Report",         "Space",
+                                                         "View",           "all_zero",
+                                                         "args",           "buffers",
+                                                         "bytes",          "check_conditions",
+                                                         "check_overlap",  "check_pointer",
+                                                         "check_pointers", "check_workspace",
+                                                         "dense",          "element_bytes",
+                                                         "hull_of",        "index_limit",
+                                                         "line_bytes",     "make_plan",
+                                                         "max_rank",       "padded_row",
+                                                         "place",          "place_stages",
+                                                         "plan",           "region",
+                                                         "regions",        "report",
+                                                         "resolve_shapes", "run",
+                                                         "settle_extent",  "settle_strides",
+                                                         "solve_size",     "stack_regions",
+                                                         "status",         "stream",
+                                                         "take_extents",   "take_size",
+                                                         "version_launch", "version_workspace_size",
+                                                         "view_of",        "workspace"};
     return kNames;
 }
 

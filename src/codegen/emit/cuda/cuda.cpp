@@ -196,9 +196,8 @@ std::string cuda_source(std::string_view program, const std::string& header_name
             const auto& [version, lowered] = versions[v];
             if (version->of != i) continue;
             spaces.push_back(version_space(*version, part.names, prefixes[programs.size() + v] + "_code"));
-            const ir::SizeParameter& size = programs[i].pipeline.sizes.at(static_cast<std::size_t>(version->size));
-            write_version(body, lowered, prefixes[i], spaces.back().space,
-                          fmt::format("{} = {}", size.name, version->value), helpers);
+            write_version(body, lowered, prefixes[i], spaces.back().space, version_text(*version, programs[i].pipeline),
+                          helpers);
         }
         write_pipeline(body, std::move(part), windows.empty() ? nullptr : &windows.at(i), spaces, helpers);
     }

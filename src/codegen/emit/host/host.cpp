@@ -342,9 +342,8 @@ std::string host_source(std::string_view program, const std::string& header_name
             if (version.of != i) continue;
             const std::size_t number = units.size() + v;
             spaces.push_back(version_space(version, part.names, prefixes[number] + "_code"));
-            const ir::SizeParameter& size = units[i].pipeline->sizes.at(static_cast<std::size_t>(version.size));
             write_version(body, part_of(all[number], schedules, prefixes[i], spaces.back().space, false),
-                          fmt::format("{} = {}", size.name, version.value), sources, helpers);
+                          version_text(version, *units[i].pipeline), sources, helpers);
         }
         write_pipeline(body, std::move(part), windows, spaces, sources, helpers);
     }

@@ -1,6 +1,7 @@
-#include "fusion/channel_sizes.h"
+#include "fusion/size_versions.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "ir/build.h"
@@ -12,8 +13,9 @@ namespace pipec::fusion {
 namespace {
 
 /// Colour, colour with alpha, grey. Compilers take as long for each as for the pipeline itself.
-const std::vector<std::int64_t> kUsual = {3, 4, 1};
-/// Nodes of expressions of all stages: up to kFewNodes there is code for each number, up to kMostNodes for colour.
+constexpr std::array<std::int64_t, 3> kChannels = {3, 4, 1};
+/// Nodes of expressions of all stages: up to kFewNodes there is code for each number of channels, up to kMostNodes for
+/// colour, and for defaults.
 constexpr std::int64_t kFewNodes = 300, kMostNodes = 1000;
 
 bool is_size(const ir::Expr& e, int size) {
@@ -39,7 +41,7 @@ public:
     Channels(const ir::Pipeline& pipeline, int size) : pipeline_(pipeline), size_(size) {}
 
     [[nodiscard]] bool run() {
-        if (!is_innermost() || is_of_image()) return false;
+        if (!is_innermost() || is_of_matrix()) return false;
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) follow(s);
         return !read_beside_ && (least_rank_ == 3 || is_stencil_);
     }
@@ -55,23 +57,22 @@ private:
             least_rank_ = std::min(least_rank_, input.rank());
         }
         const auto is_whole = [&](const ir::Expr& extent) {
-            return is_size(extent, size_) || !ir::any_node(extent, [&](const ir::Expr& e) { return is_size(e, size_); });
+            return is_size(extent, size_) ||
+                   !ir::any_node(extent, [&](const ir::Expr& e) { return is_size(e, size_); });
         };
         return result && std::ranges::all_of(buffers(pipeline_), [&](const ir::Buffer* buffer) {
                    return std::ranges::all_of(buffer->extents, is_whole);
                });
     }
 
-    /// It is the width of an image, of which a buffer with more dimensions has several: [T, H, W] beside [H, W].
-    [[nodiscard]] bool is_of_image() const {
-        const std::vector<const ir::Buffer*> all = buffers(pipeline_);
-        return std::ranges::any_of(all, [&](const ir::Buffer* image) {
-            if (image->rank() != 2 || !is_size(image->extents[1], size_)) return false;
-            const auto* height = ir::as<ir::SizeRef>(image->extents[0]);
-            return height != nullptr && std::ranges::any_of(all, [&](const ir::Buffer* other) {
-                       const std::size_t rank = other->rank();
-                       return rank > 2 && is_size(other->extents[rank - 1], size_) &&
-                              is_size(other->extents[rank - 2], height->index);
+    /// It is the width of an image, [H, W] beside [T, H, W], or a number of features, of which a matrix makes others.
+    [[nodiscard]] bool is_of_matrix() const {
+        return std::ranges::any_of(buffers(pipeline_), [&](const ir::Buffer* buffer) {
+            return buffer->rank() == 2 &&
+                   std::ranges::any_of(buffer->extents,
+                                       [&](const ir::Expr& extent) { return is_size(extent, size_); }) &&
+                   std::ranges::any_of(buffer->extents, [&](const ir::Expr& extent) {
+                       return !is_size(extent, size_) && !ir::as_int(extent);
                    });
         });
     }
@@ -89,16 +90,19 @@ private:
             ir::for_each_node(e, [&](const ir::Expr& node) {
                 const auto* read = ir::as<ir::Read>(node);
                 if (read == nullptr) return;
+                bool has_channels = false, is_stencil = false;
                 for (std::size_t d = 0; d < read->indices.size(); ++d) {
                     const ir::Expr& index = read->indices[d];
                     const auto* variable = ir::as<ir::Variable>(index);
                     if (counts(read->source, d)) {
                         read_beside_ = read_beside_ || !is_plain(index);
                         if (variable != nullptr) channels.insert(variable->id);
-                    } else if (!is_plain(index)) {
-                        is_stencil_ = true;
+                        has_channels = true;
+                    } else {
+                        is_stencil = is_stencil || !is_plain(index);
                     }
                 }
+                is_stencil_ = is_stencil_ || (has_channels && is_stencil);
             });
         }
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
@@ -112,11 +116,11 @@ private:
     std::size_t least_rank_ = SIZE_MAX;
     std::set<std::pair<int, std::size_t>> of_stages_;  ///< dimensions of stages that count channels
     bool read_beside_ = false;
-    bool is_stencil_ = false;  ///< something reads beside its place in another dimension
+    bool is_stencil_ = false;  ///< something that has channels is read beside its place
 };
 
-}  // namespace
-
+/// The sizes that are the innermost extent of an input of three or more dimensions, and along which nothing reads
+/// beside its own place: every index there is an index variable by itself, or a constant.
 std::vector<int> channel_sizes(const ir::Pipeline& pipeline) {
     std::vector<int> result;
     for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
@@ -126,13 +130,56 @@ std::vector<int> channel_sizes(const ir::Pipeline& pipeline) {
     return result;
 }
 
-std::vector<std::int64_t> usual_channels(const ir::Pipeline& pipeline) {
-    std::int64_t nodes = 0;
-    for (const ir::Stage& stage : pipeline.stages) {
-        for (const ir::Expr& e : ir::expressions(stage)) nodes += ir::node_count(e);
+/// The defaults of parameters that are sizes, but for those that extents of buffers follow, which differ from launch to
+/// launch, and numbers of steps, as of t in 0..steps: a step is the same code, however many there are.
+std::vector<KnownSize> defaults(const ir::Pipeline& pipeline) {
+    std::vector<KnownSize> result;
+    for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+        const auto param = ir::parameter_of(pipeline, i);
+        const ir::Expr preset = param ? pipeline.params[*param].default_value : nullptr;
+        const auto value = preset ? ir::as_int(preset) : std::nullopt;
+        const auto uses = [&](const ir::Expr& e) {
+            return e && ir::any_node(e, [&](const ir::Expr& n) { return is_size(n, static_cast<int>(i)); });
+        };
+        const bool shapes = std::ranges::any_of(
+            buffers(pipeline), [&](const ir::Buffer* buffer) { return std::ranges::any_of(buffer->extents, uses); });
+        const bool steps = std::ranges::any_of(pipeline.stages, [&](const ir::Stage& stage) {
+            return stage.scan && uses(stage.dims[static_cast<std::size_t>(stage.scan->dim)].hi);
+        });
+        if (value && !shapes && !steps) result.push_back({static_cast<int>(i), *value});
     }
-    if (nodes > kMostNodes) return {};
-    return nodes > kFewNodes ? std::vector{kUsual.front()} : kUsual;
+    return result;
+}
+
+std::int64_t nodes(const ir::Pipeline& pipeline) {
+    std::int64_t result = 0;
+    for (const ir::Stage& stage : pipeline.stages) {
+        for (const ir::Expr& e : ir::expressions(stage)) result += ir::node_count(e);
+    }
+    return result;
+}
+
+}  // namespace
+
+std::vector<std::vector<KnownSize>> usual_versions(const ir::Pipeline& pipeline) {
+    const std::int64_t size = nodes(pipeline);
+    if (size > kMostNodes) return {};
+    const std::vector<KnownSize> preset = defaults(pipeline);
+    const std::vector<int> channels = channel_sizes(pipeline);
+    std::vector<std::vector<KnownSize>> result;
+    if (channels.size() == 1) {
+        for (const std::int64_t value : kChannels) {
+            if (value != kChannels.front() && (size > kFewNodes || !preset.empty())) continue;
+            const KnownSize known{channels.front(), value};
+            if (!preset.empty()) {
+                result.push_back(preset);
+                result.back().push_back(known);
+            }
+            result.push_back({known});
+        }
+    }
+    if (!preset.empty()) result.push_back(preset);
+    return result;
 }
 
 }  // namespace pipec::fusion

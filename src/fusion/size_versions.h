@@ -1,0 +1,28 @@
+// Sizes whose values decide how fast a pipeline can be, and that mostly have few: such a pipeline gets code of its own
+// for these values, beside the code for all (passes.h).
+//
+// Channels: `C` of `img: uint8[H, W, C]`, where the elements of a pixel lie side by side. Lanes of a warp go along the
+// innermost dimension, and three channels keep three of 32 busy; where the number is known they go along whole rows.
+//
+// Defaults of parameters: `r: int32 = 3` as the radius of a window. A window of known size is written out, neighbours
+// share what they read, and blocks of threads are as large as a search of known range.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/pipeline.h"
+
+namespace pipec::fusion {
+
+/// A size, by number, with a value.
+struct KnownSize {
+    int size;
+    std::int64_t value;
+};
+
+/// What is known in each version that a pipeline should have, the ones with most first, so that the first that fits a
+/// launch is the best; none where it would be much code.
+std::vector<std::vector<KnownSize>> usual_versions(const ir::Pipeline& pipeline);
+
+}  // namespace pipec::fusion

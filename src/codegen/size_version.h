@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codegen/kernel/kernel_ir.h"
-#include "fusion/size_versions.h"
+#include "ir/known_sizes.h"
 #include "ir/pipeline.h"
 #include "poly/model.h"
 
@@ -14,7 +14,7 @@ namespace pipec::codegen {
 /// Of the pipeline with this number, where some of its sizes have certain values. It has the same arguments.
 struct SizeVersion {
     std::size_t of;
-    std::vector<fusion::KnownSize> known;
+    std::vector<ir::KnownSize> known;
     ir::Pipeline pipeline{};  ///< without these sizes
     poly::Model model{};
 };

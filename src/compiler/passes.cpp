@@ -79,21 +79,19 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
 }
 
 /// Those that some launch may have.
-void add_versions(Checked& checked, const SourceManager& sources, const Settings& settings) {
+void add_versions(Checked& checked, const Settings& settings) {
     std::set<std::string> names;
     for (const ir::Pipeline& pipeline : checked.pipelines) names.insert(pipeline.name);
     for (std::size_t i = 0; i < checked.definitions.size(); ++i) {
         const ir::Pipeline& definition = checked.definitions[i];
-        for (const std::vector<fusion::KnownSize>& known : fusion::usual_versions(definition)) {
-            std::map<std::string, std::int64_t> values;
+        for (const std::vector<ir::KnownSize>& known : fusion::usual_versions(definition)) {
+            auto pipeline = ir::with_known_sizes(definition, known);
+            if (!pipeline) continue;
             std::string name = definition.name;
             for (const auto& [size, value] : known) {
                 const std::string& of = definition.sizes[static_cast<std::size_t>(size)].name;
-                values[of] = value;
                 name += fmt::format("_{}{}{}", of, value < 0 ? "m" : "", value < 0 ? -value : value);
             }
-            auto pipeline = elaborate_for(checked.program, sources, definition.name, values);
-            if (!pipeline) continue;
             require_well_formed(*pipeline);
             Diagnostics unseen;
             auto model = finish(*pipeline, unseen, settings);
@@ -155,7 +153,7 @@ Checked check(SourceManager& sources, FileId main, const Settings& settings, Dia
     for (ir::Pipeline& pipeline : result.pipelines) {
         if (auto model = finish(pipeline, diags, settings)) result.models.push_back(std::move(*model));
     }
-    if (settings.versions && diags.error_count() == errors_before) add_versions(result, sources, settings);
+    if (settings.versions && diags.error_count() == errors_before) add_versions(result, settings);
     if (settings.phases && diags.error_count() == errors_before) add_phases(result);
     return result;
 }

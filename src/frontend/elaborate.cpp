@@ -37,18 +37,6 @@ std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager&
     return result;
 }
 
-std::optional<ir::Pipeline> elaborate_for(const Program& program, const SourceManager& sources,
-                                          const std::string& pipeline,
-                                          const std::map<std::string, std::int64_t>& sizes) {
-    elab::Files files(program, sources);
-    Diagnostics unseen;
-    for (const ast::Item& item : program.main.items) {
-        const auto* one = std::get_if<ast::Pipeline>(&item.value);
-        if (one != nullptr && one->name.text == pipeline) return elab::Elaborator(files, unseen, sizes).run(*one);
-    }
-    return std::nullopt;
-}
-
 }  // namespace pipec
 
 namespace pipec::elab {
@@ -200,9 +188,7 @@ void Elaborator::scalar_parameter(const ast::Port& port) {
     }
     if (symbol == nullptr) return;
     symbol->index = static_cast<int>(p_.params.size());
-    const auto known = known_sizes_.find(port.name.text);
-    symbol->value = {Scalar{known == known_sizes_.end() ? ir::param_ref(symbol->index, port.type, port.name.range)
-                                                        : ir::int_constant(port.type, known->second, port.name.range)}};
+    symbol->value = {Scalar{ir::param_ref(symbol->index, port.type, port.name.range)}};
     p_.params.push_back(std::move(param));
 }
 
@@ -215,10 +201,6 @@ void Elaborator::collect_sizes(const ast::Expr& e) {
         if (found != body_->names.end()) continue;
         if (Symbol* outer = find(files_.main(), name, node->range); outer != nullptr) continue;
         Symbol* symbol = declare(body_, {name, node->range}, Symbol::Kind::Size);
-        if (const auto known = known_sizes_.find(name); known != known_sizes_.end()) {
-            symbol->value = {Scalar{ir::int_constant(ir::Type::Int32, known->second, node->range)}};
-            continue;
-        }
         symbol->index = static_cast<int>(p_.sizes.size());
         symbol->value = {Scalar{ir::size_ref(symbol->index, node->range)}};
         p_.sizes.push_back({name, node->range});

@@ -1,9 +1,7 @@
 // Syntax trees to checked pipelines: imports, names, compile-time evaluation, instantiation of stage functions, types.
 #pragma once
 
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,12 +45,5 @@ Program load_program(SourceManager& sources, FileId main, const ImportOptions& o
 /// names goes to `record` (names.h), where there is one.
 std::vector<ir::Pipeline> elaborate(const Program& program, const SourceManager& sources, Diagnostics& diags,
                                     ElaborationRecord* record = nullptr);
-
-/// The pipeline of the main file with this name where such sizes and parameters of type int32, by their names, have
-/// these values: as if numbers stood in the program. It has the same parameters. None where the program, which has no
-/// error, has one then, such as a condition that no launch meets.
-std::optional<ir::Pipeline> elaborate_for(const Program& program, const SourceManager& sources,
-                                          const std::string& pipeline,
-                                          const std::map<std::string, std::int64_t>& sizes);
 
 }  // namespace pipec

@@ -174,9 +174,7 @@ std::string example_indices(std::size_t rank);
 
 class Elaborator {
 public:
-    /// `known_sizes`: values of sizes and parameters, by name, that are numbers then.
-    Elaborator(Files& files, Diagnostics& diags, std::map<std::string, std::int64_t> known_sizes = {})
-        : files_(files), diags_(diags), known_sizes_(std::move(known_sizes)) {}
+    Elaborator(Files& files, Diagnostics& diags) : files_(files), diags_(diags) {}
 
     /// None when the pipeline has an error (which is then reported).
     std::optional<ir::Pipeline> run(const ast::Pipeline& source);
@@ -514,7 +512,6 @@ private:
 
     Files& files_;
     Diagnostics& diags_;
-    std::map<std::string, std::int64_t> known_sizes_;
     ir::Pipeline p_;
     /// For each stage: the ranges that lower() and upper() tell, where there are any.
     std::vector<Bounds> bounds_;

@@ -47,12 +47,16 @@ public:
     }
 
 private:
-    /// Of some input; and wherever else it stands it is a whole extent.
+    /// Of some input whose other extents are sizes, too, for [3, H, W] has rows there; and wherever else it stands it is
+    /// a whole extent.
     bool is_innermost() {
         bool result = false;
+        const auto is_constant = [](const ir::Expr& extent) { return ir::as_int(extent).has_value(); };
         for (const ir::Buffer& input : pipeline_.inputs) {
-            if (input.rank() < 3 || !is_size(input.extents[static_cast<std::size_t>(input.order.back())], size_))
+            if (input.rank() < 3 || std::ranges::any_of(input.extents, is_constant) ||
+                !is_size(input.extents[static_cast<std::size_t>(input.order.back())], size_)) {
                 continue;
+            }
             result = true;
             least_rank_ = std::min(least_rank_, input.rank());
         }
@@ -132,8 +136,8 @@ std::vector<int> channel_sizes(const ir::Pipeline& pipeline) {
 
 /// The defaults of parameters that are sizes, but for those that extents of buffers follow, which differ from launch to
 /// launch, and numbers of steps, as of t in 0..steps: a step is the same code, however many there are.
-std::vector<KnownSize> defaults(const ir::Pipeline& pipeline) {
-    std::vector<KnownSize> result;
+std::vector<ir::KnownSize> defaults(const ir::Pipeline& pipeline) {
+    std::vector<ir::KnownSize> result;
     for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
         const auto param = ir::parameter_of(pipeline, i);
         const ir::Expr preset = param ? pipeline.params[*param].default_value : nullptr;
@@ -161,16 +165,16 @@ std::int64_t nodes(const ir::Pipeline& pipeline) {
 
 }  // namespace
 
-std::vector<std::vector<KnownSize>> usual_versions(const ir::Pipeline& pipeline) {
+std::vector<std::vector<ir::KnownSize>> usual_versions(const ir::Pipeline& pipeline) {
     const std::int64_t size = nodes(pipeline);
     if (size > kMostNodes) return {};
-    const std::vector<KnownSize> preset = defaults(pipeline);
+    const std::vector<ir::KnownSize> preset = defaults(pipeline);
     const std::vector<int> channels = channel_sizes(pipeline);
-    std::vector<std::vector<KnownSize>> result;
+    std::vector<std::vector<ir::KnownSize>> result;
     if (channels.size() == 1) {
         for (const std::int64_t value : kChannels) {
             if (value != kChannels.front() && (size > kFewNodes || !preset.empty())) continue;
-            const KnownSize known{channels.front(), value};
+            const ir::KnownSize known{channels.front(), value};
             if (!preset.empty()) {
                 result.push_back(preset);
                 result.back().push_back(known);

@@ -8,21 +8,15 @@
 // share what they read, and blocks of threads are as large as a search of known range.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
+#include "ir/known_sizes.h"
 #include "ir/pipeline.h"
 
 namespace pipec::fusion {
 
-/// A size, by number, with a value.
-struct KnownSize {
-    int size;
-    std::int64_t value;
-};
-
 /// What is known in each version that a pipeline should have, the ones with most first, so that the first that fits a
 /// launch is the best; none where it would be much code.
-std::vector<std::vector<KnownSize>> usual_versions(const ir::Pipeline& pipeline);
+std::vector<std::vector<ir::KnownSize>> usual_versions(const ir::Pipeline& pipeline);
 
 }  // namespace pipec::fusion

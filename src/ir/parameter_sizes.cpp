@@ -61,21 +61,7 @@ Expr parameters_as_sizes(Pipeline& pipeline, const Expr& e, bool add) {
 void replace_parameters_by_sizes(Pipeline& pipeline) {
     Replacement sizes(pipeline, false);
     for (Expr& condition : pipeline.where) sizes.replace(condition);
-    for (Stage& stage : pipeline.stages) {
-        for (Dimension& dim : stage.dims) sizes.replace(dim.lo), sizes.replace(dim.hi);
-        if (auto* pure = std::get_if<Pure>(&stage.definition)) {
-            sizes.replace(pure->value);
-            continue;
-        }
-        auto& accumulate = std::get<Accumulate>(stage.definition);
-        sizes.replace(accumulate.init);
-        for (Update& update : accumulate.updates) {
-            for (Range& range : update.domain) sizes.replace(range.lo), sizes.replace(range.hi);
-            sizes.replace(update.guard);
-            for (Expr& index : update.indices) sizes.replace(index);
-            sizes.replace(update.value);
-        }
-    }
+    for (Stage& stage : pipeline.stages) map_all_expressions(stage, [&](const Expr& e) { return sizes.of(e); });
 }
 
 }  // namespace pipec::ir

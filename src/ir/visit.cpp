@@ -103,6 +103,19 @@ void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f) {
     }
 }
 
+void map_all_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f) {
+    const auto replace = [&](Expr& e) {
+        if (e) e = f(e);
+    };
+    for (Dimension& dim : stage.dims) replace(dim.lo), replace(dim.hi);
+    map_expressions(stage, f);
+    if (auto* accumulate = std::get_if<Accumulate>(&stage.definition)) {
+        for (Update& update : accumulate->updates) {
+            for (Range& range : update.domain) replace(range.lo), replace(range.hi);
+        }
+    }
+}
+
 bool is_uniform(const Expr& e) {
     bool result = true;
     for_each_node(

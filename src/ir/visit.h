@@ -76,6 +76,9 @@ std::vector<Expr> expressions(const Stage& stage);
 /// them.
 void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f);
 
+/// The same of all expressions of a stage, also of bounds.
+void map_all_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f);
+
 /// True for what is the same at all points: made of constants, sizes and parameters alone.
 bool is_uniform(const Expr& e);
 

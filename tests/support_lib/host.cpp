@@ -58,14 +58,19 @@ private:
 }  // namespace
 
 HostLibrary::HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources,
-                         const std::string& flags, HostTiling tiling, bool windows) {
+                         const std::string& flags, HostTiling tiling, bool windows)
+    : HostLibrary(
+          codegen::header("generated.pipe", "generated", units, {}, windows),
+          codegen::host_source("generated.pipe", "generated.h", units, sources, {}, schedules(units, tiling), windows),
+          flags) {}
+
+HostLibrary::HostLibrary(const std::string& header, const std::string& source, const std::string& flags) {
     std::string pattern = (std::filesystem::temp_directory_path() / "pipec-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a temporary directory");
     directory_ = pattern;
     const std::string base = directory_ + "/generated";
-    write(base + ".h", codegen::header("generated.pipe", "generated", units, {}, windows));
-    write(base + ".cpp",
-          codegen::host_source("generated.pipe", "generated.h", units, sources, {}, schedules(units, tiling), windows));
+    write(base + ".h", header);
+    write(base + ".cpp", source);
     const std::string command =
         fmt::format("{} -std=c++17 -O2 -fopenmp -ffp-contract=off -shared -fPIC {} {}.cpp -o {}.so 2> {}.log",
                     PIPEC_HOST_COMPILER, flags, base, base, base);

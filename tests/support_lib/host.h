@@ -27,6 +27,8 @@ public:
     /// messages where it refuses; `flags` are added to the command line.
     HostLibrary(const std::vector<codegen::Unit>& units, const SourceManager& sources, const std::string& flags = "",
                 HostTiling tiling = HostTiling::Usual, bool windows = false);
+    /// Of a text that is generated already, whose header is called generated.h.
+    HostLibrary(const std::string& header, const std::string& source, const std::string& flags);
     ~HostLibrary();
     HostLibrary(const HostLibrary&) = delete;
     HostLibrary& operator=(const HostLibrary&) = delete;

@@ -91,7 +91,7 @@ void write_tables(Writer& out, const Unit& unit, const CodeNames& names) {
 
 VersionSpace version_space(const SizeVersion& version, const CodeNames& names, const std::string& space) {
     std::vector<std::string> conditions;
-    for (const fusion::KnownSize& known : version.known) {
+    for (const ir::KnownSize& known : version.known) {
         const std::string& name = names.sizes.at(static_cast<std::size_t>(known.size));
         conditions.push_back(fmt::format("plan.{} == {}", name, known.value));
     }
@@ -100,7 +100,7 @@ VersionSpace version_space(const SizeVersion& version, const CodeNames& names, c
 
 std::string version_text(const SizeVersion& version, const ir::Pipeline& of) {
     std::vector<std::string> values;
-    for (const fusion::KnownSize& known : version.known) {
+    for (const ir::KnownSize& known : version.known) {
         values.push_back(fmt::format("{} = {}", of.sizes.at(static_cast<std::size_t>(known.size)).name, known.value));
     }
     return fmt::format("{}", fmt::join(values, ", "));

@@ -63,9 +63,9 @@ extern __shared__ __align__(16) unsigned char dynamic_shared[];
 )";
 
 template <class F>
-bool any_kernel(const std::vector<kernel::Program>& programs, const F& holds) {
-    for (const kernel::Program& program : programs) {
-        for (const kernel::Step& step : program.steps) {
+bool any_kernel(const std::vector<const kernel::Program*>& programs, const F& holds) {
+    for (const kernel::Program* program : programs) {
+        for (const kernel::Step& step : program->steps) {
             if (std::any_of(step.variants.begin(), step.variants.end(), holds)) return true;
         }
     }
@@ -183,9 +183,11 @@ std::string cuda_source(std::string_view program, const std::string& header_name
 std::string cuda_source(std::string_view program, const std::string& header_name,
                         const std::vector<kernel::Program>& programs, const Origin& origin,
                         const std::vector<WindowProgram>& windows, const std::vector<LoweredVersion>& versions) {
+    std::vector<const kernel::Program*> all;
+    for (const kernel::Program& lowered : programs) all.push_back(&lowered);
+    for (const LoweredVersion& one : versions) all.push_back(&one.program);
     std::vector<Unit> units;
-    for (const kernel::Program& lowered : programs) units.push_back({&lowered.pipeline, &lowered.model});
-    for (const LoweredVersion& one : versions) units.push_back({&one.program.pipeline, &one.program.model});
+    for (const kernel::Program* lowered : all) units.push_back({&lowered->pipeline, &lowered->model});
     const std::vector<std::string> prefixes = pipeline_names(units);
     Helpers helpers(fusion::Platform::Cuda);
     Writer body;
@@ -213,8 +215,8 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     out.line("#include {}", c_string(header_name));
     out.verbatim(kCudaIncludes);
     if (helpers.uses("half_to_float") || helpers.uses("float_to_half")) out.verbatim(kHalfInclude);
-    if (any_kernel(programs, copies)) out.verbatim(kCopyInclude);
-    if (any_kernel(programs, [](const kernel::Kernel& kernel) { return dynamic_bytes(kernel) > 0; }))
+    if (any_kernel(all, copies)) out.verbatim(kCopyInclude);
+    if (any_kernel(all, [](const kernel::Kernel& kernel) { return dynamic_bytes(kernel) > 0; }))
         out.verbatim(kDynamicShared);
     out.add("namespace {");
     out.blank();

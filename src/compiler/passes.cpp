@@ -25,6 +25,7 @@
 #include "fusion/strided_terms.h"
 #include "fusion/tabulate_terms.h"
 #include "fusion/transpose_reads.h"
+#include "ir/parameter_sizes.h"
 #include "ir/verify.h"
 #include "ir/visit.h"
 #include "poly/clamp_casts.h"
@@ -169,6 +170,31 @@ Checked only(const Checked& checked, std::size_t pipeline) {
         result.versions.push_back(version);
         result.versions.back().of = 0;
     }
+    return result;
+}
+
+ChosenVersions choose_versions(const Checked& checked, const std::map<std::string, std::int64_t>& sizes) {
+    ChosenVersions result{checked, {}};
+    for (std::size_t i = 0; i < checked.pipelines.size(); ++i) {
+        const ir::Pipeline& pipeline = checked.pipelines[i];
+        std::map<std::string, std::int64_t>& known = result.known.emplace_back();
+        const auto is_taken = [&](const ir::KnownSize& size) {
+            const auto number = static_cast<std::size_t>(size.size);
+            const auto given = sizes.find(pipeline.sizes.at(number).name);
+            return given != sizes.end() ? given->second == size.value : ir::parameter_of(pipeline, number).has_value();
+        };
+        const auto found = std::ranges::find_if(checked.versions, [&](const codegen::SizeVersion& version) {
+            return version.of == i && std::ranges::all_of(version.known, is_taken);
+        });
+        if (found == checked.versions.end()) continue;
+        for (const auto& [size, value] : found->known) {
+            known[pipeline.sizes.at(static_cast<std::size_t>(size)).name] = value;
+        }
+        result.checked.pipelines[i] = found->pipeline;
+        result.checked.pipelines[i].name = pipeline.name;
+        result.checked.models[i] = found->model;
+    }
+    result.checked.versions.clear();
     return result;
 }
 

@@ -11,6 +11,7 @@
 // Headers (header_text) and what `--emit` prints are made of the same values.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -132,6 +133,14 @@ std::string code_text(std::string_view program, const std::string& header_name, 
 /// The C header of either. `stem` is its name without the extension.
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
                         const codegen::Origin& origin = {}, bool windows = false);
+
+/// The versions that launches with such sizes take, by name, in place of their pipelines, with these' names; parameters
+/// that are not among them have their defaults. `known`: what is known in each, by name.
+struct ChosenVersions {
+    Checked checked;
+    std::vector<std::map<std::string, std::int64_t>> known;
+};
+ChosenVersions choose_versions(const Checked& checked, const std::map<std::string, std::int64_t>& sizes);
 
 /// One of the pipelines by itself.
 Checked only(const Checked& checked, std::size_t pipeline);

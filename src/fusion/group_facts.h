@@ -104,8 +104,9 @@ std::vector<bool> window_sizes(const ir::Pipeline& pipeline);
 
 /// Values from `lo` to `hi`, with `sizes` by index; kUsualSize where that is not known.
 double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<std::int64_t>& sizes);
-/// The same in each dimension of a domain, for usual_sizes.
-std::vector<double> usual_extents(const ir::Pipeline& pipeline, const poly::Domain& domain);
+/// The same in each dimension of a domain whose extent follows from parameters alone; none in others, as nobody knows
+/// how large an image is.
+std::vector<std::optional<double>> parameter_extents(const ir::Pipeline& pipeline, const poly::Domain& domain);
 
 /// Points of a box, the same way.
 double usual_points(const std::vector<poly::Interval>& box, const std::vector<std::int64_t>& sizes);

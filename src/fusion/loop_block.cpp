@@ -151,8 +151,8 @@ std::int64_t LoopBlock::count() const {
 namespace {
 
 LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
-                     const std::vector<std::optional<std::int64_t>>& extents, const std::vector<double>& usual,
-                     bool short_loops) {
+                     const std::vector<std::optional<std::int64_t>>& extents,
+                     const std::vector<std::optional<double>>& usual, bool short_loops) {
     LoopBlock best{std::vector<std::int64_t>(stage.dims.size(), 1)};
     TermReads terms(stage, short_loops);
     if (!terms.add(value) || terms.loops == 0 || terms.of_terms.empty()) return best;
@@ -185,7 +185,7 @@ LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
         for (std::int64_t n = 1; n <= left; n *= 2) {
             const std::int64_t unit = d == lane ? n * kWarp : n;
             if (n > 1 && extents[d] && *extents[d] % unit != 0) break;
-            if (n > 1 && static_cast<double>(unit) > usual[d]) break;
+            if (n > 1 && usual[d] && static_cast<double>(unit) > *usual[d]) break;
             points[d] = n;
             choose(d + 1, left / n);
         }
@@ -199,7 +199,8 @@ LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
 }  // namespace
 
 LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
-                     const std::vector<std::optional<std::int64_t>>& extents, const std::vector<double>& usual) {
+                     const std::vector<std::optional<std::int64_t>>& extents,
+                     const std::vector<std::optional<double>>& usual) {
     LoopBlock written = best_block(stage, value, lane, extents, usual, false);
     LoopBlock beside = best_block(stage, value, lane, extents, usual, true);
     return beside.loads < written.loads ? beside : written;

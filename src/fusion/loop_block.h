@@ -23,9 +23,10 @@ struct LoopBlock {
 };
 
 /// One point, where nothing is gained. `value` is the stage's definition, `lane` the dimension in which neighbouring
-/// threads have neighbouring points, `extents` those that are constant, `usual` those for usual sizes: in a dimension of
-/// fewer points than a block has there would be no whole block.
+/// threads have neighbouring points, `extents` those that are constant, `usual` those for usual sizes: in a dimension
+/// of fewer points than a block has there would be no whole block.
 LoopBlock loop_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
-                     const std::vector<std::optional<std::int64_t>>& extents, const std::vector<double>& usual);
+                     const std::vector<std::optional<std::int64_t>>& extents,
+                     const std::vector<std::optional<double>>& usual);
 
 }  // namespace pipec::fusion

@@ -47,8 +47,8 @@ public:
     }
 
 private:
-    /// Of some input whose other extents are sizes, too, for [3, H, W] has rows there; and wherever else it stands it is
-    /// a whole extent.
+    /// Of some input whose other extents are sizes, too, for [3, H, W] has rows there; and wherever else it stands it
+    /// is a whole extent.
     bool is_innermost() {
         bool result = false;
         const auto is_constant = [](const ir::Expr& extent) { return ir::as_int(extent).has_value(); };

@@ -447,7 +447,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
             }
             const ir::Expr& value = std::get<ir::Pure>(stage.definition).value;
             const LoopBlock block = loop_block(stage, value, stage.dims.size() - 1, extents,
-                                               usual_extents(pipeline, model.domains.at(s)));
+                                               parameter_extents(pipeline, model.domains.at(s)));
             facts.block_reads = block.loads;
             facts.block_operations = 0;
             for (const Operations& share : facts.shares) {

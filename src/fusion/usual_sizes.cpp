@@ -208,10 +208,18 @@ double usual_extent(const ir::Expr& lo, const ir::Expr& hi, const std::vector<st
     return static_cast<double>(first && end ? std::max<std::int64_t>(0, *end - *first) : kUsualSize);
 }
 
-std::vector<double> usual_extents(const ir::Pipeline& pipeline, const poly::Domain& domain) {
+std::vector<std::optional<double>> parameter_extents(const ir::Pipeline& pipeline, const poly::Domain& domain) {
     const std::vector<std::int64_t> sizes = usual_sizes(pipeline);
-    std::vector<double> result;
-    for (const poly::Interval& interval : domain.box) result.push_back(usual_extent(interval.lo, interval.hi, sizes));
+    const auto follows = [&](const ir::Expr& bound) {
+        return !ir::any_node(bound, [&](const ir::Expr& e) {
+            const auto* size = ir::as<ir::SizeRef>(e);
+            return size != nullptr && !ir::parameter_of(pipeline, static_cast<std::size_t>(size->index));
+        });
+    };
+    std::vector<std::optional<double>> result;
+    for (const auto& [lo, hi] : domain.box) {
+        result.push_back(follows(lo) && follows(hi) ? std::optional(usual_extent(lo, hi, sizes)) : std::nullopt);
+    }
     return result;
 }
 

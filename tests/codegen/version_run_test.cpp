@@ -50,8 +50,7 @@ TEST_P(Versions, HaveTheBitsOfAll) {
         compiler::check(sources, sources.add("case.pipe", GetParam().program), settings, diags);
     ASSERT_FALSE(diags.has_errors()) << render_text(diags, sources);
     const fusion::Target target = fusion::default_target();
-    const compiler::Scheduled scheduled =
-        compiler::schedule(compiler::prepare(checked), {}, target, settings, sources);
+    const compiler::Scheduled scheduled = compiler::schedule(compiler::prepare(checked), {}, target, settings, sources);
     compiler::Lowered lowered = compiler::lower(checked, scheduled, settings, sources);
     lowered.versions = compiler::lower_versions(checked, {}, target, settings, sources);
     const std::string header = compiler::header_text("case.pipe", "generated", checked);
@@ -135,11 +134,12 @@ TEST(Versions, OfValuesThatNoLaunchHasThereAreNone) {
     Diagnostics diags;
     compiler::Settings settings;
     settings.versions = true;
-    const compiler::Checked checked = compiler::check(
-        sources,
-        sources.add("case.pipe", "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where C >= 4 { b(y, x, c) = "
-                                 "max(a(y, x, c), a(y, x, 3)) }"),
-        settings, diags);
+    const compiler::Checked checked =
+        compiler::check(sources,
+                        sources.add("case.pipe",
+                                    "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where C >= 4 { b(y, x, c) = "
+                                    "max(a(y, x, c), a(y, x, 3)) }"),
+                        settings, diags);
     ASSERT_FALSE(diags.has_errors()) << render_text(diags, sources);
     ASSERT_EQ(checked.versions.size(), 1U);
     EXPECT_EQ(checked.versions.front().known.front().value, 4);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <optional>
 
@@ -115,15 +116,26 @@ std::string explanation(const ExplainOptions& options, const LoadedProgram& prog
     const fusion::Target target = gpu_target(options.schedule.gpu);
     compiler::ScheduleRequest request = options.schedule.request;
     read_files(request);
-    const compiler::Prepared prepared = compiler::prepare(program.checked);
+    const auto [checked, known] = compiler::choose_versions(program.checked, request.model.sizes);
+    // What a version knows is no size of it.
+    for (const auto& values : known) {
+        for (const auto& [name, value] : values) {
+            const auto has_size = [&](const ir::Pipeline& pipeline) {
+                return std::ranges::find(pipeline.sizes, name, &ir::SizeParameter::name) != pipeline.sizes.end();
+            };
+            if (std::ranges::none_of(checked.pipelines, has_size)) request.model.sizes.erase(name);
+        }
+    }
+    const compiler::Prepared prepared = compiler::prepare(checked);
     const compiler::Scheduled scheduled = compiler::schedule(prepared, request, target, settings, program.sources);
-    compiler::lower(program.checked, scheduled, settings, program.sources);
+    compiler::lower(checked, scheduled, settings, program.sources);
     const std::vector<std::vector<std::int64_t>> sizes = compiler::tuned_sizes(request.model, prepared);
     std::vector<explain::PipelineReport> reports;
     for (std::size_t i = 0; i < prepared.size(); ++i) {
         const fusion::Schedule& schedule = scheduled.schedules.at(prepared[i].pipeline.name);
         reports.push_back(
             explain::explain({prepared[i], schedule, target, sizes[i], program.sources, settings.fast_math}));
+        reports.back().sizes.insert(reports.back().sizes.end(), known[i].begin(), known[i].end());
     }
     const std::string title(codegen::base_name(program.name));
     if (options.json) return explain::to_json(reports);
@@ -137,7 +149,9 @@ int explain_program(const ExplainOptions& options) {
     LoadedProgram program;
     const FileId main = add_source(program.sources, options.program.input);
     program.name = program.sources.name(main);
-    program.checked = compiler::check(program.sources, main, options.program.settings(), diags);
+    compiler::Settings settings = options.program.settings();
+    settings.versions = compiler::is_automatic(options.schedule.request);
+    program.checked = compiler::check(program.sources, main, settings, diags);
     if (program.checked.pipelines.empty() && !diags.has_errors()) {
         diags.report(diag::MissingPipeline, {}, program.name);
     }

@@ -28,6 +28,7 @@
 #include "driver/tune/tune_text.h"
 #include "fusion/alternatives.h"
 #include "fusion/choice_moves.h"
+#include "fusion/size_versions.h"
 #include "support/unicode.h"
 
 namespace fs = std::filesystem;
@@ -471,6 +472,10 @@ int tune_command(int argc, char** argv) {
         MeasuredProgram program;
         if (!load(options.common, program)) return kExitProgramError;
         read_files(options.automatic);
+        if (!options.common.quiet && !fusion::usual_versions(program.checked.definitions.front()).empty()) {
+            std::cerr << "note: a schedule is for all launches; without one, some have code of their own, which may be "
+                         "faster (docs/generated-code.md#versions)\n";
+        }
         Tuner(options, program).run();
         return kExitSuccess;
     });

@@ -14,8 +14,8 @@
 #include "codegen/expr/rewrite.h"
 #include "codegen/kernel/kernel_build.h"
 #include "codegen/lower.h"
-#include "fusion/lane_terms.h"
 #include "fusion/group_facts.h"
+#include "fusion/lane_terms.h"
 #include "fusion/loop_block.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
@@ -46,7 +46,7 @@ public:
         bool short_loops = false;
         if (lane_ && inner_points() == 1 && stages.size() == 1) {
             const fusion::LoopBlock block = fusion::loop_block(stage_, stages.front().value, *lane_, extents_,
-                                                               fusion::usual_extents(program.pipeline, domain_));
+                                                               fusion::parameter_extents(program.pipeline, domain_));
             block_ = block.points;
             short_loops = block.short_loops;
         }

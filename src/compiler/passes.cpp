@@ -248,9 +248,9 @@ Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings
 namespace {
 
 /// Nodes of expressions in all kernels of a version, at most; of the first one, which most launches take, more.
-constexpr std::int64_t kMostNodes = 40'000, kMostOfFirst = 120'000;
+constexpr std::int64_t kMostVersionNodes = 40'000, kMostOfFirstVersion = 120'000;
 
-std::int64_t nodes(const codegen::kernel::Program& program) {
+std::int64_t kernel_nodes(const codegen::kernel::Program& program) {
     std::int64_t result = 0;
     for (const codegen::kernel::Step& step : program.steps) {
         for (const codegen::kernel::Kernel& kernel : step.variants) {
@@ -280,7 +280,8 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
         codegen::kernel::Program program =
             codegen::lower({&version.pipeline, &version.model}, sources, code_options(scheduled, settings));
         const bool is_first = std::ranges::none_of(result, [&](const auto& v) { return v.version->of == version.of; });
-        if (nodes(program) <= (is_first ? kMostOfFirst : kMostNodes)) result.push_back({&version, std::move(program)});
+        if (kernel_nodes(program) <= (is_first ? kMostOfFirstVersion : kMostVersionNodes))
+            result.push_back({&version, std::move(program)});
     }
     return result;
 }

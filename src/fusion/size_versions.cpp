@@ -14,9 +14,9 @@ namespace {
 
 /// Colour, colour with alpha, grey. Compilers take as long for each as for the pipeline itself.
 constexpr std::array<std::int64_t, 3> kChannels = {3, 4, 1};
-/// Nodes of expressions of all stages: up to kFewNodes there is code for each number of channels, up to kMostNodes for
-/// colour, and for defaults.
-constexpr std::int64_t kFewNodes = 300, kMostNodes = 1000;
+/// Nodes of expressions of all stages: up to kFewVersionNodes there is code for each number of channels, up to
+/// kMostVersionNodes for colour, and for defaults.
+constexpr std::int64_t kFewVersionNodes = 300, kMostVersionNodes = 1000;
 
 bool is_size(const ir::Expr& e, int size) {
     const auto* n = ir::as<ir::SizeRef>(e);
@@ -155,7 +155,7 @@ std::vector<ir::KnownSize> defaults(const ir::Pipeline& pipeline) {
     return result;
 }
 
-std::int64_t nodes(const ir::Pipeline& pipeline) {
+std::int64_t definition_nodes(const ir::Pipeline& pipeline) {
     std::int64_t result = 0;
     for (const ir::Stage& stage : pipeline.stages) {
         for (const ir::Expr& e : ir::expressions(stage)) result += ir::node_count(e);
@@ -166,14 +166,14 @@ std::int64_t nodes(const ir::Pipeline& pipeline) {
 }  // namespace
 
 std::vector<std::vector<ir::KnownSize>> usual_versions(const ir::Pipeline& pipeline) {
-    const std::int64_t size = nodes(pipeline);
-    if (size > kMostNodes) return {};
+    const std::int64_t size = definition_nodes(pipeline);
+    if (size > kMostVersionNodes) return {};
     const std::vector<ir::KnownSize> preset = defaults(pipeline);
     const std::vector<int> channels = channel_sizes(pipeline);
     std::vector<std::vector<ir::KnownSize>> result;
     if (channels.size() == 1) {
         for (const std::int64_t value : kChannels) {
-            if (value != kChannels.front() && (size > kFewNodes || !preset.empty())) continue;
+            if (value != kChannels.front() && (size > kFewVersionNodes || !preset.empty())) continue;
             const ir::KnownSize known{channels.front(), value};
             if (!preset.empty()) {
                 result.push_back(preset);

@@ -81,7 +81,7 @@ bool copies(const kernel::Kernel& kernel) {
 }
 
 /// What has a namespace: a pipeline, or a version of one, which has its prefix.
-struct Part {
+struct CudaPart {
     const kernel::Program& program;
     std::string space;
     CodeNames names;
@@ -89,7 +89,7 @@ struct Part {
     Regions regions;
 };
 
-Part part_of(const kernel::Program& program, const std::string& prefix, const std::string& space, bool windows) {
+CudaPart part_of(const kernel::Program& program, const std::string& prefix, const std::string& space, bool windows) {
     std::vector<std::string_view> reserved = device_names();
     if (windows) {
         const std::vector<std::string_view>& more = window_runtime_names();
@@ -101,7 +101,7 @@ Part part_of(const kernel::Program& program, const std::string& prefix, const st
 }
 
 /// The namespace as far as all have it, up to its closing brace.
-void write_part(Writer& out, const Part& part, Helpers& helpers) {
+void write_part(Writer& out, const CudaPart& part, Helpers& helpers) {
     const auto& [program, space, names, functions, regions] = part;
     const Unit unit{&program.pipeline, &program.model};
     out.add("namespace {");
@@ -119,7 +119,7 @@ void write_part(Writer& out, const Part& part, Helpers& helpers) {
 /// The namespace of a version of a pipeline that has this prefix.
 void write_version(Writer& out, const kernel::Program& program, const std::string& prefix, const std::string& space,
                    const std::string& condition, Helpers& helpers) {
-    const Part part = part_of(program, prefix, space, false);
+    const CudaPart part = part_of(program, prefix, space, false);
     out.line("// ---- {} where {}", prefix, condition);
     out.blank();
     write_part(out, part, helpers);
@@ -131,7 +131,7 @@ void write_version(Writer& out, const kernel::Program& program, const std::strin
 }
 
 /// A pipeline's namespace and its public functions. `window`: null without functions for windows.
-void write_pipeline(Writer& out, Part part, const WindowProgram* window, const VersionSpaces& versions,
+void write_pipeline(Writer& out, CudaPart part, const WindowProgram* window, const VersionSpaces& versions,
                     Helpers& helpers) {
     auto& [program, space, names, functions, regions] = part;
     const Unit unit{&program.pipeline, &program.model};
@@ -192,7 +192,7 @@ std::string cuda_source(std::string_view program, const std::string& header_name
     Helpers helpers(fusion::Platform::Cuda);
     Writer body;
     for (std::size_t i = 0; i < programs.size(); ++i) {
-        Part part = part_of(programs[i], prefixes[i], prefixes[i] + "_code", !windows.empty());
+        CudaPart part = part_of(programs[i], prefixes[i], prefixes[i] + "_code", !windows.empty());
         VersionSpaces spaces;
         for (std::size_t v = 0; v < versions.size(); ++v) {
             const auto& [version, lowered] = versions[v];

@@ -179,7 +179,7 @@ void launch(Writer& out, const CodeNames& names, const Regions& regions, const s
 }
 
 /// What has a namespace: a pipeline, or a version of one, which has its prefix.
-struct Part {
+struct HostPart {
     Unit analysed;
     std::string space;
     HostProgram run;
@@ -189,8 +189,8 @@ struct Part {
     [[nodiscard]] Unit unit() const { return {&run.pipeline, &run.model}; }
 };
 
-Part part_of(const Unit& analysed, const fusion::Schedules& schedules, const std::string& prefix,
-             const std::string& space, bool windows) {
+HostPart part_of(const Unit& analysed, const fusion::Schedules& schedules, const std::string& prefix,
+                 const std::string& space, bool windows) {
     std::vector<std::string_view> reserved = host_runtime_names();
     if (windows) {
         const std::vector<std::string_view>& more = window_runtime_names();
@@ -208,7 +208,7 @@ Part part_of(const Unit& analysed, const fusion::Schedules& schedules, const std
 }
 
 /// The namespace as far as all have it, up to its closing brace. Writing a stage adds variables to the pipeline.
-void write_part(Writer& out, Part& part, const SourceManager& sources, Helpers& helpers) {
+void write_part(Writer& out, HostPart& part, const SourceManager& sources, Helpers& helpers) {
     const Unit unit = part.unit();
     const CodeNames& names = part.names;
     out.add("namespace {");
@@ -225,7 +225,7 @@ void write_part(Writer& out, Part& part, const SourceManager& sources, Helpers& 
 }
 
 /// The namespace of a version of a pipeline.
-void write_version(Writer& out, Part part, const std::string& condition, const SourceManager& sources,
+void write_version(Writer& out, HostPart part, const std::string& condition, const SourceManager& sources,
                    Helpers& helpers) {
     out.line("// ---- {} where {}", part.names.prefix, condition);
     out.blank();
@@ -238,8 +238,8 @@ void write_version(Writer& out, Part part, const std::string& condition, const S
 }
 
 /// A pipeline's namespace and its public functions.
-void write_pipeline(Writer& out, Part part, bool windows, const VersionSpaces& versions, const SourceManager& sources,
-                    Helpers& helpers) {
+void write_pipeline(Writer& out, HostPart part, bool windows, const VersionSpaces& versions,
+                    const SourceManager& sources, Helpers& helpers) {
     const Unit unit = part.unit();
     auto& [analysed, space, run, names, regions] = part;
     out.line("// ---- {}", unit.pipeline->name);
@@ -335,7 +335,7 @@ std::string host_source(std::string_view program, const std::string& header_name
     for (const SizeVersion& version : versions) all.push_back({&version.pipeline, &version.model});
     const std::vector<std::string> prefixes = pipeline_names(all);
     for (std::size_t i = 0; i < units.size(); ++i) {
-        Part part = part_of(units[i], schedules, prefixes[i], prefixes[i] + "_code", windows);
+        HostPart part = part_of(units[i], schedules, prefixes[i], prefixes[i] + "_code", windows);
         VersionSpaces spaces;
         for (std::size_t v = 0; v < versions.size(); ++v) {
             const SizeVersion& version = versions[v];

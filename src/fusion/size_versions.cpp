@@ -24,7 +24,7 @@ bool is_size(const ir::Expr& e, int size) {
 }
 
 /// An index that is the same for a whole pixel, or one of its elements.
-bool is_plain(const ir::Expr& index) {
+bool is_plain_index(const ir::Expr& index) {
     return ir::as<ir::Variable>(index) != nullptr || ir::as_int(index).has_value();
 }
 
@@ -99,11 +99,11 @@ private:
                     const ir::Expr& index = read->indices[d];
                     const auto* variable = ir::as<ir::Variable>(index);
                     if (counts(read->source, d)) {
-                        read_beside_ = read_beside_ || !is_plain(index);
+                        read_beside_ = read_beside_ || !is_plain_index(index);
                         if (variable != nullptr) channels.insert(variable->id);
                         has_channels = true;
                     } else {
-                        is_stencil = is_stencil || !is_plain(index);
+                        is_stencil = is_stencil || !is_plain_index(index);
                     }
                 }
                 is_stencil_ = is_stencil_ || (has_channels && is_stencil);

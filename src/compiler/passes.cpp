@@ -276,12 +276,18 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
         }
         fusion::Inlined prepared{version.pipeline, version.model};
         codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
-        const Scheduled scheduled = schedule({std::move(prepared)}, found, target, settings, sources);
-        codegen::kernel::Program program =
-            codegen::lower({&version.pipeline, &version.model}, sources, code_options(scheduled, settings));
-        const bool is_first = std::ranges::none_of(result, [&](const auto& v) { return v.version->of == version.of; });
-        if (kernel_nodes(program) <= (is_first ? kMostOfFirstVersion : kMostVersionNodes))
-            result.push_back({&version, std::move(program)});
+        try {
+            const Scheduled scheduled = schedule({std::move(prepared)}, found, target, settings, sources);
+            codegen::kernel::Program program =
+                codegen::lower({&version.pipeline, &version.model}, sources, code_options(scheduled, settings));
+            const auto is_same = [&](const auto& other) { return other.version->of == version.of; };
+            const bool is_first = std::ranges::none_of(result, is_same);
+            if (kernel_nodes(program) <= (is_first ? kMostOfFirstVersion : kMostVersionNodes)) {
+                result.push_back({&version, std::move(program)});
+            }
+        } catch (const fusion::ScheduleError&) {
+            continue;  // such a launch has no image of the sizes that are tuned for; the code for all does it
+        }
     }
     return result;
 }

@@ -110,8 +110,8 @@ std::string plan_text(const Checked& checked, const Scheduled& scheduled, const 
 Lowered lower(const Checked& checked, const Scheduled& scheduled, const Settings& settings,
               const SourceManager& sources);
 
-/// The kernels of the versions of pipelines, with the schedules that the cost model finds for them. Throws
-/// fusion::ScheduleError.
+/// The kernels of the versions of pipelines, with the schedules that the cost model finds for them: of those that are
+/// possible, for the sizes of the request, and no long code.
 std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, const ModelRequest& request,
                                                     const fusion::Target& target, const Settings& settings,
                                                     const SourceManager& sources);

@@ -145,5 +145,25 @@ TEST(Versions, OfValuesThatNoLaunchHasThereAreNone) {
     EXPECT_EQ(checked.versions.front().known.front().value, 4);
 }
 
+/// Nor of those that do not go with the sizes that are tuned for.
+TEST(Versions, OfValuesThatSizesForbidThereAreNone) {
+    SourceManager sources;
+    Diagnostics diags;
+    compiler::Settings settings;
+    settings.versions = true;
+    const compiler::Checked checked = compiler::check(
+        sources,
+        sources.add("case.pipe",
+                    "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where H < 100 * C { b(y, x, c) = "
+                    "uint8(255 - a(y, x, c)) }"),
+        settings, diags);
+    ASSERT_EQ(checked.versions.size(), 3U);
+    compiler::ModelRequest request;
+    request.sizes = {{"H", 350}};
+    const auto lowered = compiler::lower_versions(checked, request, fusion::default_target(), settings, sources);
+    ASSERT_EQ(lowered.size(), 1U);
+    EXPECT_EQ(lowered.front().version->known.front().value, 4);
+}
+
 }  // namespace
 }  // namespace pipec::testing::version_run_test

@@ -286,10 +286,19 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
                 result.push_back({&version, std::move(program)});
             }
         } catch (const fusion::ScheduleError&) {
-            continue;  // such a launch has no image of the sizes that are tuned for; the code for all does it
+            continue;  // no launch with these values has the sizes that are tuned for
         }
     }
     return result;
+}
+
+void keep_versions(Checked& checked, const ModelRequest& request, const fusion::Target& target,
+                   const Settings& settings, const SourceManager& sources) {
+    std::vector<codegen::SizeVersion> kept;
+    for (const codegen::LoweredVersion& one : lower_versions(checked, request, target, settings, sources)) {
+        kept.push_back(*one.version);
+    }
+    checked.versions = std::move(kept);
 }
 
 fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered) {

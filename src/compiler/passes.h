@@ -58,8 +58,8 @@ struct Checked {
     /// With Settings::phases, behind the pipelines of the program those that are phases of one: what the last of
     /// `pipelines` are, and empty without.
     std::vector<PhaseOf> phases{};
-    /// With Settings::versions: those for usual values of sizes (fusion/size_versions.h). Their names are those of no
-    /// pipeline.
+    /// With Settings::versions: those for usual values of sizes (fusion/size_versions.h). No pipeline has the name
+    /// of one.
     std::vector<codegen::SizeVersion> versions{};
 
     /// What the pipeline with this number is a phase of; null: it is one of the program.
@@ -116,6 +116,10 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
                                                     const fusion::Target& target, const Settings& settings,
                                                     const SourceManager& sources);
 
+/// Leaves only the versions of which there is code on a GPU.
+void keep_versions(Checked& checked, const ModelRequest& request, const fusion::Target& target,
+                   const Settings& settings, const SourceManager& sources);
+
 /// The schedules with what was decided about what they leave open (codegen::pinned).
 fusion::Schedules pinned(const Scheduled& scheduled, const Lowered& lowered);
 
@@ -134,8 +138,9 @@ std::string code_text(std::string_view program, const std::string& header_name, 
 std::string header_text(std::string_view program, const std::string& stem, const Checked& checked,
                         const codegen::Origin& origin = {}, bool windows = false);
 
-/// The versions that launches with such sizes take, by name, in place of their pipelines, with these' names; parameters
-/// that are not among them have their defaults. `known`: what is known in each, by name.
+/// The program as a launch with such sizes, by name, takes it: versions in place of the pipelines that have one for
+/// them, under the pipelines' names. Parameters that are not among `sizes` have their defaults. `known`: the sizes that
+/// are known in each.
 struct ChosenVersions {
     Checked checked;
     std::vector<std::map<std::string, std::int64_t>> known;

@@ -116,8 +116,8 @@ void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free,
     };
     for (const ir::Buffer& input : pipeline.inputs) add(input);
     for (const ir::Output& output : pipeline.outputs) add(output.buffer);
-    // Of a result that is a table of several images, such as the means of out: float32[N, C] for x: float32[N, H, W,
-    // C], nobody can tell that from an image.
+    // A result such as float32[N, C], a mean for each image and channel of float32[N, C, H, W], only looks like an
+    // image.
     const bool has_several = std::ranges::any_of(buffers, [](const Dims& one) { return one.growing.size() > 3; });
     std::set<std::size_t> of_images;
     for (std::size_t b = 0; b < buffers.size(); ++b) {

@@ -27,6 +27,19 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 
 class Versions : public ::testing::TestWithParam<Case> {};
 
+/// A program with its versions.
+struct Program {
+    SourceManager sources;
+    Diagnostics diags;
+    compiler::Settings settings;
+    compiler::Checked checked;
+    explicit Program(const std::string& text) {
+        settings.versions = true;
+        checked = compiler::check(sources, sources.add("case.pipe", text), settings, diags);
+        EXPECT_FALSE(diags.has_errors()) << render_text(diags, sources);
+    }
+};
+
 /// Its launch and its workspace's size ask for the versions in this order.
 void expect_conditions(const std::string& code, const std::vector<const char*>& conditions) {
     std::size_t at = code.rfind("_launch(const p_args* args");
@@ -42,13 +55,9 @@ void expect_conditions(const std::string& code, const std::vector<const char*>& 
 }
 
 TEST_P(Versions, HaveTheBitsOfAll) {
-    SourceManager sources;
-    Diagnostics diags;
-    compiler::Settings settings;
-    settings.versions = true;
-    const compiler::Checked checked =
-        compiler::check(sources, sources.add("case.pipe", GetParam().program), settings, diags);
-    ASSERT_FALSE(diags.has_errors()) << render_text(diags, sources);
+    const Program program(GetParam().program);
+    const auto& [sources, diags, settings, checked] = program;
+    ASSERT_FALSE(diags.has_errors());
     const fusion::Target target = fusion::default_target();
     const compiler::Scheduled scheduled = compiler::schedule(compiler::prepare(checked), {}, target, settings, sources);
     compiler::Lowered lowered = compiler::lower(checked, scheduled, settings, sources);
@@ -95,7 +104,7 @@ const Case kCases[] = {
       {{"H", 5}, {"W", 70}, {"C", 1}},
       {{"H", 6}, {"W", 33}, {"C", 2}},
       {{"H", 6}, {"W", 3}, {"C", 37}}}},
-    // Names of what versions are called are taken.
+    // The names that versions and their functions would have are taken.
     {"channels_and_a_default",
      R"(pipeline p(img: float32[C, H, W] order(1, 2, 0), r: int32 = 2, version_launch: float32[1])
                 -> out: float32[C, H, W] order(1, 2, 0), best: int32[H, W] where 0 <= r <= 4 {
@@ -130,39 +139,26 @@ INSTANTIATE_TEST_SUITE_P(Programs, Versions, ::testing::ValuesIn(kCases),
 
 /// A condition that no launch with such a value meets makes it no version.
 TEST(Versions, OfValuesThatNoLaunchHasThereAreNone) {
-    SourceManager sources;
-    Diagnostics diags;
-    compiler::Settings settings;
-    settings.versions = true;
-    const compiler::Checked checked =
-        compiler::check(sources,
-                        sources.add("case.pipe",
-                                    "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where C >= 4 { b(y, x, c) = "
-                                    "max(a(y, x, c), a(y, x, 3)) }"),
-                        settings, diags);
-    ASSERT_FALSE(diags.has_errors()) << render_text(diags, sources);
-    ASSERT_EQ(checked.versions.size(), 1U);
-    EXPECT_EQ(checked.versions.front().known.front().value, 4);
+    const Program program(
+        "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where C >= 4 { b(y, x, c) = max(a(y, x, c), a(y, x, 3)) }");
+    ASSERT_EQ(program.checked.versions.size(), 1U);
+    EXPECT_EQ(program.checked.versions.front().known.front().value, 4);
 }
 
-/// Nor of those that do not go with the sizes that are tuned for.
+/// Nor of those that do not go with the sizes that are tuned for. What is said of a launch then is about the code for
+/// all.
 TEST(Versions, OfValuesThatSizesForbidThereAreNone) {
-    SourceManager sources;
-    Diagnostics diags;
-    compiler::Settings settings;
-    settings.versions = true;
-    const compiler::Checked checked = compiler::check(
-        sources,
-        sources.add("case.pipe",
-                    "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where H < 100 * C { b(y, x, c) = "
-                    "uint8(255 - a(y, x, c)) }"),
-        settings, diags);
-    ASSERT_EQ(checked.versions.size(), 3U);
+    Program program(
+        "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where H < 100 * C { b(y, x, c) = uint8(255 - a(y, x, c)) "
+        "}");
+    ASSERT_EQ(program.checked.versions.size(), 3U);
     compiler::ModelRequest request;
     request.sizes = {{"H", 350}};
-    const auto lowered = compiler::lower_versions(checked, request, fusion::default_target(), settings, sources);
-    ASSERT_EQ(lowered.size(), 1U);
-    EXPECT_EQ(lowered.front().version->known.front().value, 4);
+    compiler::keep_versions(program.checked, request, fusion::default_target(), program.settings, program.sources);
+    ASSERT_EQ(program.checked.versions.size(), 1U);
+    EXPECT_EQ(program.checked.versions.front().known.front().value, 4);
+    EXPECT_TRUE(compiler::choose_versions(program.checked, {{"C", 3}}).known.front().empty());
+    EXPECT_EQ(compiler::choose_versions(program.checked, {{"C", 4}}).known.front().at("C"), 4);
 }
 
 }  // namespace

@@ -116,8 +116,10 @@ std::string explanation(const ExplainOptions& options, const LoadedProgram& prog
     const fusion::Target target = gpu_target(options.schedule.gpu);
     compiler::ScheduleRequest request = options.schedule.request;
     read_files(request);
-    const auto [checked, known] = compiler::choose_versions(program.checked, request.model.sizes);
-    // What a version knows is no size of it.
+    compiler::Checked all = program.checked;
+    compiler::keep_versions(all, request.model, target, settings, program.sources);
+    const auto [checked, known] = compiler::choose_versions(all, request.model.sizes);
+    // A size that is known in a version is not among its sizes.
     for (const auto& values : known) {
         for (const auto& [name, value] : values) {
             const auto has_size = [&](const ir::Pipeline& pipeline) {

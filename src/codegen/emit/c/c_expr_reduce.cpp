@@ -84,8 +84,9 @@ int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>&
 }
 
 /// Terms of a long loop in one turn, so that loads of one do not wait for those before; 1: the compiler decides. It
-/// takes two of loops over many points, where four were faster by a third (products of matrices, convolutions of 64
-/// channels), and eight by another 6 to 12 % (five programs on an H200; sixteen are no faster).
+/// takes two of loops over many points. On an H200 four were faster by a third (products of matrices, convolutions of
+/// 64 channels), and eight by another 6 to 12 % in four programs of eight, the others within 1 %; sixteen are no
+/// faster.
 int ExpressionWriter::unrolled_terms(const ir::Range& range, const std::vector<Total>& totals) {
     if (helpers_.platform() == fusion::Platform::Host || most_points(range) < ir::kBlockTerms) return 1;
     if (are_short(totals)) return 16;

@@ -97,8 +97,12 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
     const auto points = constant_points(reduce, env, too_many);
     std::set<std::string> names;
     for (const ast::IndexRange& r : reduce.ranges) names.insert(r.name.text);
+    const auto loop = [&] {
+        auto partly = reduce_partly_unrolled(e, reduce, env);
+        return partly ? std::move(*partly) : reduce_loop(e, reduce, env);
+    };
     if (!points && !too_many) {
-        Value result = reduce_loop(e, reduce, env);
+        Value result = loop();
         note_divided_terms(e, reduce, names, result);
         return result;
     }
@@ -110,9 +114,9 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
             .note("it is unrolled because its body takes elements of a table or stage array by its variables");
         return poison();
     }
-    if (too_many || points->empty()) return reduce_loop(e, reduce, env);
+    if (too_many || points->empty()) return loop();
     auto unrolled = reduce_unrolled(e, reduce, *points, env, needed ? SIZE_MAX : kUnrollAlways);
-    Value result = unrolled ? std::move(*unrolled) : reduce_loop(e, reduce, env);
+    Value result = unrolled ? std::move(*unrolled) : loop();
     note_divided_terms(e, reduce, names, result);
     return result;
 }
@@ -274,6 +278,36 @@ Value Elaborator::reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, con
             }
         }
     }
+    return reduce_values(e, reduce, ranges, value);
+}
+
+std::optional<Value> Elaborator::reduce_partly_unrolled(const ast::Expr& e, const ast::Reduce& reduce, const Env& env) {
+    if (reduce.ranges.size() < 2 || ir::gives_place(reduce.op)) return std::nullopt;
+    const ast::IndexRange& first = reduce.ranges.front();
+    const auto is_long = [&](const ast::Range& range) {
+        const auto lo = constant_int(eval_operand(range.lo, env)), hi = constant_int(eval_operand(range.hi, env));
+        return !lo || !hi || *hi - *lo + (range.inclusive ? 1 : 0) >= kLongRange;
+    };
+    ast::Reduce others = reduce;
+    others.ranges.erase(others.ranges.begin());
+    std::set<std::string> names;
+    for (const ast::IndexRange& r : reduce.ranges) names.insert(r.name.text);
+    for (const ast::IndexRange& r : others.ranges) {
+        if (mentions(r.range.lo, names) || mentions(r.range.hi, names) || is_long(r.range)) return std::nullopt;
+    }
+    bool too_many = false;
+    const auto points = constant_points(others, env, too_many);
+    if (!is_long(first.range) || !points || points->empty()) return std::nullopt;
+    Env inner = env;
+    const auto range = loop_range(first, inner);
+    if (!range) return poison();
+    const auto terms = reduce_unrolled(e, others, *points, inner, kUnrollAlways);
+    if (!terms) return std::nullopt;
+    return terms->is<Poison>() ? poison() : reduce_values(e, reduce, {*range}, *terms);
+}
+
+Value Elaborator::reduce_values(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
+                                const Value& value) {
     bool first = true;
     const std::function<Value(const Value&)> reduced = [&](const Value& v) -> Value {
         if (v.is<Table>() && !ir::gives_place(reduce.op)) return map_elements(v, reduced);

@@ -195,6 +195,7 @@ public:
     static constexpr std::size_t kUnrollNodes = 640;    ///< of all terms
     static constexpr std::size_t kUnrollLoops = 4;      ///< terms that have loops of their own
     static constexpr int kUnrollMost = 4096;            ///< points of one that has to be unrolled
+    static constexpr std::int64_t kLongRange = 32;      ///< points of a first range in whose terms others are unrolled
 
 private:
     friend class NameCollector;
@@ -386,6 +387,11 @@ private:
     void note_divided_terms(const ast::Expr& e, const ast::Reduce& reduce, const std::set<std::string>& names,
                             const Value& result);
     Value reduce_loop(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    /// As a loop over the first variable with the others unrolled in each term; none where it is not of that kind.
+    std::optional<Value> reduce_partly_unrolled(const ast::Expr& e, const ast::Reduce& reduce, const Env& env);
+    /// Reduces a scalar, or each element of a table.
+    Value reduce_values(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
+                        const Value& value);
     Value reduce_value(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
                        const Value& value);
     /// None where that makes more than `most` terms, those of reductions in it, which come first, included.

@@ -191,6 +191,25 @@ TEST(Reductions, TermsOfThoseInEachOtherMultiply) {
               "40.0 * f(y, x) + 40.0 * f(y + 1, x)");
 }
 
+TEST(Reductions, ShortRangesBehindALongOneAreUnrolledInItsTerms) {
+    EXPECT_EQ(value("sum(n in 0..R, i in 0..2, j in 0..2) u8(n + i, x + j)", "int32"),
+              "sum(n in 0..R) (int32(u8(n, x)) + int32(u8(n, x + 1)) + int32(u8(n + 1, x)) + int32(u8(n + 1, x + 1)))");
+    EXPECT_EQ(value("max(n in 0..33, j in -1..=1) f(n, x + j)", "float32"),
+              "max(n in 0..33) max(max(f(n, x - 1), f(n, x)), f(n, x + 1))");
+    EXPECT_EQ(value("int32(any(n in 0..R, j in 0..2) (f(n, j) > 0))", "int32"),
+              "int32(any(n in 0..R) (f(n, 0) > 0.0 or f(n, 1) > 0.0))");
+    // A table needs constants of those only.
+    EXPECT_EQ(value("sum(n in 0..R, j in 0..2) [1, 2][j] * f(n, j)", "float32"),
+              "sum(n in 0..R) (1.0 * f(n, 0) + 2.0 * f(n, 1))");
+    // The first one is short, or the others are not, or depend on it, or a place is asked for.
+    for (const char* loops :
+         {"sum(n in 0..9, i in 0..9) f(n, i)", "sum(i in 0..2, n in 0..R) f(n, i)", "sum(n in 0..R, i in 0..32) f(n, i)",
+          "sum(n in 0..R, i in 0..9, j in 0..9) f(n + i, j)", "max(n in 0..40, i in n..n + 2) f(n, i)"}) {
+        EXPECT_NE(value(loops, "float32").find("i in "), std::string::npos) << loops;
+    }
+    EXPECT_NE(value("(argmax(n in 0..R, j in 0..2) f(n, j))[1]", "int32").find("j in 0..2"), std::string::npos);
+}
+
 TEST(Reductions, AreUnrolledWhenTheBodyNeedsConstants) {
     const std::string loop = value("sum(i in 0..100) [1, 2][i % 2] * f(y, x + i)", "float32");
     EXPECT_EQ(loop.find("sum"), std::string::npos);

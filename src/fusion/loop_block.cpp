@@ -9,6 +9,7 @@
 #include "fusion/index_factors.h"
 #include "fusion/written_out.h"
 #include "ir/build.h"
+#include "ir/linear_sum.h"
 #include "ir/visit.h"
 
 namespace pipec::fusion {
@@ -21,11 +22,18 @@ constexpr std::int64_t kMostPoints = 16;
 /// Of the loads: what more points, and any block at all, must save.
 constexpr double kWorthMore = 0.85, kWorthIt = 0.75;
 
+/// Elements of an array, counted from one of them.
+using Elements = std::set<std::vector<std::int64_t>>;
+
 /// A read of each term, and how many of a block's points it takes.
 struct TermRead {
     double times = 1;              ///< terms of one iteration that are written out
     std::vector<bool> depends;     ///< by dimension of the stage
     std::vector<double> overlaps;  ///< terms along it that ask for neighbours of one another; 1: none
+    /// Of reads that are apart by constants, which are all in one of these: their elements; empty where nobody knows.
+    Elements places{};
+    std::vector<std::vector<std::int64_t>> steps{};  ///< by dimension: what the next point adds to each index
+    const ir::Read* first = nullptr;                 ///< places are counted from its
 };
 
 class TermReads {
@@ -126,7 +134,43 @@ private:
                 if (conditions_ == 0) result.overlaps[d] = std::max(result.overlaps[d], terms / step);
             }
         }
+        if (conditions_ == 0 && along.empty() && knows_places(read, result)) {
+            for (TermRead& other : of_terms) {
+                if (other.first != nullptr && join(other, read)) return;
+            }
+            result.places.insert(std::vector<std::int64_t>(read.indices.size(), 0));
+            result.first = &read;
+        }
         of_terms.push_back(std::move(result));
+    }
+
+    /// Sets `steps`. False where some index is no sum with what it depends on.
+    bool knows_places(const ir::Read& read, TermRead& of) const {
+        for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
+            std::vector<std::int64_t>& steps = of.steps.emplace_back();
+            for (const ir::Expr& index : read.indices) {
+                const auto factor = index_factor(index, stage_.dims[d].var);
+                if (!factor) return false;
+                steps.push_back(*factor);
+            }
+            // Through a let, which hides it.
+            if (of.depends[d] && std::ranges::all_of(steps, [](std::int64_t n) { return n == 0; })) return false;
+        }
+        return true;
+    }
+
+    /// Adds the read where it is a constant apart from those of `group`.
+    static bool join(TermRead& group, const ir::Read& read) {
+        if (!(group.first->source == read.source)) return false;
+        std::vector<std::int64_t> place;
+        for (std::size_t i = 0; i < read.indices.size(); ++i) {
+            const auto apart = ir::constant_difference(read.indices[i], group.first->indices[i]);
+            if (!apart) return false;
+            place.push_back(*apart);
+        }
+        group.places.insert(std::move(place));
+        group.times = static_cast<double>(group.places.size());
+        return true;
     }
 
     const ir::Stage& stage_;
@@ -150,6 +194,21 @@ std::int64_t LoopBlock::count() const {
 
 namespace {
 
+/// The elements that a block of points reads, with the next point in dimension `lane` a warp away.
+double elements(const TermRead& read, const std::vector<std::int64_t>& points, std::size_t lane) {
+    Elements all = read.places;
+    for (std::size_t d = 0; d < points.size(); ++d) {
+        const Elements before = all;
+        for (std::int64_t n = 1; n < points[d]; ++n) {
+            for (std::vector<std::int64_t> place : before) {
+                for (std::size_t i = 0; i < place.size(); ++i) place[i] += n * read.steps[d][i] * (d == lane ? kWarp : 1);
+                all.insert(std::move(place));
+            }
+        }
+    }
+    return static_cast<double>(all.size());
+}
+
 LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t lane,
                      const std::vector<std::optional<std::int64_t>>& extents,
                      const std::vector<std::optional<double>>& usual, bool short_loops) {
@@ -162,6 +221,10 @@ LoopBlock best_block(const ir::Stage& stage, const ir::Expr& value, std::size_t 
         double all = 0, count = 1;
         for (const std::int64_t n : points) count *= static_cast<double>(n);
         for (const TermRead& read : terms.of_terms) {
+            if (read.first != nullptr) {
+                all += elements(read, points, lane);
+                continue;
+            }
             double loads = read.times;
             for (std::size_t d = 0; d < points.size(); ++d) {
                 if (!read.depends[d]) continue;

@@ -53,6 +53,14 @@ pipeline p(img: float32[R, C]) -> low: float32[(R + 1) / 2, (C + 1) / 2], detail
      {},
      {"soft", "out"},
      {4, 2, 4}},
+    // A loop inside of a definition has products of its own variable.
+    {"Strides",
+     R"(pipeline p(img: float32[200, R, C]) -> out: float32[R, C] {
+    out(y, x) = (sum(k in 0..99) img(2 * k, y, x) * img(2 * k + 1, y, x)) + max(k in 0..66) img(3 * k + 1, y, x)
+})",
+     {},
+     {"out"},
+     {4, 2, 1}},
     // An image with a wide frame, far from where its readers are; a table, which any lane may ask.
     {"Frame",
      R"(pipeline p(img: uint16[R + 4, C + 37], table: uint8[256]) -> out: uint8[R, C] {

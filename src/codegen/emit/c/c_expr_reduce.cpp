@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t kLongTerm = 64;
 /// Points of a loop, at most, of which four terms' values fit into registers.
 constexpr std::size_t kPointsUnrolled = 32;
+/// What the terms of a turn read, at most: a compiler begins with all of it, and has 255 registers.
+constexpr std::size_t kTurnReads = 300;
 
 bool contains(const ir::Expr& e, const ir::Expr& what) {
     bool found = false;
@@ -90,7 +92,16 @@ int ExpressionWriter::batch_of(const ir::Range& range, const std::vector<Total>&
 int ExpressionWriter::unrolled_terms(const ir::Range& range, const std::vector<Total>& totals) {
     if (helpers_.platform() == fusion::Platform::Host || most_points(range) < ir::kBlockTerms) return 1;
     if (are_short(totals)) return 16;
-    return 4 <= totals.size() && totals.size() <= kPointsUnrolled ? 8 : 1;
+    if (totals.size() < 4 || kPointsUnrolled < totals.size()) return 1;
+    std::unordered_set<const ir::Node*> reads;
+    for (const Total& total : totals) {
+        ir::for_each_node(total.reduction->body, [&](const ir::Expr& e) {
+            if (ir::as<ir::Read>(e) != nullptr) reads.insert(e.get());
+        });
+    }
+    int terms = 8;
+    while (terms > 1 && terms * reads.size() > kTurnReads) terms /= 2;
+    return terms;
 }
 
 /// Nothing in it waits for a variable that has no name yet.

@@ -119,13 +119,16 @@ void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free,
     // A result such as float32[N, C], a mean for each image and channel of float32[N, C, H, W], only looks like an
     // image.
     const bool has_several = std::ranges::any_of(buffers, [](const Dims& one) { return one.growing.size() > 3; });
-    std::set<std::size_t> of_images;
+    // Nor is one of float32[B, B], as a covariance of the channels of float32[H, W, B].
+    std::set<std::size_t> of_images, of_squares;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
         const Growths& dims = buffers[b].growing;
         if (dims.size() == 2 && (b < pipeline.inputs.size() || !has_several)) {
             of_images.insert({dims[0].size, dims[1].size});
         }
+        if (dims.size() == 2 && dims[0].size == dims[1].size) of_squares.insert(dims[0].size);
     }
+    for (const std::size_t size : of_squares) of_images.erase(size);
     std::vector<std::optional<double>> fitting(sizes.size());
     for (const auto& [dims, others] : buffers) {
         const std::vector<bool> in_image = image_dims(dims, of_images);

@@ -98,6 +98,7 @@ ir::Expr Elaborator::typed(const Value& value, SourceRange range) {
 ir::Expr Elaborator::convert(const Value& value, ir::Type type, SourceRange range, const std::string& what) {
     if (value.is<UntypedInt>() && type != ir::Type::Bool) return typed_constant(value, type, range);
     if (value.is<UntypedFloat>() && ir::is_float(type)) return typed_constant(value, type, range);
+    if (const auto* s = value.as<Scalar>(); s != nullptr && s->exact && type == ir::Type::Float64) return s->exact;
     const ir::Expr e = value.is<UntypedFloat>() && type == ir::Type::Bool ? typed(value, range)
                        : value.is<UntypedFloat>() ? ir::float_constant(ir::Type::Float64, as_double(value), range)
                                                   : typed(value, range);
@@ -253,7 +254,10 @@ Value Elaborator::arithmetic(ir::BinaryOp op, const Value& a, const Value& b, So
     if (!left) return poison();
     if (!shift) {
         const ir::Expr right = convert(b, *type, b_range, "an operand");
-        return right ? Value{Scalar{fold_binary(op, left, right, range)}} : poison();
+        if (!right) return poison();
+        const ir::Expr exact_a = exact(a), exact_b = exact(b);
+        const bool both = exact_a && exact_b && *type == ir::Type::Float32;
+        return {Scalar{fold_binary(op, left, right, range), both ? fold_binary(op, exact_a, exact_b, range) : nullptr}};
     }
     const ir::Expr right = convert(b, *count, b_range, "a shift count");
     if (!right) return poison();

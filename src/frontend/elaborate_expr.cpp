@@ -141,7 +141,10 @@ Value Elaborator::use(Symbol* symbol, SourceRange range) {
     if (scalar == nullptr) return value;
     // A variable has one binder, so a value with binders of its own is bound once, not copied to each use.
     if (symbol->let < 0 && contents_.of(scalar->expr).binders) bind_once(*symbol);
-    if (symbol->let >= 0) return {Scalar{ir::variable(symbol->let, scalar->expr->type, range)}};
+    if (symbol->let >= 0) {
+        const ir::Expr wide = scalar->exact ? rename_binders(p_, scalar->exact) : nullptr;
+        return {Scalar{ir::variable(symbol->let, scalar->expr->type, range), wide}};
+    }
     // What is printed about a use points at the use: a leaf takes its place.
     return {
         Scalar{std::visit(overloaded{
@@ -384,9 +387,14 @@ Value Elaborator::choose(const Value& condition, SourceRange at, std::vector<Val
 
 Value Elaborator::choose_number(const ir::Expr& condition, std::vector<Value> branches,
                                 const std::vector<SourceRange>& ranges, SourceRange range, const Env& env) {
+    std::vector<ir::Expr> wide;
+    for (const Value& branch : branches) wide.push_back(exact(branch));
+    wide.resize(2);
     if (!adapt_branches(branches, ranges, env) || !unify(branches, ranges, range)) return poison();
     const auto expr = [&](std::size_t i) { return i < branches.size() ? branches[i].as<Scalar>()->expr : nullptr; };
-    return {Scalar{ir::select(condition, expr(0), expr(1), range)}};
+    const ir::Expr chosen = ir::select(condition, expr(0), expr(1), range);
+    const bool is_exact = chosen->type == ir::Type::Float32 && wide[0] && (wide[1] || branches.size() == 1);
+    return {Scalar{chosen, is_exact ? ir::select(condition, wide[0], wide[1], range) : nullptr}};
 }
 
 /// Integers of two types that both convert to the wanted one, while the type that they meet in does not.
@@ -463,17 +471,20 @@ Value Elaborator::wrap_lets(Value body, const std::vector<Symbol*>& symbols) {
     if (scalar == nullptr) return body;
     const bool any = std::ranges::any_of(symbols, [](const Symbol* s) { return s->let >= 0; });
     if (!any) return body;
-    ir::Expr result = scalar->expr;
-    const std::vector<ir::VarId> in_body = free_variables(result);
-    std::set<ir::VarId> free(in_body.begin(), in_body.end());
-    for (auto it = symbols.rbegin(); it != symbols.rend(); ++it) {
-        const ir::VarId var = (*it)->let;
-        if (var < 0 || free.erase(var) == 0) continue;
-        const ir::Expr& value = let_values_.at(var);
-        result = ir::let(var, value, result, result->range);
-        for (const ir::VarId used : free_variables(value)) free.insert(used);
-    }
-    return {Scalar{result}};
+    const auto wrapped = [&](ir::Expr result) {
+        const std::vector<ir::VarId> in_body = free_variables(result);
+        std::set<ir::VarId> free(in_body.begin(), in_body.end());
+        for (auto it = symbols.rbegin(); it != symbols.rend(); ++it) {
+            const ir::VarId var = (*it)->let;
+            if (var < 0 || free.erase(var) == 0) continue;
+            const ir::Expr& value = let_values_.at(var);
+            result = ir::let(var, value, result, result->range);
+            for (const ir::VarId used : free_variables(value)) free.insert(used);
+        }
+        return result;
+    };
+    // Both may be used, each with variables of its own.
+    return {Scalar{wrapped(scalar->expr), scalar->exact ? rename_binders(p_, wrapped(scalar->exact)) : nullptr}};
 }
 
 ir::Expr Elaborator::close_over_lets(ir::Expr e) {

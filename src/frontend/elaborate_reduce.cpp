@@ -451,14 +451,18 @@ Value Elaborator::fold_values(const ast::Expr& e, const ast::Reduce& reduce, std
     }
     const ir::Type type = so_far->as<Scalar>()->expr->type;
     std::unordered_set<const ir::Node*> not_zero;
+    std::vector<ir::Expr> wide;
     for (const Value& value : values) {
         const ir::Expr term = convert(value, type, at, "a term");
         if (!term) return poison();
         if (op == ir::BinaryOp::Add && is_zero_term(term, not_zero)) continue;
         terms.push_back(term);
+        wide.push_back(exact(value));
     }
     if (terms.empty()) return {Scalar{ir::constant(type, 0, e->range)}};
-    return {Scalar{fold_terms(op, std::move(terms), e->range)}};
+    const bool is_exact = type == ir::Type::Float32 && std::ranges::none_of(wide, std::logical_not<>());
+    return {Scalar{fold_terms(op, std::move(terms), e->range),
+                   is_exact ? fold_terms(op, std::move(wide), e->range) : nullptr}};
 }
 
 }  // namespace pipec::elab

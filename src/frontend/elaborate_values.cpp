@@ -86,6 +86,12 @@ double as_double(const Value& untyped) {
     return untyped.as<UntypedFloat>()->value;
 }
 
+ir::Expr exact(const Value& value) {
+    if (is_untyped(value)) return ir::float_constant(ir::Type::Float64, as_double(value));
+    const auto* scalar = value.as<Scalar>();
+    return scalar == nullptr ? nullptr : scalar->exact;
+}
+
 std::string to_string(Int128 value) {
     if (value < 0) return "-" + to_string(-value);
     if (value > INT64_MAX) return fmt::format("{}", static_cast<std::uint64_t>(value));

@@ -41,6 +41,9 @@ struct UntypedFloat {
 /// A typed scalar; may use index variables, and reads of images.
 struct Scalar {
     ir::Expr expr;
+    /// The same in float64, where it is a float32 only because nothing else was asked for: constants that a condition
+    /// chooses from, and what is computed from them and other constants. Null for all else.
+    ir::Expr exact = nullptr;
 };
 struct Table {
     std::shared_ptr<const std::vector<Value>> elements;
@@ -99,6 +102,8 @@ inline bool is_untyped(const Value& value) {
 }
 /// An untyped number as a double.
 double as_double(const Value& untyped);
+/// A constant, or Scalar::exact; null for all else.
+ir::Expr exact(const Value& value);
 
 std::string to_string(Int128 value);
 

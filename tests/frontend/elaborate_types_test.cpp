@@ -185,6 +185,18 @@ TEST(Types, UntypedBranchesTakeTheTypeThatIsWanted) {
               "if (if x > 3 then 300 else 0) > y then uint8(1) else uint8(0)");
 }
 
+TEST(Types, ConstantsThatAreChosenMeetFloat64AsSuch) {
+    const std::string chosen = "(if y > 3 then float64(0.1) else float64(1.0)) * float64(f(y, x))";
+    EXPECT_EQ(value("(if y > 3 then 0.1 else 1) * float64(f(y, x))", "float64"), chosen);
+    EXPECT_EQ(value("let a = if y > 3 then 0.1 else 1 in a * float64(f(y, x))", "float64"), chosen);
+    EXPECT_EQ(value("pick(y) * float64(f(y, x))", "float64", "fn pick(n) = if n > 3 then 0.1 else 1"), chosen);
+    EXPECT_EQ(value("2 * (if y > 3 then 0.1 else 1)", "float64"), "float64(2.0) * (if y > 3 then float64(0.1) else float64(1.0))");
+    EXPECT_EQ(value("sum(i in 0..2) (if y == i then [0.1, 0.2][i] else 0)", "float64"),
+              "(if y == 0 then float64(0.1) else float64(0.0)) + (if y == 1 then float64(0.2) else float64(0.0))");
+    EXPECT_EQ(value("(if y > 3 then 0.1 else f(y, x)) * float64(f(y, x))", "float64"),
+              "float64(if y > 3 then 0.1 else f(y, x)) * float64(f(y, x))");
+}
+
 TEST(Types, BesideABoolZeroAndOneAreBools) {
     EXPECT_EQ(value("if y > 3 then f(y, x) > 0 else 0", "bool"), "if y > 3 then f(y, x) > 0.0 else false");
     EXPECT_EQ(value("if x > 3 then 1 else y > 2", "bool"), "if x > 3 then true else y > 2");

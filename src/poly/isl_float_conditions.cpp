@@ -71,20 +71,27 @@ bool AffineTranslator::tie_by_limits(const OfFloats& condition, const OfFloats& 
     const auto* n = ir::as<ir::Binary>(comparison);
     const auto* cast = ir::as<ir::Cast>(value);
     if (cast == nullptr || value->type != ir::Type::Int32 || !ir::is_float(cast->a->type)) return false;
-    ir::Expr number = cast->a;
-    bool down = false, nearest = false;  // how it becomes a whole number; toward 0 where neither
-    while (const auto* call = ir::as<ir::Call>(number)) {
+    // What is compared may be rounded already: then it is whole, and further rounding changes nothing.
+    struct Number {
+        ir::Expr value;
+        bool down = false, nearest = false;  ///< how it becomes a whole number; toward 0 where neither
+    };
+    std::vector<Number> numbers{{cast->a}};
+    bool any_nearest = false;
+    while (const auto* call = ir::as<ir::Call>(numbers.back().value)) {
         const bool rounds = call->fn == ir::Builtin::Floor || call->fn == ir::Builtin::Ceil ||
                             call->fn == ir::Builtin::Round || call->fn == ir::Builtin::Trunc;
         if (!rounds) break;
-        nearest = nearest || call->fn == ir::Builtin::Ceil || call->fn == ir::Builtin::Round;
-        down = call->fn == ir::Builtin::Floor;
-        number = call->args[0];
+        any_nearest = any_nearest || call->fn == ir::Builtin::Ceil || call->fn == ir::Builtin::Round;
+        numbers.back().down = true, numbers.back().nearest = false;
+        numbers.push_back({call->args[0], call->fn == ir::Builtin::Floor, any_nearest});
     }
     bool ties = false;
     for (const bool mirrored : {false, true}) {
         const ir::Expr &v = mirrored ? n->b : n->a, &end = mirrored ? n->a : n->b;
-        if (!ir::structurally_equal(v, number) || std::get<FloatRange>(ranges_.of(end)).nan) continue;
+        const auto number =
+            std::ranges::find_if(numbers, [&](const Number& one) { return ir::structurally_equal(v, one.value); });
+        if (number == numbers.end() || std::get<FloatRange>(ranges_.of(end)).nan) continue;
         if (n->op == ir::BinaryOp::Eq || n->op == ir::BinaryOp::Ne) continue;
         const bool less = (n->op == ir::BinaryOp::Lt || n->op == ir::BinaryOp::Le) != mirrored;
         for (const bool holds : {true, false}) {
@@ -96,8 +103,8 @@ bool AffineTranslator::tie_by_limits(const OfFloats& condition, const OfFloats& 
             const std::vector<Name> names = names_in(limit->value);
             if (!std::ranges::all_of(names, [](Name name) { return name.kind == Name::Kind::Size; })) continue;
             // Below a whole number the next one is less; what is cut off toward 0 may still be 0, as NaN is.
-            if (upper && strict && !nearest) limit->value = limit->value.add_constant(-1);
-            const bool may_be_zero = !holds || (upper && !down);
+            if (upper && strict && !number->nearest) limit->value = limit->value.add_constant(-1);
+            const bool may_be_zero = !holds || (upper && !number->down);
             if (upper && may_be_zero && limit->lo < 1) limit->value = limit->value.max(constant(0));
             if (!upper && !holds && limit->hi > 0) limit->value = limit->value.min(constant(0));
             const isl::pw_aff is = isl_.value(condition.name);

@@ -223,6 +223,12 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRan
         const double off = type == Type::Float16 ? 0x1p-8 : 0x1p-20;
         return FloatRange{least - (least == 0 ? 0 : off), most + off, nan};
     };
+    // From 0 on. No implementation is a 512th off; with fast math, powers of large numbers are the farthest.
+    const auto at_most = [&](double most, bool nan) {
+        const double off = type == Type::Float16 ? 0x1p-7 : 0x1p-9;
+        const double end = most * (1 + off) + std::numeric_limits<float>::min();
+        return FloatRange{0, end < 0x1p120 ? ir::round_to(type, end) : kInfinity, nan};
+    };
     const auto monotone = [&](auto f) {
         return FloatRange{ir::round_to(type, f(a.lo)), ir::round_to(type, f(a.hi)), a.nan};
     };
@@ -235,16 +241,21 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRan
             const double hi = std::max(std::fabs(a.lo), std::fabs(a.hi));
             return {a.lo <= 0 && a.hi >= 0 ? 0.0 : std::min(std::fabs(a.lo), std::fabs(a.hi)), hi, a.nan};
         }
-        // Implementations may be an ulp off, so only bounds that every one keeps are used.
-        case Builtin::Sqrt: return {0, kInfinity, a.nan || a.lo < 0};
+        case Builtin::Sqrt: return at_most(std::sqrt(std::max(0.0, a.hi)), a.nan || a.lo < 0);
         // Of -0 they may be -infinity.
         case Builtin::Rsqrt: return a.lo > 0 ? FloatRange{0, kInfinity, a.nan} : kAnyFloat;
         case Builtin::Pow:
-            return a.lo > 0 || (a.lo == 0 && b.lo >= 0) ? FloatRange{0, kInfinity, a.nan || b.nan} : kAnyFloat;
-        case Builtin::Exp:
-        case Builtin::Exp2:
+            // It grows with the base, and from power to power it grows or falls.
+            if (a.lo >= 0 && b.lo >= 0) {
+                return at_most(std::max(std::pow(a.hi, b.lo), std::pow(a.hi, b.hi)), a.nan || b.nan);
+            }
+            return a.lo > 0 ? FloatRange{0, kInfinity, a.nan || b.nan} : kAnyFloat;
+        case Builtin::Exp: return at_most(std::exp(a.hi), a.nan);
+        case Builtin::Exp2: return at_most(std::exp2(a.hi), a.nan);
         case Builtin::Cosh: return {0, kInfinity, a.nan};
-        case Builtin::Hypot: return {0, kInfinity, a.nan || b.nan};
+        case Builtin::Hypot:
+            return at_most(std::hypot(std::max(std::fabs(a.lo), std::fabs(a.hi)), std::max(std::fabs(b.lo), std::fabs(b.hi))),
+                           a.nan || b.nan);
         case Builtin::Sin:
         case Builtin::Cos: return between(-1, 1, a.nan || has_infinity(a));
         case Builtin::Tanh: return between(-1, 1, a.nan);

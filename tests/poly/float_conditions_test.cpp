@@ -50,6 +50,16 @@ TEST(FloatConditions, KeepIndicesInBounds) {
              "if v(n) < 0 or v(n) >= R then 0 else img(int32(v(n)))",
              "if 0 <= v(n) < R - 1 then (let i = int32(floor(v(n))) in img(i) + img(i + 1)) else 0",
              "if -1 < v(n) < R then img(int32(v(n))) else 0",
+             // What is compared is rounded already.
+             "let u = round(v(n)) in if 0 <= u <= R - 1 then img(int32(u)) else 0",
+             "let u = floor(v(n)) in if 0 <= u < R - 1 then img(int32(u)) + img(int32(u) + 1) else 0",
+             "let u = ceil(v(n)) in if u < 0 or R <= u then 0 else img(int32(u))",
+             "let u = floor(v(n)) in if 0 <= u < R then img(int32(round(u))) else 0",
+             // Functions whose values have limits.
+             "lut(int32(255 * sqrt(clamp(v(n), 0, 1))))",
+             "lut(int32(255 * exp(-(v(n) * v(n))))) + lut(int32(127 * exp2(clamp(v(n), -3, 1))))",
+             "lut(int32(round(255 * pow(clamp(v(n), 0, 1), 0.45))))",
+             "lut(int32(hypot(clamp(v(n), -100, 100), clamp(w(n), -100, 100))))",
          }) {
         for (const char* type : {"float32", "float64"}) EXPECT_EQ(messages(program(e, type, 256)), "") << type;
     }
@@ -73,6 +83,11 @@ TEST(FloatConditions, SayNoMoreThanTheyDo) {
              "if 0 <= v(n) < 1 then lut(int32(v(n) * 257)) else 0",
              "if 0 <= v(n) < 1 then 0 else lut(int32(v(n) * 256))",
              "if 0 <= w(n) < 1 then lut(int32(v(n) * 256)) else 0",
+             "let u = round(v(n)) in if 0 <= u <= R then img(int32(u)) else 0",
+             "let u = floor(v(n)) in if 0 <= u < R then img(int32(ceil(v(n)))) else 0",
+             "lut(int32(256 * sqrt(clamp(v(n), 0, 1))))",
+             "lut(int32(sqrt(clamp(v(n), 0, 65536))))",
+             "lut(int32(128 * exp2(clamp(v(n), -3, 1))))",
              "if 0 <= v(n) < 1 then lut(int32(w(n) + v(n))) else 0",
              "if v(n) < 1 then lut(int32(v(n) * 256)) else 0",
              "if v(n) != 0.5 then lut(int32(v(n) * 256)) else 0",

@@ -43,7 +43,8 @@ public:
     [[nodiscard]] bool run() {
         if (!is_innermost() || is_of_matrix()) return false;
         for (std::size_t s = 0; s < pipeline_.stages.size(); ++s) follow(s);
-        return !read_beside_ && (least_rank_ == 3 || is_stencil_);
+        // Of more than three dimensions two are an image's, [N, H, W, C], where both are read beside their places.
+        return !read_beside_ && (least_rank_ == 3 || beside_.size() > 1);
     }
 
 private:
@@ -94,7 +95,8 @@ private:
             ir::for_each_node(e, [&](const ir::Expr& node) {
                 const auto* read = ir::as<ir::Read>(node);
                 if (read == nullptr) return;
-                bool has_channels = false, is_stencil = false;
+                bool has_channels = false;
+                std::set<std::size_t> beside;
                 for (std::size_t d = 0; d < read->indices.size(); ++d) {
                     const ir::Expr& index = read->indices[d];
                     const auto* variable = ir::as<ir::Variable>(index);
@@ -103,10 +105,10 @@ private:
                         if (variable != nullptr) channels.insert(variable->id);
                         has_channels = true;
                     } else {
-                        is_stencil = is_stencil || !is_plain_index(index);
+                        if (!is_plain_index(index)) beside.insert(d);
                     }
                 }
-                is_stencil_ = is_stencil_ || (has_channels && is_stencil);
+                if (has_channels) beside_.merge(beside);
             });
         }
         for (std::size_t d = 0; d < stage.dims.size(); ++d) {
@@ -120,7 +122,7 @@ private:
     std::size_t least_rank_ = SIZE_MAX;
     std::set<std::pair<int, std::size_t>> of_stages_;  ///< dimensions of stages that count channels
     bool read_beside_ = false;
-    bool is_stencil_ = false;  ///< something that has channels is read beside its place
+    std::set<std::size_t> beside_;  ///< dimensions along which something that has channels is read beside its place
 };
 
 /// The sizes that are the innermost extent of an input of three or more dimensions, and along which nothing reads

@@ -59,6 +59,11 @@ TEST(SizeVersions, ColumnsAreNoChannels) {
     EXPECT_EQ(versions_of("pipeline p(a: float32[N, C, H, W]) -> b: float32[N, C, H, W]"
                           " { b(n, c, y, x) = max(a(n, c, y, x), 0) }"),
               "");
+    // Groups of channels, which only look like what is read beside its place.
+    EXPECT_EQ(versions_of("pipeline p(a: float32[N, 8 * G, H, W]) -> b: float32[N, 8 * G, H, W] {"
+                          " m(n, g) = max(c in 0..8, y in 0..H, x in 0..W) a(n, 8 * g + c, y, x)"
+                          " b(n, c, y, x) = a(n, c, y, x) - m(n, c / 8) }"),
+              "");
     // Features that a matrix makes of others.
     EXPECT_EQ(versions_of("pipeline p(a: float32[B, T, D], w: float32[F, D]) -> b: float32[B, T, F]"
                           " { b(n, t, f) = sum(d in 0..D) a(n, t, d) * w(f, d) }"),

@@ -107,8 +107,15 @@ private:
         return std::nullopt;
     }
 
+    /// What keeps a stage and its reader in kernels of their own.
+    struct Obstacle {
+        const poly::Dependence* dependence;
+        poly::Illegal illegal;
+        std::string note;  ///< may be empty
+    };
+    [[nodiscard]] bool is_small(int index) const;
+    void report(const std::vector<Obstacle>& obstacles);
     void warn_of_fusion();
-    Diagnostics::Builder report_obstacle(const poly::Dependence& d, const poly::Illegal& illegal);
     void warn_of_coalescing();
     [[nodiscard]] int lane_dimension(int stage) const;
     [[nodiscard]] std::optional<double> step_of_lanes(const poly::Dependence& read) const;
@@ -129,43 +136,73 @@ private:
 
 // ------------------------------------------------------------------------------------------------------------- fusion
 
-Diagnostics::Builder PerformanceCheck::report_obstacle(const poly::Dependence& d, const poly::Illegal& illegal) {
-    const ir::Stage& producer = stage(d.source.index);
-    const SourceRange place = illegal.range.valid() ? illegal.range : d.range;
-    auto report = diags_.report(diag::PerfFusion, place, stage(d.reader).name, producer.name, illegal.reason);
-    if (place != producer.range) {
-        report.note(producer.range, fmt::format("`{}` is written to memory and read back", producer.name));
+/// Whether a stage is so small that what is written stays in the cache until it is read.
+bool PerformanceCheck::is_small(int index) const {
+    return static_cast<double>(facts_.at(static_cast<std::size_t>(index)).points) * ir::bytes(stage(index).type) <=
+           kCachedBytes;
+}
+
+/// Steps of time that a program writes in one line are told of once.
+void PerformanceCheck::report(const std::vector<Obstacle>& obstacles) {
+    const auto place_of = [&](const Obstacle& one) {
+        return one.illegal.range.valid() ? one.illegal.range : one.dependence->range;
+    };
+    const auto same_lines = [&](const Obstacle& a, const Obstacle& b) {
+        return place_of(a) == place_of(b) &&
+               stage(a.dependence->source.index).range == stage(b.dependence->source.index).range;
+    };
+    for (std::size_t i = 0; i < obstacles.size(); ++i) {
+        const Obstacle& one = obstacles[i];
+        const auto is_like_it = [&](const Obstacle& other) { return same_lines(one, other); };
+        const auto begin = obstacles.begin(), here = begin + static_cast<std::ptrdiff_t>(i);
+        if (std::any_of(begin, here, is_like_it)) continue;
+        const ir::Stage& producer = stage(one.dependence->source.index);
+        auto report = diags_.report(diag::PerfFusion, place_of(one), stage(one.dependence->reader).name, producer.name,
+                                    one.illegal.reason);
+        if (place_of(one) != producer.range) {
+            report.note(producer.range, fmt::format("`{}` is {}", producer.name,
+                                                    producer.output >= 0 ? "read back from memory"
+                                                                         : "written to memory and read back"));
+        }
+        if (!one.note.empty()) report.note(one.note);
+        if (const auto more = std::count_if(here + 1, obstacles.end(), is_like_it); more > 0) {
+            report.note(fmt::format("the same is true of {} more pair{} of stages here", more, more == 1 ? "" : "s"));
+        }
     }
-    return report;
 }
 
 /// The two stages by themselves say it best; otherwise it is what else their kernels compute.
 void PerformanceCheck::warn_of_fusion() {
     std::set<std::pair<int, int>> stages, kernels;
+    std::vector<Obstacle> obstacles;
+    const auto counts = [&](const poly::Dependence& d) {
+        return leaves_kernel(d) && !reads_blocks(d) && !is_small(d.source.index);
+    };
     for (const poly::Dependence& d : dependences_) {
-        if (!leaves_kernel(d) || reads_blocks(d) || !stages.emplace(d.reader, d.source.index).second) continue;
-        const auto illegal = obstacle({d.source.index, d.reader});
+        if (!counts(d) || !stages.emplace(d.reader, d.source.index).second) continue;
+        auto illegal = obstacle({d.source.index, d.reader});
         if (!illegal) continue;
-        report_obstacle(d, *illegal);
+        obstacles.push_back({&d, std::move(*illegal), {}});
         kernels.emplace(group_of(d.reader), group_of(d.source.index));
     }
     for (const poly::Dependence& d : dependences_) {
-        if (!leaves_kernel(d) || reads_blocks(d)) continue;
+        if (!counts(d)) continue;
         const int reader = group_of(d.reader), producer = group_of(d.source.index);
         if (!kernels.emplace(reader, producer).second) continue;
         std::vector<int> both = groups_[static_cast<std::size_t>(producer)].stages;
         const std::vector<int>& more = groups_[static_cast<std::size_t>(reader)].stages;
         both.insert(both.end(), more.begin(), more.end());
         std::sort(both.begin(), both.end());
-        const auto illegal = obstacle(both);
+        auto illegal = obstacle(both);
         if (!illegal) continue;
         std::vector<std::string> names;
         names.reserve(both.size());
         for (const int member : both) names.push_back(fmt::format("`{}`", stage(member).name));
-        report_obstacle(d, *illegal)
-            .note(fmt::format("the two by themselves can, but not with all that their kernels compute: {}",
-                              fmt::join(names, ", ")));
+        obstacles.push_back({&d, std::move(*illegal),
+                             fmt::format("the two by themselves can, but not with all that their kernels compute: {}",
+                                         fmt::join(names, ", "))});
     }
+    report(obstacles);
 }
 
 // --------------------------------------------------------------------------------------------------------- coalescing
@@ -306,8 +343,10 @@ void PerformanceCheck::warn_of_scans() {
     }
 }
 
-/// What a block keeps in shared memory it brings to the table once.
+/// What a block keeps in shared memory it brings to the table once. Several updates of one table with one reason are
+/// told of once.
 void PerformanceCheck::warn_of_accumulates() {
+    std::set<std::pair<std::string, std::string>> reported;
     for (const codegen::MemoryUpdate& update : codegen::memory_updates(program_.pipeline, program_.model, gpu_)) {
         double points = 1;
         for (const ir::Range& range : update.domain) {
@@ -317,6 +356,7 @@ void PerformanceCheck::warn_of_accumulates() {
         if (points < kManyUpdates) continue;
         const ir::Stage& table = stage(update.stage);
         const std::string name = table.name.substr(0, table.name.find('.'));  // without what passes have added
+        if (!reported.emplace(name, update.reason).second) continue;
         diags_.report(diag::PerfAccumulate, update.range.valid() ? update.range : table.range, name, update.reason)
             .note(fmt::format("a block of threads keeps a table of up to {} KB in shared memory, or the part that its "
                               "pixels reach where targets also follow the loops' variables, as in `table(y / 64, v)`",

@@ -94,12 +94,17 @@ int ExpressionWriter::unrolled_terms(const ir::Range& range, const std::vector<T
     if (are_short(totals)) return 16;
     if (totals.size() < 4 || kPointsUnrolled < totals.size()) return 1;
     std::unordered_set<const ir::Node*> reads;
+    bool branches = false;
     for (const Total& total : totals) {
         ir::for_each_node(total.reduction->body, [&](const ir::Expr& e) {
             if (ir::as<ir::Read>(e) != nullptr) reads.insert(e.get());
+            const auto* choice = ir::as<ir::Select>(e);
+            branches = branches || (choice != nullptr && (ir::has_reads(choice->then) ||
+                                                          (choice->otherwise && ir::has_reads(choice->otherwise))));
         });
     }
-    int terms = 8;
+    // What is read behind a condition waits for it, in every term.
+    int terms = branches ? 2 : 8;
     while (terms > 1 && terms * reads.size() > kTurnReads) terms /= 2;
     return terms;
 }

@@ -73,7 +73,8 @@ private:
     // Reads.
     std::string read(const ProgramSource& source, int depth);
     std::string read_as(Type type, int depth);
-    std::string affine_index(int scale);
+    /// `grows`: the array has what is asked for, and so has more than the points that read it.
+    std::string affine_index(int scale, bool grows = true);
     std::string inside(const std::string& index, const std::string& extent);
 
     // Definitions.
@@ -285,7 +286,7 @@ std::string ProgramWriter::reduction(Type type, int depth) {
 
 // ------------------------------------------------------------------------------------------------------- reads
 
-std::string ProgramWriter::affine_index(int scale) {
+std::string ProgramWriter::affine_index(int scale, bool grows) {
     if (indices_.empty()) return std::to_string(choose(3));
     const std::string v = pick(indices_);
     const auto shift = static_cast<int>(choose(5)) - 2;
@@ -296,8 +297,8 @@ std::string ProgramWriter::affine_index(int scale) {
         case 2:
         case 3: return v + offset;
         case 4:
-            if (scale > 2 || reductions_ > 0) return v + offset;
-            scale_ = std::max(scale_, 2 * scale);
+            if (grows && (scale > 2 || reductions_ > 0)) return v + offset;
+            if (grows) scale_ = std::max(scale_, 2 * scale);
             return fmt::format("2 * {}{}", v, offset);
         case 5: return fmt::format("{} / 2{}", v, offset);
         case 6: return fmt::format("({} + 1) / 2{}", v, offset);
@@ -315,7 +316,7 @@ std::string ProgramWriter::read(const ProgramSource& source, int depth) {
     std::vector<std::string> indices;
     scale_ = std::max(scale_, source.scale);
     for (std::size_t d = 0; d < source.rank; ++d) {
-        std::string index = affine_index(source.scale);
+        std::string index = affine_index(source.scale, source.extents.empty());
         if (source.extents.empty()) {
             indices.push_back(index);
             continue;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "codegen/kernel/kernel_ir.h"
@@ -15,7 +16,8 @@ namespace pipec::codegen {
 struct SizeVersion {
     std::size_t of;
     std::vector<ir::KnownSize> known;
-    ir::Pipeline pipeline{};  ///< without these sizes
+    std::optional<ir::KnownSize> most{};  ///< a size that is at most so much; such versions are for GPUs
+    ir::Pipeline pipeline{};              ///< without the sizes that are known
     poly::Model model{};
 };
 

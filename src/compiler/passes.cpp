@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 
@@ -25,6 +26,7 @@
 #include "fusion/strided_terms.h"
 #include "fusion/tabulate_terms.h"
 #include "fusion/transpose_reads.h"
+#include "ir/build.h"
 #include "ir/parameter_sizes.h"
 #include "ir/verify.h"
 #include "ir/visit.h"
@@ -85,13 +87,18 @@ void add_versions(Checked& checked, const Settings& settings) {
     for (const ir::Pipeline& pipeline : checked.pipelines) names.insert(pipeline.name);
     for (std::size_t i = 0; i < checked.definitions.size(); ++i) {
         const ir::Pipeline& definition = checked.definitions[i];
-        for (const std::vector<ir::KnownSize>& known : fusion::usual_versions(definition)) {
+        const auto name_of = [&](int size) { return definition.sizes[static_cast<std::size_t>(size)].name; };
+        for (const auto& [known, most] : fusion::usual_versions(definition)) {
             auto pipeline = ir::with_known_sizes(definition, known);
             if (!pipeline) continue;
             std::string name = definition.name;
             for (const auto& [size, value] : known) {
-                const std::string& of = definition.sizes[static_cast<std::size_t>(size)].name;
-                name += fmt::format("_{}{}{}", of, value < 0 ? "m" : "", value < 0 ? -value : value);
+                name += fmt::format("_{}{}{}", name_of(size), value < 0 ? "m" : "", value < 0 ? -value : value);
+            }
+            if (most) {
+                name += fmt::format("_{}to{}", name_of(most->size), most->value);
+                pipeline->where.push_back(ir::binary(ir::BinaryOp::Le, ir::size_ref(most->size),
+                                                     ir::int_constant(ir::Type::Int32, most->value)));
             }
             require_well_formed(*pipeline);
             Diagnostics unseen;
@@ -99,7 +106,7 @@ void add_versions(Checked& checked, const Settings& settings) {
             if (!model) continue;
             while (!names.insert(name).second) name += "_";
             pipeline->name = name;
-            checked.versions.push_back({i, known, std::move(*pipeline), std::move(*model)});
+            checked.versions.push_back({i, known, most, std::move(*pipeline), std::move(*model)});
         }
     }
 }
@@ -119,6 +126,14 @@ void add_phases(Checked& checked) {
             checked.phases.push_back({name, number++, std::move(phase.parts)});
         }
     }
+}
+
+/// A processor's vectors go along what lies side by side whatever its number is.
+std::vector<codegen::SizeVersion> host_versions(const Checked& checked) {
+    std::vector<codegen::SizeVersion> result;
+    std::ranges::copy_if(checked.versions, std::back_inserter(result),
+                         [](const codegen::SizeVersion& version) { return !version.most; });
+    return result;
 }
 
 codegen::CudaOptions code_options(const Scheduled& scheduled, const Settings& settings) {
@@ -183,8 +198,13 @@ ChosenVersions choose_versions(const Checked& checked, const std::map<std::strin
             const auto given = sizes.find(pipeline.sizes.at(number).name);
             return given != sizes.end() ? given->second == size.value : ir::parameter_of(pipeline, number).has_value();
         };
+        const auto is_less = [&](const ir::KnownSize& most) {
+            const auto given = sizes.find(pipeline.sizes.at(static_cast<std::size_t>(most.size)).name);
+            return given != sizes.end() && given->second <= most.value;
+        };
         const auto found = std::ranges::find_if(checked.versions, [&](const codegen::SizeVersion& version) {
-            return version.of == i && std::ranges::all_of(version.known, is_taken);
+            return version.of == i && std::ranges::all_of(version.known, is_taken) &&
+                   (!version.most || is_less(*version.most));
         });
         if (found == checked.versions.end()) continue;
         for (const auto& [size, value] : found->known) {
@@ -227,7 +247,7 @@ fusion::Schedules host_schedule(const Checked& checked, const std::optional<Text
     }
     fusion::Schedules result = host_schedules(pipelines, file, cpu);
     Prepared versions;
-    for (const codegen::SizeVersion& version : checked.versions) {
+    for (const codegen::SizeVersion& version : host_versions(checked)) {
         versions.emplace_back(version.pipeline, version.model);
     }
     result.merge(host_schedules(versions, std::nullopt, cpu));
@@ -274,6 +294,10 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
         for (const auto& [size, value] : version.known) {
             found.model.sizes.erase(of.sizes.at(static_cast<std::size_t>(size)).name);
         }
+        if (version.most) {
+            const std::string& name = of.sizes.at(static_cast<std::size_t>(version.most->size)).name;
+            found.model.sizes.emplace(name, fusion::kUsualChannels);
+        }
         fusion::Inlined prepared{version.pipeline, version.model};
         codegen::widen_narrow_accumulates(prepared.pipeline, prepared.model);
         try {
@@ -317,7 +341,7 @@ std::string code_text(std::string_view program, const std::string& header_name, 
         return codegen::host_source(
             program, header_name, checked.units(), sources, origin,
             schedules ? *schedules : host_schedule(checked, std::nullopt, fusion::default_cpu()), windows,
-            checked.versions);
+            host_versions(checked));
     }
     return codegen::cuda_source(program, header_name, lowered->programs, origin, lowered->windows, lowered->versions);
 }

@@ -14,6 +14,8 @@ namespace {
 
 /// Colour, colour with alpha, grey. Compilers take as long for each as for the pipeline itself.
 constexpr std::array<std::int64_t, 3> kChannels = {3, 4, 1};
+/// The most channels that lanes cannot go along by themselves: half of a warp.
+constexpr std::int64_t kFewChannels = 16;
 /// Nodes of expressions of all stages: up to kFewVersionNodes there is code for each number of channels, up to
 /// kMostVersionNodes for colour, and for defaults.
 constexpr std::int64_t kFewVersionNodes = 300, kMostVersionNodes = 1000;
@@ -167,24 +169,27 @@ std::int64_t definition_nodes(const ir::Pipeline& pipeline) {
 
 }  // namespace
 
-std::vector<std::vector<ir::KnownSize>> usual_versions(const ir::Pipeline& pipeline) {
+std::vector<UsualVersion> usual_versions(const ir::Pipeline& pipeline) {
     const std::int64_t size = definition_nodes(pipeline);
     if (size > kMostVersionNodes) return {};
     const std::vector<ir::KnownSize> preset = defaults(pipeline);
     const std::vector<int> channels = channel_sizes(pipeline);
-    std::vector<std::vector<ir::KnownSize>> result;
+    std::vector<UsualVersion> result;
     if (channels.size() == 1) {
         for (const std::int64_t value : kChannels) {
             if (value != kChannels.front() && (size > kFewVersionNodes || !preset.empty())) continue;
             const ir::KnownSize known{channels.front(), value};
             if (!preset.empty()) {
-                result.push_back(preset);
-                result.back().push_back(known);
+                result.push_back({preset});
+                result.back().known.push_back(known);
             }
-            result.push_back({known});
+            result.push_back({{known}});
+        }
+        if (size <= kFewVersionNodes && preset.empty()) {
+            result.push_back({{}, ir::KnownSize{channels.front(), kFewChannels}});
         }
     }
-    if (!preset.empty()) result.push_back(preset);
+    if (!preset.empty()) result.push_back({preset});
     return result;
 }
 

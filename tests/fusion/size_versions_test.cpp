@@ -11,17 +11,20 @@
 namespace pipec::fusion::size_versions_test {
 namespace {
 
-/// "C=3; C=4; C=1".
+/// "C=3; C=4; C=1; C<=16".
 std::string versions_of(const std::string& program) {
     SourceManager sources;
     const testing::Compiled compiled = testing::compile_text(sources, "v.pipe", program);
     EXPECT_FALSE(compiled.diags.has_errors()) << render_text(compiled.diags, sources);
     const ir::Pipeline& pipeline = compiled.definitions.at(0);
     std::vector<std::string> result;
-    for (const std::vector<ir::KnownSize>& known : usual_versions(pipeline)) {
+    for (const auto& [known, most] : usual_versions(pipeline)) {
         std::vector<std::string> values;
         for (const auto& [size, value] : known) {
             values.push_back(fmt::format("{}={}", pipeline.sizes.at(static_cast<std::size_t>(size)).name, value));
+        }
+        if (most) {
+            values.push_back(fmt::format("{}<={}", pipeline.sizes.at(static_cast<std::size_t>(most->size)).name, most->value));
         }
         result.push_back(fmt::format("{}", fmt::join(values, " ")));
     }
@@ -31,16 +34,16 @@ std::string versions_of(const std::string& program) {
 TEST(SizeVersions, ChannelsBesideEachOther) {
     EXPECT_EQ(
         versions_of("pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] { b(y, x, c) = uint8(255 - a(y, x, c)) }"),
-        "C=3; C=4; C=1");
+        "C=3; C=4; C=1; C<=16");
     EXPECT_EQ(versions_of("pipeline p(a: uint8[C, H, W] order(1, 2, 0)) -> b: uint8[C, H, W] order(1, 2, 0)"
                           " { b(c, y, x) = uint8(255 - a(c, y, x)) }"),
-              "C=3; C=4; C=1");
+              "C=3; C=4; C=1; C<=16");
     EXPECT_EQ(versions_of("pipeline p(a: float32[H, W, C], w: float32[C]) -> b: float32[H, W]"
                           " { b(y, x) = sum(c in 0..C) w(c) * a(y, x, c) }"),
-              "C=3; C=4; C=1");
+              "C=3; C=4; C=1; C<=16");
     EXPECT_EQ(versions_of("pipeline p(a: float32[N, H, W, C]) -> b: float32[N, H / 2, W / 2, C] where H >= 2, W >= 2"
                           " { b(n, y, x, c) = max(i in 0..2, j in 0..2) a(n, 2 * y + i, 2 * x + j, c) }"),
-              "C=3; C=4; C=1");
+              "C=3; C=4; C=1; C<=16");
 }
 
 TEST(SizeVersions, ColumnsAreNoChannels) {

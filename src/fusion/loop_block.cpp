@@ -201,7 +201,8 @@ double elements(const TermRead& read, const std::vector<std::int64_t>& points, s
         const Elements before = all;
         for (std::int64_t n = 1; n < points[d]; ++n) {
             for (std::vector<std::int64_t> place : before) {
-                for (std::size_t i = 0; i < place.size(); ++i) place[i] += n * read.steps[d][i] * (d == lane ? kWarp : 1);
+                for (std::size_t i = 0; i < place.size(); ++i)
+                    place[i] += n * read.steps[d][i] * (d == lane ? kWarp : 1);
                 all.insert(std::move(place));
             }
         }

@@ -254,8 +254,9 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRan
         case Builtin::Exp2: return at_most(std::exp2(a.hi), a.nan);
         case Builtin::Cosh: return {0, kInfinity, a.nan};
         case Builtin::Hypot:
-            return at_most(std::hypot(std::max(std::fabs(a.lo), std::fabs(a.hi)), std::max(std::fabs(b.lo), std::fabs(b.hi))),
-                           a.nan || b.nan);
+            return at_most(
+                std::hypot(std::max(std::fabs(a.lo), std::fabs(a.hi)), std::max(std::fabs(b.lo), std::fabs(b.hi))),
+                a.nan || b.nan);
         case Builtin::Sin:
         case Builtin::Cos: return between(-1, 1, a.nan || has_infinity(a));
         case Builtin::Tanh: return between(-1, 1, a.nan);

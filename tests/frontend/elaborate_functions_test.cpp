@@ -202,9 +202,9 @@ TEST(Reductions, ShortRangesBehindALongOneAreUnrolledInItsTerms) {
     EXPECT_EQ(value("sum(n in 0..R, j in 0..2) [1, 2][j] * f(n, j)", "float32"),
               "sum(n in 0..R) (1.0 * f(n, 0) + 2.0 * f(n, 1))");
     // The first one is short, or the others are not, or depend on it, or a place is asked for.
-    for (const char* loops :
-         {"sum(n in 0..9, i in 0..9) f(n, i)", "sum(i in 0..2, n in 0..R) f(n, i)", "sum(n in 0..R, i in 0..32) f(n, i)",
-          "sum(n in 0..R, i in 0..9, j in 0..9) f(n + i, j)", "max(n in 0..40, i in n..n + 2) f(n, i)"}) {
+    for (const char* loops : {"sum(n in 0..9, i in 0..9) f(n, i)", "sum(i in 0..2, n in 0..R) f(n, i)",
+                              "sum(n in 0..R, i in 0..32) f(n, i)", "sum(n in 0..R, i in 0..9, j in 0..9) f(n + i, j)",
+                              "max(n in 0..40, i in n..n + 2) f(n, i)"}) {
         EXPECT_NE(value(loops, "float32").find("i in "), std::string::npos) << loops;
     }
     EXPECT_NE(value("(argmax(n in 0..R, j in 0..2) f(n, j))[1]", "int32").find("j in 0..2"), std::string::npos);

@@ -190,7 +190,8 @@ TEST(Types, ConstantsThatAreChosenMeetFloat64AsSuch) {
     EXPECT_EQ(value("(if y > 3 then 0.1 else 1) * float64(f(y, x))", "float64"), chosen);
     EXPECT_EQ(value("let a = if y > 3 then 0.1 else 1 in a * float64(f(y, x))", "float64"), chosen);
     EXPECT_EQ(value("pick(y) * float64(f(y, x))", "float64", "fn pick(n) = if n > 3 then 0.1 else 1"), chosen);
-    EXPECT_EQ(value("2 * (if y > 3 then 0.1 else 1)", "float64"), "float64(2.0) * (if y > 3 then float64(0.1) else float64(1.0))");
+    EXPECT_EQ(value("2 * (if y > 3 then 0.1 else 1)", "float64"),
+              "float64(2.0) * (if y > 3 then float64(0.1) else float64(1.0))");
     EXPECT_EQ(value("sum(i in 0..2) (if y == i then [0.1, 0.2][i] else 0)", "float64"),
               "(if y == 0 then float64(0.1) else float64(0.0)) + (if y == 1 then float64(0.2) else float64(0.0))");
     EXPECT_EQ(value("(if y > 3 then 0.1 else f(y, x)) * float64(f(y, x))", "float64"),

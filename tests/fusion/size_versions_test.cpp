@@ -24,7 +24,8 @@ std::string versions_of(const std::string& program) {
             values.push_back(fmt::format("{}={}", pipeline.sizes.at(static_cast<std::size_t>(size)).name, value));
         }
         if (most) {
-            values.push_back(fmt::format("{}<={}", pipeline.sizes.at(static_cast<std::size_t>(most->size)).name, most->value));
+            values.push_back(
+                fmt::format("{}<={}", pipeline.sizes.at(static_cast<std::size_t>(most->size)).name, most->value));
         }
         result.push_back(fmt::format("{}", fmt::join(values, " ")));
     }

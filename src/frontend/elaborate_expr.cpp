@@ -142,8 +142,9 @@ Value Elaborator::use(Symbol* symbol, SourceRange range) {
     // A variable has one binder, so a value with binders of its own is bound once, not copied to each use.
     if (symbol->let < 0 && contents_.of(scalar->expr).binders) bind_once(*symbol);
     if (symbol->let >= 0) {
-        const ir::Expr wide = scalar->exact ? rename_binders(p_, scalar->exact) : nullptr;
-        return {Scalar{ir::variable(symbol->let, scalar->expr->type, range), wide}};
+        // A copy for each use would double with each let that is made of the one before.
+        const bool has_binders = scalar->exact && contents_.of(scalar->exact).binders;
+        return {Scalar{ir::variable(symbol->let, scalar->expr->type, range), has_binders ? nullptr : scalar->exact}};
     }
     // What is printed about a use points at the use: a leaf takes its place.
     return {

@@ -80,6 +80,16 @@ TEST(ElaborateLimits, TermsWithSharedFactors) {
               Ids{});
 }
 
+/// What is chosen from constants has a value in float64 besides.
+TEST(ElaborateLimits, LetsOfChosenConstants) {
+    const std::string more = repeated(500, [](int i) { return fmt::format(", a{0} = a{1} * a{1}", i, i - 1); });
+    for (const char* condition : {"img(x) > 3", "img(x) > (max(i in 0..99) img(i))"}) {
+        EXPECT_EQ(ids_in_time(gray(fmt::format("out(x) = let a0 = if {} then 0.5 else 0.25", condition) + more +
+                                   " in float32(float64(img(x)) * a499)")),
+                  Ids{});
+    }
+}
+
 TEST(ElaborateLimits, FunctionsThatDoubleTheirArgument) {
     EXPECT_EQ(ids_in_time("fn f0(a) = a * a\n" +
                           repeated(60, [](int i) { return fmt::format("fn f{}(a) = f{}(a * a)\n", i, i - 1); }) +

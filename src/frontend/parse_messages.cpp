@@ -416,6 +416,9 @@ private:
             return "points of images are written with parentheses, `f(y, x)`; elements of tables and stage arrays with "
                    "one bracket for each index, `t[i][j]`";
         }
+        if (is(PipeParser::LBRACE) && rule() == PipeParser::RuleAccumulate) {
+            return fmt::format("the value that its points start from is missing: `{} = 0 {{`", text(*previous_));
+        }
         if (rule() == PipeParser::RuleDims || rule() == PipeParser::RuleDim) {
             return "a definition gives every point of an image, so its dimensions are names: `f(y, x) = ...`; single "
                    "points are updated in an `accumulate`";

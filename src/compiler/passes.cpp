@@ -14,6 +14,7 @@
 #include "compiler/host_schedule.h"
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
+#include "fusion/block_sums.h"
 #include "fusion/chosen_reads.h"
 #include "fusion/clipped_ranges.h"
 #include "fusion/narrow_stages.h"
@@ -69,6 +70,7 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
     if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
     pipeline = fusion::clipped_ranges(pipeline, *model);
     pipeline = fusion::strided_terms(pipeline, *model);
+    pipeline = fusion::block_sums(std::move(pipeline));
     pipeline = fusion::chosen_reads(std::move(pipeline));
     fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
     shared = fusion::prefix_scans(shared.pipeline, shared.model);

@@ -25,6 +25,10 @@ constexpr const char* kPrograms = R"(
         low(y, x) = min(k in 0..70, i in 0..3) f(y + i, x + k)
         high(y, x) = max(i in 0..3) min(k in 0..65 + i) f(y + i, x + k)
     }
+    pipeline blocks(f: float32[9 * R, 8 * C]) -> mean: float32[R, C], out: float32[R, C] {
+        mean(y, x) = (sum(i in 0..9, j in 0..8) f(9 * y + i, 8 * x + j)) / 72
+        out(y, x) = sum(i in 0..9, j in 0..8) abs(f(9 * y + i, 8 * x + j) - mean(y, x))
+    }
     pipeline product(a: float32[R, K], b: float32[K, C]) -> out: float32[R, C] {
         out(i, j) = sum(k in 0..K) a(i, k) * b(k, j)
     }

@@ -91,9 +91,8 @@ private:
         for (std::int64_t j = *ir::as_int(across.lo); j < *ir::as_int(across.hi); ++j) {
             const ir::VariableInfo info = pipeline_.variables.at(static_cast<std::size_t>(down.var));
             const ir::VarId var = ir::new_variable(pipeline_, info.name, info.type, info.range);
-            const ir::Expr body =
-                ir::substitute(column.body, {{across.var, ir::int_constant(ir::Type::Int32, j)},
-                                             {down.var, ir::variable(var, ir::Type::Int32)}});
+            const ir::Expr body = ir::substitute(column.body, {{across.var, ir::int_constant(ir::Type::Int32, j)},
+                                                               {down.var, ir::variable(var, ir::Type::Int32)}});
             const ir::Expr one = ir::reduce(sum.op, {{var, down.lo, down.hi}}, body, column.body->range);
             result = ir::binary(ir::BinaryOp::Add, result, one);
         }

@@ -33,7 +33,7 @@ struct TermRead {
     /// Of reads that are apart by constants, which are all in one of these: their elements; empty where nobody knows.
     Elements places{};
     std::vector<std::vector<std::int64_t>> steps{};  ///< by dimension: what the next point adds to each index
-    const ir::Read* first = nullptr;                 ///< places are counted from its
+    const ir::Read* first = nullptr;                 ///< places are counted from its element
 };
 
 class TermReads {

@@ -119,7 +119,7 @@ void fit_to_buffers(const ir::Pipeline& pipeline, const std::vector<bool>& free,
     // A result such as float32[N, C], a mean for each image and channel of float32[N, C, H, W], only looks like an
     // image.
     const bool has_several = std::ranges::any_of(buffers, [](const Dims& one) { return one.growing.size() > 3; });
-    // Nor is one of float32[B, B], as a covariance of the channels of float32[H, W, B].
+    // Nor is float32[B, B] an image, such as the covariance of the channels of float32[H, W, B].
     std::set<std::size_t> of_images, of_squares;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
         const Growths& dims = buffers[b].growing;

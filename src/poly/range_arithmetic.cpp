@@ -217,13 +217,16 @@ double to_float(Type to, Wide value) {
                                : ir::round_to(to, static_cast<double>(value));
 }
 
+/// Of a power whose value is known to be near what it should be.
+constexpr double kMostExponent = 64;
+
 FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRange& b) {
     // A little farther than any implementation is off.
     const auto between = [&](double least, double most, bool nan) {
         const double off = type == Type::Float16 ? 0x1p-8 : 0x1p-20;
         return FloatRange{least - (least == 0 ? 0 : off), most + off, nan};
     };
-    // From 0 on. No implementation is a 512th off; with fast math, powers of large numbers are the farthest.
+    // From 0 on. No implementation is a 512th off, as long as exponents are small.
     const auto at_most = [&](double most, bool nan) {
         const double off = type == Type::Float16 ? 0x1p-7 : 0x1p-9;
         const double end = most * (1 + off) + std::numeric_limits<float>::min();
@@ -245,11 +248,12 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRan
         // Of -0 they may be -infinity.
         case Builtin::Rsqrt: return a.lo > 0 ? FloatRange{0, kInfinity, a.nan} : kAnyFloat;
         case Builtin::Pow:
-            // It grows with the base, and from power to power it grows or falls.
-            if (a.lo >= 0 && b.lo >= 0) {
+            // It grows with the base, and from power to power it grows or falls. With fast math it is 2^(b * log2 a),
+            // where b multiplies the error of the logarithm.
+            if (a.lo >= 0 && b.lo >= 0 && b.hi <= kMostExponent) {
                 return at_most(std::max(std::pow(a.hi, b.lo), std::pow(a.hi, b.hi)), a.nan || b.nan);
             }
-            return a.lo > 0 ? FloatRange{0, kInfinity, a.nan || b.nan} : kAnyFloat;
+            return a.lo > 0 || (a.lo == 0 && b.lo >= 0) ? FloatRange{0, kInfinity, a.nan || b.nan} : kAnyFloat;
         case Builtin::Exp: return at_most(std::exp(a.hi), a.nan);
         case Builtin::Exp2: return at_most(std::exp2(a.hi), a.nan);
         case Builtin::Cosh: return {0, kInfinity, a.nan};

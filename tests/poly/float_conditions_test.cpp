@@ -87,6 +87,7 @@ TEST(FloatConditions, SayNoMoreThanTheyDo) {
              "let u = floor(v(n)) in if 0 <= u < R then img(int32(ceil(v(n)))) else 0",
              "lut(int32(256 * sqrt(clamp(v(n), 0, 1))))",
              "lut(int32(sqrt(clamp(v(n), 0, 65536))))",
+             "lut(int32(round(255 * pow(clamp(v(n), 0, 1), 1000))))",
              "lut(int32(128 * exp2(clamp(v(n), -3, 1))))",
              "if 0 <= v(n) < 1 then lut(int32(w(n) + v(n))) else 0",
              "if v(n) < 1 then lut(int32(v(n) * 256)) else 0",

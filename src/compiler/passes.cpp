@@ -19,6 +19,7 @@
 #include "fusion/clipped_ranges.h"
 #include "fusion/narrow_stages.h"
 #include "fusion/padded_tables.h"
+#include "fusion/periodic_stages.h"
 #include "fusion/phases.h"
 #include "fusion/prefix_scans.h"
 #include "fusion/share_reductions.h"
@@ -68,11 +69,14 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
     auto model = analyze(pipeline, diags, settings.analysis);
     if (!model) return std::nullopt;
     if (settings.fast_math) pipeline = poly::clamp_casts(pipeline, *model);
+    fusion::Inlined shared = fusion::periodic_stages(pipeline, *model);
+    pipeline = std::move(shared.pipeline);
+    model = std::move(shared.model);
     pipeline = fusion::clipped_ranges(pipeline, *model);
     pipeline = fusion::strided_terms(pipeline, *model);
     pipeline = fusion::block_sums(std::move(pipeline));
     pipeline = fusion::chosen_reads(std::move(pipeline));
-    fusion::Inlined shared = fusion::tabulate_terms(pipeline, *model);
+    shared = fusion::tabulate_terms(pipeline, *model);
     shared = fusion::prefix_scans(shared.pipeline, shared.model);
     shared = fusion::shared_strips(shared.pipeline, shared.model);
     shared = fusion::share_reductions(shared.pipeline, shared.model);

@@ -334,7 +334,9 @@ private:
         const int before = made_.count();
         stage_of("trial", ir::substitute(looped(nest, {}), site.fixed), site, {});
         const Inlined& all = made_.all();
-        const bool result = poly::are_in_bounds(all.pipeline, all.model, static_cast<std::size_t>(before));
+        std::vector<std::size_t> trial;
+        for (int s = before; s < made_.count(); ++s) trial.push_back(static_cast<std::size_t>(s));
+        const bool result = poly::are_in_bounds(all.pipeline, all.model, trial);
         made_.forget(before);
         return result;
     }

@@ -1,5 +1,6 @@
 #include "poly/in_bounds.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -49,7 +50,8 @@ bool is_in_bounds(IslContext& isl, const ir::Pipeline& pipeline, const Model& mo
 
 }  // namespace
 
-bool are_in_bounds(const ir::Pipeline& pipeline, const Model& model, std::size_t first, const Options& options) {
+bool are_in_bounds(const ir::Pipeline& pipeline, const Model& model, const std::vector<std::size_t>& stages,
+                   const Options& options) {
     IslContext isl(options.max_operations);
     try {
         Diagnostics none;
@@ -64,10 +66,8 @@ bool are_in_bounds(const ir::Pipeline& pipeline, const Model& model, std::size_t
         KnownBoxes known;
         for (const Domain& domain : model.domains) known.emplace_back(domain.box);
         ProgramValues values(isl, inferred, *sizes, known);
-        for (std::size_t s = first; s < pipeline.stages.size(); ++s) {
-            if (!is_in_bounds(isl, inferred, model, *sizes, values, s)) return false;
-        }
-        return true;
+        return std::ranges::all_of(
+            stages, [&](std::size_t s) { return is_in_bounds(isl, inferred, model, *sizes, values, s); });
     } catch (const isl::exception& failure) {
         rethrow_exhaustion(failure);
         return false;

@@ -52,6 +52,8 @@ private:
     void row();
     void boundary();
     void bounded();
+    void torus();
+    std::string around(const std::string& name, int y, int x);
     void histograms();
     void table();
 
@@ -250,6 +252,42 @@ void ImageGenerator::bounded() {
     sources_.push_back({name, Type::Float32, 0, false, false, "R", "C", finer_});
 }
 
+/// A read beyond the ends of a stage that finds the other end, as programs write it.
+std::string ImageGenerator::around(const std::string& name, int y, int x) {
+    switch (choose(4)) {
+        case 0: return fmt::format("{}(({} + R) % R, ({} + C) % C)", name, shifted("y", y), shifted("x", x));
+        case 1: return fmt::format("{}(({}) % R, x)", name, shifted("y", y));
+        case 2: return fmt::format("{}(if y == 0 then R - 1 else y - 1, if x == C - 1 then 0 else x + 1)", name);
+        default: return fmt::format("{}(y, wrap_index({}, 0, C - 1))", name, shifted("x", x));
+    }
+}
+
+/// Some steps of a simulation with periodic boundaries.
+void ImageGenerator::torus() {
+    bounded();
+    const std::size_t steps = 1 + choose(4);
+    const bool has_border = choose(2) == 0;
+    for (std::size_t step = 0; step < steps; ++step) {
+        const ImageSource state = sources_.back();
+        finer_ = state.finer;
+        floats_ = true;
+        const int a = static_cast<int>(choose(5)) - 2, b = static_cast<int>(choose(5)) - 2;
+        std::string neighbours = fmt::format("{} + {}", around(state.name, a, b), around(state.name, b, a));
+        if (has_border) {
+            const std::string border = fmt::format("w{}", ++names_);
+            body_ += fmt::format("    {} = wrap({})\n", border, state.name);
+            neighbours = fmt::format("{}({}, {}) + {}(y, x + 1)", border, shifted("y", a), shifted("x", b), border);
+        }
+        if (choose(3) == 0) neighbours += fmt::format(" + (sum(j in -1..3) {}((y + j) % R, x))", state.name);
+        if (choose(3) == 0) neighbours += " + (if x < 3 then float32(y) else 0.5)";
+        if (choose(3) == 0) neighbours += fmt::format(" * {}", operand(source(), "y", "x", "1"));
+        const std::string name = fmt::format("t{}", ++names_);
+        body_ += fmt::format("    {}(y in 0..R, x in 0..C): float32 = {}(y, x) * 0.5 - ({}) * {}\n", name, state.name,
+                             neighbours, number());
+        sources_.push_back({name, Type::Float32, 0, false, false, "R", "C", finer_});
+    }
+}
+
 /// A histogram of each square of some pixels, and what it is good for.
 void ImageGenerator::histograms() {
     const ImageSource of = source();
@@ -343,11 +381,12 @@ std::string ImageGenerator::program() {
     if (choose(4) != 3) boundary();
     const std::size_t stages = 2 + choose(7);
     for (std::size_t i = 0; i < stages; ++i) {
-        switch (choose(12)) {
+        switch (choose(13)) {
             case 8: choose(2) == 0 ? histograms() : table(); break;
             case 9: row(); break;
             case 10: boundary(); break;
             case 11: bounded(); break;
+            case 12: torus(); break;
             default: stage(false); break;
         }
     }

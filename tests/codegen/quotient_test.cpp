@@ -130,7 +130,7 @@ TEST_P(Quotient, HasTheBitsOfTheLanguage) {
     for (const std::string& source : {code.source, always}) {
         const DeviceLibrary library(code.header, "p.h", source);
         for (const auto& [rows, columns] : {std::pair{37, 150}, std::pair{9, 64}}) {
-            for (int turn = 0; turn < 3; ++turn) {
+            for (int turn = 0; turn < 4; ++turn) {
                 const std::map<std::string, std::int64_t> sizes{{"R", rows}, {"C", columns}};
                 auto arguments = random_arguments(code.pipeline(), sizes, Fill::Smooth, rng);
                 if (turn == 1) {  // one operand of one tile
@@ -138,6 +138,16 @@ TEST_P(Quotient, HasTheBitsOfTheLanguage) {
                     a.set(a.size() / 2, {ir::Type::Float32, 0, double(1e-40f)});
                 }
                 if (turn == 2) arguments = random_arguments(code.pipeline(), sizes, Fill::Extreme, rng);
+                if (turn == 3) {  // from almost tiny to almost huge
+                    for (auto& [name, array] : arguments.inputs) {
+                        if (array.type != ir::Type::Float32) continue;
+                        for (std::size_t i = 0; i < array.size(); ++i) {
+                            const float size = significand(static_cast<std::uint32_t>(rng()) >> 9);
+                            const double value = std::ldexp(size, int(rng() % 124) - 62);
+                            array.set(i, {ir::Type::Float32, 0, rng() % 2 == 0 ? value : -value});
+                        }
+                    }
+                }
                 const auto actual = run_device(library.info("p"), arguments);
                 for (const auto& [name, expected] : reference::run(code.pipeline(), arguments)) {
                     EXPECT_EQ(difference(expected, actual.at(name)), "") << name << " turn " << turn;

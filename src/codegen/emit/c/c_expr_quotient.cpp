@@ -22,7 +22,7 @@ namespace {
 /// Of 0.
 constexpr int kNoDigits = 1000;
 /// Numbers that are 0 or no smaller than this power of two are no rare operands.
-constexpr int kTiny = -80;
+constexpr int kTiny = -60;
 
 /// The weight of the last digit that is not 0.
 int last_digit(double value) {

@@ -99,8 +99,8 @@ struct Rare {
      {"Rare"},
      R"(// Some operand was tiny, huge or infinite: results may be off by a unit in the last place, or more.
 inline bool is_rare(const Rare& rare) {
-    constexpr std::uint32_t tiny = 2u * (127u - 80u) << 23;  // 2^-80
-    return rare.least < tiny || rare.most > 0x1p40f;
+    constexpr std::uint32_t tiny = 2u * (127u - 60u) << 23;  // 2^-60
+    return rare.least < tiny || rare.most > 0x1p60f;
 }
 )"},
     {"note_small",

@@ -27,6 +27,7 @@
 #include "fusion/size_versions.h"
 #include "fusion/strided_terms.h"
 #include "fusion/tabulate_terms.h"
+#include "fusion/tabulate_values.h"
 #include "fusion/transpose_reads.h"
 #include "ir/build.h"
 #include "ir/parameter_sizes.h"
@@ -76,7 +77,10 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
     pipeline = fusion::strided_terms(pipeline, *model);
     pipeline = fusion::block_sums(std::move(pipeline));
     pipeline = fusion::chosen_reads(std::move(pipeline));
-    shared = fusion::tabulate_terms(pipeline, *model);
+    shared = {std::move(pipeline), std::move(*model)};
+    // (Fast functions take no longer than a table.)
+    if (!settings.fast_math) shared = fusion::tabulate_values(shared.pipeline, shared.model);
+    shared = fusion::tabulate_terms(shared.pipeline, shared.model);
     shared = fusion::prefix_scans(shared.pipeline, shared.model);
     shared = fusion::shared_strips(shared.pipeline, shared.model);
     shared = fusion::share_reductions(shared.pipeline, shared.model);

@@ -20,6 +20,12 @@ inline constexpr double kCopyReads = 16;
 /// 132 of them 2^22 in 18 us of an H100 where nothing else limits them.
 inline constexpr double kCopyReadsInAll = 1 << 22;
 
+/// Evaluations for each value of a table that is worth one.
+inline constexpr double kTableUses = 16;
+/// Instructions that take as long as the launch of another kernel, 3 us: of all threads of an H100 (132 multiprocessors
+/// with 128 lanes, 1.7 GHz).
+inline constexpr double kLaunchWork = 9e7;
+
 /// The number of a scan in reads of itself, until the stages before it are known.
 inline constexpr int kSelf = std::numeric_limits<int>::max();
 

@@ -21,7 +21,7 @@ namespace {
 /// Sizes and a point of a large image, for which a guess is tried before it is proved.
 constexpr std::int64_t kTrialSize = 4096, kTrialPoint = 1024;
 
-ir::Expr int32(std::int64_t value) {
+ir::Expr constant(std::int64_t value) {
     return ir::int_constant(Type::Int32, value);
 }
 
@@ -130,7 +130,7 @@ bool PeriodicIndices::is_equal_in_trial(const ir::Expr& index, const PeriodicInd
     std::map<ir::VarId, ir::Expr> values;
     for (const ir::VarId var : free_variables(index)) {
         const auto loop = loops_.find(var);
-        values[var] = int32(loop == loops_.end() ? kTrialPoint : loop->second.first);
+        values[var] = constant(loop == loops_.end() ? kTrialPoint : loop->second.first);
     }
     const std::vector<std::int64_t> sizes(program_.pipeline.sizes.size(), kTrialSize);
     const auto a = evaluate(ir::substitute(index, values), sizes);
@@ -156,7 +156,7 @@ bool PeriodicIndices::is_always(const ir::Expr& index, const PeriodicIndex& plac
     for (const ir::VarId other : free_variables(index)) {
         if (other == var) continue;
         const auto [least, greatest] = loops_.at(other);
-        add(other, int32(least), int32(greatest + 1));
+        add(other, constant(least), constant(greatest + 1));
     }
     ir::Expr holds;
     for (const int turns : {0, 1, -1, 2, -2}) {
@@ -176,7 +176,7 @@ bool PeriodicIndices::is_always(const ir::Expr& index, const PeriodicIndex& plac
     probe.name = program_.pipeline.stages.at(stage_).name;
     probe.range = program_.pipeline.stages.at(stage_).range;
     probe.type = Type::Int32;
-    probe.definition = ir::Pure{ir::select(ir::substitute(holds, renamed), int32(1), nullptr)};
+    probe.definition = ir::Pure{ir::select(ir::substitute(holds, renamed), constant(1), nullptr)};
     program_.pipeline.stages.push_back(std::move(probe));
     program_.model.domains.push_back(domain);
     const bool result = poly::are_in_bounds(program_.pipeline, program_.model, {number});

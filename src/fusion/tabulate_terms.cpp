@@ -23,11 +23,8 @@ namespace {
 
 /// Instructions that reading a value of a table takes the place of: a load that all threads share, its index, a wait.
 constexpr double kLeastWork = 12;
-/// Evaluations for each value of a table.
-constexpr double kLeastUses = 16;
-/// Instructions that take as long as the launch of another kernel, 3 us: of all threads of an H100 (132 multiprocessors
-/// with 128 lanes, 1.7 GHz), and of one, which waits some clocks for each.
-constexpr double kLaunchWork = 9e7, kLongWork = 2000;
+/// Instructions of one thread that take as long as the launch of another kernel: it waits some clocks for each.
+constexpr double kLongWork = 2000;
 /// Values of a table: they stay in the caches of a multiprocessor.
 constexpr double kMostValues = 1 << 16;
 
@@ -154,7 +151,7 @@ private:
             values *= usual_extent(place->second.lo, place->second.hi, sizes_);
             in_loop = in_loop || loops_.contains(var);
         }
-        const bool often = evaluations_ >= kLeastUses * values && evaluations_ * work >= kLaunchWork;
+        const bool often = evaluations_ >= kTableUses * values && evaluations_ * work >= kLaunchWork;
         const bool long_loop = turns_ * work >= kLongWork;
         if (!in_loop || values < 1 || values > kMostValues || (!often && !long_loop)) return nullptr;
         const ir::Expr table = made_.make_in_order(*stage_, "table", e, places, nullptr, part->range);

@@ -189,12 +189,14 @@ private:
                 if (std::exchange(result.uniform, false)) {
                     result.on = of.on;
                 } else {
-                    std::erase_if(result.on, [&](const ir::Expr& source) { return !std::ranges::count(of.on, source); });
+                    std::erase_if(result.on,
+                                  [&](const ir::Expr& source) { return !std::ranges::count(of.on, source); });
                 }
             });
         }
         // (What places tell is known where loops are written out.)
-        if (!result.uniform && result.on.size() < kMostSources && count_of(e) && ir::has_reads(e)) result.on.push_back(e);
+        if (!result.uniform && result.on.size() < kMostSources && count_of(e) && ir::has_reads(e))
+            result.on.push_back(e);
         return result;
     }
 
@@ -268,8 +270,8 @@ private:
     poly::ValueRanges ranges_;
     std::vector<poly::ValueRange> values_;  ///< of the stages as the pipeline has them
     std::vector<std::int64_t> sizes_;
-    int known_stages_ = 0;    ///< whose ranges are known
-    std::size_t next_ = 0;    ///< the first of `values_` that is not among these
+    int known_stages_ = 0;  ///< whose ranges are known
+    std::size_t next_ = 0;  ///< the first of `values_` that is not among these
     ir::WithoutLets without_lets_;
     ir::UniqueExpressions unique_;
     // Of the stage that is being looked at:

@@ -45,6 +45,17 @@ bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds) {
     return found;
 }
 
+std::set<VarId> bound_variables(const Expr& e) {
+    std::set<VarId> bound;
+    for_each_node(e, [&](const Expr& node) {
+        if (const auto* let = as<Let>(node)) bound.insert(let->var);
+        if (const auto* reduce = as<Reduce>(node)) {
+            for (const Range& range : reduce->ranges) bound.insert(range.var);
+        }
+    });
+    return bound;
+}
+
 bool has_reduction(const Expr& e) {
     return any_node(e, [](const Expr& node) { return as<Reduce>(node) != nullptr; });
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "ir/pipeline.h"
@@ -56,6 +57,9 @@ std::int64_t node_count(const Expr& e);
 
 /// Whether `holds` is true of a node reachable from `e`.
 bool any_node(const Expr& e, const std::function<bool(const Expr&)>& holds);
+
+/// The variables of all loops and lets in it.
+std::set<VarId> bound_variables(const Expr& e);
 
 /// Whether some node is a loop: a Reduce that was not written out.
 bool has_reduction(const Expr& e);

@@ -172,7 +172,7 @@ private:
     bool shares_loads(const Member& m);
     bool shares_any_loads();
     ir::Expr with_clamped_loads(const ir::Expr& value);
-    ir::Expr clamped(const ir::Expr& index, const poly::Interval& box, const std::string& name);
+    ir::Expr clamped(const ir::Expr& index, const poly::Interval& box, const std::string& name, bool inner);
     [[nodiscard]] poly::Interval array_box(ir::Source source, std::size_t d) const;
     ir::Expr formula_at_edges(const Member& m, const Offsets& offsets);
     Value edge_load(const ir::Expr& e, bool stays);
@@ -241,6 +241,7 @@ private:
     std::map<std::size_t, ir::Expr> moved_;        ///< by how many steps, by dimension of the group
     kernel::Body bases_;                           ///< defines products of the tile's and the lane's number, once each
     std::map<const ir::Node*, ir::Expr> base_of_;  ///< by product
+    std::set<ir::VarId> bound_;                    ///< variables of loops and lets
     std::map<std::array<const ir::Node*, 3>, ir::Expr> inside_, nearest_;  ///< by coordinate and bounds
     std::map<int, Ends> ends_;                                             ///< by stage
     bool edge_loads_first_ = false;  ///< not each where it is used: that takes registers

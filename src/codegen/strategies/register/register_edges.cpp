@@ -188,21 +188,21 @@ poly::Interval RegisterCode::array_box(ir::Source source, std::size_t d) const {
     return space_.program.model.domains.at(index).box[d];
 }
 
-/// An index, or the nearest one that an array has; computed once, where it is known before anything is loaded.
-ir::Expr RegisterCode::clamped(const ir::Expr& index, const poly::Interval& box, const std::string& name) {
+/// An index, or the nearest one that an array has; computed once, unless it is `inner`: of data, or of the variable of
+/// a loop.
+ir::Expr RegisterCode::clamped(const ir::Expr& index, const poly::Interval& box, const std::string& name, bool inner) {
     const ir::Expr lo = rewriter().instance(box.lo, {}), hi = rewriter().instance(box.hi, {});
     const auto sum = rewriter().linear(index), first = rewriter().linear(lo), end = rewriter().linear(hi);
     const bool begins = sum && first && rewriter().least(Linear(*sum).add(*first, -1)) >= 0;
     const bool ends = sum && end && rewriter().least(Linear(*end).add(*sum, -1)) >= 1;
     if (begins && ends) return index;
-    const bool of_data = ir::any_node(index, [](const ir::Expr& e) { return ir::as<ir::Read>(e) != nullptr; });
     ir::Expr& known = nearest_[{index.get(), lo.get(), hi.get()}];
-    if (known && !of_data) return known;
-    ir::Expr result = of_data ? index : with_bases(index);
+    if (known && !inner) return known;
+    ir::Expr result = inner ? index : with_bases(index);
     if (!ends)
         result = ir::binary(ir::BinaryOp::Min, result, difference(builder().argument(name + "_end", hi), constant(1)));
     if (!begins) result = ir::binary(ir::BinaryOp::Max, result, builder().argument(name + "_begin", lo));
-    if (of_data) return rewriter().unique(result);
+    if (inner) return rewriter().unique(result);
     const ir::VarId var = builder().variable(name, ir::Type::Int32);
     add(bases_, kernel::Define{var, result, true});
     rewriter().index(var, box);
@@ -211,6 +211,11 @@ ir::Expr RegisterCode::clamped(const ir::Expr& index, const poly::Interval& box,
 
 /// A value whose reads of global memory have indices that are clamped to the arrays.
 ir::Expr RegisterCode::with_clamped_loads(const ir::Expr& value) {
+    const std::set<ir::VarId> bound = ir::bound_variables(value);
+    const auto is_inner = [&](const ir::Expr& node) {
+        const auto* variable = ir::as<ir::Variable>(node);
+        return ir::as<ir::Read>(node) != nullptr || (variable != nullptr && bound.contains(variable->id));
+    };
     std::unordered_map<const ir::Node*, ir::Expr> known;
     const std::function<ir::Expr(const ir::Expr&)> clamped_in = [&](const ir::Expr& e) -> ir::Expr {
         if (const auto done = known.find(e.get()); done != known.end()) return done->second;
@@ -221,7 +226,8 @@ ir::Expr RegisterCode::with_clamped_loads(const ir::Expr& value) {
             for (std::size_t d = 0; d < indices.size(); ++d) {
                 static constexpr std::array kNames{"x", "y", "z"};
                 const std::string name = kNames.at(std::min(indices.size() - 1 - d, kNames.size() - 1));
-                indices[d] = clamped(indices[d], array_box(read->source, d), name);
+                const bool inner = ir::any_node(indices[d], is_inner);
+                indices[d] = clamped(indices[d], array_box(read->source, d), name, inner);
             }
             result = rewriter().unique(ir::read(read->source, result->type, std::move(indices), result->range));
         }

@@ -359,19 +359,15 @@ std::optional<Value> RegisterCode::input_read(const ir::Expr& e) {
 }
 
 /// With products of the tile's and the lane's number as variables: they are indices, on the way to which nothing wraps.
-/// Products of what the expression itself binds, such as the variable of a loop, stay where they are.
+/// Products of what expressions bind, such as the variable of a loop, stay where they are. (A loop whose bounds change
+/// gets a new variable on the way, and the same one the next time.)
 ir::Expr RegisterCode::with_bases(const ir::Expr& e) {
-    std::set<ir::VarId> bound;
-    ir::for_each_node(e, [&](const ir::Expr& node) {
-        if (const auto* let = ir::as<ir::Let>(node)) bound.insert(let->var);
-        if (const auto* reduce = ir::as<ir::Reduce>(node)) {
-            for (const ir::Range& range : reduce->ranges) bound.insert(range.var);
-        }
-    });
-    return rewriter().instance(e, {}, [&](const ir::Expr& node) {
+    bound_.merge(ir::bound_variables(e));
+    const auto first_new = static_cast<ir::VarId>(space_.program.pipeline.variables.size());
+    const ir::Expr result = rewriter().instance(e, {}, [&](const ir::Expr& node) {
         const auto* n = ir::as<ir::Binary>(node);
         const auto* variable = n != nullptr && n->op == BinaryOp::Mul ? ir::as<ir::Variable>(n->b) : nullptr;
-        if (variable == nullptr || bound.contains(variable->id)) return node;
+        if (variable == nullptr || variable->id >= first_new || bound_.contains(variable->id)) return node;
         if (!ir::as_int(n->a) || !rewriter().linear(node)) return node;
         ir::Expr& known = base_of_[node.get()];
         if (!known) {
@@ -384,6 +380,8 @@ ir::Expr RegisterCode::with_bases(const ir::Expr& e) {
         }
         return known;
     });
+    bound_.merge(ir::bound_variables(result));
+    return result;
 }
 
 std::vector<ir::Expr> RegisterCode::with_bases(std::vector<ir::Expr> all) {

@@ -255,10 +255,10 @@ void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
 /// `readers`: of its values, which its blocks compute, however few they are.
 void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePrediction& p) {
     const auto [order, extents] = shape_of_scan(stage);
-    std::optional<plan::SharedScanTile> shared;
-    if (stage.scan->shared) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true);
     const bool many = !plan::runs_along_memory(order, stage.scan->dim, extents) &&
                       stage.scan->lines >= static_cast<double>(plan::direct_scan_lines(gpu));
+    std::optional<plan::SharedScanTile> shared;
+    if (stage.scan->shared && !many) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true);
     const bool direct = !shared && (many || plan::is_short_line(extents[static_cast<std::size_t>(stage.scan->dim)]));
     const ScanMarch march = shared   ? shared_march(stage, *shared, gpu)
                             : direct ? direct_march(stage, gpu)

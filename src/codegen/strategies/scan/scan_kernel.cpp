@@ -474,6 +474,7 @@ std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program&
     if (!member(members.front()).scan->across.empty()) {
         kernels = slice_scan_kernels(program, members.front());
     } else if (auto parallel = parallel_scan_kernel(program, all)) {
+        if (auto direct = direct_scan_kernel(program, all, *parallel)) kernels.push_back(std::move(*direct));
         kernels.push_back(std::move(*parallel));
     } else if (auto lines = short_scan_kernel(program, all)) {
         kernels.push_back(std::move(*lines));

@@ -114,6 +114,13 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
             .note("it is unrolled because its body takes elements of a table or stage array by its variables");
         return poison();
     }
+    if (!too_many && points->empty() && needed) {
+        // There is no term, so none has an index that is not known.
+        if (reduce.op == ir::ReduceOp::Sum) return {UntypedInt{0}};
+        if (reduce.op == ir::ReduceOp::Prod) return {UntypedInt{1}};
+        if (reduce.op == ir::ReduceOp::Any) return {Scalar{ir::bool_constant(false, e->range)}};
+        if (reduce.op == ir::ReduceOp::All) return {Scalar{ir::bool_constant(true, e->range)}};
+    }
     if (too_many || points->empty()) return loop();
     auto unrolled = reduce_unrolled(e, reduce, *points, env, needed ? SIZE_MAX : kUnrollAlways);
     Value result = unrolled ? std::move(*unrolled) : loop();
@@ -411,7 +418,13 @@ Value Elaborator::best_place(const ast::Expr& e, const ast::Reduce& reduce, std:
 
 Value Elaborator::fold_values(const ast::Expr& e, const ast::Reduce& reduce, std::vector<Value> values) {
     const SourceRange at = reduce.body->range;
-    if (std::ranges::all_of(values, [](const Value& v) { return v.is<Table>(); })) {
+    const auto table = std::ranges::find_if(values, [](const Value& v) { return v.is<Table>(); });
+    if (table != values.end()) {
+        // A number stands for a table of it, as in other arithmetic.
+        const std::size_t length = table->as<Table>()->elements->size();
+        for (Value& value : values) {
+            if (!value.is<Table>()) value = make_table(std::vector<Value>(length, value));
+        }
         return map_rows(values, std::vector<SourceRange>(values.size(), at), at,
                         [&](std::vector<Value> row) { return fold_values(e, reduce, std::move(row)); });
     }

@@ -124,7 +124,9 @@ Value Elaborator::eval_index(const ast::Expr& e, const ast::Index& index, const 
         }
         const auto* row = std::get_if<ast::Index>(&index.base->value);
         const bool has_rows = !table->elements->empty() && table->elements->front().is<Table>();
-        const std::string whole = text(index.base->range), at_run_time = text(index.index->range);
+        const bool has_images = !table->elements->empty() && table->elements->front().is<Image>();
+        const std::string whole = text(index.base->range) + (has_images ? "(...)" : "");
+        const std::string at_run_time = text(index.index->range);
         r.note(fmt::format("`{}` is that element, chosen at run time (import \"math\")",
                            has_rows         ? fmt::format("element2({}, {}, ...)", whole, at_run_time)
                            : row != nullptr ? fmt::format("element2({}, {}, {})", text(row->base->range),

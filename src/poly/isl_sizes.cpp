@@ -127,8 +127,12 @@ private:
             const ir::Expr& part = name.kind == Name::Kind::Opaque ? affine_.opaque(name.index) : e;
             // Extents share nodes: a part that several of them have is reported once.
             if (!told_.insert(part).second) return std::nullopt;
-            auto report = diags_.report(diag::NonAffineBound, part->range.valid() ? part->range : e->range, what,
-                                        ir::to_string(pipeline_, part));
+            // The part may be known from elsewhere, where it stands as well.
+            SourceRange place = e->range;
+            ir::for_each_node(e, [&](const ir::Expr& node) {
+                if (node->range.valid() && ir::structurally_equal(node, part)) place = node->range;
+            });
+            auto report = diags_.report(diag::NonAffineBound, place, what, ir::to_string(pipeline_, part));
             const auto* n = ir::as<ir::Binary>(part);
             if (n != nullptr && !ir::is_comparison(n->op)) {
                 report.note(

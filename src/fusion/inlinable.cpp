@@ -28,6 +28,9 @@ namespace {
 constexpr std::int64_t kRepeatedWork = 64;
 /// Distinct reads that a stage which is worth repeating may have.
 constexpr int kRepeatedReads = 3;
+/// Operations that a stage may have which is but one read at other places: as many as a GPU issues while a warp reads
+/// at places that data tell.
+constexpr std::int64_t kGatheredWork = 24;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
 
@@ -384,6 +387,14 @@ int steady_reads(const ir::Stage& stage, const ir::Expr& value, const std::set<s
     return steady;
 }
 
+/// A border, or the like, that is read at places which data tell: each read of it is one of what it is made of.
+bool is_gathered(const Facts& facts, const Readers& by) {
+    return facts.reads == 1 && facts.cost <= kGatheredWork &&
+           std::ranges::all_of(by.points, [](const PointRead& point) {
+               return std::ranges::any_of(point.read->indices, ir::has_reads);
+           });
+}
+
 /// Conversions and sums of few inputs: updates, which are in no tile with the stage, have no more to read.
 bool is_lighter(const Facts& facts, const ir::Stage& stage) {
     return facts.cost <= kRepeatedWork / 2 && !facts.of_stages && facts.bytes_read <= ir::bytes(stage.type);
@@ -406,7 +417,7 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         if (stage.output >= 0 || by.points.empty() || facts[i].loops) continue;
         if (by.in_update && !is_lighter(facts[i], stage)) continue;
         if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan || stage.stored) continue;
-        const auto computed = reads_once(by, pipeline) ? 1 : times_computed(by, pipeline);
+        const auto computed = reads_once(by, pipeline) || is_gathered(facts[i], by) ? 1 : times_computed(by, pipeline);
         if (!computed) continue;
         const bool once = *computed == 1 && (by.in_loops || reads_once(by, pipeline));
         // Reading the stage's own sources at every point must not take more loads than reading the stage. A square that

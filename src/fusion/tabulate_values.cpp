@@ -29,7 +29,7 @@ using ir::Type;
 constexpr std::int64_t kMostPlaces = 4096;
 /// Instructions that reading a value of a table takes the place of. A warp whose lanes ask for 32 of them, at random,
 /// takes the load/store unit for 6 to 8 clocks of an H200, in each of which four schedulers issue an instruction.
-constexpr double kGatherWork = 40;
+constexpr double kGatherWork = 60;
 /// Instructions that are left outside of a table so that several parts have one.
 constexpr double kOutside = 4;
 /// Integers that a part may be a function of, at most: of `v >> 4`, also `v` and its operands.

@@ -91,6 +91,20 @@ TEST(Inline, UpdatesReadWhatConversionsAreMadeOf) {
     EXPECT_EQ(counted("uint16[R, C]", "float32(img(y, x))", "f(y, x) - f(y, (x + 1) % C)"), std::set<std::string>{});
 }
 
+TEST(Inline, BordersAreReadThroughWhereDataTellThePlace) {
+    const auto of = [](const std::string& border, const std::string& place) {
+        return cheap(
+            "pipeline p(img: float32[N], at: int32[9], r: int32 = 4) -> out: float32[N] where 0 <= r <= 50 {\n"
+            "    e(x) = " +
+            border + "\n    out(x) = sum(k in 0..2 * r + 1) e(x + " + place + ") * at(0)\n}\n");
+    };
+    const std::string place = "clamp(at(k % 9), -40, 40)", clamped = "img(clamp(x, 0, N - 1))";
+    EXPECT_TRUE(of(clamped, place).contains("e"));
+    // What takes longer is computed once, and what a window reads again and again lies beside each other.
+    EXPECT_FALSE(of("exp(" + clamped + ") * sin(" + clamped + ")", place).contains("e"));
+    EXPECT_FALSE(of(clamped, "k - r").contains("e"));
+}
+
 TEST(Inline, OtherPointsHaveOtherBinders) {
     const ir::Pipeline pipeline = inlined(
         "pipeline p(img: float32[N + 1]) -> out: float32[N] {\n"

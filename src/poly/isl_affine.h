@@ -155,6 +155,7 @@ private:
     [[nodiscard]] FloatLimit scaled(FloatLimit limit, long n, long d, bool upper) const;
     std::optional<FloatLimit> float_limit(const ir::Expr& e, bool upper);
     std::optional<FloatLimit> limit_by_operator(const ir::Expr& e, bool upper);
+    std::optional<FloatLimit> limit_of_part(const ir::Binary& product, ir::Type type, bool upper);
     std::optional<FloatLimit> limit_of_integer(const ir::Expr& e, ir::Type type, bool upper);
     std::optional<FloatLimit> limit_of_read(const ir::Expr& e, const ir::Read& read, bool upper);
     std::optional<isl::pw_aff> cast_limit(const ir::Cast& cast, bool upper);

@@ -126,6 +126,7 @@ auto AffineTranslator::limit_by_operator(const ir::Expr& e, bool upper) -> std::
             const bool product = n->op == BinaryOp::Mul;
             const bool left = product && ir::as<ir::FloatConstant>(n->a) != nullptr;
             const auto* c = ir::as<ir::FloatConstant>(left ? n->a : n->b);
+            if (c == nullptr && product) return limit_of_part(*n, e->type, upper);
             if (c == nullptr || c->value == 0 || !std::isfinite(c->value)) return std::nullopt;
             auto number = in_1024ths(product ? c->value : 1 / c->value);
             long divisor = 1024;
@@ -142,6 +143,22 @@ auto AffineTranslator::limit_by_operator(const ir::Expr& e, bool upper) -> std::
         }
         default: return std::nullopt;
     }
+}
+
+/// Of u * w with u from 0 to 1, `clamp(v, 0, 1) * (N - 1)`: it lies between 0 and w.
+auto AffineTranslator::limit_of_part(const ir::Binary& product, ir::Type type, bool upper)
+    -> std::optional<FloatLimit> {
+    const auto is_part = [&](const ir::Expr& u) {
+        const auto range = std::get<FloatRange>(ranges_.of(u));
+        return range.lo >= 0 && range.hi <= 1;
+    };
+    if (!is_part(product.a) && !is_part(product.b)) return std::nullopt;
+    auto limit = float_limit(is_part(product.a) ? product.b : product.a, upper);
+    if (!limit) return std::nullopt;
+    const isl::pw_aff zero = constant(0);
+    limit->value = upper ? limit->value.max(zero) : limit->value.min(zero);
+    for (Wide* end : {&limit->lo, &limit->hi}) *end = upper ? std::max<Wide>(*end, 0) : std::min<Wide>(*end, 0);
+    return rounded(*limit, type, upper);
 }
 
 auto AffineTranslator::limit_of_integer(const ir::Expr& e, ir::Type type, bool upper) -> std::optional<FloatLimit> {

@@ -1,13 +1,9 @@
 // Stages that are read beyond their ends at the other end are computed there, with the same values.
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "support/render.h"
 #include "support_lib/compile.h"
-#include "support_lib/data.h"
-#include "support_lib/device.h"
-#include "support_lib/host.h"
+#include "support_lib/same_values.h"
 
 namespace pipec::periodic_stages_test {
 namespace {
@@ -21,29 +17,6 @@ testing::Compiled compiled(SourceManager& sources, const std::string& program) {
 bool has_domain(const testing::Compiled& result, const std::string& domain) {
     return poly::to_string(result.pipelines.at(0), result.models.at(0)).find("stage " + domain + "\n") !=
            std::string::npos;
-}
-
-/// Of the definition by the interpreter, of what became of it, of the host's code and of the emulated device.
-void expect_same_values(const testing::Compiled& result, const SourceManager& sources,
-                        const std::vector<std::map<std::string, std::int64_t>>& all) {
-    const ir::Pipeline& definition = result.definitions.at(0);
-    const std::vector<codegen::Unit> units{{&result.pipelines.at(0), &result.models.at(0)}};
-    const testing::HostLibrary host(units, sources, testing::kNothingUndefined);
-    const testing::DeviceLibrary device(units, sources, {});
-    std::mt19937_64 rng(3);
-    for (const auto& sizes : all) {
-        const reference::Arguments arguments = testing::random_arguments(definition, sizes, testing::Fill::Smooth, rng);
-        const auto expected = reference::run(definition, arguments);
-        const auto found = reference::run(result.pipelines.at(0), arguments);
-        const auto on_host = testing::run_host(host.info(definition.name), arguments, testing::Layout::Dense);
-        const auto on_device =
-            testing::run_device(device.info(definition.name), arguments, testing::Layout::Rotated, rng());
-        for (const auto& [name, array] : expected) {
-            EXPECT_EQ(testing::difference(array, found.at(name)), "") << name;
-            EXPECT_EQ(testing::difference(array, on_host.at(name)), "") << name << ", on the host";
-            EXPECT_EQ(testing::difference(array, on_device.at(name)), "") << name << ", on the device";
-        }
-    }
 }
 
 TEST(PeriodicStages, GrowByWhatTheirReadersTake) {
@@ -63,8 +36,9 @@ pipeline p(img: float32[H, W]) -> out: float32[H, W] {
     EXPECT_TRUE(has_domain(result, "d(y in -1..H, x in -1..W + 2)"));
     EXPECT_TRUE(has_domain(result, "c(y in -1..H + 1, x in -2..W + 2)"));
     EXPECT_TRUE(has_domain(result, "a(y in -2..H + 1, x in -2..W + 4)"));
-    expect_same_values(result, sources,
-                       {{{"H", 1}, {"W", 1}}, {{"H", 2}, {"W", 3}}, {{"H", 3}, {"W", 1}}, {{"H", 37}, {"W", 70}}});
+    testing::expect_same_values(
+        result, result.pipelines.at(0), sources,
+        {{{"H", 1}, {"W", 1}}, {{"H", 2}, {"W", 3}}, {{"H", 3}, {"W", 1}}, {{"H", 37}, {"W", 70}}});
 }
 
 TEST(PeriodicStages, LongChainsReadWrappedPlacesNowAndThen) {
@@ -85,7 +59,8 @@ pipeline p(u0: float32[N, M]) -> out: float32[N, M] {
     EXPECT_TRUE(has_domain(result, "u[5](y in -15..N, x in 0..M + 15)"));
     EXPECT_TRUE(has_domain(result, "u[4](y in 0..N, x in 0..M)"));
     EXPECT_TRUE(has_domain(result, "u[3](y in -1..N, x in 0..M + 1)"));
-    expect_same_values(result, sources, {{{"N", 1}, {"M", 1}}, {{"N", 5}, {"M", 3}}, {{"N", 40}, {"M", 33}}});
+    testing::expect_same_values(result, result.pipelines.at(0), sources,
+                                {{{"N", 1}, {"M", 1}}, {{"N", 5}, {"M", 3}}, {{"N", 40}, {"M", 33}}});
 }
 
 TEST(PeriodicStages, AStepGrowsAsAWhole) {
@@ -104,11 +79,12 @@ TEST(PeriodicStages, AStepGrowsAsAWhole) {
     EXPECT_TRUE(has_domain(result, "b(y in -3..N, x in 0..M + 3)"));
     EXPECT_TRUE(has_domain(result, "row(y in -6..N + 3, x in 0..M + 3)"));
     EXPECT_TRUE(has_domain(result, "a(y in -6..N + 3, x in -3..M + 6)"));
-    expect_same_values(result, sources, {{{"N", 3}, {"M", 4}}, {{"N", 35}, {"M", 20}}});
+    testing::expect_same_values(result, result.pipelines.at(0), sources,
+                                {{{"N", 3}, {"M", 4}}, {{"N", 35}, {"M", 20}}});
 
     const testing::Compiled small = compiled(sources, head + " {" + body);
     EXPECT_TRUE(has_domain(small, "b(y in 0..N, x in 0..M)"));
-    expect_same_values(small, sources, {{{"N", 1}, {"M", 2}}, {{"N", 2}, {"M", 5}}});
+    testing::expect_same_values(small, small.pipelines.at(0), sources, {{{"N", 1}, {"M", 2}}, {{"N", 2}, {"M", 5}}});
 }
 
 TEST(PeriodicStages, OthersStayAsTheyAre) {
@@ -123,7 +99,8 @@ pipeline p(img: float32[3, N, M]) -> out: float32[3, N, M], edge: float32[N + 1,
 })");
     EXPECT_TRUE(has_domain(result, "b(c in 0..3, y in 0..N + 1, x in 0..M)"));
     EXPECT_TRUE(has_domain(result, "edge(y in 0..N + 1, x in 0..M)"));
-    expect_same_values(result, sources, {{{"N", 1}, {"M", 1}}, {{"N", 4}, {"M", 7}}, {{"N", 33}, {"M", 40}}});
+    testing::expect_same_values(result, result.pipelines.at(0), sources,
+                                {{{"N", 1}, {"M", 1}}, {{"N", 4}, {"M", 7}}, {{"N", 33}, {"M", 40}}});
 }
 
 }  // namespace

@@ -2,14 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <random>
 
 #include "fusion/inline.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
-#include "support_lib/data.h"
-#include "support_lib/device.h"
-#include "support_lib/host.h"
+#include "support_lib/same_values.h"
 
 namespace pipec::sparse_stages_test {
 namespace {
@@ -31,29 +28,6 @@ bool has_stage(const testing::Compiled& result, const std::string& name) {
     return std::ranges::any_of(inlined(result).pipeline.stages, [&](const ir::Stage& s) { return s.name == name; });
 }
 
-/// By the interpreter, the host's code and the emulated device, and all of them with these stages in their readers.
-void expect_same_values(const testing::Compiled& result, const SourceManager& sources,
-                        const std::vector<std::map<std::string, std::int64_t>>& all) {
-    const ir::Pipeline& definition = result.definitions.at(0);
-    const std::vector<codegen::Unit> units{{&result.pipelines.at(0), &result.models.at(0)}};
-    const testing::HostLibrary host(units, sources, testing::kNothingUndefined);
-    const testing::DeviceLibrary device(units, sources, {});
-    std::mt19937_64 rng(3);
-    for (const auto& sizes : all) {
-        const reference::Arguments arguments = testing::random_arguments(definition, sizes, testing::Fill::Smooth, rng);
-        const auto expected = reference::run(definition, arguments);
-        const auto found = reference::run(inlined(result).pipeline, arguments);
-        const auto on_host = testing::run_host(host.info(definition.name), arguments, testing::Layout::Dense);
-        const auto on_device =
-            testing::run_device(device.info(definition.name), arguments, testing::Layout::Rotated, rng());
-        for (const auto& [name, array] : expected) {
-            EXPECT_EQ(testing::difference(array, found.at(name)), "") << name;
-            EXPECT_EQ(testing::difference(array, on_host.at(name)), "") << name << ", on the host";
-            EXPECT_EQ(testing::difference(array, on_device.at(name)), "") << name << ", on the device";
-        }
-    }
-}
-
 TEST(SparseStages, AreComputedWhereTheyAreRead) {
     // Reductions, in reductions; the second one is read by the first alone.
     SourceManager sources;
@@ -64,7 +38,8 @@ TEST(SparseStages, AreComputedWhereTheyAreRead) {
             out(y, x) = (sum(k in 0..7) row(y / 64, x / 64, clamp(y + k - 3, 0, R - 1), x)) / row(0, 0, y, x)
         })");
     EXPECT_FALSE(has_stage(result, "row") || has_stage(result, "taps"));
-    expect_same_values(result, sources, {{{"R", 1}, {"C", 1}}, {{"R", 67}, {"C", 130}}});
+    testing::expect_same_values(result, inlined(result).pipeline, sources,
+                                {{{"R", 1}, {"C", 1}}, {{"R", 67}, {"C", 130}}});
 }
 
 TEST(SparseStages, ByUpdatesToo) {
@@ -77,7 +52,7 @@ TEST(SparseStages, ByUpdatesToo) {
             }
         })");
     EXPECT_FALSE(has_stage(result, "mean"));
-    expect_same_values(result, sources, {{{"R", 130}, {"C", 5}}});
+    testing::expect_same_values(result, inlined(result).pipeline, sources, {{{"R", 130}, {"C", 5}}});
 }
 
 TEST(SparseStages, ByScansToo) {
@@ -88,7 +63,8 @@ TEST(SparseStages, ByScansToo) {
             out(y, x): int32 = if x == 0 then 0 else max(out(y, x - 1) - 3, moved(y, x, shift(y)))
         })");
     EXPECT_FALSE(has_stage(result, "moved"));
-    expect_same_values(result, sources, {{{"R", 1}, {"C", 1}}, {{"R", 9}, {"C", 70}}});
+    testing::expect_same_values(result, inlined(result).pipeline, sources,
+                                {{{"R", 1}, {"C", 1}}, {{"R", 9}, {"C", 70}}});
 }
 
 TEST(SparseStages, OthersAreStored) {

@@ -1,16 +1,13 @@
 // Functions of data that have few values become tables, with the same values.
 #include <gtest/gtest.h>
 
-#include <random>
 #include <regex>
 #include <string>
 #include <vector>
 
 #include "support/render.h"
 #include "support_lib/compile.h"
-#include "support_lib/data.h"
-#include "support_lib/device.h"
-#include "support_lib/host.h"
+#include "support_lib/same_values.h"
 
 namespace pipec::tabulate_values_test {
 namespace {
@@ -34,28 +31,8 @@ std::vector<std::string> tables(const testing::Compiled& result) {
 
 using Tables = std::vector<std::string>;
 
-/// Of the definition by the interpreter, of what became of it, of the host's code and of the emulated device.
-void expect_same_values(const testing::Compiled& result, const SourceManager& sources) {
-    const ir::Pipeline& definition = result.definitions.at(0);
-    const std::vector<codegen::Unit> units{{&result.pipelines.at(0), &result.models.at(0)}};
-    const testing::HostLibrary host(units, sources, testing::kNothingUndefined);
-    const testing::DeviceLibrary device(units, sources, {});
-    std::mt19937_64 rng(3);
-    for (const std::int64_t size : {1, 5, 40}) {
-        const reference::Arguments arguments =
-            testing::random_arguments(definition, {{"R", size}, {"C", 33}}, testing::Fill::Extreme, rng);
-        const auto expected = reference::run(definition, arguments);
-        const auto found = reference::run(result.pipelines.at(0), arguments);
-        const auto on_host = testing::run_host(host.info(definition.name), arguments, testing::Layout::Dense);
-        const auto on_device =
-            testing::run_device(device.info(definition.name), arguments, testing::Layout::Rotated, rng());
-        for (const auto& [name, array] : expected) {
-            EXPECT_EQ(testing::difference(array, found.at(name)), "") << name;
-            EXPECT_EQ(testing::difference(array, on_host.at(name)), "") << name << ", on the host";
-            EXPECT_EQ(testing::difference(array, on_device.at(name)), "") << name << ", on the device";
-        }
-    }
-}
+const std::vector<std::map<std::string, std::int64_t>> kSizes{
+    {{"R", 1}, {"C", 33}}, {{"R", 5}, {"C", 33}}, {{"R", 40}, {"C", 33}}};
 
 TEST(TabulateValues, OfPixelsDifferencesAndUnpackedBits) {
     SourceManager sources;
@@ -68,7 +45,7 @@ pipeline p(a: uint8[R, C], b: int8[R, C], w: uint16[R, C], g: float32 = 2.2) -> 
     dark(y, x) = uint8(255 * pow(a(y, x) / 255.0, 1 / g) + 0.5)
 })");
     EXPECT_EQ(tables(result), (Tables{"curve.table 0..1024", "weight.table -127..384", "dark.table 0..256"}));
-    expect_same_values(result, sources);
+    testing::expect_same_values(result, result.pipelines.at(0), sources, kSizes, testing::Fill::Extreme);
 }
 
 TEST(TabulateValues, SharedByAllThatDependOnTheSame) {
@@ -85,7 +62,7 @@ pipeline p(img: uint8[R, C, 3]) -> out: float32[3, R, C] {
         (if c == 0 then l else if c == 1 then u else v) + sqrt(img(y, x, c) / 255.0)
 })");
     EXPECT_EQ(tables(result), Tables{"out.table 0..256"});
-    expect_same_values(result, sources);
+    testing::expect_same_values(result, result.pipelines.at(0), sources, kSizes, testing::Fill::Extreme);
 }
 
 TEST(TabulateValues, InLoopsAndUpdates) {
@@ -98,7 +75,7 @@ pipeline p(img: uint8[R, C]) -> total: float64[1], rows: float64[R] {
     total(i) = sum(y in 0..R, x in 0..C) float64(exp(pow(img(y, x) / 100.0, 1.5)))
 })");
     EXPECT_EQ(tables(result), (Tables{"rows.table 0..256", "total.table 0..256"}));
-    expect_same_values(result, sources);
+    testing::expect_same_values(result, result.pipelines.at(0), sources, kSizes, testing::Fill::Extreme);
 }
 
 TEST(TabulateValues, NotWhatIsOfMoreThanOneInteger) {

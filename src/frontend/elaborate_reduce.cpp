@@ -115,7 +115,7 @@ Value Elaborator::eval_reduce(const ast::Expr& e, const ast::Reduce& reduce, con
         return poison();
     }
     if (!too_many && points->empty() && needed) {
-        // There is no term, so none has an index that is not known.
+        // Without terms there is no index that has to be a constant.
         if (reduce.op == ir::ReduceOp::Sum) return {UntypedInt{0}};
         if (reduce.op == ir::ReduceOp::Prod) return {UntypedInt{1}};
         if (reduce.op == ir::ReduceOp::Any) return {Scalar{ir::bool_constant(false, e->range)}};

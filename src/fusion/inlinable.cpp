@@ -28,8 +28,8 @@ namespace {
 constexpr std::int64_t kRepeatedWork = 64;
 /// Distinct reads that a stage which is worth repeating may have.
 constexpr int kRepeatedReads = 3;
-/// Operations that a stage may have which is but one read at other places: as many as a GPU issues while a warp reads
-/// at places that data tell.
+/// Operations, at most, of a stage that only reads one element of another array: a GPU issues as many while a warp
+/// reads at places that depend on data.
 constexpr std::int64_t kGatheredWork = 24;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
@@ -387,7 +387,8 @@ int steady_reads(const ir::Stage& stage, const ir::Expr& value, const std::set<s
     return steady;
 }
 
-/// A border, or the like, that is read at places which data tell: each read of it is one of what it is made of.
+/// A border, or a similar stage, whose readers' indices depend on data. Computed inside of them, it costs no more
+/// reads.
 bool is_gathered(const Facts& facts, const Readers& by) {
     return facts.reads == 1 && facts.cost <= kGatheredWork &&
            std::ranges::all_of(by.points, [](const PointRead& point) {

@@ -24,8 +24,8 @@ namespace {
 using ir::BinaryOp;
 using ir::Type;
 
-/// Points beyond an end, at most: a longer chain of steps reads at wrapped places again where it would take more. (No
-/// more steps than these share a tile anyway.)
+/// Points beyond an end, at most. A chain of steps that would need more reads at wrapped places once on the way; it has
+/// more steps than one tile takes.
 constexpr std::int64_t kMostBeyond = 16;
 /// The least extent of a dimension whose extent is a constant, in such points.
 constexpr std::int64_t kLeastPeriod = 8;
@@ -122,8 +122,8 @@ private:
         return true;
     }
 
-    /// A step ends at what is read at wrapped places. Its other stages grow with it, or none of them does: of these,
-    /// how much further they go.
+    /// A step ends with the stages that are read at wrapped places. Its other stages grow together with them: this
+    /// finds how many points more they need.
     void find_reaches() {
         for (std::size_t s = 0; s < stages().size(); ++s) {
             indices_.enter(s);
@@ -137,7 +137,7 @@ private:
 
     std::optional<PeriodicIndex> index_of(const ir::Read& read, std::size_t i, const ir::Expr& period) {
         auto index = indices_.of(read.indices[i], period);
-        // An input ends where it ends: a place in it as it is, but for the reader's own, is no part of a torus.
+        // An input has no points beyond its ends, so only a wrapped place in it tells a period.
         if (index && !index->wraps && read.source.kind == ir::Source::Kind::Input) index.reset();
         return index;
     }

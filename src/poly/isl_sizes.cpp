@@ -127,7 +127,7 @@ private:
             const ir::Expr& part = name.kind == Name::Kind::Opaque ? affine_.opaque(name.index) : e;
             // Extents share nodes: a part that several of them have is reported once.
             if (!told_.insert(part).second) return std::nullopt;
-            // The part may be known from elsewhere, where it stands as well.
+            // `part` may be a node of another condition or extent: it is shown where it stands in this one.
             SourceRange place = e->range;
             ir::for_each_node(e, [&](const ir::Expr& node) {
                 if (node->range.valid() && ir::structurally_equal(node, part)) place = node->range;

@@ -17,8 +17,8 @@
 
 namespace pipec::testing {
 
-/// Compares the first pipeline of a program, as it is defined, with `changed` in the interpreter, and with the code that
-/// the host and the emulated device have for the program, for random arguments of these sizes.
+/// Compares the first pipeline of a program, as it is defined, with `changed` in the interpreter, and with the code
+/// that the host and the emulated device have for the program, for random arguments of these sizes.
 inline void expect_same_values(const Compiled& program, const ir::Pipeline& changed, const SourceManager& sources,
                                const std::vector<std::map<std::string, std::int64_t>>& all, Fill fill = Fill::Smooth) {
     const ir::Pipeline& definition = program.definitions.at(0);

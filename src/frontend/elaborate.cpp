@@ -258,7 +258,7 @@ ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* w
     if (value.is<Poison>()) return nullptr;
     ir::Expr result = convert(value, ir::Type::Int32, e->range, what);
     if (!result) return nullptr;
-    result = close_over_lets(result);
+    result = without_reads_of_places(close_over_lets(result));
     if (contents_.of(result).reads) {
         report(diag::NotOverSizes, e->range, what).note("the value of an image is not known when a launch is prepared");
         return nullptr;

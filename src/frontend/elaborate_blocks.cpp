@@ -204,7 +204,10 @@ std::optional<std::pair<std::int64_t, std::int64_t>> Elaborator::constant_range(
             report(diag::NotConstant, e->range, "a bound of a compile-time loop")
                 .note(
                     "no loop goes over points: `f(y, x) = ...` defines all of them, `sum(i in a..b) ...` and "
-                    "`accumulate` combine them");
+                    "`accumulate` combine them")
+                .note(
+                    "steps whose number is known at launch are a dimension: `f(t in 0..n, y, x): float32 = if t == 0 "
+                    "then a(y, x) else ... f(t - 1, y, x) ...`");
             return std::nullopt;
         }
         if (*value < INT32_MIN || *value > INT32_MAX) {

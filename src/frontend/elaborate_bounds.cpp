@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <map>
 #include <unordered_map>
 
 #include "frontend/elaborator.h"
 #include "ir/build.h"
 #include "ir/tree_size.h"
 #include "ir/visit.h"
+#include "ir/without_lets.h"
 
 namespace pipec::elab {
 
@@ -179,6 +182,32 @@ private:
 };
 
 }  // namespace
+
+/// Stages whose values follow from the place alone, as `first(z) = max(z - half, 0)`, count as functions in bounds.
+ir::Expr Elaborator::without_reads_of_places(const ir::Expr& e) {
+    std::unordered_map<ir::Expr, ir::Expr> done;
+    const std::function<ir::Expr(const ir::Expr&)> write = [&](const ir::Expr& part) -> ir::Expr {
+        if (!contents_.of(part).reads) return part;
+        if (const auto found = done.find(part); found != done.end()) return found->second;
+        ir::Expr result = ir::map_children(part, write);
+        const auto* read = ir::as<ir::Read>(result);
+        if (read != nullptr && read->source.kind == ir::Source::Kind::Stage) {
+            const ir::Stage& stage = p_.stages.at(static_cast<std::size_t>(read->source.index));
+            const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+            if (pure != nullptr && pure->value && !stage.scan && ir::is_int(stage.type)) {
+                std::map<ir::VarId, ir::Expr> indices;
+                for (std::size_t d = 0; d < stage.dims.size(); ++d)
+                    indices.emplace(stage.dims[d].var, read->indices[d]);
+                // Copies of a let would bind its variable to other values.
+                result = write(ir::substitute(ir::WithoutLets().of(pure->value), indices));
+            }
+        }
+        return done.emplace(part, result).first->second;
+    };
+    ir::Expr result = write(e);
+    const bool is_function = !contents_.of(result).reads && ir::tree_size(result, kMaxBoundSize) < kMaxBoundSize;
+    return is_function ? result : e;
+}
 
 ir::Expr Elaborator::bound(const ir::Expr& e, SourceRange range, const char* what) {
     BoundWriter writer;

@@ -251,7 +251,10 @@ Value Elaborator::call_expression_function(const ast::Expr& e, const Function& f
             at.scope = scope;  // a default sees the parameters before it
             at.splices = nullptr;
         }
+        // A stage can hand itself to a function of its points, which reads earlier ones.
+        self_allowed_ = i < call.args.size() && std::holds_alternative<ast::NameRef>(call.args[i]->value);
         Value value = i < call.args.size() ? eval(call.args[i], at) : eval(param.default_value, at);
+        self_allowed_ = false;
         ok = ok && !value.is<Poison>();
         Symbol* symbol = bind(scope, param.name, std::move(value));
         if (symbol == nullptr) return poison();
@@ -274,7 +277,11 @@ Value Elaborator::stage_argument(const ast::Expr& arg, const std::string& name, 
     inner.point = &point;
     inner.unrolled = nullptr;  // a stage of its own
     const Value value = eval(arg, inner);
-    const std::function<Value(const Value&)> as_image = [&](const Value& v) {
+    const std::function<Value(const Value&)> as_image = [&](const Value& v) -> Value {
+        if (const auto* image = v.as<Image>(); image != nullptr && image->source == kSelf) {
+            report_cycle(in_progress_.back(), arg->range);
+            return poison();
+        }
         if (v.is<Table>()) return map_elements(v, as_image);
         const auto* s = v.as<Scalar>();
         return s == nullptr ? v : image_of(s->expr, point, *env.owner + "." + name, arg->range);

@@ -159,6 +159,10 @@ Value Elaborator::use(Symbol* symbol, SourceRange range) {
 
 Value Elaborator::operand(Value value, SourceRange range, const Env& env) {
     if (const auto* image = value.as<Image>()) {
+        if (env.point != nullptr && image->source == kSelf) {
+            report_cycle(in_progress_.back(), range);
+            return poison();
+        }
         if (env.point != nullptr && image->rank > 0) return read_at_point(*image, range, *env.point);
         const std::string source = text(range);
         std::string example = example_indices(image->rank);

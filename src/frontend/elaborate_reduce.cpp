@@ -228,8 +228,8 @@ std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& e
     ir::Expr lo = index_expr(r.range.lo, env);
     ir::Expr hi = index_expr(r.range.hi, env);
     if (!lo || !hi) return std::nullopt;
-    lo = close_over_lets(lo);
-    hi = close_over_lets(hi);
+    lo = without_reads_of_places(close_over_lets(lo));
+    hi = without_reads_of_places(close_over_lets(hi));
     for (const auto& [bound, at] : {std::pair{&lo, r.range.lo}, std::pair{&hi, r.range.hi}}) {
         const bool reads = contents_.of(*bound).reads;
         if (!reads && contents_.of(*bound).params) *bound = ir::parameters_as_sizes(p_, *bound, true);

@@ -251,6 +251,8 @@ private:
     ir::Expr size_expr(const ast::Expr& e, const Env& env, const char* what);
     /// An expression over sizes as an extent or explicit range; null after an error.
     ir::Expr bound(const ir::Expr& e, SourceRange range, const char* what);
+    /// A bound with the definitions of stages that no data decide in the places of what is read of them.
+    ir::Expr without_reads_of_places(const ir::Expr& e);
     std::vector<int> memory_order(const ast::Port& port);
     void scalar_parameter(const ast::Port& port);
     void where(const ast::Pipeline& source);

@@ -307,10 +307,14 @@ private:
         if (!in_block() || is(antlr4::Token::EOF) || expects(PipeParser::LBRACE)) return false;
         const bool operand_before = previous_ != nullptr && !starts_line() && ends_expression(*previous_);
         if (is(PipeParser::ELSE) && (follows_error_on_line() || last_failed())) return true;  // of what was reported
-        diags_.report(
+        auto report = diags_.report(
             diag::SyntaxError, range_of(file_, found_),
             fmt::format("expected {}, found `{}`",
                         operand_before ? "an operator or the next statement" : "a statement or `}`", text(found_)));
+        if (is(PipeParser::COMMA) && first_of_line(found_).getType() == PipeParser::LET)
+            report.note("a statement `let` gives one name: `let a = 1` and `let b = 2` are two");
+        if (is(PipeParser::LBRACKET) && !operand_before)
+            report.note("`t(y, x) = [a, b]` makes a stage of each element, and `let [g, h] = t` names them");
         return true;
     }
 

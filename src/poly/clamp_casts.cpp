@@ -36,8 +36,7 @@ ir::Expr clamped(ir::Expr cast, const CastRange& range) {
 class Limits {
 public:
     Limits(const ir::Pipeline& pipeline, const Model& model) : isl_(0) {
-        Diagnostics none;
-        const auto sizes = size_context(isl_, pipeline, none);
+        const auto sizes = size_context(isl_, pipeline);
         if (!sizes) return;
         KnownBoxes boxes;
         for (const Domain& domain : model.domains) boxes.emplace_back(domain.box);

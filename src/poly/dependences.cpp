@@ -77,12 +77,11 @@ public:
 
     /// Those of the stages for which `asked` is true.
     std::vector<Dependence> find(const std::vector<bool>& asked) {
-        Diagnostics none;
         isl_.begin_question(pipeline_.range, "the sizes");
         std::optional<SizeContext> sizes;
         std::optional<ProgramValues> values;
         try {
-            sizes = size_context(isl_, pipeline_, none);
+            sizes = size_context(isl_, pipeline_);
             if (sizes) values.emplace(isl_, pipeline_, *sizes);
         } catch (const isl::exception& failure) {  // too expensive, or numbers too large
             rethrow_exhaustion(failure);

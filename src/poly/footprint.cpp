@@ -26,9 +26,8 @@ public:
         : pipeline_(pipeline), model_(model), group_(group), tile_(tile), exact_(exact), isl_(options.max_operations) {}
 
     std::vector<Footprint> run() {
-        Diagnostics none;
         isl_.begin_question(pipeline_.range, "the sizes");
-        const auto sizes = size_context(isl_, pipeline_, none);
+        const auto sizes = size_context(isl_, pipeline_);
         if (!sizes) return {};
         ProgramValues values(isl_, pipeline_, *sizes);
         std::vector<Footprint> result(group_.stages.size());

@@ -54,14 +54,13 @@ bool are_in_bounds(const ir::Pipeline& pipeline, const Model& model, const std::
                    const Options& options) {
     IslContext isl(options.max_operations);
     try {
-        Diagnostics none;
         isl.begin_question(pipeline.range, "the sizes");
-        // Domains are known, and those of stages that were made may be empty.
+        // Domains are known, also of ranges that the program states.
         ir::Pipeline inferred = pipeline;
         for (ir::Stage& stage : inferred.stages) {
             for (ir::Dimension& dim : stage.dims) dim.lo = dim.hi = nullptr;
         }
-        const auto sizes = size_context(isl, inferred, none);
+        const auto sizes = size_context(isl, inferred);
         if (!sizes) return false;
         KnownBoxes known;
         for (const Domain& domain : model.domains) known.emplace_back(domain.box);

@@ -144,6 +144,7 @@ private:
     void describe(const ir::Expr& e, Name name);
     void describe_place(const ir::Reduce& reduce, Name name);
     void describe_scaled(const ir::Binary& quotient, Name name);
+    void describe_block(const ir::Binary& quotient, Name name);
     bool describe_read(const ir::Read& read, Name name);
     static ir::Expr definition_at(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition);
     bool describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition, Name name);
@@ -168,7 +169,10 @@ private:
         std::vector<std::size_t> conditions;  ///< of an integer: those that say something of it
     };
     void tie(const OfFloats& condition, std::size_t number, OfFloats& integer);
-    bool tie_by_limits(const OfFloats& condition, const OfFloats& integer);
+    bool tie_by_limits(const OfFloats& condition, const OfFloats& integer,
+                       std::optional<std::pair<Name, bool>> natural = {});
+    [[nodiscard]] bool makes_natural(const OfFloats& condition, bool is_so, const OfFloats& other,
+                                     const OfFloats& integer);
     /// The integer is in `range` where all of these have these values.
     void add_range_where(const OfFloats& integer, const IntRange& range,
                          const std::vector<std::pair<Name, bool>>& where);

@@ -2,6 +2,7 @@
 // from the definitions of the stages that they are read of.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "ir/build.h"
@@ -13,6 +14,29 @@
 namespace pipec::poly {
 
 using ir::BinaryOp;
+
+namespace {
+
+/// The constants by which the program multiplies `size`.
+std::set<std::int64_t> factors_in(const ir::Pipeline& pipeline, const ir::Expr& size) {
+    constexpr std::size_t kMostFactors = 3;  // each splits a question in two
+    std::set<std::int64_t> factors;
+    const auto look = [&](const ir::Expr& e) {
+        const auto* n = ir::as<ir::Binary>(e);
+        if (n == nullptr || n->op != BinaryOp::Mul || factors.size() >= kMostFactors) return;
+        for (const auto& [factor, other] : {std::pair(n->a, n->b), std::pair(n->b, n->a)}) {
+            const auto number = ir::as_int(factor);
+            if (number && *number > 1 && *number < kIndexLimit && ir::structurally_equal(other, size))
+                factors.insert(*number);
+        }
+    };
+    for (const ir::Stage& stage : pipeline.stages) {
+        for (const ir::Expr& e : ir::expressions(stage)) ir::for_each_node(e, look);
+    }
+    return factors;
+}
+
+}  // namespace
 
 /// What operators on integers say of their result beyond its interval: a % b < b for all b > 0, also where b is a size.
 void AffineTranslator::describe(const ir::Expr& e, Name name) {
@@ -37,7 +61,10 @@ void AffineTranslator::describe(const ir::Expr& e, Name name) {
     if (n->op == BinaryOp::Mul && fits(ranges_.unwrapped(e), e->type) && !describe_product(n->a, n->b)) {
         describe_product(n->b, n->a);
     }
-    if (n->op == BinaryOp::Div) describe_scaled(*n, name);
+    if (n->op == BinaryOp::Div) {
+        describe_scaled(*n, name);
+        describe_block(*n, name);
+    }
     const bool positive_b = ranges_.integer(n->b).lo > 0, natural_a = ranges_.integer(n->a).lo >= 0;
     if (n->op == BinaryOp::Mod && positive_b) add_limit(n->b, name, true, true);
     if (n->op == BinaryOp::BitAnd && ranges_.integer(n->b).lo >= 0) add_limit(n->b, name, true);
@@ -64,6 +91,21 @@ void AffineTranslator::describe_scaled(const ir::Binary& quotient, Name name) {
     const isl::set other = a.lt_set(zero).unite(a.gt_set(d)).unite(b.lt_set(zero)).unite(d.le_set(zero));
     const isl::set fact = below.unite(at_most.intersect(a.eq_set(d).unite(b.eq_set(zero)))).unite(other);
     facts_.push_back({fact.coalesce(), {name}});
+}
+
+/// `k / C` is below n where k < n * C: the number of a block of C, as of `out: float32[4 * C]`. Known of the multiples
+/// of C that the program mentions.
+void AffineTranslator::describe_block(const ir::Binary& quotient, Name name) {
+    if (pipeline_ == nullptr || !ir::is_uniform(quotient.b) || ranges_.integer(quotient.b).lo < 1) return;
+    std::vector<int> outer = std::exchange(open_obligations_, {});
+    const isl::pw_aff k = value(quotient.a), c = value(quotient.b);
+    const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
+    if (!certain || has_opaque(k) || has_opaque(c)) return;
+    const isl::pw_aff q = isl_.value(name);
+    for (const std::int64_t n : factors_in(*pipeline_, quotient.b)) {
+        const isl::set inside = q.lt_set(constant(n)), outside = k.ge_set(c.scale(val(n)));
+        facts_.push_back({inside.unite(outside).coalesce(), {name}});
+    }
 }
 
 /// The place of a minimum or maximum lies in its range, or is the lower bound of an empty one.

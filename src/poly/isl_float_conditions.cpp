@@ -65,8 +65,21 @@ void AffineTranslator::tie_to_float_conditions(const ir::Expr& e, Name name) {
     for (std::size_t c = 0; c < float_conditions_.size(); ++c) tie(float_conditions_[c], c, of_floats_.back());
 }
 
-/// `v < R` of `int32(v)`, where R is a size: what intervals do not say.
-bool AffineTranslator::tie_by_limits(const OfFloats& condition, const OfFloats& integer) {
+/// Whether the float that is cut off to an integer is 0 or more where one condition is so, and the other one holds,
+/// of what is no NaN.
+bool AffineTranslator::makes_natural(const OfFloats& condition, bool is_so, const OfFloats& other,
+                                     const OfFloats& integer) {
+    const auto* cast = ir::as<ir::Cast>(without_lets(integer.value));
+    if (cast == nullptr || !ir::is_float(cast->a->type)) return false;
+    const auto range = std::get<FloatRange>(
+        ranges_.of(cast->a, {{without_lets(condition.value), is_so}, {without_lets(other.value), true}}));
+    return range.lo >= 0 && !range.nan;
+}
+
+/// `v < R` of `int32(v)`, where R is a size: what intervals do not say. `natural`: a condition, and whether it holds,
+/// that makes v 0 or more, and cutting it off the same as rounding down.
+bool AffineTranslator::tie_by_limits(const OfFloats& condition, const OfFloats& integer,
+                                     std::optional<std::pair<Name, bool>> natural) {
     const auto comparison = without_lets(condition.value), value = without_lets(integer.value);
     const auto* n = ir::as<ir::Binary>(comparison);
     const auto* cast = ir::as<ir::Cast>(value);
@@ -104,11 +117,17 @@ bool AffineTranslator::tie_by_limits(const OfFloats& condition, const OfFloats& 
             if (!std::ranges::all_of(names, [](Name name) { return name.kind == Name::Kind::Size; })) continue;
             // Below a whole number the next one is less; what is cut off toward 0 may still be 0, as NaN is.
             if (upper && strict && !number->nearest) limit->value = limit->value.add_constant(-1);
-            const bool may_be_zero = !holds || (upper && !number->down);
+            const bool cut_off = upper && holds && !number->down;
+            if (natural && !cut_off) continue;
+            const bool may_be_zero = !natural && (!holds || cut_off);
             if (upper && may_be_zero && limit->lo < 1) limit->value = limit->value.max(constant(0));
             if (!upper && !holds && limit->hi > 0) limit->value = limit->value.min(constant(0));
             const isl::pw_aff is = isl_.value(condition.name);
-            const isl::pw_aff not_so = holds ? isl_.constant(1).sub(is) : is;
+            isl::pw_aff not_so = holds ? isl_.constant(1).sub(is) : is;
+            if (natural) {
+                const isl::pw_aff other = isl_.value(natural->first);
+                not_so = not_so.add(natural->second ? isl_.constant(1).sub(other) : other);
+            }
             const isl::pw_aff described = isl_.value(integer.name);
             const Wide far = type.hi - type.lo;
             const isl::pw_aff end_of_it = limit->value.add(not_so.scale(val(upper ? far : -far)));
@@ -138,6 +157,10 @@ void AffineTranslator::tie(const OfFloats& condition, std::size_t number, OfFloa
     for (const std::size_t c : integer.conditions) {
         const OfFloats& other = float_conditions_[c];
         for (const bool holds : {false, true}) {
+            if (makes_natural(other, holds, condition, integer))
+                tie_by_limits(condition, integer, std::pair(other.name, holds));
+            if (makes_natural(condition, holds, other, integer))
+                tie_by_limits(other, integer, std::pair(condition.name, holds));
             for (const bool other_holds : {false, true}) {
                 const IntRange apart = common(by_condition[holds ? 1 : 0], range({{other.value, other_holds}}));
                 const IntRange both = common(apart, range({{condition.value, holds}, {other.value, other_holds}}));

@@ -88,10 +88,11 @@ std::vector<IntRange> parameter_ranges(const ir::Pipeline& pipeline) {
 
 class ContextBuilder {
 public:
-    ContextBuilder(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags)
+    ContextBuilder(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags, bool is_accepted)
         : isl_(isl),
           pipeline_(pipeline),
           diags_(diags),
+          is_accepted_(is_accepted),
           any_(pipeline, std::vector<IntRange>(pipeline.sizes.size(), IntRange{-kIndexLimit, kIndexLimit})),
           limits_(isl, any_, Integers::Exact),
           ranges_(pipeline, parameter_ranges(pipeline)),
@@ -112,7 +113,7 @@ public:
         for (const ir::Expr& condition : pipeline_.where) assume(condition);
         if (diags_.error_count() > errors) return std::nullopt;
         find_ranges();
-        require_bounded_parameters();
+        if (!is_accepted_) require_bounded_parameters();
         for (const ir::Stage& stage : pipeline_.stages) context_.stages.push_back(explicit_bounds(stage));
         if (diags_.error_count() > errors) return std::nullopt;
         return std::move(context_);
@@ -189,7 +190,7 @@ private:
         const std::vector<Name> mentioned = names_in(translator.condition(condition).value);
         const bool is_affine =
             std::all_of(mentioned.begin(), mentioned.end(), [](Name n) { return n.kind == Name::Kind::Size; });
-        if (is_affine && set.complement().is_empty()) {
+        if (!is_accepted_ && is_affine && set.complement().is_empty()) {
             diags_.report(diag::RedundantWhere, condition->range, text);
         }
         const isl::set before = context_.bounded;
@@ -296,7 +297,7 @@ private:
             const auto hi = affine(dim.hi, what);
             if (!lo || !hi) continue;
             result.back() = Bounds{*lo, *hi, to_expr(*lo), to_expr(*hi)};  // `C - 1 + 1` becomes `C`
-            if (stage.alone) continue;  // what is left of a reduction where a condition holds may be nothing
+            if (is_accepted_ || stage.alone) continue;  // what is left of a reduction where a condition holds may be nothing
             const isl::set empty = admitted(context_, lo->ge_set(*hi));
             if (empty.is_empty()) continue;
             const std::string sizes = example_sizes(isl_, pipeline_, empty);
@@ -313,6 +314,7 @@ private:
     const IslContext& isl_;
     const ir::Pipeline& pipeline_;
     Diagnostics& diags_;
+    bool is_accepted_;
     std::set<ir::Expr> told_;  ///< parts that are not affine and were reported
     ValueRanges any_;
     AffineTranslator limits_;  ///< of comparisons of a parameter with constants: no opaque values
@@ -351,7 +353,12 @@ std::optional<Candidate> candidate(const IslContext& isl, const isl::pw_aff& ext
 }  // namespace
 
 std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags) {
-    return ContextBuilder(isl, pipeline, diags).build();
+    return ContextBuilder(isl, pipeline, diags, false).build();
+}
+
+std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline) {
+    Diagnostics none;
+    return ContextBuilder(isl, pipeline, none, true).build();
 }
 
 ProgramValues::ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,

@@ -39,6 +39,9 @@ struct SizeContext {
 /// cannot hold or always do. None after an error.
 std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline, Diagnostics& diags);
 
+/// The same of an accepted program, or of one that was made from it: nothing is reported, and ranges may be empty.
+std::optional<SizeContext> size_context(const IslContext& isl, const ir::Pipeline& pipeline);
+
 /// Ranges and affine forms of the program's expressions, wherever its `where` holds.
 struct ProgramValues {
     ProgramValues(const IslContext& isl, const ir::Pipeline& pipeline, const SizeContext& sizes,

@@ -18,8 +18,7 @@ std::optional<std::vector<std::int64_t>> nearest_sizes(const ir::Pipeline& pipel
                                                        const std::vector<bool>& fixed) {
     const IslContext isl(Options{}.max_operations);
     try {
-        Diagnostics ignored;
-        const auto context = size_context(isl, pipeline, ignored);
+        const auto context = size_context(isl, pipeline);
         if (!context) return std::nullopt;
         isl::set admitted = context->bounded;
         for (std::size_t i = 0; i < wanted.size(); ++i) {

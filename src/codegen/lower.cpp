@@ -10,6 +10,7 @@
 #include "codegen/grouped.h"
 #include "codegen/strategies/hybrid/hybrid_kernel.h"
 #include "codegen/strategies/register/register_tile.h"
+#include "codegen/strategies/scan/kept_slices.h"
 #include "codegen/strategies/shared/tile_kernel.h"
 #include "codegen/strategies/stream/stream_kernel.h"
 #include "fusion/group_fields.h"
@@ -220,6 +221,7 @@ fusion::Schedule pinned(const kernel::Program& program, const fusion::Schedule& 
 kernel::Program lower(const Unit& unit, const SourceManager& sources, const CudaOptions& options) {
     Grouped grouped = group_by_schedule(unit, options);
     kernel::Program& program = grouped.program;
+    find_kept_slices(program);
     for (const Grouped::Group& group : grouped.groups) {
         const std::size_t first = program.steps.size();
         if (group.schedule.strategy == fusion::Strategy::Stage) {
@@ -244,6 +246,7 @@ kernel::Program lower(const Unit& unit, const SourceManager& sources, const Cuda
             }
         }
     }
+    fold_kept_slices(program);
     require_rules(program);
     return std::move(grouped.program);
 }

@@ -220,10 +220,46 @@ void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gp
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
 }
 
+/// The patches of long slices in two dimensions, of lines too few to keep all of a GPU at work; as code decides for the
+/// sizes of a launch.
+std::optional<plan::SlicePatch> slice_patch(const StageFacts& stage, const Gpu& gpu) {
+    const auto& scan = *stage.scan;
+    if (scan.lines >= gpu.sms || scan.slice <= static_cast<double>(plan::kLargestBlockSlice)) return std::nullopt;
+    const auto [order, extents] = shape_of_scan(stage);
+    const plan::SlicePoint point{scan.distance, stage.bytes, 0, 1};
+    return plan::make_slice_patch(order, extents, scan.across, scan.reaches, point, gpu.shared_per_block);
+}
+
+/// Launch after launch, each of which loads the slices before, then goes through its own.
+void add_patches(const StageFacts& stage, const plan::SlicePatch& patch, const Gpu& gpu, TimePrediction& p) {
+    const auto& scan = *stage.scan;
+    const double before = p.blocks;
+    const auto slices = static_cast<double>(patch.slices);
+    const auto all = static_cast<double>(patch.rows * patch.columns * patch.whole);
+    const auto own = static_cast<double>(patch.own_rows() * patch.own_columns() * patch.whole);
+    const double launches = std::ceil(static_cast<double>(scan.length) / slices);
+    p.blocks = std::ceil(scan.lines * scan.slice / own);
+    p.shared_per_block = static_cast<int>(patch.shared_bytes);
+    const int warps = static_cast<int>(plan::kPatchThreads / kWarp);
+    p.blocks_per_sm = std::max(1, std::min({gpu.blocks_per_sm, gpu.warps_per_sm / warps,
+                                            static_cast<int>(gpu.shared_per_sm / (patch.shared_bytes + 1024))}));
+    p.waves = p.blocks / (static_cast<double>(gpu.sms) * p.blocks_per_sm);
+    p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
+    const double step = (scan.operations * kDependentClocks + kSharedClocks) / gpu.clock_hz + gpu.rates.barrier;
+    p.latency = std::max(1.0, std::ceil(p.waves)) * launches * (kMemorySeconds + slices * step);
+    // The patches of the first slices are wider than those of the last one.
+    have_fewer_blocks(gpu, before, (all + own) / (2 * own), true, p);
+    p.ends = 0;
+    p.start = launches * p.blocks / gpu.sms * gpu.rates.block_start;
+    p.launch = launches * gpu.rates.launch;
+    p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
+}
+
 /// Slice by slice: each waits for the one before, in a block behind a barrier or from launch to launch.
 void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
     if (const auto strip = plan::slice_strip(scan, gpu)) return add_strips(stage, *strip, gpu, p);
+    if (const auto patch = slice_patch(stage, gpu)) return add_patches(stage, *patch, gpu, p);
     const auto tile = slice_tile(stage, gpu);
     const bool blocks = tile || scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
     const auto threads = static_cast<double>(tile     ? tile->threads

@@ -49,8 +49,8 @@ std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std
         if (d == static_cast<std::size_t>(stage.scan->dim)) continue;
         (stage.scan->is_across(d) ? facts.slice : facts.lines) *= static_cast<double>(extents[d]);
     }
-    if (facts.across.size() == 1)
-        facts.reach = ir::scan_reach(stage, index, value, static_cast<std::size_t>(facts.across.front()));
+    for (const int d : facts.across)
+        facts.reaches.push_back(ir::scan_reach(stage, index, value, static_cast<std::size_t>(d)));
     return facts;
 }
 

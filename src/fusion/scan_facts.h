@@ -20,7 +20,7 @@ struct ScanFacts {
     std::vector<int> across{};  ///< dimensions in which it does: those of a slice
     int distance = 1;           ///< slices between a point and the farthest that it reads
     double operations = 0;      ///< from a value that a point reads of its own line to its value, each after the other
-    std::optional<ir::ScanReach> reach{};  ///< in the dimension of slices that have one
+    std::vector<std::optional<ir::ScanReach>> reaches{};  ///< in the dimensions `across`
     [[nodiscard]] bool is_across(std::size_t d) const {
         return std::find(across.begin(), across.end(), static_cast<int>(d)) != across.end();
     }

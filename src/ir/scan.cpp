@@ -209,6 +209,34 @@ std::optional<ScanReach> scan_reach(const Stage& stage, int index, const Expr& v
     return result;
 }
 
+std::optional<std::int64_t> last_slices_read(const Pipeline& pipeline, int stage) {
+    const Stage& scan = pipeline.stages.at(static_cast<std::size_t>(stage));
+    if (!scan.scan || scan.output >= 0 || scan.stored) return std::nullopt;
+    const auto dim = static_cast<std::size_t>(scan.scan->dim);
+    if (!scan.dims[dim].is_explicit()) return std::nullopt;
+    const bool forward = scan.scan->step > 0;
+    const auto parts = [](const Expr& e) {  // null and the value of a constant
+        const auto number = as_int(e);
+        return number ? std::pair(Expr{}, *number) : with_offset(e);
+    };
+    const auto [end, behind] = parts(forward ? scan.dims[dim].hi : scan.dims[dim].lo);
+    std::optional<std::int64_t> last = 0;
+    for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
+        if (s == static_cast<std::size_t>(stage)) continue;
+        for (const Expr& e : expressions(pipeline.stages[s])) {
+            for_each_node(e, [&](const Expr& node) {
+                const auto* read = as<Read>(node);
+                if (read == nullptr || read->source != Source{Source::Kind::Stage, stage} || !last) return;
+                const auto [place, by] = parts(read->indices[dim]);
+                const bool same = place && end ? is_uniform(place) && structurally_equal(place, end) : !place && !end;
+                const std::int64_t number = forward ? behind - by : by - behind + 1;
+                last = same && number >= 1 ? std::optional(std::max(*last, number)) : std::nullopt;
+            });
+        }
+    }
+    return last && *last > 0 ? last : std::nullopt;
+}
+
 bool reads(const Expr& e, Source source) {
     bool found = false;
     for_each_node(e, [&](const Expr& node) {

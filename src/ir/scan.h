@@ -34,6 +34,11 @@ struct ScanReach {
 /// anything at a place that the scan's values tell.
 [[nodiscard]] std::optional<ScanReach> scan_reach(const Stage& stage, int index, const Expr& value, std::size_t dim);
 
+/// Of how many of the last slices that a scan computes other stages read points: a constant where they read those
+/// alone, at the same slice for all of their points, as `out(y, x) = f(n, y, x)` does. None of an output and of what
+/// nobody reads.
+[[nodiscard]] std::optional<std::int64_t> last_slices_read(const Pipeline& pipeline, int stage);
+
 /// The expression reads the source.
 [[nodiscard]] bool reads(const Expr& e, Source source);
 

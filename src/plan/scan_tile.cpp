@@ -30,6 +30,12 @@ constexpr std::int64_t kMostSlices = 16, kTermBytes = 32 * 1024;
 /// What a launch takes is then a small part of the time.
 constexpr std::int64_t kMostStripSlices = 32;
 
+/// The same of patches, with the points of a block in each direction, and bytes with which three blocks fit into a
+/// multiprocessor.
+constexpr std::int64_t kMostPatchSlices = 4, kPatchSide = 64, kPatchBytes = 72 * 1024;
+/// Channels and the like.
+constexpr std::int64_t kMostAtOnePlace = 8;
+
 /// The lines of a scan, as far as that is known.
 std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
                                        const std::vector<std::optional<std::int64_t>>& extents) {
@@ -111,9 +117,56 @@ std::optional<SliceStrip> make_slice_strip(std::int64_t below, std::int64_t abov
 }
 
 std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusion::Gpu& gpu) {
-    if (!scan.reach || scan.lines >= gpu.sms || scan.slice <= static_cast<double>(kShortestStripSlice))
+    if (scan.reaches.size() != 1 || !scan.reaches[0] || scan.lines >= gpu.sms ||
+        scan.slice <= static_cast<double>(kShortestStripSlice))
         return std::nullopt;
-    return make_slice_strip(scan.reach->below, scan.reach->above);
+    return make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above);
+}
+
+std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
+                                           const std::vector<std::optional<std::int64_t>>& extents,
+                                           const std::vector<int>& across,
+                                           const std::vector<std::optional<ir::ScanReach>>& reaches,
+                                           const SlicePoint& point, std::int64_t room) {
+    SlicePatch patch;
+    std::vector<ir::ScanReach> near;
+    for (auto dim = order.rbegin(); dim != order.rend(); ++dim) {
+        const auto place = std::find(across.begin(), across.end(), *dim);
+        if (place == across.end()) continue;
+        const auto d = static_cast<std::size_t>(*dim);
+        const auto& reach = reaches[static_cast<std::size_t>(place - across.begin())];
+        if (extents[d] && *extents[d] <= kMostAtOnePlace) {
+            patch.whole_dims.push_back(d);
+            patch.whole *= *extents[d];
+            if (patch.whole > kMostAtOnePlace) return std::nullopt;
+        } else if (reach && near.size() < 2) {
+            near.push_back(*reach);
+            (near.size() == 1 ? patch.column_dim : patch.row_dim) = d;
+        } else {
+            return std::nullopt;
+        }
+    }
+    if (near.size() != 2) return std::nullopt;
+    patch.ring = point.distance + 1;
+    patch.columns = kPatchSide;
+    const auto bytes = [&] {
+        return patch.ring * patch.whole * patch.rows * patch.columns * point.bytes + kSharedAlignment;
+    };
+    for (patch.rows = kPatchSide; patch.rows > kPatchSide / 4 && bytes() > std::min(kPatchBytes, room);)
+        patch.rows /= 2;
+    patch.shared_bytes = bytes();
+    if (patch.shared_bytes > room) return std::nullopt;
+    // More slices take fewer launches, and more points that neighbours compute, too.
+    const auto fits = [&](std::int64_t part) {
+        return (near[0].below + near[0].above) * patch.slices * part <= patch.columns &&
+               (near[1].below + near[1].above) * patch.slices * part <= patch.rows;
+    };
+    patch.slices = kMostPatchSlices;
+    while (patch.slices > 2 && !fits(8)) patch.slices /= 2;
+    if (!fits(4)) return std::nullopt;
+    patch.beside_columns = {near[0].below * patch.slices, near[0].above * patch.slices};
+    patch.beside_rows = {near[1].below * patch.slices, near[1].above * patch.slices};
+    return patch;
 }
 
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {

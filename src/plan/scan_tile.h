@@ -108,6 +108,31 @@ inline constexpr std::int64_t kShortestStripSlice = 512;
 /// slices are not shared out. Code decides the same for the sizes of a launch.
 std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusion::Gpu& gpu);
 
+/// The same of slices in two dimensions: a block has a patch of a slice, and with it the points around that these
+/// depend on, in shared memory. All points at one place, of few channels, are together.
+struct SlicePatch {
+    std::size_t row_dim = 0, column_dim = 0;
+    std::vector<std::size_t> whole_dims{};      ///< of points at one place
+    ir::ScanReach beside_rows, beside_columns;  ///< around its own points
+    std::int64_t rows = 0, columns = 0;         ///< with these
+    std::int64_t whole = 1;                     ///< points at one place
+    std::int64_t ring = 0;                      ///< slices that are kept
+    std::int64_t slices = 0;                    ///< that a launch computes
+    std::int64_t shared_bytes = 0;
+    [[nodiscard]] std::int64_t own_rows() const { return rows - beside_rows.below - beside_rows.above; }
+    [[nodiscard]] std::int64_t own_columns() const { return columns - beside_columns.below - beside_columns.above; }
+};
+
+inline constexpr std::int64_t kPatchThreads = 512;
+
+/// `order` and `extents` as those of a ScanTile; `reaches` in the dimensions `across`. None where a point reads farther
+/// away, or at any place of a dimension that is not short.
+std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
+                                           const std::vector<std::optional<std::int64_t>>& extents,
+                                           const std::vector<int>& across,
+                                           const std::vector<std::optional<ir::ScanReach>>& reaches,
+                                           const SlicePoint& point, std::int64_t room);
+
 /// Shorter lines are not worth being shared out.
 inline constexpr std::int64_t kShortestSharedLine = 128;
 

@@ -297,7 +297,8 @@ private:
             const auto hi = affine(dim.hi, what);
             if (!lo || !hi) continue;
             result.back() = Bounds{*lo, *hi, to_expr(*lo), to_expr(*hi)};  // `C - 1 + 1` becomes `C`
-            if (is_accepted_ || stage.alone) continue;  // what is left of a reduction where a condition holds may be nothing
+            if (is_accepted_ || stage.alone)
+                continue;  // what is left of a reduction where a condition holds may be nothing
             const isl::set empty = admitted(context_, lo->ge_set(*hi));
             if (empty.is_empty()) continue;
             const std::string sizes = example_sizes(isl_, pipeline_, empty);

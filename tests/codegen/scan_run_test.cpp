@@ -1,5 +1,6 @@
 // Stages that read themselves: the bits of the sequential definition on the host and on the emulated device, along each
 // dimension, in both directions, for lines that are shorter and longer than what a block takes at once.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "codegen/lower.h"
@@ -373,8 +374,8 @@ const Case kCases[] = {
         })"},
 };
 
-/// Runs a program on a GPU of four multiprocessors, for which four lines are many. Returns its steps.
-std::vector<codegen::kernel::Step> run_slices(const char* program, const std::vector<Sizes>& all_sizes) {
+/// Runs a program on a GPU of four multiprocessors, for which four lines are many. Returns its kernels.
+codegen::kernel::Program run_program(const std::string& program, const std::vector<Sizes>& all_sizes) {
     SourceManager sources;
     const Compiled compiled = compile_text(sources, "case.pipe", program);
     EXPECT_FALSE(compiled.diags.has_errors());
@@ -390,7 +391,11 @@ std::vector<codegen::kernel::Step> run_slices(const char* program, const std::ve
         const auto actual = run_device(device.info(definition.name), arguments, Layout::Dense, 1);
         EXPECT_EQ(difference(expected.at("out"), actual.at("out")), "") << sizes.at("N") << ", " << sizes.at("C");
     }
-    return codegen::lower(units.front(), sources, {.target = fusion::Target(gpu)}).steps;
+    return codegen::lower(units.front(), sources, {.target = fusion::Target(gpu)});
+}
+
+std::vector<codegen::kernel::Step> run_slices(const std::string& program, const std::vector<Sizes>& all_sizes) {
+    return run_program(program, all_sizes).steps;
 }
 
 /// Which steps are a launch for each slice, or each few, and which have slices in shared memory.
@@ -429,6 +434,104 @@ TEST(Slices, AreStripsWherePointsReadBesideThem) {
                                    {{"N", 4}, {"R", 2}, {"C", 1100}},
                                    {{"N", 4}, {"R", 2}, {"C", plan::kLargestBlockSlice + 1}}});
     EXPECT_EQ(kinds(steps), "shared shared strips block ");
+}
+
+/// Slices of more points than kLargestBlockSlice, in launches of four: fewer, as many, and more of them.
+const std::vector<Sizes> kPatches{{{"N", 1}, {"T", 1}, {"R", 130}, {"C", 64}},
+                                  {{"N", 2}, {"T", 4}, {"R", 97}, {"C", 113}},
+                                  {{"N", 1}, {"T", 11}, {"R", 57}, {"C", 169}},
+                                  {{"N", 1}, {"T", 6}, {"R", 3}, {"C", 2801}}};
+
+TEST(Slices, ArePatchesWherePointsReadAroundThem) {
+    const auto steps = run_slices(R"(
+        pipeline p(img: float32[N, R, C], rate: float32[R, C], by: float32[T]) -> out: float32[N, T, R, C] {
+            out(n, t, y, x) = if t == 0 then by(t) + img(n, y, x)
+                else let c = out(n, t - 1, y, x) in
+                    c + rate(y, x) / 256 * (out(n, t - 1, max(y - 1, 0), x) + out(n, t - 1, min(y + 1, R - 1), x) +
+                                            out(n, t - 1, y, max(x - 1, 0)) + out(n, t - 1, y, min(x + 1, C - 1)) - 4 * c)
+        })",
+                                  kPatches);
+    EXPECT_EQ(kinds(steps), "shared shared block strips ");
+}
+
+TEST(Slices, ArePatchesOfTwoSlicesBefore) {
+    const auto steps = run_slices(R"(
+        pipeline p(img: int32[N, R, C], by: int32[T]) -> out: int32[N, T, R, C] {
+            out(n, t, y, x) = if t >= T - 2 then by(t) % 16 + img(n, y, x) % 256
+                else if y < 2 or x < 1 or y >= R - 2 or x >= C - 3 then -1
+                else out(n, t + 1, y - 2, x) + out(n, t + 1, y + 2, x + 3) - out(n, t + 2, y, x - 1)
+        })",
+                                  kPatches);
+    EXPECT_EQ(kinds(steps), "shared shared block strips ");
+}
+
+TEST(Slices, ArePatchesOfChannels) {
+    for (const char* order : {"", " order(1, 2, 3, 0)"}) {
+        const auto steps = run_slices(fmt::format(R"(
+            pipeline p(img: float32[2, R, C], by: float32[T]) -> out: float32[2, T, R, C]{} {{
+                out(c, t, y, x) = if t == 0 then img(c, y, x) / 256 + by(t)
+                    else out(c, t - 1, y, x) / 2 + out(1 - c, t - 1, max(y - 1, 0), min(x + 1, C - 1)) / 4
+            }})",
+                                                  order),
+                                      kPatches);
+        EXPECT_EQ(kinds(steps), "shared shared strips ");
+    }
+}
+
+/// A third dimension in which points read around them, or one in which they read far away.
+TEST(Slices, AreNoPatchesWherePointsReadFarAway) {
+    const auto steps = run_slices(R"(
+        pipeline p(img: int32[N, R, C], by: int32[T]) -> out: int32[N, T, R, C] {
+            out(n, t, y, x) = if t == 0 then by(t) + img(n, y, x)
+                else out(n, t - 1, R - 1 - y, x) + out(n, t - 1, y, max(x - 1, 0))
+        })",
+                                  kPatches);
+    EXPECT_EQ(kinds(steps), "shared shared block launches ");
+}
+
+/// Memory has as many slices as a launch and what it reads take, where others read the last ones alone.
+TEST(Slices, AreKeptWhereTheyAreReadAgain) {
+    const std::vector<Sizes> sizes{{{"N", 2}, {"T", 1}, {"R", 5}, {"C", 9}},
+                                   {{"N", 5}, {"T", 40}, {"R", 21}, {"C", 19}},
+                                   {{"N", 1}, {"T", 23}, {"R", 80}, {"C", 110}},
+                                   {{"N", 1}, {"T", 2}, {"R", 110}, {"C", 90}},
+                                   {{"N", 4}, {"T", 19}, {"R", 2}, {"C", 4100}}};
+    struct Scan {
+        const char* read;
+        std::int64_t last, slices;
+    };
+    for (const Scan& scan :
+         {Scan{"f(n, T - 1, y, x)", 1, 8}, Scan{"2 * f(n, T - 1, y, x) - f(n, max(T - 2, 0), y, x)", 0, 0},
+          Scan{"f(n, 0, y, x)", 0, 0}, Scan{"f(n, T - 1, y, x) - f(n, T - 1, 0, x)", 1, 8}}) {
+        const auto program = run_program(fmt::format(R"(
+            pipeline p(img: int32[N, R, C], by: int32[T]) -> out: int32[N, R, C] {{
+                f(n in 0..N, t in 0..T, y in 0..R, x in 0..C): int32 = if t == 0 then img(n, y, x)
+                    else by(t) + f(n, t - 1, max(y - 1, 0), x) * 3 - f(n, t - 1, y, min(x + 1, C - 1))
+                out(n, y, x) = {}
+            }})",
+                                                     scan.read),
+                                         sizes);
+        ASSERT_EQ(program.kept.size(), scan.slices > 0 ? 1U : 0U) << scan.read;
+        if (scan.slices == 0) continue;
+        EXPECT_EQ(program.kept[0].last, scan.last) << scan.read;
+        EXPECT_EQ(program.kept[0].slices, scan.slices) << scan.read;
+    }
+}
+
+TEST(Slices, AreKeptFromTheLastOneOn) {
+    const auto program = run_program(R"(
+        pipeline p(img: int32[N, C], by: int32[T]) -> out: int32[N, C] where T >= 3 {
+            f(n in 0..N, t in 2..T, x in 0..C): int32 = if t >= T - 2 then img(n, x) + by(t)
+                else by(t) + f(n, t + 2, max(x - 1, 0)) * 3 - f(n, t + 1, min(x + 1, C - 1))
+            out(n, x) = if T > 4 then f(n, 2, x) - f(n, 4, x) else f(n, 2, x)
+        })",
+                                     {{{"N", 1}, {"T", 3}, {"C", 5}},
+                                      {{"N", 2}, {"T", 90}, {"C", 300}},
+                                      {{"N", 1}, {"T", 150}, {"C", 700}},
+                                      {{"N", 5}, {"T", 70}, {"C", 9000}}});
+    ASSERT_EQ(program.kept.size(), 1U);
+    EXPECT_EQ(program.kept[0].last, 3);
+    EXPECT_EQ(program.kept[0].slices, 64);
 }
 
 TEST(Slices, AreStripsWithPointsOnOneSide) {

@@ -200,6 +200,13 @@ struct Step {
     int group = -1;             ///< of the schedule; -1: what it computes is in none
 };
 
+/// A scan of which memory has the slices with the same number modulo `slices` in one place: others read the `last`
+/// ones alone.
+struct KeptSlices {
+    int stage;
+    std::int64_t last, slices;
+};
+
 struct Program {
     ir::Pipeline pipeline;  ///< as code generation sees it: after inlining, with the kernels' variables
     poly::Model model;      ///< of that pipeline
@@ -209,6 +216,7 @@ struct Program {
     /// Register tiles have code for the widest accesses and for single elements, and not for all between: where there
     /// are many.
     bool few_widths = false;
+    std::vector<KeptSlices> kept{};
     /// Kernels follow each other, and go through their tiles in turns: forwards, backwards.
     bool has_turns = false;
 };

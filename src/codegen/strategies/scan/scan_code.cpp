@@ -37,7 +37,8 @@ ScanCode::ScanCode(kernel::Program& program, const ScanMembers& members, const i
                           [this](const ir::Expr& e) { return is_of_others(e) && is_certain(e); });
     std::vector<ScanReader> readers = find_readers();
     for (ScanReader& reader : readers) reader.value = uniform.replaced(reader.value);
-    terms_ = scan_terms(program.pipeline, stage_, index_, uniform.replaced(value), std::move(readers),
+    definition_ = uniform.replaced(value);
+    terms_ = scan_terms(program.pipeline, stage_, index_, definition_, std::move(readers),
                         [this](const ir::Expr& term) { return is_certain(term); });
     order_ = memory_order(program.pipeline,
                           {ir::Source::Kind::Stage, members_.stores(index_) ? index_ : members_.stored.front()});

@@ -77,6 +77,7 @@ protected:
     const std::size_t scan_;
     Rewriter rewriter_;
     KernelBuilder build_;
+    ir::Expr definition_;  ///< the scan's, over its dimensions' own variables
     ScanTerms terms_;
     Interior interior_;  ///< of the recurrence, in the scan's dimension
     ir::Expr guard_;

@@ -22,4 +22,8 @@ std::optional<plan::SliceStrip> slice_strip(kernel::Program& program, int stage)
 /// A launch for each few slices.
 kernel::Kernel slice_strip_kernel(kernel::Program& program, int stage, const plan::SliceStrip& strip);
 
+/// The same of slices in two dimensions.
+std::optional<plan::SlicePatch> slice_patch(kernel::Program& program, int stage);
+kernel::Kernel slice_patch_kernel(kernel::Program& program, int stage, const plan::SlicePatch& patch);
+
 }  // namespace pipec::codegen

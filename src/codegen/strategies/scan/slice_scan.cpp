@@ -146,7 +146,9 @@ std::vector<kernel::Kernel> SliceKernels::all() {
     const std::int64_t longest = std::max(longest_shared, plan::kLargestBlockSlice);
     add(longest_shared, longest, Lines::Few, through_memory);
     add(longest_shared, 0, Lines::Many, through_memory);
-    add(longest, 0, Lines::Few, [&] { return SliceScan(program_, stage_).of_slices(); });
+    const auto patch = slice_patch(program_, stage_);
+    add(longest, 0, Lines::Few,
+        [&] { return patch ? slice_patch_kernel(program_, stage_, *patch) : SliceScan(program_, stage_).of_slices(); });
     return std::move(kernels_);
 }
 

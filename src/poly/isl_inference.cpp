@@ -18,6 +18,7 @@
 #include "ir/print.h"
 #include "ir/visit.h"
 #include "poly/diagnostics.h"
+#include "poly/isl_affine_limits.h"
 #include "poly/isl_to_ir.h"
 #include "poly/stage_ranges.h"
 
@@ -285,7 +286,11 @@ private:
         // Back through ir, which writes nested divisions as one.
         try {
             const ir::Expr lo_expr = keep(to_expr(lo)), hi_expr = keep(to_expr(hi));
-            return {values_.affine.integer(lo_expr).value, values_.affine.integer(hi_expr).value, lo_expr, hi_expr};
+            const auto written = [&](const ir::Expr& e, const isl::pw_aff& bound) {
+                const isl::pw_aff value = values_.affine.integer(e).value;
+                return has_opaque(value) ? bound : value;  // too many pieces for proofs about the program
+            };
+            return {written(lo_expr, lo), written(hi_expr, hi), lo_expr, hi_expr};
         } catch (const NumberTooLarge&) {
             return {lo, hi, nullptr, nullptr};
         }

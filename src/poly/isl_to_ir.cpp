@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <stdexcept>
 #include <vector>
 
 #include "ir/build.h"
@@ -129,7 +130,9 @@ public:
         for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_param); ++i) {
             const char* text = isl_space_get_dim_name(space.get(), isl_dim_param, static_cast<unsigned>(i));
             const int index = std::atoi(text + 1);
-            names_.push_back(text[0] == 's' ? ir::size_ref(index) : ir::variable(index, Type::Int32));
+            const auto kind = static_cast<Name::Kind>(text[0]);
+            if (kind == Name::Kind::Opaque) throw std::logic_error("a value that depends on data in a bound");
+            names_.push_back(kind == Name::Kind::Size ? ir::size_ref(index) : ir::variable(index, Type::Int32));
         }
         for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_div); ++i) {
             divs_.push_back(flattened(linear(isl::manage(isl_aff_get_div(aff.get(), i)))));

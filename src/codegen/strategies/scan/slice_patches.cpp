@@ -29,7 +29,12 @@ constexpr ir::Source kRing{ir::Source::Kind::Local, 0};
 class SlicePatches : public SliceCode {
 public:
     SlicePatches(kernel::Program& program, int stage, const plan::SlicePatch& patch)
-        : SliceCode(program, stage), patch_(patch), row_dim_(patch.row_dim), column_dim_(patch.column_dim) {}
+        : SliceCode(program, stage), patch_(patch), row_dim_(patch.row_dim), column_dim_(patch.column_dim) {
+        for (const kernel::KeptSlices& kept : program.kept) {
+            const std::int64_t last = std::max<std::int64_t>(kept.last, stage_.scan->distance);
+            if (kept.stage == stage && last <= patch.ring) last_ = last;
+        }
+    }
 
     kernel::Kernel build();
 
@@ -42,19 +47,22 @@ private:
     Side side(kernel::Body& body, std::size_t dim, const ir::Expr& tile, const ir::ScanReach& beside, std::int64_t own,
               std::int64_t points);
     using Value = std::function<ir::Expr()>;  ///< at the point `at_`
-    using Storage = std::function<void(kernel::Body&, const ir::Expr& value, const ir::Expr& exists)>;
+    using Storage = std::function<void(kernel::Body&, const ir::Expr& value)>;
     void each_point(kernel::Body& body, const ir::Expr& first_row, const ir::Expr& end_row, const ir::Expr& has_column,
                     std::int64_t copies, const Value& value, const Storage& store);
+    void points_in_rows(kernel::Body& body, const ir::Expr& row, std::int64_t copies, const Value& value,
+                        const Storage& store);
     ir::Expr place(std::size_t dim, const Side& side, const ir::Expr& index);
     [[nodiscard]] ir::Expr slot(kernel::Body& body, const ir::Expr& position, std::int64_t before);
     std::vector<ir::Expr> place_in_ring(const ir::Expr& slot, const std::vector<ir::Expr>& indices);
     void load_before(kernel::Body& body);
     void compute_slice(kernel::Body& body, const ir::Expr& turn);
     void compute_points(kernel::Body& body, const ir::Expr& turn, const ir::Expr& definition);
-    ir::Expr is_stored(const ir::Expr& turn);
+    void store_last(kernel::Body& body);
     ir::Expr is_interior();
 
     const plan::SlicePatch patch_;
+    std::int64_t last_ = 0;  ///< slices of a launch that go to memory; 0: all
     const std::size_t row_dim_, column_dim_;
     Side rows_, columns_;
     ir::Expr thread_row_, first_position_, count_, interior_patch_;
@@ -77,44 +85,49 @@ SlicePatches::Side SlicePatches::side(kernel::Body& body, std::size_t dim, const
     return result;
 }
 
-/// Of the thread's points in these rows, where it has a column: computes `copies` values, then stores them. Behind the
-/// last row it is this row again, so that nothing waits for a condition.
+/// The thread's points in these rows, where it has a column: rows one below the other, `copies` of them at once, whose
+/// values are computed before one is stored, and then the rows that are left.
 void SlicePatches::each_point(kernel::Body& body, const ir::Expr& first_row, const ir::Expr& end_row,
                               const ir::Expr& has_column, std::int64_t copies, const Value& value,
                               const Storage& store) {
-    const std::int64_t step = plan::kPatchThreads / patch_.columns;
+    const std::int64_t thread_rows = plan::kPatchThreads / patch_.columns;
+    kernel::Body& there = KernelBuilder::guarded(body, has_column);
     ir::Expr row;
-    kernel::Body* points = &build_.loop(KernelBuilder::guarded(body, has_column), "row", sum(first_row, thread_row_),
-                                        end_row, constant(copies * step), row);
+    kernel::Body& together = build_.loop(there, "row", sum(first_row, product(thread_row_, constant(copies))),
+                                         difference(end_row, constant(copies - 1)), constant(copies * thread_rows), row);
+    points_in_rows(together, row, copies, value, store);
+    if (copies == 1) return;
+    const ir::Expr rest = build_.define(
+        there, "rest", ir::binary(BinaryOp::Mod, difference(end_row, first_row), constant(copies)), 0, 1, copies);
+    kernel::Body& alone = build_.loop(there, "row", sum(difference(end_row, rest), thread_row_), end_row,
+                                      constant(thread_rows), row);
+    points_in_rows(alone, row, 1, value, store);
+}
+
+void SlicePatches::points_in_rows(kernel::Body& body, const ir::Expr& row, std::int64_t copies, const Value& value,
+                                  const Storage& store) {
+    const ir::Expr first_row = build_.define(body, name(row_dim_), sum(rows_.first, row));
+    kernel::Body* points = &body;
     for (const std::size_t dim : patch_.whole_dims) {
         ir::Expr place;
         points = &build_.loop(*points, name(dim), constant(0), constant(*extents_[dim]), constant(1), place, true);
         at_[dim] = build_.define(*points, name(dim), sum(first(dim), place));
     }
-    struct Point {
-        ir::Expr place, coordinate, value, exists;
+    const auto set_row = [&](std::int64_t i) {
+        rows_.place = sum(row, constant(i));
+        at_[row_dim_] = sum(first_row, constant(i));
     };
-    std::vector<Point> all;
+    std::vector<ir::Expr> values;
     for (std::int64_t i = 0; i < copies; ++i) {
-        Point point{row, nullptr, nullptr, nullptr};
-        if (i > 0) {
-            const ir::Expr next = build_.define(*points, "next", sum(row, constant(i * step)), 0);
-            point.exists = ir::binary(BinaryOp::Lt, next, end_row);
-            point.place = build_.define(
-                *points, "row", ir::binary(BinaryOp::Min, next, difference(end_row, constant(1))), 0, 1, patch_.rows);
-        }
-        rows_.place = point.place;
-        at_[row_dim_] = point.coordinate = build_.define(*points, name(row_dim_), sum(rows_.first, point.place));
+        set_row(i);
         if (guard_) points = &KernelBuilder::guarded(*points, rewriter_.instance(guard_, bindings(at_)));
         const ir::VarId var = build_.variable(stage_.name, stage_.type);
         add(*points, kernel::Define{var, value()});
-        point.value = ir::variable(var, stage_.type);
-        all.push_back(std::move(point));
+        values.push_back(ir::variable(var, stage_.type));
     }
-    for (const Point& point : all) {
-        rows_.place = point.place;
-        at_[row_dim_] = point.coordinate;
-        store(*points, point.value, point.exists);
+    for (std::int64_t i = 0; i < copies; ++i) {
+        set_row(i);
+        store(*points, values[static_cast<std::size_t>(i)]);
     }
 }
 
@@ -156,8 +169,8 @@ void SlicePatches::load_before(kernel::Body& body) {
             [&] {
                 return ir::read({ir::Source::Kind::Stage, index_}, stage_.type, at_);
             },
-            [&](kernel::Body& point, const ir::Expr& value, const ir::Expr& exists) {
-                add(point, kernel::Store{kRing, place_in_ring(slot_before, at_), {value}, exists});
+            [&](kernel::Body& point, const ir::Expr& value) {
+                add(point, kernel::Store{kRing, place_in_ring(slot_before, at_), {value}, nullptr});
             });
     }
 }
@@ -200,29 +213,48 @@ void SlicePatches::compute_points(kernel::Body& body, const ir::Expr& turn, cons
         return both(ir::binary(BinaryOp::Ge, at, constant(beside.below)),
                     ir::binary(BinaryOp::Lt, at, constant(points - beside.above)));
     };
-    const ir::Expr stored = is_stored(turn);
     each_point(
         body, first_row, end_row,
         both(ir::binary(BinaryOp::Ge, columns_.place, first_column),
              ir::binary(BinaryOp::Lt, columns_.place, end_column)),
         guard_ ? 1 : std::clamp<std::int64_t>(kNodesAtOnce / ir::node_count(definition), 1, kPointsAtOnce),
         [&] { return rewriter_.instance(definition, bindings(at_), from_ring); },
-        [&](kernel::Body& point, const ir::Expr& value, const ir::Expr& exists) {
-            add(point, kernel::Store{kRing, place_in_ring(slots_[0], at_), {value}, exists});
-            const ir::Expr own = both(is_own(rows_.place, patch_.beside_rows, patch_.rows),
-                                      is_own(columns_.place, patch_.beside_columns, patch_.columns));
-            add(point, kernel::Store{{ir::Source::Kind::Stage, index_}, at_, {value}, both(both(exists, own), stored)});
+        [&](kernel::Body& point, const ir::Expr& value) {
+            add(point, kernel::Store{kRing, place_in_ring(slots_[0], at_), {value}, nullptr});
+            if (last_ > 0) return;
+            add(point, kernel::Store{{ir::Source::Kind::Stage, index_},
+                                     at_,
+                                     {value},
+                                     both(is_own(rows_.place, patch_.beside_rows, patch_.rows),
+                                          is_own(columns_.place, patch_.beside_columns, patch_.columns))});
         });
 }
 
-/// Where memory keeps the last slices alone: those that the next launch reads, or others do. Null: all are.
-ir::Expr SlicePatches::is_stored(const ir::Expr& turn) {
-    for (const kernel::KeptSlices& kept : program_.kept) {
-        if (kept.stage != index_) continue;
-        const std::int64_t last = std::max<std::int64_t>(kept.last, stage_.scan->distance);
-        return ir::binary(BinaryOp::Ge, turn, difference(count_, constant(last)));
+/// The last slices of a launch go to memory, where nobody reads others.
+void SlicePatches::store_last(kernel::Body& body) {
+    const auto own = [&](const Side& side, const ir::ScanReach& beside, std::int64_t points) {
+        return std::pair(
+            build_.define(body, "from", ir::binary(BinaryOp::Max, constant(beside.below), side.begin), 0),
+            build_.define(body, "to", ir::binary(BinaryOp::Min, constant(points - beside.above), side.end), 1));
+    };
+    const auto [first_row, end_row] = own(rows_, patch_.beside_rows, patch_.rows);
+    const auto [first_column, end_column] = own(columns_, patch_.beside_columns, patch_.columns);
+    for (std::int64_t k = last_; k > 0; --k) {
+        kernel::Body& there = KernelBuilder::guarded(body, ir::binary(BinaryOp::Ge, count_, constant(k)));
+        const ir::Expr end = sum(first_position_, count_);
+        const ir::Expr position = build_.define(there, "position", difference(end, constant(k)), 0);
+        set_slice(there, position);
+        const ir::Expr slot_there = slot(there, position, 0);
+        each_point(
+            there, first_row, end_row,
+            both(ir::binary(BinaryOp::Ge, columns_.place, first_column),
+                 ir::binary(BinaryOp::Lt, columns_.place, end_column)),
+            guard_ ? 1 : kPointsAtOnce,
+            [&] { return ir::read(kRing, stage_.type, place_in_ring(slot_there, at_)); },
+            [&](kernel::Body& point, const ir::Expr& value) {
+                add(point, kernel::Store{{ir::Source::Kind::Stage, index_}, at_, {value}, nullptr});
+            });
     }
-    return nullptr;
 }
 
 void SlicePatches::compute_slice(kernel::Body& body, const ir::Expr& turn) {
@@ -283,6 +315,7 @@ kernel::Kernel SlicePatches::build() {
     ir::Expr turn;
     kernel::Body& slices = build_.loop(body, "turn", constant(0), count_, constant(1), turn);
     compute_slice(slices, turn);
+    if (last_ > 0) store_last(body);
     return std::move(kernel);
 }
 

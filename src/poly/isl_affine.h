@@ -182,6 +182,7 @@ private:
         bool is_open = false;    ///< that of a scan whose limit is being looked for: others decide
     };
     std::optional<IntegerLimit> integer_limit(const ir::Expr& e, bool upper);
+    std::optional<IntegerLimit> limit_where(const ir::Expr& condition, const ir::Expr& e, bool upper);
     std::optional<IntegerLimit> limit_by_operation(const ir::Expr& e, bool upper);
     std::optional<IntegerLimit> limit_by_interval(const ir::Expr& e, bool upper);
     std::optional<IntegerLimit> limit_of_range(const ir::Expr& lo, const ir::Expr& hi, bool upper);

@@ -164,28 +164,48 @@ ir::Expr AffineTranslator::definition_at(const ir::Read& read, const ir::Stage& 
     return is_small(there) ? there : nullptr;
 }
 
-/// What is read is what the definition gives. A condition may mention a value that is not read at all points, as the
-/// second one of `y < 5 or f(y - 5) > 3` is: there the fact has to leave its whole interval possible.
+/// The values between which data choose; the expression itself where they do not.
+static void add_choices(const ir::Expr& e, std::vector<ir::Expr>& values) {
+    const auto* select = ir::as<ir::Select>(e);
+    if (select == nullptr || !select->otherwise || !ir::has_reads(select->cond)) {
+        const bool known = std::ranges::any_of(values, [&](const ir::Expr& v) { return ir::structurally_equal(v, e); });
+        if (!known) values.push_back(e);
+        return;
+    }
+    add_choices(select->then, values);
+    add_choices(select->otherwise, values);
+}
+
+/// What is read is what the definition gives, or one of the values that data choose from. A condition may mention a
+/// value that is not read at all points, as the second one of `y < 5 or f(y - 5) > 3` is: there the fact has to leave
+/// its whole interval possible.
 bool AffineTranslator::describe_by_definition(const ir::Read& read, const ir::Stage& stage, const ir::Expr& definition,
                                               Name name) {
     if (!ir::is_int(stage.type) || inside_definitions_ >= kMostStages) return false;
     const ir::Expr there = definition_at(read, stage, definition);
-    if (!there || has_casts_of_floats(there) || has_choices_of_data(definition)) return false;
+    if (!there || has_casts_of_floats(there)) return false;
+    std::vector<ir::Expr> choices;
+    add_choices(there, choices);
+    if (choices.size() > kMostPiecesOfData || std::ranges::any_of(choices, has_choices_of_data)) return false;
     const IntRange range = ranges_.unwrapped(there), known = ranges_.integer(opaque(name.index));
     if (!fits(range, stage.type)) return false;
     ++inside_definitions_;
     std::vector<int> outer = std::exchange(open_obligations_, {});
     const bool prefers_known = std::exchange(prefers_known_, false);
-    const isl::pw_aff given = value(there);
+    std::vector<isl::pw_aff> given;
+    for (const ir::Expr& choice : choices) given.push_back(value(choice));
     prefers_known_ = prefers_known;
     const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();
     --inside_definitions_;
     if (!certain) return false;
-    isl::set fact = isl_.value(name).eq_set(given);
-    const isl::set defined = given.domain();
-    if (isl_set_plain_is_universe(defined.get()) != isl_bool_true) fact = fact.unite(defined.complement());
-    if (range.lo < known.lo) fact = fact.unite(given.lt_set(constant(known.lo)));
-    if (range.hi > known.hi) fact = fact.unite(given.gt_set(constant(known.hi)));
+    isl::set fact = isl_.nothing();
+    for (const isl::pw_aff& one : given) {
+        fact = fact.unite(isl_.value(name).eq_set(one));
+        const isl::set defined = one.domain();
+        if (isl_set_plain_is_universe(defined.get()) != isl_bool_true) fact = fact.unite(defined.complement());
+        if (range.lo < known.lo) fact = fact.unite(one.lt_set(constant(known.lo)));
+        if (range.hi > known.hi) fact = fact.unite(one.gt_set(constant(known.hi)));
+    }
     std::vector<Name> others = names_in(fact);
     std::erase_if(others, [&](Name n) { return n.kind != Name::Kind::Opaque || n == name; });
     if (!others.empty()) {

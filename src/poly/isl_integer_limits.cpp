@@ -4,6 +4,7 @@
 // A limit is a function of the sizes. Of any expression the least value is nowhere greater than the greatest one, so
 // that the two exclude no launch.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "ir/visit.h"
@@ -52,6 +53,44 @@ auto AffineTranslator::limit_of_range(const ir::Expr& lo, const ir::Expr& hi, bo
     return IntegerLimit{first->value.max(end->value.add_constant(-1)), first->in_domain || end->in_domain};
 }
 
+/// Of `e` where a condition holds that compares it: `if 0 <= i < V then i else V - 1`.
+auto AffineTranslator::limit_where(const ir::Expr& condition, const ir::Expr& e, bool upper)
+    -> std::optional<IntegerLimit> {
+    const auto plain = integer_limit(e, upper);
+    if (plain && plain->is_open) return plain;
+    std::optional<IntegerLimit> compared;
+    const ir::Expr own = without_lets(e);
+    const auto is_own = [&](const ir::Expr& side) { return ir::structurally_equal(side, own); };
+    const std::function<void(const ir::Expr&)> look = [&](const ir::Expr& part) {
+        const auto* n = ir::as<ir::Binary>(part);
+        if (n == nullptr) return;
+        if (n->op == BinaryOp::And) return look(n->a), look(n->b);
+        if (!ir::is_comparison(n->op) || n->op == BinaryOp::Ne || compared) return;
+        const bool mirrored = !is_own(n->a);
+        const ir::Expr& end = mirrored ? n->a : n->b;
+        if (n->a->type != e->type || (mirrored && !is_own(n->b))) return;
+        const bool less = (n->op == BinaryOp::Lt || n->op == BinaryOp::Le) != mirrored;
+        if (n->op != BinaryOp::Eq && less != upper) return;
+        auto limit = integer_limit(end, upper);
+        if (!limit || limit->is_open) return;
+        const bool strict = n->op == BinaryOp::Lt || n->op == BinaryOp::Gt;
+        if (strict) limit->value = limit->value.add_constant(val(upper ? -1 : 1));
+        compared = limit;
+    };
+    look(without_lets(condition));
+    if (!compared) return plain;
+    if (plain) {
+        compared->value = upper ? plain->value.min(compared->value) : plain->value.max(compared->value);
+        compared->in_domain = compared->in_domain || plain->in_domain;
+    }
+    // The condition may never hold: the least value must not be greater than the greatest one.
+    const auto other = upper ? limit_where(condition, e, false) : integer_limit(e, true);
+    if (other && !other->is_open)
+        compared->value = upper ? compared->value.max(other->value) : compared->value.min(other->value);
+    compared->value = compared->value.coalesce();
+    return compared;
+}
+
 auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std::optional<IntegerLimit> {
     if (!ir::is_int(e->type) || !fits(ranges_.unwrapped(e), e->type)) return std::nullopt;
     using Limit = std::optional<IntegerLimit>;
@@ -82,7 +121,7 @@ auto AffineTranslator::limit_by_operation(const ir::Expr& e, bool upper) -> std:
         return integer_limit(n->body, upper);
     }
     if (const auto* n = ir::as<ir::Select>(e)) {
-        const Limit then = integer_limit(n->then, upper);
+        const Limit then = limit_where(n->cond, n->then, upper);
         if (!n->otherwise) return then;
         const Limit otherwise = integer_limit(n->otherwise, upper);
         if (then && then->is_open) return otherwise;

@@ -131,8 +131,9 @@ public:
             const char* text = isl_space_get_dim_name(space.get(), isl_dim_param, static_cast<unsigned>(i));
             const int index = std::atoi(text + 1);
             const auto kind = static_cast<Name::Kind>(text[0]);
-            if (kind == Name::Kind::Opaque) throw std::logic_error("a value that depends on data in a bound");
-            names_.push_back(kind == Name::Kind::Size ? ir::size_ref(index) : ir::variable(index, Type::Int32));
+            names_.push_back(kind == Name::Kind::Size       ? ir::size_ref(index)
+                             : kind == Name::Kind::Variable ? ir::variable(index, Type::Int32)
+                                                            : nullptr);
         }
         for (int i = 0; i < isl_aff_dim(aff.get(), isl_dim_div); ++i) {
             divs_.push_back(flattened(linear(isl::manage(isl_aff_get_div(aff.get(), i)))));
@@ -155,7 +156,10 @@ public:
             l = rest;
             result.add(factor, quotient(BinaryOp::Mod, div));
         }
-        for (std::size_t i = 0; i < l.params.size(); ++i) result.add(l.params[i], names_[i]);
+        for (std::size_t i = 0; i < l.params.size(); ++i) {
+            if (l.params[i] != 0 && !names_[i]) throw std::logic_error("a bound or a condition depends on data");
+            result.add(l.params[i], names_[i]);
+        }
         for (std::size_t j = 0; j < l.divs.size(); ++j) {
             if (l.divs[j] != 0) result.add(l.divs[j], quotient(BinaryOp::Div, divs_[j]));
         }
@@ -185,7 +189,7 @@ private:
     }
 
     isl::aff aff_;
-    std::vector<Expr> names_;
+    std::vector<Expr> names_;  ///< null: of values that depend on data, with which no bound is written
     std::vector<Linear> divs_;
 };
 

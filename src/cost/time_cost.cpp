@@ -220,16 +220,6 @@ void add_strips(const StageFacts& stage, const plan::SliceStrip& strip, const Gp
     p.seconds = norm({p.dram, p.l2, p.issue, p.lsu, p.latency, p.start}, gpu.rates.overlap) + p.launch;
 }
 
-/// The patches of long slices in two dimensions, of lines too few to keep all of a GPU at work; as code decides for the
-/// sizes of a launch.
-std::optional<plan::SlicePatch> slice_patch(const StageFacts& stage, const Gpu& gpu) {
-    const auto& scan = *stage.scan;
-    if (scan.lines >= gpu.sms || scan.slice <= static_cast<double>(plan::kLargestBlockSlice)) return std::nullopt;
-    const auto [order, extents] = shape_of_scan(stage);
-    const plan::SlicePoint point{scan.distance, stage.bytes, 0, 1};
-    return plan::make_slice_patch(order, extents, scan.across, scan.reaches, point, gpu.shared_per_block);
-}
-
 /// Launch after launch, each of which loads the slices before, then goes through its own.
 void add_patches(const StageFacts& stage, const plan::SlicePatch& patch, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
@@ -247,6 +237,10 @@ void add_patches(const StageFacts& stage, const plan::SlicePatch& patch, const G
     p.occupancy = std::min<double>(p.blocks / gpu.sms, p.blocks_per_sm) * warps / gpu.warps_per_sm;
     const double step = (scan.operations * kDependentClocks + kSharedClocks) / gpu.clock_hz + gpu.rates.barrier;
     p.latency = std::max(1.0, std::ceil(p.waves)) * launches * (kMemorySeconds + slices * step);
+    if (scan.last) {
+        const double stored = static_cast<double>(std::max<std::int64_t>(*scan.last, scan.distance)) / slices;
+        p.dram *= std::min(stored, 1.0), p.l2 *= std::min(stored, 1.0);
+    }
     // The patches of the first slices are wider than those of the last one.
     have_fewer_blocks(gpu, before, (all + own) / (2 * own), true, p);
     p.ends = 0;
@@ -259,7 +253,7 @@ void add_patches(const StageFacts& stage, const plan::SlicePatch& patch, const G
 void add_slices(const StageFacts& stage, const Gpu& gpu, TimePrediction& p) {
     const auto& scan = *stage.scan;
     if (const auto strip = plan::slice_strip(scan, gpu)) return add_strips(stage, *strip, gpu, p);
-    if (const auto patch = slice_patch(stage, gpu)) return add_patches(stage, *patch, gpu, p);
+    if (const auto patch = plan::slice_patch(stage, gpu)) return add_patches(stage, *patch, gpu, p);
     const auto tile = slice_tile(stage, gpu);
     const bool blocks = tile || scan.slice <= static_cast<double>(plan::kLargestBlockSlice) || scan.lines >= gpu.sms;
     const auto threads = static_cast<double>(tile     ? tile->threads

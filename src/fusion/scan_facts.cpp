@@ -34,7 +34,8 @@ double longest_way(const ir::Expr& root, ir::Source self) {
 
 }  // namespace
 
-std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std::vector<std::int64_t>& extents) {
+std::optional<ScanFacts> scan_facts(const ir::Pipeline& pipeline, int index, const std::vector<std::int64_t>& extents) {
+    const ir::Stage& stage = pipeline.stages.at(static_cast<std::size_t>(index));
     if (!stage.scan) return std::nullopt;
     const auto& value = std::get<ir::Pure>(stage.definition).value;
     const double operations = longest_way(value, {ir::Source::Kind::Stage, index});
@@ -51,6 +52,7 @@ std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std
     }
     for (const int d : facts.across)
         facts.reaches.push_back(ir::scan_reach(stage, index, value, static_cast<std::size_t>(d)));
+    if (!facts.across.empty()) facts.last = ir::last_slices_read(pipeline, index);
     return facts;
 }
 

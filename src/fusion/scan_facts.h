@@ -24,10 +24,11 @@ struct ScanFacts {
     [[nodiscard]] bool is_across(std::size_t d) const {
         return std::find(across.begin(), across.end(), static_cast<int>(d)) != across.end();
     }
+    std::optional<std::int64_t> last{};  ///< slices at the end that others read, where they read no others
     bool shared = false;  ///< points are shared out along lines (ir/associative.h); -ffast-math is not considered
 };
 
-/// `extents` of its dimensions; none where the stage is no scan.
-std::optional<ScanFacts> scan_facts(const ir::Stage& stage, int index, const std::vector<std::int64_t>& extents);
+/// Of the stage with number `index`; `extents` of its dimensions. None where it is no scan.
+std::optional<ScanFacts> scan_facts(const ir::Pipeline& pipeline, int index, const std::vector<std::int64_t>& extents);
 
 }  // namespace pipec::fusion

@@ -372,7 +372,7 @@ std::vector<StageFacts> stage_facts(const ir::Pipeline& pipeline, const poly::Mo
         if (stage.scan) {
             std::vector<std::int64_t> extents;
             for (std::size_t d = 0; d < facts.hi.size(); ++d) extents.push_back(facts.hi[d] - facts.lo[d]);
-            facts.scan = scan_facts(stage, static_cast<int>(s), extents);
+            facts.scan = scan_facts(pipeline, static_cast<int>(s), extents);
         }
         facts.pure = std::holds_alternative<ir::Pure>(stage.definition);
         if (facts.pure && !stage.scan) {

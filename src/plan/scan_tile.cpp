@@ -123,6 +123,12 @@ std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusio
     return make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above);
 }
 
+std::int64_t kept_slices(std::int64_t launched, std::int64_t distance, std::int64_t last) {
+    std::int64_t slices = 1;  // a power of two, so that the remainder is a mask
+    while (slices < launched + std::max(distance, last)) slices *= 2;
+    return slices;
+}
+
 std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
                                            const std::vector<std::optional<std::int64_t>>& extents,
                                            const std::vector<int>& across,
@@ -167,6 +173,31 @@ std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
     patch.beside_columns = {near[0].below * patch.slices, near[0].above * patch.slices};
     patch.beside_rows = {near[1].below * patch.slices, near[1].above * patch.slices};
     return patch;
+}
+
+static std::optional<SlicePatch> patch_of(const fusion::StageFacts& stage, const fusion::Gpu& gpu) {
+    std::vector<std::optional<std::int64_t>> extents;  // as code knows them: sizes may be others
+    for (const auto& range : stage.shape.ranges)
+        extents.push_back(range ? std::optional(range->hi - range->lo) : std::nullopt);
+    const SlicePoint point{stage.scan->distance, stage.bytes, 0, 1};
+    return make_slice_patch(stage.shape.order, extents, stage.scan->across, stage.scan->reaches, point,
+                            gpu.shared_per_block);
+}
+
+std::optional<SlicePatch> slice_patch(const fusion::StageFacts& stage, const fusion::Gpu& gpu) {
+    const fusion::ScanFacts& scan = *stage.scan;
+    if (scan.lines >= gpu.sms || scan.slice <= static_cast<double>(kLargestBlockSlice)) return std::nullopt;
+    return patch_of(stage, gpu);
+}
+
+std::int64_t memory_slices(const fusion::StageFacts& stage, const fusion::Gpu& gpu) {
+    const fusion::ScanFacts& scan = *stage.scan;
+    if (!scan.last) return scan.length;
+    const bool near = scan.reaches.size() == 1 && scan.reaches[0];
+    const auto strip = near ? make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above) : std::nullopt;
+    const auto patch = patch_of(stage, gpu);
+    const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 1;
+    return std::min(scan.length, kept_slices(launched, scan.distance, *scan.last));
 }
 
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {

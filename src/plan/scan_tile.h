@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fusion/gpu.h"
+#include "fusion/group_facts.h"
 #include "fusion/scan_facts.h"
 
 namespace pipec::plan {
@@ -122,6 +123,16 @@ struct SlicePatch {
     [[nodiscard]] std::int64_t own_rows() const { return rows - beside_rows.below - beside_rows.above; }
     [[nodiscard]] std::int64_t own_columns() const { return columns - beside_columns.below - beside_columns.above; }
 };
+
+/// The patches of a scan of these sizes: long slices, and lines too few to keep all of a GPU at work; as slice_strip.
+std::optional<SlicePatch> slice_patch(const fusion::StageFacts& stage, const fusion::Gpu& gpu);
+
+/// Slices that memory has where others read the `last` ones alone: a launch computes so many, while its blocks read
+/// those before.
+std::int64_t kept_slices(std::int64_t launched, std::int64_t distance, std::int64_t last);
+
+/// Slices that memory has of a scan.
+std::int64_t memory_slices(const fusion::StageFacts& stage, const fusion::Gpu& gpu);
 
 inline constexpr std::int64_t kPatchThreads = 512;
 

@@ -393,7 +393,9 @@ isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary
 isl::pw_aff AffineTranslator::compute_cast(const ir::Expr& e, const ir::Cast& n) {
     if (n.a->type == ir::Type::Bool) {
         const Truth& a = truth(n.a);
-        return a.exact ? choose(a, constant(1), constant(0)) : make_opaque(e);
+        // Data that decide a number decide little else: sums and places of such numbers have as many cases as terms.
+        const bool of_data = has_opaque(names_in(a.holds));
+        return a.exact && !of_data ? choose(a, constant(1), constant(0)) : make_opaque(e);
     }
     if (ir::is_float(n.a->type)) return make_opaque(e);
     const isl::pw_aff a = operand(n.a);

@@ -439,7 +439,7 @@ TEST(Slices, AreStripsWherePointsReadBesideThem) {
 /// Slices of more points than kLargestBlockSlice, in launches of four: fewer, as many, and more of them.
 const std::vector<Sizes> kPatches{{{"N", 1}, {"T", 1}, {"R", 130}, {"C", 64}},
                                   {{"N", 2}, {"T", 4}, {"R", 97}, {"C", 113}},
-                                  {{"N", 1}, {"T", 11}, {"R", 57}, {"C", 169}},
+                                  {{"N", 1}, {"T", 7}, {"R", 57}, {"C", 169}},
                                   {{"N", 1}, {"T", 6}, {"R", 3}, {"C", 2801}}};
 
 TEST(Slices, ArePatchesWherePointsReadAroundThem) {
@@ -492,17 +492,16 @@ TEST(Slices, AreNoPatchesWherePointsReadFarAway) {
 /// Memory has as many slices as a launch and what it reads take, where others read the last ones alone.
 TEST(Slices, AreKeptWhereTheyAreReadAgain) {
     const std::vector<Sizes> sizes{{{"N", 2}, {"T", 1}, {"R", 5}, {"C", 9}},
-                                   {{"N", 5}, {"T", 40}, {"R", 21}, {"C", 19}},
-                                   {{"N", 1}, {"T", 23}, {"R", 80}, {"C", 110}},
-                                   {{"N", 1}, {"T", 2}, {"R", 110}, {"C", 90}},
-                                   {{"N", 4}, {"T", 19}, {"R", 2}, {"C", 4100}}};
+                                   {{"N", 5}, {"T", 19}, {"R", 11}, {"C", 9}},
+                                   {{"N", 1}, {"T", 13}, {"R", 80}, {"C", 110}},
+                                   {{"N", 4}, {"T", 10}, {"R", 2}, {"C", 4100}}};
     struct Scan {
         const char* read;
         std::int64_t last, slices;
     };
     for (const Scan& scan :
-         {Scan{"f(n, T - 1, y, x)", 1, 8}, Scan{"2 * f(n, T - 1, y, x) - f(n, max(T - 2, 0), y, x)", 0, 0},
-          Scan{"f(n, 0, y, x)", 0, 0}, Scan{"f(n, T - 1, y, x) - f(n, T - 1, 0, x)", 1, 8}}) {
+         {Scan{"f(n, T - 1, y, x) - f(n, T - 1, 0, x)", 1, 8}, Scan{"f(n, max(T - 2, 0), y, x)", 0, 0},
+          Scan{"f(n, 0, y, x)", 0, 0}, Scan{"f(n, T - 1, y, x) + by(min(y, T - 1))", 1, 8}}) {
         const auto program = run_program(fmt::format(R"(
             pipeline p(img: int32[N, R, C], by: int32[T]) -> out: int32[N, R, C] {{
                 f(n in 0..N, t in 0..T, y in 0..R, x in 0..C): int32 = if t == 0 then img(n, y, x)
@@ -510,7 +509,7 @@ TEST(Slices, AreKeptWhereTheyAreReadAgain) {
                 out(n, y, x) = {}
             }})",
                                                      scan.read),
-                                         sizes);
+                                         scan.slices > 0 ? sizes : std::vector<Sizes>{});
         ASSERT_EQ(program.kept.size(), scan.slices > 0 ? 1U : 0U) << scan.read;
         if (scan.slices == 0) continue;
         EXPECT_EQ(program.kept[0].last, scan.last) << scan.read;
@@ -519,16 +518,14 @@ TEST(Slices, AreKeptWhereTheyAreReadAgain) {
 }
 
 TEST(Slices, AreKeptFromTheLastOneOn) {
-    const auto program = run_program(R"(
+    const auto program = run_program(
+        R"(
         pipeline p(img: int32[N, C], by: int32[T]) -> out: int32[N, C] where T >= 3 {
             f(n in 0..N, t in 2..T, x in 0..C): int32 = if t >= T - 2 then img(n, x) + by(t)
                 else by(t) + f(n, t + 2, max(x - 1, 0)) * 3 - f(n, t + 1, min(x + 1, C - 1))
             out(n, x) = if T > 4 then f(n, 2, x) - f(n, 4, x) else f(n, 2, x)
         })",
-                                     {{{"N", 1}, {"T", 3}, {"C", 5}},
-                                      {{"N", 2}, {"T", 90}, {"C", 300}},
-                                      {{"N", 1}, {"T", 150}, {"C", 700}},
-                                      {{"N", 5}, {"T", 70}, {"C", 9000}}});
+        {{{"N", 1}, {"T", 3}, {"C", 5}}, {{"N", 2}, {"T", 70}, {"C", 90}}, {{"N", 1}, {"T", 140}, {"C", 600}}});
     ASSERT_EQ(program.kept.size(), 1U);
     EXPECT_EQ(program.kept[0].last, 3);
     EXPECT_EQ(program.kept[0].slices, 64);

@@ -197,13 +197,18 @@ std::string Explainer::meaning(const GroupSchedule& schedule, const std::vector<
     if (!scan) return std::string(fusion::info(schedule.strategy).meaning);
     const ir::VarId along = stage(stages.front()).dims.at(static_cast<std::size_t>(scan->dim)).var;
     const std::string& name = pipeline_.variables.at(static_cast<std::size_t>(along)).name;
-    const auto& facts = facts_.at(static_cast<std::size_t>(stages.front())).scan;
+    const fusion::StageFacts& first = facts_.at(static_cast<std::size_t>(stages.front()));
+    const auto& facts = first.scan;
     const std::string readers = stages.size() > 1 ? ", with what is made of its value at a point" : "";
     if (!scan->across.empty()) {
-        const auto strip = facts ? plan::slice_strip(*facts, q_.target.gpu()) : std::nullopt;
-        return fmt::format(
-            "a scan along {}, slice after slice, since it reads itself at other lines{}", name,
-            strip ? fmt::format("; blocks share a slice out, and a launch computes {}", strip->slices) : "");
+        const fusion::Gpu& gpu = q_.target.gpu();
+        const auto strip = facts ? plan::slice_strip(*facts, gpu) : std::nullopt;
+        const auto patch = facts ? plan::slice_patch(first, gpu) : std::nullopt;
+        const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 0;
+        std::string more =
+            launched > 0 ? fmt::format("; blocks share a slice out, and a launch computes {}", launched) : "";
+        if (facts && facts->last) more += fmt::format("; memory has {} at a time", plan::memory_slices(first, gpu));
+        return fmt::format("a scan along {}, slice after slice, since it reads itself at other lines{}", name, more);
     }
     if (facts && facts->length >= plan::kShortestSharedLine && facts->shared) {
         return fmt::format("a scan along {}, which the threads of a block share out{}", name, readers);
@@ -271,6 +276,10 @@ void Explainer::describe_stages(const cost::PredictedGroup& predicted, GroupRepo
         one.is_live = !predicted.facts || predicted.facts->live.at(m);
         const fusion::StageFacts& facts = facts_.at(static_cast<std::size_t>(stages[m]));
         one.bytes = static_cast<double>(facts.points) * facts.bytes;
+        if (facts.scan && facts.scan->last) {
+            const auto slices = static_cast<double>(plan::memory_slices(facts, q_.target.gpu()));
+            one.bytes *= slices / static_cast<double>(std::max<std::int64_t>(1, facts.scan->length));
+        }
         if (const auto found = shared.find(member.name + "_tile"); found != shared.end()) {
             one.kept = predicted.schedule.strategy == Strategy::Hybrid ? Kept::Both : Kept::Shared;
             one.tile_bytes = found->second;

@@ -100,8 +100,7 @@ void find_kept_slices(kernel::Program& program) {
         const auto strip = slice_strip(program, index);
         const auto patch = slice_patch(program, index);
         const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 1;
-        std::int64_t slices = 1;
-        while (slices < launched + std::max<std::int64_t>(scan->distance, *last)) slices *= 2;
+        const std::int64_t slices = plan::kept_slices(launched, scan->distance, *last);
         const poly::Interval& box = program.model.domains.at(s).box[static_cast<std::size_t>(scan->dim)];
         const auto length = constant_extent(box.lo, box.hi);
         if (length && *length <= slices) continue;

@@ -93,14 +93,15 @@ void SlicePatches::each_point(kernel::Body& body, const ir::Expr& first_row, con
     const std::int64_t thread_rows = plan::kPatchThreads / patch_.columns;
     kernel::Body& there = KernelBuilder::guarded(body, has_column);
     ir::Expr row;
-    kernel::Body& together = build_.loop(there, "row", sum(first_row, product(thread_row_, constant(copies))),
-                                         difference(end_row, constant(copies - 1)), constant(copies * thread_rows), row);
+    kernel::Body& together =
+        build_.loop(there, "row", sum(first_row, product(thread_row_, constant(copies))),
+                    difference(end_row, constant(copies - 1)), constant(copies * thread_rows), row);
     points_in_rows(together, row, copies, value, store);
     if (copies == 1) return;
     const ir::Expr rest = build_.define(
         there, "rest", ir::binary(BinaryOp::Mod, difference(end_row, first_row), constant(copies)), 0, 1, copies);
-    kernel::Body& alone = build_.loop(there, "row", sum(difference(end_row, rest), thread_row_), end_row,
-                                      constant(thread_rows), row);
+    kernel::Body& alone =
+        build_.loop(there, "row", sum(difference(end_row, rest), thread_row_), end_row, constant(thread_rows), row);
     points_in_rows(alone, row, 1, value, store);
 }
 
@@ -249,8 +250,7 @@ void SlicePatches::store_last(kernel::Body& body) {
             there, first_row, end_row,
             both(ir::binary(BinaryOp::Ge, columns_.place, first_column),
                  ir::binary(BinaryOp::Lt, columns_.place, end_column)),
-            guard_ ? 1 : kPointsAtOnce,
-            [&] { return ir::read(kRing, stage_.type, place_in_ring(slot_there, at_)); },
+            guard_ ? 1 : kPointsAtOnce, [&] { return ir::read(kRing, stage_.type, place_in_ring(slot_there, at_)); },
             [&](kernel::Body& point, const ir::Expr& value) {
                 add(point, kernel::Store{{ir::Source::Kind::Stage, index_}, at_, {value}, nullptr});
             });

@@ -4,6 +4,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "fusion/uniform_work.h"
 #include "ir/associative.h"
 #include "ir/visit.h"
 
@@ -34,6 +35,11 @@ double longest_way(const ir::Expr& root, ir::Source self) {
 
 }  // namespace
 
+std::int64_t slice_work(const ir::Stage& stage) {
+    constexpr std::int64_t kDouble = 4;  // half the rate, and functions that are computed in more steps
+    return work_of(std::get<ir::Pure>(stage.definition).value) * (stage.type == ir::Type::Float64 ? kDouble : 1);
+}
+
 std::optional<ScanFacts> scan_facts(const ir::Pipeline& pipeline, int index, const std::vector<std::int64_t>& extents) {
     const ir::Stage& stage = pipeline.stages.at(static_cast<std::size_t>(index));
     if (!stage.scan) return std::nullopt;
@@ -52,7 +58,10 @@ std::optional<ScanFacts> scan_facts(const ir::Pipeline& pipeline, int index, con
     }
     for (const int d : facts.across)
         facts.reaches.push_back(ir::scan_reach(stage, index, value, static_cast<std::size_t>(d)));
-    if (!facts.across.empty()) facts.last = ir::last_slices_read(pipeline, index);
+    if (!facts.across.empty()) {
+        facts.last = ir::last_slices_read(pipeline, index);
+        facts.work = slice_work(stage);
+    }
     return facts;
 }
 

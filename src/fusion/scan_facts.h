@@ -24,9 +24,13 @@ struct ScanFacts {
     [[nodiscard]] bool is_across(std::size_t d) const {
         return std::find(across.begin(), across.end(), static_cast<int>(d)) != across.end();
     }
+    std::int64_t work = 0;               ///< slice_work
     std::optional<std::int64_t> last{};  ///< slices at the end that others read, where they read no others
     bool shared = false;  ///< points are shared out along lines (ir/associative.h); -ffast-math is not considered
 };
+
+/// What a point of a scan that goes slice by slice takes, in simple operations on 32 bits, about.
+std::int64_t slice_work(const ir::Stage& stage);
 
 /// Of the stage with number `index`; `extents` of its dimensions. None where it is no scan.
 std::optional<ScanFacts> scan_facts(const ir::Pipeline& pipeline, int index, const std::vector<std::int64_t>& extents);

@@ -82,6 +82,7 @@ struct SlicePoint {
     std::int64_t bytes = 0;
     std::int64_t term_bytes = 0;  ///< of what does not depend on the scan
     std::int64_t arrays = 0;
+    std::int64_t work = 0;  ///< fusion::slice_work
 };
 
 /// `slice`: points of one, where that is constant; then there is one tile, otherwise one for short slices and one for
@@ -137,7 +138,7 @@ std::int64_t memory_slices(const fusion::StageFacts& stage, const fusion::Gpu& g
 inline constexpr std::int64_t kPatchThreads = 512;
 
 /// `order` and `extents` as those of a ScanTile; `reaches` in the dimensions `across`. None where a point reads farther
-/// away, or at any place of a dimension that is not short.
+/// away, or at any place of a dimension that is not short, or where it takes more to compute one twice than to load it.
 std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
                                            const std::vector<std::optional<std::int64_t>>& extents,
                                            const std::vector<int>& across,

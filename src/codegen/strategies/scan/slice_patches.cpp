@@ -330,7 +330,7 @@ std::optional<plan::SlicePatch> slice_patch(kernel::Program& program, int stage)
     std::vector<std::optional<std::int64_t>> extents;
     for (const poly::Interval& box : program.model.domains.at(static_cast<std::size_t>(stage)).box)
         extents.push_back(constant_extent(box.lo, box.hi));
-    const plan::SlicePoint point{s.scan->distance, ir::bytes(s.type), 0, 1};
+    const plan::SlicePoint point{s.scan->distance, ir::bytes(s.type), 0, 1, fusion::slice_work(s)};
     return plan::make_slice_patch(memory_order(program.pipeline, {ir::Source::Kind::Stage, stage}), extents,
                                   s.scan->across, reaches, point, program.target.gpu().shared_per_block);
 }

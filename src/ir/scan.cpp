@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 #include <map>
+#include <unordered_map>
 
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -89,12 +91,14 @@ public:
         }
         if (const auto* choice = as<Select>(e)) {
             const auto then = of(choice->then), otherwise = of(choice->otherwise);
-            if (!then || !otherwise) return std::nullopt;
+            if (!then || !otherwise || then->wraps || otherwise->wraps) return std::nullopt;
             return ScanReach{std::max(then->below, otherwise->below), std::max(then->above, otherwise->above)};
         }
+        if (const auto by = wrapped(e)) return ScanReach{-*by, *by, true};
         const auto* n = as<Binary>(e);
         if (n == nullptr || (n->op != BinaryOp::Min && n->op != BinaryOp::Max)) return std::nullopt;
         const auto a = of(n->a), b = of(n->b);
+        if ((a && a->wraps) || (b && b->wraps)) return std::nullopt;
         if (a && b) return ScanReach{std::max(a->below, b->below), std::max(a->above, b->above)};
         // A bound that no point is on the other side of: it moves the index no farther than to the point's own.
         const Expr& bound = a ? n->b : n->a;
@@ -102,6 +106,32 @@ public:
         const ScanReach other = a ? *a : *b;
         return n->op == BinaryOp::Max ? ScanReach{other.below, std::max<std::int64_t>(other.above, 0)}
                                       : ScanReach{std::max<std::int64_t>(other.below, 0), other.above};
+    }
+
+    /// c of `(x + c) % C`, where x goes from 0 to C.
+    std::optional<std::int64_t> wrapped(const Expr& index) {
+        const Expr e = without_lets(index);
+        const auto* n = as<Binary>(e);
+        if (n == nullptr || n->op != BinaryOp::Mod || as_int(dim_.lo) != 0) return std::nullopt;
+        if (!structurally_equal(n->b, dim_.hi)) return std::nullopt;
+        std::int64_t variables = 0, by = 0;
+        const std::function<bool(const Expr&, int)> add = [&](const Expr& term, int sign) {
+            if (const auto* sum = as<Binary>(term); sum != nullptr && sum->op == BinaryOp::Add)
+                return add(sum->a, sign) && add(sum->b, sign);
+            if (const auto* sum = as<Binary>(term); sum != nullptr && sum->op == BinaryOp::Sub)
+                return add(sum->a, sign) && add(sum->b, -sign);
+            const auto* variable = as<Variable>(term);
+            if (variable != nullptr && variable->id == dim_.var) return variables += sign, true;
+            if (const auto number = as_int(term)) return by += sign * *number, std::abs(by) <= kMostScanDistance;
+            return structurally_equal(term, dim_.hi);
+        };
+        return add(n->a, 1) && variables == 1 ? std::optional(by) : std::nullopt;
+    }
+
+    /// The index is the point's own one plus a constant.
+    bool is_beside(const Expr& index) {
+        const auto by = shifted(without_lets(index));
+        return by && by->var == dim_.var;
     }
 
 private:
@@ -203,10 +233,38 @@ std::optional<ScanReach> scan_reach(const Stage& stage, int index, const Expr& v
             result.reset();
             return;
         }
-        result = ScanReach{std::max(result->below, one->below), std::max(result->above, one->above)};
+        result = ScanReach{std::max(result->below, one->below), std::max(result->above, one->above),
+                           result->wraps || one->wraps};
     });
+    // What is clamped, and what comes from the other end, are not beside each other.
+    if (result && result->wraps && any_node(value, [&](const Expr& e) {
+            const auto* read = as<Read>(e);
+            if (read == nullptr || read->source != Source{Source::Kind::Stage, index}) return false;
+            return !reach.wrapped(read->indices[dim]) && !reach.is_beside(read->indices[dim]);
+        }))
+        return std::nullopt;
     if (result && std::max(result->below, result->above) > kMostScanDistance) return std::nullopt;
     return result;
+}
+
+Expr without_wrapping(const Stage& stage, int index, const Expr& value, std::size_t dim) {
+    Reach reach(stage, dim, value);
+    std::unordered_map<Expr, Expr> done;
+    const std::function<Expr(const Expr&)> write = [&](const Expr& e) -> Expr {
+        if (const auto known = done.find(e); known != done.end()) return known->second;
+        Expr result = map_children(e, write);
+        const auto* read = as<Read>(result);
+        if (read != nullptr && read->source == Source{Source::Kind::Stage, index}) {
+            if (const auto by = reach.wrapped(read->indices[dim])) {
+                std::vector<Expr> indices = read->indices;
+                const Expr own = variable(stage.dims[dim].var, Type::Int32);
+                indices[dim] = binary(BinaryOp::Add, own, int_constant(Type::Int32, *by));
+                result = ir::read(read->source, e->type, std::move(indices), e->range);
+            }
+        }
+        return done.emplace(e, std::move(result)).first->second;
+    };
+    return write(value);
 }
 
 std::optional<std::int64_t> last_slices_read(const Pipeline& pipeline, int stage) {

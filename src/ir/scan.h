@@ -28,11 +28,16 @@ struct SelfReads {
 /// A scan's reads of itself are, in a dimension, from the point's own index minus `below` to that plus `above`.
 struct ScanReach {
     std::int64_t below = 0, above = 0;
+    bool wraps = false;  ///< modulo the dimension's extent, as `(x + 1) % C` is
 };
 
 /// None where the definition `value` of the stage does not say so, or more than kMostScanDistance, or where it reads
 /// anything at a place that the scan's values tell.
 [[nodiscard]] std::optional<ScanReach> scan_reach(const Stage& stage, int index, const Expr& value, std::size_t dim);
+
+/// The definition of a scan with reads of itself at `x - 1` in the place of `(x - 1 + C) % C`, in the dimension `dim`,
+/// in which its reach wraps: what lies beside a point, wherever that comes from.
+[[nodiscard]] Expr without_wrapping(const Stage& stage, int index, const Expr& value, std::size_t dim);
 
 /// Of how many of the last slices that a scan computes other stages read points: a constant where they read those
 /// alone, at the same slice for all of their points, as `out(y, x) = f(n, y, x)` does. None of an output and of what

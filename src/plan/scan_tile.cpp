@@ -119,7 +119,7 @@ std::optional<SliceStrip> make_slice_strip(std::int64_t below, std::int64_t abov
 }
 
 std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusion::Gpu& gpu) {
-    if (scan.reaches.size() != 1 || !scan.reaches[0] || scan.lines >= gpu.sms ||
+    if (scan.reaches.size() != 1 || !scan.reaches[0] || scan.reaches[0]->wraps || scan.lines >= gpu.sms ||
         scan.slice <= static_cast<double>(kShortestStripSlice))
         return std::nullopt;
     return make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above);
@@ -173,8 +173,8 @@ std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
     patch.slices = kMostPatchSlices;
     while (patch.slices > 2 && !fits(8)) patch.slices /= 2;
     if (!fits(4)) return std::nullopt;
-    patch.beside_columns = {near[0].below * patch.slices, near[0].above * patch.slices};
-    patch.beside_rows = {near[1].below * patch.slices, near[1].above * patch.slices};
+    patch.beside_columns = {near[0].below * patch.slices, near[0].above * patch.slices, near[0].wraps};
+    patch.beside_rows = {near[1].below * patch.slices, near[1].above * patch.slices, near[1].wraps};
     return patch;
 }
 
@@ -196,7 +196,7 @@ std::optional<SlicePatch> slice_patch(const fusion::StageFacts& stage, const fus
 std::int64_t memory_slices(const fusion::StageFacts& stage, const fusion::Gpu& gpu) {
     const fusion::ScanFacts& scan = *stage.scan;
     if (!scan.last) return scan.length;
-    const bool near = scan.reaches.size() == 1 && scan.reaches[0];
+    const bool near = scan.reaches.size() == 1 && scan.reaches[0] && !scan.reaches[0]->wraps;
     const auto strip = near ? make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above) : std::nullopt;
     const auto patch = patch_of(stage, gpu);
     const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 1;

@@ -478,6 +478,30 @@ TEST(Slices, ArePatchesOfChannels) {
     }
 }
 
+/// On a torus, in one direction or in both; the last slice alone, or all of them.
+TEST(Slices, ArePatchesThatComeBackToTheOtherEnd) {
+    for (const char* last : {"T - 1", "max(T - 2, 0)"}) {
+        const auto steps = run_slices(fmt::format(R"(
+            pipeline p(img: int32[N, R, C], by: int32[T]) -> out: int32[N, R, C] {{
+                f(n in 0..N, t in 0..T, y in 0..R, x in 0..C): int32 = if t == 0 then img(n, y, x)
+                    else let left = (x + C - 1) % C in
+                        by(t) * y + f(n, t - 1, (y - 1) % R, left) * 3 - f(n, t - 1, y, (x + 2) % C) + f(n, t - 1, y, x)
+                out(n, y, x) = f(n, {}, y, x)
+            }})",
+                                                  last),
+                                      kPatches);
+        EXPECT_EQ(kinds(steps).substr(0, 27), "shared shared block strips ");
+    }
+    const auto steps = run_slices(R"(
+        pipeline p(img: int32[N, R, C], by: int32[T]) -> out: int32[N, R, C] {
+            f(n in 0..N, t in 0..T, y in 0..R, x in 0..C): int32 = if t == 0 then img(n, y, x) ^ by(t)
+                else f(n, t - 1, (y + 1 + R) % R, x) ^ f(n, t - 1, y, max(x - 1, 0)) ^ f(n, t - 1, y, min(x + 1, C - 1))
+            out(n, y, x) = f(n, T - 1, y, x)
+        })",
+                                  kPatches);
+    EXPECT_EQ(kinds(steps).substr(0, 27), "shared shared block strips ");
+}
+
 /// A third dimension in which points read around them, or one in which they read far away.
 TEST(Slices, AreNoPatchesWherePointsReadFarAway) {
     const auto steps = run_slices(R"(

@@ -29,7 +29,10 @@ constexpr ir::Source kRing{ir::Source::Kind::Local, 0};
 class SlicePatches : public SliceCode {
 public:
     SlicePatches(kernel::Program& program, int stage, const plan::SlicePatch& patch)
-        : SliceCode(program, stage), patch_(patch), row_dim_(patch.row_dim), column_dim_(patch.column_dim) {
+        : SliceCode(program, stage, unwrapped(program, stage, patch)),
+          patch_(patch),
+          row_dim_(patch.row_dim),
+          column_dim_(patch.column_dim) {
         for (const kernel::KeptSlices& kept : program.kept) {
             const std::int64_t last = std::max<std::int64_t>(kept.last, stage_.scan->distance);
             if (kept.stage == stage && last <= patch.ring) last_ = last;
@@ -39,11 +42,16 @@ public:
     kernel::Kernel build();
 
 private:
-    /// What of the patch there is in a dimension: its first coordinate, and the part that the stage has.
+    /// What of the patch there is in a dimension. What wraps goes on beyond the ends of the stage, with the points of
+    /// the other end.
     struct Side {
-        ir::Expr first, begin, end;  ///< the first coordinate, and places from it on
+        ir::Expr first, begin, end;  ///< the first coordinate, and places from it on that have points
+        ir::Expr behind;             ///< the place behind the stage's last point, if that is in the patch
         ir::Expr place;              ///< of the thread's point
+        bool wraps = false;
     };
+    static ir::Expr unwrapped(const kernel::Program& program, int stage, const plan::SlicePatch& patch);
+    ir::Expr coordinate_of(std::size_t dim, const Side& side, const ir::Expr& place);
     Side side(kernel::Body& body, std::size_t dim, const ir::Expr& tile, const ir::ScanReach& beside, std::int64_t own,
               std::int64_t points);
     using Value = std::function<ir::Expr()>;  ///< at the point `at_`
@@ -69,6 +77,21 @@ private:
     std::vector<ir::Expr> slots_;  ///< of the slice itself, the one before, ...
 };
 
+ir::Expr SlicePatches::unwrapped(const kernel::Program& program, int stage, const plan::SlicePatch& patch) {
+    const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(stage));
+    ir::Expr value = std::get<ir::Pure>(scan.definition).value;
+    if (patch.beside_rows.wraps) value = ir::without_wrapping(scan, stage, value, patch.row_dim);
+    if (patch.beside_columns.wraps) value = ir::without_wrapping(scan, stage, value, patch.column_dim);
+    return value;
+}
+
+/// Of a place in the patch.
+ir::Expr SlicePatches::coordinate_of(std::size_t dim, const Side& side, const ir::Expr& place) {
+    const ir::Expr coordinate = sum(side.first, place);
+    if (!side.wraps) return coordinate;
+    return ir::binary(BinaryOp::Mod, coordinate, build_.argument(name(dim) + "_extent", extent(dim), 1));
+}
+
 SlicePatches::Side SlicePatches::side(kernel::Body& body, std::size_t dim, const ir::Expr& tile,
                                       const ir::ScanReach& beside, std::int64_t own, std::int64_t points) {
     const ir::Expr begin = first(dim), end = build_.argument(name(dim) + "_end", domain_.box[dim].hi);
@@ -81,7 +104,10 @@ SlicePatches::Side SlicePatches::side(kernel::Body& body, std::size_t dim, const
                                  0, 1, points + 1);
     // Each patch has a point; saying so keeps the arithmetic of places within 32 bits.
     const ir::Expr most = ir::binary(BinaryOp::Min, difference(end, result.first), constant(points));
-    result.end = build_.define(body, "end", ir::binary(BinaryOp::Max, most, constant(1)), 1, 1, points + 1);
+    result.behind = build_.define(body, "end", ir::binary(BinaryOp::Max, most, constant(1)), 1, 1, points + 1);
+    result.end = beside.wraps ? constant(points) : result.behind;
+    result.wraps = beside.wraps;
+    if (result.wraps) result.begin = constant(0);
     return result;
 }
 
@@ -107,16 +133,21 @@ void SlicePatches::each_point(kernel::Body& body, const ir::Expr& first_row, con
 
 void SlicePatches::points_in_rows(kernel::Body& body, const ir::Expr& row, std::int64_t copies, const Value& value,
                                   const Storage& store) {
-    const ir::Expr first_row = build_.define(body, name(row_dim_), sum(rows_.first, row));
+    const ir::Expr first_row =
+        rows_.wraps ? nullptr : build_.define(body, name(row_dim_), coordinate_of(row_dim_, rows_, row));
     kernel::Body* points = &body;
     for (const std::size_t dim : patch_.whole_dims) {
         ir::Expr place;
         points = &build_.loop(*points, name(dim), constant(0), constant(*extents_[dim]), constant(1), place, true);
         at_[dim] = build_.define(*points, name(dim), sum(first(dim), place));
     }
+    std::vector<ir::Expr> wrapped;
+    for (std::int64_t i = 0; rows_.wraps && i < copies; ++i)
+        wrapped.push_back(
+            build_.define(body, name(row_dim_), coordinate_of(row_dim_, rows_, sum(row, constant(i))), 0));
     const auto set_row = [&](std::int64_t i) {
         rows_.place = sum(row, constant(i));
-        at_[row_dim_] = sum(first_row, constant(i));
+        at_[row_dim_] = rows_.wraps ? wrapped.at(static_cast<std::size_t>(i)) : sum(first_row, constant(i));
     };
     std::vector<ir::Expr> values;
     for (std::int64_t i = 0; i < copies; ++i) {
@@ -210,9 +241,11 @@ void SlicePatches::compute_points(kernel::Body& body, const ir::Expr& turn, cons
         const ir::Expr& slot = slots_.at(static_cast<std::size_t>(slices_back(*read)));
         return ir::read(kRing, stage_.type, place_in_ring(slot, read->indices));
     };
-    const auto is_own = [](const ir::Expr& at, const ir::ScanReach& beside, std::int64_t points) {
-        return both(ir::binary(BinaryOp::Ge, at, constant(beside.below)),
-                    ir::binary(BinaryOp::Lt, at, constant(points - beside.above)));
+    const auto is_own = [](const Side& side, const ir::ScanReach& beside, std::int64_t points) {
+        const ir::Expr end = side.wraps ? ir::binary(BinaryOp::Min, side.behind, constant(points - beside.above))
+                                        : constant(points - beside.above);
+        return both(ir::binary(BinaryOp::Ge, side.place, constant(beside.below)),
+                    ir::binary(BinaryOp::Lt, side.place, end));
     };
     each_point(
         body, first_row, end_row,
@@ -226,8 +259,8 @@ void SlicePatches::compute_points(kernel::Body& body, const ir::Expr& turn, cons
             add(point, kernel::Store{{ir::Source::Kind::Stage, index_},
                                      at_,
                                      {value},
-                                     both(is_own(rows_.place, patch_.beside_rows, patch_.rows),
-                                          is_own(columns_.place, patch_.beside_columns, patch_.columns))});
+                                     both(is_own(rows_, patch_.beside_rows, patch_.rows),
+                                          is_own(columns_, patch_.beside_columns, patch_.columns))});
         });
 }
 
@@ -236,7 +269,7 @@ void SlicePatches::store_last(kernel::Body& body) {
     const auto own = [&](const Side& side, const ir::ScanReach& beside, std::int64_t points) {
         return std::pair(
             build_.define(body, "from", ir::binary(BinaryOp::Max, constant(beside.below), side.begin), 0),
-            build_.define(body, "to", ir::binary(BinaryOp::Min, constant(points - beside.above), side.end), 1));
+            build_.define(body, "to", ir::binary(BinaryOp::Min, constant(points - beside.above), side.behind), 1));
     };
     const auto [first_row, end_row] = own(rows_, patch_.beside_rows, patch_.rows);
     const auto [first_column, end_column] = own(columns_, patch_.beside_columns, patch_.columns);
@@ -303,10 +336,10 @@ kernel::Kernel SlicePatches::build() {
         build_.define(body, "column", ir::binary(BinaryOp::Mod, own, constant(patch_.columns)), 0, 1, patch_.columns);
     thread_row_ =
         build_.define(body, "thread_row", ir::binary(BinaryOp::Div, own, constant(patch_.columns)), 0, 1, thread_rows);
-    at_[column_dim_] = build_.define(body, name(column_dim_), sum(columns_.first, columns_.place));
+    at_[column_dim_] = build_.define(body, name(column_dim_), coordinate_of(column_dim_, columns_, columns_.place));
     first_position_ =
         build_.define(body, "first_position", product(build_.repetition("round"), constant(patch_.slices)), 0);
-    if (interior_.simpler) interior_patch_ = is_interior();
+    if (interior_.simpler || rows_.wraps || columns_.wraps) interior_patch_ = is_interior();
     load_before(body);
     add(body, kernel::kBlockBarrier);
     const ir::Expr rest = difference(length_, first_position_);

@@ -179,7 +179,7 @@ std::optional<plan::SliceStrip> slice_strip(kernel::Program& program, int stage)
     if (s.scan->across.size() != 1) return std::nullopt;
     const auto reach = ir::scan_reach(s, stage, std::get<ir::Pure>(s.definition).value,
                                       static_cast<std::size_t>(s.scan->across.front()));
-    if (!reach) return std::nullopt;
+    if (!reach || reach->wraps) return std::nullopt;
     const auto strip = plan::make_slice_strip(reach->below, reach->above);
     return strip && SliceStrips(program, stage, *strip).is_possible() ? strip : std::nullopt;
 }

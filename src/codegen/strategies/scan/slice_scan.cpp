@@ -2,9 +2,10 @@
 // slices before, so that a slice is what can be computed at once.
 //
 // Where slices are short, or lines many, a block has a line: its threads share out a slice, and a barrier stands behind
-// it. The slices that are read again stay in shared memory, where they fit (shared_slices.h). Otherwise values pass
-// through global memory, in which a block sees what it has written before a barrier, or each slice of all lines is a
-// launch of its own, one thread for each point.
+// it. The slices that are read again stay in shared memory, where they fit (shared_slices.h). Long slices whose points
+// read near their own place are shared out among blocks, which go through a few slices in each launch
+// (slice_strips.cpp, slice_patches.cpp). Otherwise values pass through global memory, in which a block sees what it has
+// written before a barrier, or each slice of all lines is a launch of its own, one thread for each point.
 #include "codegen/strategies/scan/slice_scan.h"
 
 #include <algorithm>

@@ -96,7 +96,8 @@ ValueRanges::ValueRanges(const ir::Pipeline& pipeline, std::vector<IntRange> siz
 void ValueRanges::bind(ir::VarId var, ValueRange range) {
     const auto [bound, is_new] = variables_.try_emplace(var, range);
     if (!assumed_.empty()) bound_before_.emplace_back(var, is_new ? std::nullopt : std::optional(bound->second));
-    if (is_new || bound->second == range) return;
+    // What was asked before a variable had a range counts for all values of its type.
+    if (is_new ? asked_unbound_.erase(var) == 0 : bound->second == range) return;
     bound->second = range;
     known_.clear();
     known_unwrapped_.clear();
@@ -275,7 +276,9 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
         // What a condition says of a part of a let's value says something of the let.
         if (const auto let = lets_.find(n.id); let != lets_.end() && !assumed_.empty()) return of(let->second);
         const auto found = variables_.find(n.id);
-        return found == variables_.end() ? type_range_of(type) : found->second;
+        if (found != variables_.end()) return found->second;
+        asked_unbound_.insert(n.id);
+        return type_range_of(type);
     } else if constexpr (std::is_same_v<T, ir::SizeRef>) {
         return sizes_.at(static_cast<std::size_t>(n.index));
     } else if constexpr (std::is_same_v<T, ir::ParamRef>) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -131,6 +132,7 @@ private:
     double most_of_scaled(ir::Type type, const ir::Expr& factor, const ir::Expr& scale);
 
     std::unordered_map<ir::VarId, ValueRange> variables_;
+    std::unordered_set<ir::VarId> asked_unbound_;  ///< variables that had no range when an expression asked for it
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     // By nodes that stay alive here, so that no other node can get the address of one.
     std::unordered_map<ir::Expr, ValueRange> known_;

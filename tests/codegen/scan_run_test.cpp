@@ -466,13 +466,18 @@ TEST(Slices, ArePatchesOfTwoSlicesBefore) {
 }
 
 TEST(Slices, ArePatchesOfChannels) {
-    for (const char* order : {"", " order(1, 2, 3, 0)"}) {
+    struct Neighbours {
+        const char *order, *above, *right;
+    };
+    for (const Neighbours& c : {Neighbours{"", "max(y - 1, 0)", "min(x + 1, C - 1)"},
+                                Neighbours{" order(1, 2, 3, 0)", "max(y - 1, 0)", "min(x + 1, C - 1)"},
+                                Neighbours{"", "(y - 1) % R", "(x + 1) % C"}}) {
         const auto steps = run_slices(fmt::format(R"(
             pipeline p(img: float32[2, R, C], by: float32[T]) -> out: float32[2, T, R, C]{} {{
                 out(c, t, y, x) = if t == 0 then img(c, y, x) / 256 + by(t)
-                    else out(c, t - 1, y, x) / 2 + out(1 - c, t - 1, max(y - 1, 0), min(x + 1, C - 1)) / 4
+                    else out(c, t - 1, y, x) / 2 + out(1 - c, t - 1, {}, {}) / 4
             }})",
-                                                  order),
+                                                  c.order, c.above, c.right),
                                       kPatches);
         EXPECT_EQ(kinds(steps), "shared shared strips ");
     }

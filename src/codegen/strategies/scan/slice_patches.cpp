@@ -135,16 +135,16 @@ void SlicePatches::points_in_rows(kernel::Body& body, const ir::Expr& row, std::
                                   const Storage& store) {
     const ir::Expr first_row =
         rows_.wraps ? nullptr : build_.define(body, name(row_dim_), coordinate_of(row_dim_, rows_, row));
+    std::vector<ir::Expr> wrapped;
+    for (std::int64_t i = 0; rows_.wraps && i < copies; ++i)
+        wrapped.push_back(
+            build_.define(body, name(row_dim_), coordinate_of(row_dim_, rows_, sum(row, constant(i))), 0));
     kernel::Body* points = &body;
     for (const std::size_t dim : patch_.whole_dims) {
         ir::Expr place;
         points = &build_.loop(*points, name(dim), constant(0), constant(*extents_[dim]), constant(1), place, true);
         at_[dim] = build_.define(*points, name(dim), sum(first(dim), place));
     }
-    std::vector<ir::Expr> wrapped;
-    for (std::int64_t i = 0; rows_.wraps && i < copies; ++i)
-        wrapped.push_back(
-            build_.define(body, name(row_dim_), coordinate_of(row_dim_, rows_, sum(row, constant(i))), 0));
     const auto set_row = [&](std::int64_t i) {
         rows_.place = sum(row, constant(i));
         at_[row_dim_] = rows_.wraps ? wrapped.at(static_cast<std::size_t>(i)) : sum(first_row, constant(i));

@@ -114,7 +114,7 @@ public:
         const auto* n = as<Binary>(e);
         if (n == nullptr || n->op != BinaryOp::Mod || as_int(dim_.lo) != 0) return std::nullopt;
         if (!structurally_equal(n->b, dim_.hi)) return std::nullopt;
-        std::int64_t variables = 0, by = 0;
+        std::int64_t variables = 0, by = 0, extents = 0;
         const std::function<bool(const Expr&, int)> add = [&](const Expr& term, int sign) {
             if (const auto* sum = as<Binary>(term); sum != nullptr && sum->op == BinaryOp::Add)
                 return add(sum->a, sign) && add(sum->b, sign);
@@ -123,9 +123,12 @@ public:
             const auto* variable = as<Variable>(term);
             if (variable != nullptr && variable->id == dim_.var) return variables += sign, true;
             if (const auto number = as_int(term)) return by += sign * *number, std::abs(by) <= kMostScanDistance;
-            return structurally_equal(term, dim_.hi);
+            return extents += sign, structurally_equal(term, dim_.hi);
         };
-        return add(n->a, 1) && variables == 1 ? std::optional(by) : std::nullopt;
+        if (!add(n->a, 1) || variables != 1) return std::nullopt;
+        // An index and an extent are below 2^30 each: then the sum does not wrap around.
+        const bool fits = std::abs(extents) <= 1 && (extents <= 0 || by <= 2);
+        return fits ? std::optional(by) : std::nullopt;
     }
 
     /// The index is the point's own one plus a constant.

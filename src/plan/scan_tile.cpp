@@ -125,7 +125,9 @@ std::optional<SliceStrip> slice_strip(const fusion::ScanFacts& scan, const fusio
     return make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above);
 }
 
-std::int64_t kept_slices(std::int64_t launched, std::int64_t distance, std::int64_t last) {
+std::int64_t kept_slices(const std::optional<SliceStrip>& strip, const std::optional<SlicePatch>& patch,
+                         std::int64_t distance, std::int64_t last) {
+    const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 1;
     std::int64_t slices = 1;  // a power of two, so that the remainder is a mask
     while (slices < launched + std::max(distance, last)) slices *= 2;
     return slices;
@@ -198,9 +200,7 @@ std::int64_t memory_slices(const fusion::StageFacts& stage, const fusion::Gpu& g
     if (!scan.last) return scan.length;
     const bool near = scan.reaches.size() == 1 && scan.reaches[0] && !scan.reaches[0]->wraps;
     const auto strip = near ? make_slice_strip(scan.reaches[0]->below, scan.reaches[0]->above) : std::nullopt;
-    const auto patch = patch_of(stage, gpu);
-    const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 1;
-    return std::min(scan.length, kept_slices(launched, scan.distance, *scan.last));
+    return std::min(scan.length, kept_slices(strip, patch_of(stage, gpu), scan.distance, *scan.last));
 }
 
 std::int64_t direct_scan_lines(const fusion::Gpu& gpu) {

@@ -128,9 +128,10 @@ struct SlicePatch {
 /// The patches of a scan of these sizes: long slices, and lines too few to keep all of a GPU at work; as slice_strip.
 std::optional<SlicePatch> slice_patch(const fusion::StageFacts& stage, const fusion::Gpu& gpu);
 
-/// Slices that memory has where others read the `last` ones alone: a launch computes so many, while its blocks read
-/// those before.
-std::int64_t kept_slices(std::int64_t launched, std::int64_t distance, std::int64_t last);
+/// Slices that memory has where others read the `last` ones alone: those that a launch computes, and those before that
+/// its blocks read meanwhile. A launch has those of its strips or patches, or one.
+std::int64_t kept_slices(const std::optional<SliceStrip>& strip, const std::optional<SlicePatch>& patch,
+                         std::int64_t distance, std::int64_t last);
 
 /// Slices that memory has of a scan.
 std::int64_t memory_slices(const fusion::StageFacts& stage, const fusion::Gpu& gpu);

@@ -1,9 +1,7 @@
-// A slice is read by those of its launch, and until as many slices behind it are computed as the scan reads back. A
-// launch that computes several while its blocks read those before has them all in memory.
+// A slice is read by the next ones, as many as the scan reads back. A launch that computes several slices, while its
+// blocks read those before, has all of these in memory.
 #include "codegen/strategies/scan/kept_slices.h"
 
-#include <algorithm>
-#include <functional>
 #include <unordered_map>
 
 #include "codegen/kernel/kernel_build.h"
@@ -97,10 +95,8 @@ void find_kept_slices(kernel::Program& program) {
         if (!scan || scan->across.empty()) continue;
         const auto last = ir::last_slices_read(program.pipeline, index);
         if (!last) continue;
-        const auto strip = slice_strip(program, index);
-        const auto patch = slice_patch(program, index);
-        const std::int64_t launched = strip ? strip->slices : patch ? patch->slices : 1;
-        const std::int64_t slices = plan::kept_slices(launched, scan->distance, *last);
+        const std::int64_t slices =
+            plan::kept_slices(slice_strip(program, index), slice_patch(program, index), scan->distance, *last);
         const poly::Interval& box = program.model.domains.at(s).box[static_cast<std::size_t>(scan->dim)];
         const auto length = constant_extent(box.lo, box.hi);
         if (length && *length <= slices) continue;

@@ -43,7 +43,7 @@ namespace pipec::elab {
 
 void Elaborator::report_undefined_outputs() {
     for (const Symbol* output : outputs_) {
-        if (output->stage != nullptr || output->accumulate != nullptr) continue;
+        if (output->stage != nullptr || output->accumulate != nullptr || outputs_in_lets_.contains(output)) continue;
         instance_ = nullptr;
         Report r = report(diag::UndefinedOutput, output->range, output->name);
         std::vector<std::string> stages;
@@ -256,6 +256,12 @@ void Elaborator::default_extents(const ast::Port& port, std::size_t sizes_of_inp
 ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* what) {
     const Value value = eval_operand(e, env);
     if (value.is<Poison>()) return nullptr;
+    if (const auto* real = value.as<Scalar>();
+        real != nullptr && ir::is_float(real->expr->type) && contents_.of(real->expr).params) {
+        report(diag::NotOverSizes, e->range, what)
+            .note("a number that is no integer decides no size: a size of its own, as in `out: float32[M]`, is the caller's");
+        return nullptr;
+    }
     ir::Expr result = convert(value, ir::Type::Int32, e->range, what);
     if (!result) return nullptr;
     result = without_reads_of_places(close_over_lets(result));
@@ -266,7 +272,11 @@ ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* w
     if (contents_.of(result).params) result = ir::parameters_as_sizes(p_, result, true);
     if (contents_.of(result).params || !free_variables(result).empty()) {
         Report r = report(diag::NotOverSizes, e->range, what);
-        if (contents_.of(result).params) r.note("parameters of type int32 can stand here, too");
+        if (contents_.of(result).params) {
+            r.note(
+                "parameters of type int32 can stand here, too; what others decide can be a size of its own, which the "
+                "caller gives");
+        }
         return nullptr;
     }
     return bound(result, e->range, what);

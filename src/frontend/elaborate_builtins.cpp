@@ -157,7 +157,11 @@ Value Elaborator::constant_min_max(ir::BinaryOp op, const Value& a, const Value&
 
 Value Elaborator::call_min_max(ir::BinaryOp op, std::vector<Value> values, const std::vector<SourceRange>& at,
                                SourceRange range) {
-    if (!are_numbers(values, at)) return poison();
+    if (std::ranges::all_of(values, is_bool)) {  // false is less than true
+        op = op == ir::BinaryOp::Min ? ir::BinaryOp::And : ir::BinaryOp::Or;
+    } else if (!are_numbers(values, at)) {
+        return poison();
+    }
     const bool constants = std::ranges::all_of(values, is_untyped);
     if (!constants && !unify(values, at, range)) return poison();
     Value result = values[0];

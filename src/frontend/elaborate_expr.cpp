@@ -5,6 +5,7 @@
 #include <functional>
 #include <unordered_set>
 
+#include "frontend/elaborate_fold.h"
 #include "frontend/elaborate_syntax.h"
 #include "frontend/elaborator.h"
 #include "ir/build.h"
@@ -213,12 +214,25 @@ ir::Expr Elaborator::condition_of(const Value& value, SourceRange range) {
     return nullptr;
 }
 
-ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env, const ast::Call* read) {
+Value Elaborator::index_value(const ast::Expr& e, const Env& env) {
     const bool outer = std::exchange(in_index_, true);
-    const Value value = eval_operand(e, env);
+    Value value = eval_operand(e, env);
     in_index_ = outer;
+    return value;
+}
+
+ir::Expr Elaborator::bound_expr(const ast::Expr& e, const Env& env) {
+    return convert(index_value(e, env), ir::Type::Int32, e->range, "a bound");
+}
+
+ir::Expr Elaborator::index_expr(const ast::Expr& e, const Env& env, const ast::Call* read) {
+    const Value value = index_value(e, env);
     if (read != nullptr && says_as_function(*read, value, e->range, env)) return nullptr;
-    return convert(value, ir::Type::Int32, e->range, "an index");
+    const auto* scalar = value.as<Scalar>();
+    const bool wide = scalar != nullptr && ir::is_int(scalar->expr->type) &&
+                      !ir::converts_implicitly(scalar->expr->type, ir::Type::Int32);
+    return wide ? fold_cast(ir::Type::Int32, scalar->expr, true, e->range)
+                : convert(value, ir::Type::Int32, e->range, "an index");
 }
 
 Value Elaborator::eval_table(const ast::TableLiteral& table, const Env& env) {

@@ -225,8 +225,8 @@ bool Elaborator::indexes_with(const ast::Expr& e, const std::set<std::string>& n
 }
 
 std::optional<ir::Range> Elaborator::loop_range(const ast::IndexRange& r, Env& env) {
-    ir::Expr lo = index_expr(r.range.lo, env);
-    ir::Expr hi = index_expr(r.range.hi, env);
+    ir::Expr lo = bound_expr(r.range.lo, env);
+    ir::Expr hi = bound_expr(r.range.hi, env);
     if (!lo || !hi) return std::nullopt;
     lo = without_reads_of_places(close_over_lets(lo));
     hi = without_reads_of_places(close_over_lets(hi));
@@ -327,22 +327,29 @@ Value Elaborator::reduce_values(const ast::Expr& e, const ast::Reduce& reduce, c
     return reduced(value);
 }
 
+/// What `op` is of values of this type: false is less than true, so the least bool is whether all of them are true.
+static ir::ReduceOp reduction_of(ir::ReduceOp op, const Value& value) {
+    if (!is_bool(value)) return op;
+    return op == ir::ReduceOp::Min ? ir::ReduceOp::All : op == ir::ReduceOp::Max ? ir::ReduceOp::Any : op;
+}
+
 Value Elaborator::reduce_value(const ast::Expr& e, const ast::Reduce& reduce, const std::vector<ir::Range>& ranges,
                                const Value& value) {
     const SourceRange at = reduce.body->range;
+    const ir::ReduceOp op = reduction_of(reduce.op, value);
     ir::Expr body;
-    if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
+    if (op == ir::ReduceOp::Any || op == ir::ReduceOp::All) {
         body = truth(value, at);
     } else {
-        const bool promote = reduce.op == ir::ReduceOp::Sum || reduce.op == ir::ReduceOp::Prod;
+        const bool promote = op == ir::ReduceOp::Sum || op == ir::ReduceOp::Prod;
         const auto type = operator_type(value, value, promote, at, at, at);
         if (type) body = convert(value, *type, at, "a reduction");
     }
     if (!body) return poison();
-    if (!ir::gives_place(reduce.op)) return {Scalar{ir::reduce_nest(reduce.op, ranges, body, e->range)}};
+    if (!ir::gives_place(op)) return {Scalar{ir::reduce_nest(op, ranges, body, e->range)}};
     std::vector<Value> places;
     for (std::size_t i = 0; i < ranges.size(); ++i) {
-        const ir::Expr place = ir::reduce(reduce.op, ranges, body, e->range, static_cast<int>(i));
+        const ir::Expr place = ir::reduce(op, ranges, body, e->range, static_cast<int>(i));
         places.push_back({Scalar{i == 0 ? place : rename_binders(p_, place)}});
     }
     return places.size() == 1 ? places[0] : make_table(std::move(places));
@@ -428,9 +435,10 @@ Value Elaborator::fold_values(const ast::Expr& e, const ast::Reduce& reduce, std
         return map_rows(values, std::vector<SourceRange>(values.size(), at), at,
                         [&](std::vector<Value> row) { return fold_values(e, reduce, std::move(row)); });
     }
-    const ir::BinaryOp op = ir::fold_op(reduce.op);
+    const ir::ReduceOp reduction = std::ranges::all_of(values, is_bool) ? reduction_of(reduce.op, values[0]) : reduce.op;
+    const ir::BinaryOp op = ir::fold_op(reduction);
     std::vector<ir::Expr> terms;
-    if (reduce.op == ir::ReduceOp::Any || reduce.op == ir::ReduceOp::All) {
+    if (reduction == ir::ReduceOp::Any || reduction == ir::ReduceOp::All) {
         for (const Value& value : values) {
             terms.push_back(truth(value, at));
             if (!terms.back()) return poison();

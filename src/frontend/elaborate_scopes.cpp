@@ -115,6 +115,10 @@ Symbol* Elaborator::declare(Scope* scope, const ast::Name& name, Symbol::Kind ki
             r.note(
                 "a stage is defined once: its parts are `if c then a else b`, and what is made of it has another name");
         }
+        if (kind == Symbol::Kind::Let && found->second->output >= 0) {
+            r.note(fmt::format("`let` names values; an output is defined without it: `{} = ...`", name.text));
+            outputs_in_lets_.insert(found->second);
+        }
         if (kind == Symbol::Kind::Const && found->second->kind == Symbol::Kind::Size) {
             r.note("a new name in an extent is a size; a constant that extents use stands before the pipeline");
         }

@@ -97,6 +97,10 @@ std::optional<bool> constant_bool(const Value& value);
 /// True for what `const` may name: numbers, bools, and tables of them.
 bool is_constant(const Value& value);
 /// True for untyped numbers.
+inline bool is_bool(const Value& value) {
+    const auto* scalar = value.as<Scalar>();
+    return scalar != nullptr && scalar->expr->type == ir::Type::Bool;
+}
 inline bool is_untyped(const Value& value) {
     return value.is<UntypedInt>() || value.is<UntypedFloat>();
 }

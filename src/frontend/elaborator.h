@@ -363,9 +363,12 @@ private:
     ir::Expr scalar(const ast::Expr& e, const Env& env);
     ir::Expr condition(const ast::Expr& e, const Env& env);
     ir::Expr condition_of(const Value& value, SourceRange range);
-    /// An Int32; null after an error.
-    /// `read`: the call whose index it is.
+    Value index_value(const ast::Expr& e, const Env& env);
+    /// A place in an image, an Int32; null after an error. An index of a wider integer type becomes the nearest int32:
+    /// what lies in an image stays, and the proofs refuse the rest. `read`: the call whose index it is.
     ir::Expr index_expr(const ast::Expr& e, const Env& env, const ast::Call* read = nullptr);
+    /// An end of a range, an Int32; null after an error.
+    ir::Expr bound_expr(const ast::Expr& e, const Env& env);
 
     // ---------------------------------------------------------------------------------------------- tables
     /// The element that a name in brackets stands for; poison after an error.
@@ -533,6 +536,7 @@ private:
     std::set<std::string> stage_names_;
     std::map<std::string, Value> instantiated_;  ///< calls of stage functions, by function and arguments
     std::vector<Symbol*> outputs_;
+    std::set<const Symbol*> outputs_in_lets_;  ///< refused as such: nothing more is said of their definitions
     Scope* body_ = nullptr;
     Instance* instance_ = nullptr;
     /// The name of a stage that is being defined may stand here, in a read of itself.

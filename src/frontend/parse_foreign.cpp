@@ -57,6 +57,11 @@ private:
         if (!in_statement || !found(PipeParser::ASSIGN) || !is_name(previous_) || !begins) return false;
         const antlr4::Token* open = open_bracket();
         if (!is(open, PipeParser::LPAREN) || callee_of(open) == nullptr) return false;
+        if (const std::string name = text(*previous_); name == "axis" || name == "dim") {
+            diags_.report(diag::ForeignSyntax, from_to(*previous_, found_), "a reduction names its indices, not axes")
+                .note("over the rows of an image it is `f(x) = max(y in 0..R) img(y, x)`");
+            return true;
+        }
         return replace(from_to(*previous_, found_), "arguments have no names, only an order", "");
     }
 

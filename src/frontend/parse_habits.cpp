@@ -54,10 +54,16 @@ private:
     }
 
     // ----------------------------------------------------------------------------------------------------- habits
-    /// MATLAB's `...` at the end of a line, and a range `0...n`.
+    /// MATLAB's `...` at the end of a line, NumPy's in `f(..., y, x)`, and a range `0...n`.
     bool dots(std::size_t i) {
         if (!is(i, PipeParser::DOTDOT) || !is(i + 1, PipeParser::DOT) || !touches(i + 1)) return false;
         const bool ends_line = last_of_line(i) == i + 1;
+        const bool begins = i > 0 && (is(i - 1, PipeParser::LPAREN) || is(i - 1, PipeParser::COMMA));
+        if (begins && (is(i + 2, PipeParser::COMMA) || is(i + 2, PipeParser::RPAREN))) {
+            const bool last = is(i + 2, PipeParser::RPAREN), after = is(i - 1, PipeParser::COMMA);
+            hide(last && after ? i - 1 : i, last ? i + 1 : i + 2);
+            return replace(range(i, i + 1), "the other dimensions have one name: `..k`", range(i, i + 1), "..k");
+        }
         hide(ends_line ? i : i + 1, i + 1);
         return replace(range(i, i + 1),
                        ends_line ? "an expression goes on in the next line without `...`"

@@ -17,10 +17,14 @@ using ir::BinaryOp;
 
 namespace {
 
-/// The constants by which the program multiplies `size`.
+/// The constants by which the program multiplies `size`, and n of a size that is a quotient H / n.
 std::set<std::int64_t> factors_in(const ir::Pipeline& pipeline, const ir::Expr& size) {
     constexpr std::size_t kMostFactors = 3;  // each splits a question in two
     std::set<std::int64_t> factors;
+    if (const auto* quotient = ir::as<ir::Binary>(size); quotient != nullptr && quotient->op == BinaryOp::Div) {
+        const auto number = ir::as_int(quotient->b);
+        if (number && *number > 1 && *number < kIndexLimit) factors.insert(*number);
+    }
     const auto look = [&](const ir::Expr& e) {
         const auto* n = ir::as<ir::Binary>(e);
         if (n == nullptr || n->op != BinaryOp::Mul || factors.size() >= kMostFactors) return;
@@ -93,10 +97,10 @@ void AffineTranslator::describe_scaled(const ir::Binary& quotient, Name name) {
     facts_.push_back({fact.coalesce(), {name}});
 }
 
-/// `k / C` is below n where k < n * C: the number of a block of C, as of `out: float32[4 * C]`. Known of the multiples
-/// of C that the program mentions.
+/// `k / C` is below n where k < n * C: the number of a block of C, as of `out: float32[4 * C]`, or of a group of heads
+/// in `h / (H / 2)`. Known of the multiples of C that the program mentions. A quotient by 0 is 0.
 void AffineTranslator::describe_block(const ir::Binary& quotient, Name name) {
-    if (pipeline_ == nullptr || !ir::is_uniform(quotient.b) || ranges_.integer(quotient.b).lo < 1) return;
+    if (pipeline_ == nullptr || !ir::is_uniform(quotient.b) || ranges_.integer(quotient.b).lo < 0) return;
     std::vector<int> outer = std::exchange(open_obligations_, {});
     const isl::pw_aff k = value(quotient.a), c = value(quotient.b);
     const bool certain = std::exchange(open_obligations_, std::move(outer)).empty();

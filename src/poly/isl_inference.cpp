@@ -461,7 +461,10 @@ private:
 
     void too_large(const ir::Stage& stage, const ir::Dimension& dim, std::size_t index, const std::string& message) {
         const SourceRange range = dim.range.valid() ? dim.range : stage.range;
-        std::vector<SourceRange> readers = readers_[index];
+        std::vector<SourceRange> readers;  // a reduction that is written out reads many times at one place
+        for (const SourceRange reader : readers_[index]) {
+            if (std::ranges::find(readers, reader) == readers.end()) readers.push_back(reader);
+        }
         const bool stated = dim.is_explicit();
         result_.findings.push_back(
             {range, static_cast<int>(index), nullptr, [message, range, readers, stated](Diagnostics& diags) {

@@ -171,15 +171,15 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
     return result;
 }
 
-std::variant<GroupCode, std::string> group_code(kernel::Program& program, const poly::Group& group,
+std::variant<GroupCode, fusion::Refused> group_code(kernel::Program& program, const poly::Group& group,
                                                 const fusion::GroupSchedule& schedule, const SourceManager& sources) {
-    if (auto reason = refused_member(program, group, schedule)) return *reason;
+    if (auto reason = refused_member(program, group, schedule)) return fusion::Refused{*reason};
     switch (schedule.strategy) {
         case fusion::Strategy::RegisterTile: return register_tile_code(program, group, schedule);
         case fusion::Strategy::Otptb:
         case fusion::Strategy::Otpw:
         case fusion::Strategy::Stream:
-            if (auto reason = plan_refusal(program, group, schedule)) return std::move(*reason);
+            if (auto reason = plan_refusal(program, group, schedule)) return fusion::Refused{*reason};
             return GroupCode{};
         case fusion::Strategy::Hybrid:
         case fusion::Strategy::Scan:
@@ -197,7 +197,7 @@ std::variant<GroupCode, std::string> group_code(kernel::Program& program, const 
         if (auto* reason = std::get_if<std::string>(&step)) refusal = std::move(*reason);
     }
     variables.erase(variables.begin() + before, variables.end());
-    if (refusal) return std::move(*refusal);
+    if (refusal) return fusion::Refused{*refusal};
     return GroupCode{};  // it is made faster than it is worth keeping
 }
 

@@ -48,14 +48,14 @@ const GroupCode* MadeGroups::Made::find(const std::vector<int>& stages, const fu
     return nullptr;
 }
 
-std::optional<std::string> MadeGroups::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+std::optional<fusion::Refused> MadeGroups::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
                                                const std::vector<poly::Dependence>& dependences,
                                                const fusion::Target& target, bool fast_math, const poly::Group& group,
                                                const fusion::GroupSchedule& schedule, const SourceManager& sources) {
     Made& made = of(pipeline, model, dependences, target, fast_math);
     if (made.find(group.stages, schedule) != nullptr) return std::nullopt;
     auto code = group_code(made.program, group, schedule, sources);
-    if (auto* reason = std::get_if<std::string>(&code)) return std::move(*reason);
+    if (auto* refused = std::get_if<fusion::Refused>(&code)) return std::move(*refused);
     // A group that has grown stands in the place of what it has grown from.
     std::erase_if(made.groups_, [&](const auto& other) {
         const std::vector<int>& stages = other.first;

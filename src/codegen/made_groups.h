@@ -12,6 +12,7 @@
 
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/strategies/tile_space.h"
+#include "fusion/refused.h"
 #include "fusion/schedule.h"
 #include "poly/dependences.h"
 #include "poly/group.h"
@@ -57,7 +58,7 @@ public:
 
     /// Why a group is impossible, of a pipeline that inlining left, with its dependences; else its code is kept, in the
     /// place of its parts'.
-    std::optional<std::string> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+    std::optional<fusion::Refused> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
                                        const std::vector<poly::Dependence>& dependences, const fusion::Target& target,
                                        bool fast_math, const poly::Group& group, const fusion::GroupSchedule& schedule,
                                        const SourceManager& sources);

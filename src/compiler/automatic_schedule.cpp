@@ -34,7 +34,7 @@ std::vector<std::int64_t> sizes_of(const ModelRequest& request, const ir::Pipeli
 
 fusion::IsLegal is_legal(const CodeCheck& check) {
     return [check](const ir::Pipeline& pipeline, const poly::Model& model,
-                   const std::vector<poly::Dependence>& dependences, const GroupSchedule& schedule) {
+                   const std::vector<poly::Dependence>& dependences, const GroupSchedule& schedule) -> fusion::Verdict {
         std::vector<int> stages;
         for (std::size_t s = 0; s < pipeline.stages.size(); ++s) {
             if (std::find(schedule.stages.begin(), schedule.stages.end(), pipeline.stages[s].name) !=
@@ -43,8 +43,9 @@ fusion::IsLegal is_legal(const CodeCheck& check) {
             }
         }
         const auto group = poly::make_group(pipeline, model, dependences, stages);
-        return std::holds_alternative<poly::Group>(group) &&
-               !check.refusal(pipeline, model, dependences, std::get<poly::Group>(group), schedule);
+        if (!std::holds_alternative<poly::Group>(group)) return false;
+        const auto refused = check.refusal(pipeline, model, dependences, std::get<poly::Group>(group), schedule);
+        return refused ? fusion::Verdict(false, refused->apart) : true;
     };
 }
 

@@ -2,7 +2,7 @@
 
 namespace pipec::compiler {
 
-std::optional<std::string> CodeCheck::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+std::optional<fusion::Refused> CodeCheck::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
                                               const std::vector<poly::Dependence>& dependences,
                                               const poly::Group& group, const fusion::GroupSchedule& schedule) const {
     codegen::MadeGroups none;

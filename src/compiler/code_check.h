@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/made_groups.h"
+#include "fusion/refused.h"
 #include "fusion/schedule.h"
 #include "fusion/target.h"
 #include "poly/dependences.h"
@@ -22,7 +23,7 @@ struct CodeCheck {
     codegen::MadeGroups* made = nullptr;  ///< keeps the code of possible groups; null: nothing does
 
     /// Why no code can be generated for a group of a pipeline that inlining left, with its dependences.
-    [[nodiscard]] std::optional<std::string> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
+    [[nodiscard]] std::optional<fusion::Refused> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
                                                      const std::vector<poly::Dependence>& dependences,
                                                      const poly::Group& group,
                                                      const fusion::GroupSchedule& schedule) const;

@@ -65,7 +65,7 @@ std::variant<GroupSchedule, std::string> propose(const ScheduleRequest& request,
         if (work && work->redundant > *request.overlap_threshold) return "its tiles overlap too much";
     }
     const auto& [pipeline, model] = trial.program;
-    if (auto reason = check.refusal(pipeline, model, trial.dependences, group, proposed)) return std::move(*reason);
+    if (auto refused = check.refusal(pipeline, model, trial.dependences, group, proposed)) return refused->reason;
     return proposed;
 }
 

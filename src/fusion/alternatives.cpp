@@ -84,7 +84,7 @@ private:
     /// Code generation likewise.
     static IsLegal remembered(const IsLegal& legal) {
         if (!legal) return legal;
-        const auto answers = std::make_shared<std::map<std::pair<std::string, std::string>, bool>>();
+        const auto answers = std::make_shared<std::map<std::pair<std::string, std::string>, Verdict>>();
         return [legal, answers](const ir::Pipeline& pipeline, const poly::Model& model,
                                 const std::vector<poly::Dependence>& dependences, const GroupSchedule& group) {
             const std::pair question{stages_left(pipeline), key_of(group, pipeline)};
@@ -168,7 +168,7 @@ private:
             for (const GroupChoice& choice : choices) {
                 if (taken == most) return;
                 const bool stage = choice.schedule.strategy == Strategy::Stage;
-                if (!stage && legal_ && !legal_(program.pipeline, program.model, dependences, choice.schedule))
+                if (!stage && legal_ && !legal_(program.pipeline, program.model, dependences, choice.schedule).possible)
                     continue;
                 ++taken;
                 if (known.insert(key_of(choice.schedule, program.pipeline)).second) result.push_back(choice);

@@ -14,7 +14,7 @@ namespace pipec::fusion {
 
 namespace {
 
-/// Rounds of asking code generation. Groups that are refused after the last one run stage by stage.
+/// Rounds of asking code generation. Groups that are refused after the last one come apart.
 constexpr int kMostRounds = 20;
 /// Groups that are judged when a stage's storage is changed, and when groups that were found are joined.
 constexpr std::size_t kMostMoved = 300, kMostJoined = 60;
@@ -235,19 +235,41 @@ private:
                     continue;
                 }
                 const GroupSchedule schedule = plan.variant->best(stages);
-                if (plan.variant->is_legal(stages, legal)) {
-                    if (schedule.strategy != Strategy::Stage || stages.size() > 1)
-                        result.schedule.groups.push_back(schedule);
-                } else if (round < kMostRounds) {
-                    plan.variant->refuse(stages);
+                if (!plan.variant->is_legal(stages, legal)) {
                     refused = true;
+                } else if (schedule.strategy != Strategy::Stage || stages.size() > 1) {
+                    result.schedule.groups.push_back(schedule);
                 }
             }
             if (!refused) break;
-            plan = again(plan);
+            plan = round < kMostRounds ? again(plan) : settled(plan, legal);
         }
         result.grouping = plan.grouping;
         result.is_spent = budget_.is_spent();
+        return result;
+    }
+
+    /// Groups that are refused in whatever way they are run come apart, so that code can be generated for all that is
+    /// left.
+    Plan settled(const Plan& plan, const IsLegal& legal) {
+        Plan result = plan;
+        result.grouping.groups.clear();
+        result.grouping.cost = 0;
+        const auto add = [&](const std::vector<int>& stages) {
+            for (int asked = 0; asked < kMostRounds || stages.size() == 1; ++asked) {
+                const auto cost = plan.variant->cost(stages);
+                if (!cost) return false;
+                if (!plan.variant->is_legal(stages, legal)) continue;
+                result.grouping.groups.push_back(stages);
+                result.grouping.cost += *cost;
+                return true;
+            }
+            return false;
+        };
+        for (const std::vector<int>& stages : plan.grouping.groups) {
+            if (add(stages)) continue;
+            for (const int stage : stages) add({stage});
+        }
         return result;
     }
 

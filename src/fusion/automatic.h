@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "fusion/group_facts.h"
+#include "fusion/refused.h"
 #include "fusion/schedule.h"
 #include "fusion/search.h"
 #include "fusion/search_budget.h"
@@ -30,8 +31,8 @@ using CostModel = std::function<std::vector<GroupChoice>(const ir::Pipeline& pip
 
 /// Whether code can be generated for a group of the pipeline that inlining left; asked for groups that are about to be
 /// chosen.
-using IsLegal = std::function<bool(const ir::Pipeline& inlined, const poly::Model& model,
-                                   const std::vector<poly::Dependence>& dependences, const GroupSchedule& group)>;
+using IsLegal = std::function<Verdict(const ir::Pipeline& inlined, const poly::Model& model,
+                                      const std::vector<poly::Dependence>& dependences, const GroupSchedule& group)>;
 
 struct FusionOptions {
     std::vector<std::int64_t> sizes;  ///< that are tuned for, by index; empty: usual_sizes

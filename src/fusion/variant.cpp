@@ -85,6 +85,11 @@ bool refused_with(const GroupSchedule& refused, const GroupSchedule& other) {
     return shorter == refused;
 }
 
+bool has_both(const std::vector<int>& group, const std::pair<int, int>& stages) {
+    return std::binary_search(group.begin(), group.end(), stages.first) &&
+           std::binary_search(group.begin(), group.end(), stages.second);
+}
+
 }  // namespace
 
 Variant::Variant(const ir::Pipeline& pipeline, const poly::Model& model, std::set<std::string> inside,
@@ -120,18 +125,34 @@ void Variant::refine(const std::vector<int>& stages) {
 bool Variant::is_legal(const std::vector<int>& stages, const IsLegal& legal) {
     const GroupSchedule& schedule = best(stages);
     if (!legal || schedule.strategy == Strategy::Stage || accepted_.count(stages) > 0) return true;
-    if (!legal(inlined_.pipeline, inlined_.model, dependences_, schedule)) return false;
-    accepted_.insert(stages);
-    return true;
+    const Verdict verdict = legal(inlined_.pipeline, inlined_.model, dependences_, schedule);
+    if (verdict.possible) {
+        accepted_.insert(stages);
+    } else if (verdict.apart) {
+        keep_apart(*verdict.apart);
+    } else {
+        const GroupSchedule refused = schedule;
+        refuse(stages, refused.strategy, [&](const GroupSchedule& other) { return refused_with(refused, other); });
+    }
+    return verdict.possible;
 }
 
-void Variant::refuse(const std::vector<int>& stages) {
+void Variant::refuse(const std::vector<int>& stages, Strategy strategy,
+                     const std::function<bool(const GroupSchedule&)>& is_refused) {
     std::vector<GroupChoice>& all = choices_.at(stages);
-    const GroupSchedule refused = all.front().schedule;
-    std::erase_if(all, [&](const GroupChoice& choice) { return refused_with(refused, choice.schedule); });
+    std::erase_if(all, [&](const GroupChoice& choice) { return is_refused(choice.schedule); });
     if (!all.empty()) return;
-    refused_[stages].push_back(refused.strategy);
+    refused_[stages].push_back(strategy);
     all = judged(stages, cost_);
+}
+
+void Variant::keep_apart(const std::pair<int, int>& stages) {
+    apart_.insert(stages);
+    for (auto& [group, choices] : choices_) {
+        if (!has_both(group, stages) || choices.empty()) continue;
+        refuse(group, Strategy::RegisterTile,
+               [](const GroupSchedule& schedule) { return schedule.strategy == Strategy::RegisterTile; });
+    }
 }
 
 std::vector<GroupChoice> Variant::judged(const std::vector<int>& stages, const CostModel& model) const {
@@ -145,6 +166,8 @@ std::vector<GroupChoice> Variant::judged(const std::vector<int>& stages, const C
             if (const auto refused = refused_.find(stages); refused != refused_.end()) {
                 for (const Strategy strategy : refused->second) std::erase(allowed, strategy);
             }
+            if (std::ranges::any_of(apart_, [&](const auto& pair) { return has_both(stages, pair); }))
+                std::erase(allowed, Strategy::RegisterTile);
             std::vector<GroupChoice> choices =
                 model(inlined_.pipeline, group_facts(std::move(*legal), facts_), allowed);
             if (!choices.empty()) return choices;

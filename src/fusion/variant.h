@@ -1,6 +1,7 @@
 // A pipeline in one of the forms that computing some of its stages inside of others gives it, and what its groups cost.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,13 +33,17 @@ public:
     /// Asks the model that looks at more, where there is one.
     void refine(const std::vector<int>& stages);
 
-    /// Whether code can be generated for the best choice. It is asked once.
+    /// Whether code can be generated for the best choice. It is asked once. What is refused is no choice any more:
+    /// another tile is the best one then, or another strategy.
     bool is_legal(const std::vector<int>& stages, const IsLegal& legal);
-    /// Code generation refused the best choice. Where that was the last one, another strategy may do.
-    void refuse(const std::vector<int>& stages);
 
 private:
     std::vector<GroupChoice>& choices(const std::vector<int>& stages);
+    /// Without the choices that `is_refused` says; `strategy`: theirs, of which none may be left.
+    void refuse(const std::vector<int>& stages, Strategy strategy,
+                const std::function<bool(const GroupSchedule&)>& is_refused);
+    /// No register tile has both of these stages.
+    void keep_apart(const std::pair<int, int>& stages);
     [[nodiscard]] std::vector<GroupChoice> judged(const std::vector<int>& stages, const CostModel& model) const;
 
     const CostModel& cost_;
@@ -52,6 +57,7 @@ private:
     /// For each group that was asked about, the best first, less those that code generation has refused.
     std::map<std::vector<int>, std::vector<GroupChoice>> choices_;
     std::map<std::vector<int>, std::vector<Strategy>> refused_;
+    std::set<std::pair<int, int>> apart_;  ///< stages that no register tile has both of
     std::set<std::vector<int>> refined_, accepted_;
 };
 

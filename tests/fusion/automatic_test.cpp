@@ -160,6 +160,56 @@ TEST(Refusals, OfOnePlanCountForOthersOfTheSameStages) {
     for (const GroupSchedule& group : result.schedule.groups) EXPECT_EQ(group.stages.size(), 1U);
 }
 
+/// Three steps of a stencil, whose distances data decide in the last one.
+const char* const kChosenRow = R"(pipeline p(img: float32[R, C]) -> out: float32[R, C] {
+    f(y, x) = img(clamp(y, 0, R - 1), clamp(x, 0, C - 1))
+    g(y, x) = (f(y - 1, x) + f(y, x - 1) + f(y, x) + f(y, x + 1) + f(y + 1, x)) / 5
+    out(y, x) = if g(y, x) > 0.5 then g(y + (if f(y, x) > 0.25 then 1 else -1), x) else g(y, x)
+})";
+
+TEST(Refusals, OfTwoStagesCountForAllRegisterTilesThatHaveBoth) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", kChosenRow);
+    ASSERT_EQ(render_text(compiled.diags, sources), "");
+    const Gpu gpu = known_gpu("h200").value();
+    const auto named = [](const ir::Pipeline& pipeline, const char* name) {
+        for (std::size_t s = 0; s < pipeline.stages.size(); ++s)
+            if (pipeline.stages[s].name == name) return static_cast<int>(s);
+        return -1;
+    };
+    std::size_t refused = 0;
+    const IsLegal legal = [&](const ir::Pipeline& pipeline, const poly::Model&, const std::vector<poly::Dependence>&,
+                              const GroupSchedule& group) -> Verdict {
+        const auto has = [&](const char* stage) { return std::ranges::count(group.stages, stage) > 0; };
+        if (group.strategy != Strategy::RegisterTile || !has("g") || !has("out")) return true;
+        ++refused;
+        return Verdict(false, std::pair(named(pipeline, "g"), named(pipeline, "out")));
+    };
+    const FusionResult result = fuse(compiled.pipelines.at(0), compiled.models.at(0), time_cost_model(gpu), legal,
+                                     time_fusion_options(gpu));
+    EXPECT_GT(refused, 0U);
+    EXPECT_LE(refused, 4U) << "asked again of other tiles";  // once for each form of the pipeline
+    EXPECT_FALSE(result.schedule.groups.empty());
+}
+
+TEST(Refusals, AllOfThemLeaveStagesByThemselves) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", kChosenRow);
+    ASSERT_EQ(render_text(compiled.diags, sources), "");
+    const Gpu gpu = known_gpu("h200").value();
+    const IsLegal none = [](const ir::Pipeline&, const poly::Model&, const std::vector<poly::Dependence>&,
+                            const GroupSchedule&) { return false; };
+    FusionOptions options = time_fusion_options(gpu);
+    const FusionResult result =
+        fuse(compiled.pipelines.at(0), compiled.models.at(0), time_cost_model(gpu), none, options);
+    EXPECT_TRUE(result.schedule.groups.empty());
+    // What it costs is what these stages cost, not what the groups would have cost.
+    options.strategies = {Strategy::Stage};
+    const FusionResult stages =
+        fuse(compiled.pipelines.at(0), compiled.models.at(0), time_cost_model(gpu), nullptr, options);
+    EXPECT_GE(result.grouping.cost, stages.grouping.cost * 0.999);
+}
+
 /// What is inside of its readers where a group of so many stages costs this; a stage by itself counts the arrays that
 /// it reads. `most_stages`: of a group that code generation does not refuse.
 std::vector<std::string> inlined_by(const std::string& text,

@@ -179,8 +179,8 @@ std::variant<codegen::kernel::Step, std::string> Explainer::generate(const poly:
 std::optional<std::string> Explainer::refused(const poly::Group& group, const GroupSchedule& schedule) const {
     codegen::kernel::Program scratch{pipeline_, predicted_.program.model, q_.target, {}, q_.fast_math};
     auto code = codegen::group_code(scratch, group, schedule, q_.sources);
-    auto* reason = std::get_if<std::string>(&code);
-    return reason == nullptr ? std::nullopt : std::optional(std::move(*reason));
+    auto* refused = std::get_if<fusion::Refused>(&code);
+    return refused == nullptr ? std::nullopt : std::optional(std::move(refused->reason));
 }
 
 std::variant<fusion::GroupFacts, poly::Illegal> Explainer::facts_of(const std::vector<int>& stages) const {

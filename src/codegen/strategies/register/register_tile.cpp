@@ -188,12 +188,13 @@ std::vector<RegisterShape> needed_variants(const fusion::GroupShape& group, cons
 
 }  // namespace
 
-std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
+std::variant<GroupCode, fusion::Refused> register_tile_code(kernel::Program& program, const poly::Group& group,
                                                         const fusion::GroupSchedule& schedule) {
     const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
     const auto plan = plan::make_plan(group_shape, schedule);
-    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return *reason;
+    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return fusion::Refused{*reason};
     const std::size_t before = program.pipeline.variables.size();
+    fusion::Refused refused;
     try {
         GroupCode code;
         // Lanes that serve their neighbours only make tiles smaller, which then are possible, too. They are counted
@@ -203,11 +204,14 @@ std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program
             all.push_back(with_lanes(program, group_shape, std::move(shape)));
         for (Variant& variant : all) code.pieces.push_back(made(program, group_shape, std::move(variant)));
         return code;
-    } catch (const Refusal& refusal) {
-        auto& variables = program.pipeline.variables;
-        variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
-        return refusal;
+    } catch (const Refusal& reason) {
+        refused = {reason};
+    } catch (const fusion::Refused& why) {
+        refused = why;
     }
+    auto& variables = program.pipeline.variables;
+    variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
+    return refused;
 }
 
 std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusion::GroupShape& group,
@@ -283,6 +287,8 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
         return step;
     } catch (const Refusal& refusal) {
         return refusal;
+    } catch (const fusion::Refused& refused) {
+        return refused.reason;
     }
 }
 

@@ -8,6 +8,7 @@
 #include "codegen/kernel/kernel_ir.h"
 #include "codegen/made_groups.h"
 #include "fusion/group_shape.h"
+#include "fusion/refused.h"
 #include "fusion/schedule.h"
 #include "plan/plan.h"
 #include "poly/group.h"
@@ -29,7 +30,7 @@ std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusi
                                             const plan::Plan& asked);
 
 /// The kernels that the step needs in any case, or why it is impossible.
-std::variant<GroupCode, std::string> register_tile_code(kernel::Program& program, const poly::Group& group,
+std::variant<GroupCode, fusion::Refused> register_tile_code(kernel::Program& program, const poly::Group& group,
                                                         const fusion::GroupSchedule& schedule);
 
 }  // namespace pipec::codegen

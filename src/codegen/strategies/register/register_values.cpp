@@ -21,6 +21,12 @@ constexpr std::int64_t kLargestTile = 4096;
 /// The places that an index of no constant distance is selected from.
 constexpr std::int64_t kLargestChoice = 64;
 
+fusion::Refused reads_elsewhere(const TileSpace::Member& reader, const TileSpace::Member& member) {
+    return {fmt::format("`{}` reads `{}` at a place that is not at a constant distance", reader.definition.name,
+                        member.definition.name),
+            std::pair(reader.stage, member.stage)};
+}
+
 }  // namespace
 
 /// A stage's value at a point of the lane itself.
@@ -124,8 +130,9 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {
             if (member_of(inner) == nullptr) return;
-            throw Refusal(
-                fmt::format("`{}` reads `{}` in a loop", m.definition.name, name_of(ir::as<ir::Read>(inner)->source)));
+            throw fusion::Refused{fmt::format("`{}` reads `{}` in a loop", m.definition.name,
+                                              name_of(ir::as<ir::Read>(inner)->source)),
+                                  std::pair(m.stage, ir::as<ir::Read>(inner)->source.index)};
         });
     };
     visit(value);
@@ -227,8 +234,7 @@ std::vector<std::int64_t> RegisterCode::choices(const Member& reader, const Offs
         for (std::int64_t i = lo; i <= hi; ++i) result.push_back(i - other);
         return result;
     }
-    throw Refusal(fmt::format("`{}` reads `{}` at a place that is not at a constant distance", reader.definition.name,
-                              p.definition.name));
+    throw reads_elsewhere(reader, p);
 }
 
 /// Of a read that is at a constant distance, as all are in the interior.
@@ -262,8 +268,7 @@ Value RegisterCode::member_read(const Member& reader, const Offsets& from, const
         open[d] = choices(reader, from, p, d);
         count *= static_cast<std::int64_t>(open[d].size());
         if (interior_ || count > kLargestChoice) {
-            throw Refusal(fmt::format("`{}` reads `{}` at a place that is not at a constant distance",
-                                      reader.definition.name, p.definition.name));
+            throw reads_elsewhere(reader, p);
         }
     }
     return choose(p, open, offsets, 0, indices);

@@ -59,6 +59,15 @@ std::optional<std::int64_t> typical(const ir::Expr& e) {
     }
 }
 
+/// The greatest value of a remainder by a constant, whose least one is 0; none of anything else.
+std::optional<std::int64_t> greatest_remainder(const ir::Expr& e) {
+    const auto* n = ir::as<ir::Binary>(e);
+    if (n == nullptr || (n->op != BinaryOp::Mod && n->op != BinaryOp::BitAnd)) return std::nullopt;
+    const std::int64_t by = ir::as_int(n->b).value_or(-1);
+    if (n->op == BinaryOp::BitAnd) return by >= 0 ? std::optional(by) : std::nullopt;
+    return by > 0 ? std::optional(by - 1) : std::nullopt;
+}
+
 class InteriorFinder {
 public:
     InteriorFinder(Rewriter& rewriter, const ir::Stage& stage, const poly::Domain& domain,
@@ -122,6 +131,10 @@ bool InteriorFinder::assume_not_negative(const Linear& sum) {
     Linear rest{{}, sum.constant};
     std::int64_t factor = 0;
     for (const auto& term : sum.terms) {
+        if (const auto greatest = greatest_remainder(term.first)) {  // whatever it is
+            rest.constant += std::min<std::int64_t>(0, term.second * *greatest);
+            continue;
+        }
         if (ir::is_uniform(term.first)) {
             if (!rewriter_.is_exact(term.first)) return false;  // launches compute bounds in exact integers
             rest.terms.push_back(term);

@@ -31,10 +31,10 @@ Trials trials(const std::string& text) {
     const fusion::IsLegal counted = [&](const ir::Pipeline& pipeline, const poly::Model& of,
                                         const std::vector<poly::Dependence>& dependences,
                                         const fusion::GroupSchedule& schedule) {
-        const bool is_legal = model.legal(pipeline, of, dependences, schedule);
+        const fusion::Verdict verdict = model.legal(pipeline, of, dependences, schedule);
         ++result.all;
-        result.refused += is_legal ? 0 : 1;
-        return is_legal;
+        result.refused += verdict.possible ? 0 : 1;
+        return verdict;
     };
     fusion::fuse(compiled.pipelines.at(0), compiled.models.at(0), model.cost, counted, model.options);
     return result;

@@ -82,6 +82,17 @@ TEST_F(Rewriting, AClampOfTwiceAPlaceIsGoneWhereTheExtentIsAQuotient) {
     EXPECT_EQ(text(interior().value), "img(2 * y - 1, x)");
 }
 
+TEST_F(Rewriting, ConditionsOnPlacesThatAreRoundedDownHoldInTheInterior) {
+    // As of transposed convolutions, whose taps the parity of the place tells.
+    compile(R"(pipeline p(img: float32[C]) -> out: float32[2 * C] {
+        out(x) = let px = x - (x + 1) % 2 - 1 in if 0 <= px and px < 2 * C then img(px / 2) else 0
+    })");
+    const Interior in = interior();
+    EXPECT_TRUE(in.simpler);
+    EXPECT_EQ(text(in.value).find("if"), std::string::npos) << text(in.value);
+    EXPECT_EQ(box(in), "2 .. 2 * C");
+}
+
 TEST_F(Rewriting, MirrorAndConstantBordersAreGoneToo) {
     compile(R"(import "boundary"
     pipeline p(img: float32[R, C]) -> out: float32[R, C] {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/visit.h"
+#include "ir/without_lets.h"
 #include "poly/places.h"
 
 namespace pipec::poly {
@@ -65,7 +66,8 @@ public:
         }
         if (update.guard) {
             visit(update.guard, under);
-            under = enter(update.guard, true, under);
+            // Indices have the values of lets in their place; so have the parts of a condition that names some twice.
+            under = enter(lets_.of(update.guard), true, under);
         }
         for (const ir::Expr& index : update.indices) visit(index, under);
         visit(update.value, under);
@@ -244,6 +246,7 @@ private:
     std::vector<int> conditions_of_;                  ///< of its places
     std::set<std::pair<const ir::Node*, int>> seen_;  ///< under which condition
     std::set<std::pair<const ir::Node*, int>> read_;  ///< under which guard
+    ir::WithoutLets lets_;
     std::map<std::pair<std::pair<const ir::Node*, bool>, int>, int> entered_;
 };
 

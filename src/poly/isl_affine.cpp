@@ -374,6 +374,13 @@ isl::pw_aff AffineTranslator::compute_binary(const ir::Expr& e, const ir::Binary
             }
             return make_opaque(e);
         }
+        case BinaryOp::BitXor: {
+            // a ^ 2^k: the partner of a butterfly, 2^k more or less.
+            if (!constant_b || b.lo <= 0 || b.lo >= kIndexLimit || (b.lo & (b.lo - 1)) != 0) return make_opaque(e);
+            const isl::pw_aff a = operand(n.a);
+            const isl::pw_aff bit = a.scale_down(val(b.lo)).floor().mod(val(2));
+            return a.add(constant(b.lo)).sub(bit.scale(val(2 * b.lo)));
+        }
         case BinaryOp::Shl: {
             if (!constant_b || b.lo < 0 || b.lo >= std::min(ir::bits(e->type), 62)) return make_opaque(e);
             const IntRange a = ranges_.unwrapped(n.a);

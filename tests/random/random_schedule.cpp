@@ -249,7 +249,7 @@ private:
         if (group.strategy == Strategy::Scan) {
             const auto code = codegen::group_code(made, aligned, group, sources_);
             if (code.index() == 0) return true;
-            reason = std::get<std::string>(code);
+            reason = std::get<fusion::Refused>(code).reason;
         } else {
             const auto step = codegen::group_step(made, aligned, group, sources_);
             if (std::holds_alternative<codegen::kernel::Step>(step)) return true;

@@ -394,11 +394,11 @@ private:
         } else {
             for (const ir::Range& range : loop.ranges) writer_.begin_loop(range);
         }
-        find(loop.uniform, loop.inner);
-        if (loop.together > 1) {
+        if (loop.together > 1) {  // nothing is found for a term before its points
             each_lane([&] { add_several(loop, arrays, tables); });
         } else {
             bind_tables(loop, tables, variable(loop));
+            find(loop.uniform, loop.inner);
             each_lane([&] { add_terms(loop, arrays); });
         }
         if (blocks) {

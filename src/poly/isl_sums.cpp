@@ -49,6 +49,12 @@ bool reaches_end(const IntRange& term, Type type) {
     return term.hi >= ends.hi || (ir::is_signed_int(type) && term.lo <= ends.lo);
 }
 
+/// `v << k` of an unsigned type, k not a constant: bits that are put together, each in its place.
+bool packs_bits(const ir::Expr& term) {
+    const auto* n = ir::as<ir::Binary>(term);
+    return n != nullptr && n->op == ir::BinaryOp::Shl && ir::is_unsigned_int(term->type) && !ir::as_int(n->b);
+}
+
 bool adds_up(ReduceOp op, Type type) {
     return ir::is_int(type) && (op == ReduceOp::Sum || op == ReduceOp::Prod);
 }
@@ -262,7 +268,7 @@ private:
             if (!fits(total, e->type) && n.op == ReduceOp::Sum) total = sum_of_terms(n, body).value_or(total);
             if (fits(total, e->type)) {
                 range = total;
-            } else if (first_at(e->range) && !reaches_end(term, e->type)) {
+            } else if (!reaches_end(term, e->type) && !packs_bits(body) && first_at(e->range)) {
                 auto report =
                     warn(e->range, fmt::format("`{}`", ir::name(n.op)), n.op, e->type, term, *count, n.ranges);
                 widen(report, e, n, total);
@@ -293,7 +299,8 @@ private:
         if (!adds_up(u.op, stage_->type) || !count) return;
         const IntRange term = values_.ranges.integer(value);
         const IntRange total = total_of(u.op, term, *count);
-        if (fits(total, stage_->type) || reaches_end(term, stage_->type) || !first_at(u.range)) return;
+        if (fits(total, stage_->type) || reaches_end(term, stage_->type) || packs_bits(value)) return;
+        if (!first_at(u.range)) return;
         auto report =
             warn(u.range, u.op == ReduceOp::Sum ? "`+=`" : "`*=`", u.op, stage_->type, term, *count, u.domain);
         if (const auto wider = wider_type(stage_->type, total)) {

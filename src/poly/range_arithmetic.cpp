@@ -261,12 +261,13 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRan
             if (a.hi <= 0) return kAnyFloat;
             const bool half = type == Type::Float16;
             const auto to_spare = [&](double v) { return std::fabs(v) * (half ? 0x1p-7 : 0x1p-9) + (half ? 0x1p-8 : 0x1p-20); };
-            const auto log = [&](double v) { return fn == Builtin::Log ? std::log(v) : std::log2(v); };
+            const auto log = [&](double v, int side) {
+                const double value = fn == Builtin::Log ? std::log(v) : std::log2(v);
+                return std::isinf(value) ? value : ir::round_to(type, value + side * to_spare(value));
+            };
             // Fast math takes a number that is not normal for 0.
             const bool normal = a.lo >= std::numeric_limits<float>::min();
-            const double least = normal ? log(a.lo) - to_spare(log(a.lo)) : -kInfinity;
-            const double most = log(a.hi) + to_spare(log(a.hi));
-            return {ir::round_to(type, least), ir::round_to(type, most), a.nan || a.lo < 0};
+            return {normal ? log(a.lo, -1) : -kInfinity, log(a.hi, 1), a.nan || a.lo < 0};
         }
         case Builtin::Cosh: return {0, kInfinity, a.nan};
         case Builtin::Hypot:

@@ -100,11 +100,18 @@ public:
         return !ir::any_node(term, [&](const ir::Expr& node) {
             const auto* read = ir::as<ir::Read>(node);
             if (read == nullptr || !depends_on_lane(node)) return false;
-            const std::vector<int> order = memory_order(pipeline_, read->source);
-            const ir::Expr& innermost = read->indices.at(static_cast<std::size_t>(order.back()));
-            if (!depends_on_lane(innermost)) return !ir::as_int(innermost).has_value();
-            return std::ranges::any_of(
-                lanes_, [&](ir::VarId lane) { return std::abs(factor(innermost, lane).value_or(1)) > kNear; });
+            std::vector<int> order = memory_order(pipeline_, read->source);
+            std::ranges::reverse(order);
+            for (const int dim : order) {  // from the innermost one outward; behind constants, as the colours of pixels
+                const ir::Expr& index = read->indices.at(static_cast<std::size_t>(dim));
+                if (!depends_on_lane(index)) {
+                    if (!ir::as_int(index)) return true;
+                    continue;
+                }
+                return std::ranges::any_of(
+                    lanes_, [&](ir::VarId lane) { return std::abs(factor(index, lane).value_or(1)) > kNear; });
+            }
+            return false;
         });
     }
 

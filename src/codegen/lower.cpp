@@ -172,7 +172,8 @@ std::variant<kernel::Step, std::string> group_step(kernel::Program& program, con
 }
 
 std::variant<GroupCode, fusion::Refused> group_code(kernel::Program& program, const poly::Group& group,
-                                                const fusion::GroupSchedule& schedule, const SourceManager& sources) {
+                                                    const fusion::GroupSchedule& schedule,
+                                                    const SourceManager& sources) {
     if (auto reason = refused_member(program, group, schedule)) return fusion::Refused{*reason};
     switch (schedule.strategy) {
         case fusion::Strategy::RegisterTile: return register_tile_code(program, group, schedule);

@@ -56,7 +56,8 @@ std::optional<std::string> blocks_refusal(const fusion::Target& target, const fu
 /// As much of the code as it takes to know that group_step does not refuse, or why it does: none where the plan says
 /// that. Adds variables to the program's pipeline where it does not refuse.
 std::variant<GroupCode, fusion::Refused> group_code(kernel::Program& program, const poly::Group& group,
-                                                const fusion::GroupSchedule& schedule, const SourceManager& sources);
+                                                    const fusion::GroupSchedule& schedule,
+                                                    const SourceManager& sources);
 
 /// The steps of an `accumulate`: what it starts from, then its updates; or one step, where it is gathered.
 /// `histogram`: what a schedule says of updates that share targets.

@@ -49,9 +49,10 @@ const GroupCode* MadeGroups::Made::find(const std::vector<int>& stages, const fu
 }
 
 std::optional<fusion::Refused> MadeGroups::refusal(const ir::Pipeline& pipeline, const poly::Model& model,
-                                               const std::vector<poly::Dependence>& dependences,
-                                               const fusion::Target& target, bool fast_math, const poly::Group& group,
-                                               const fusion::GroupSchedule& schedule, const SourceManager& sources) {
+                                                   const std::vector<poly::Dependence>& dependences,
+                                                   const fusion::Target& target, bool fast_math,
+                                                   const poly::Group& group, const fusion::GroupSchedule& schedule,
+                                                   const SourceManager& sources) {
     Made& made = of(pipeline, model, dependences, target, fast_math);
     if (made.find(group.stages, schedule) != nullptr) return std::nullopt;
     auto code = group_code(made.program, group, schedule, sources);

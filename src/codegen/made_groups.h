@@ -59,9 +59,9 @@ public:
     /// Why a group is impossible, of a pipeline that inlining left, with its dependences; else its code is kept, in the
     /// place of its parts'.
     std::optional<fusion::Refused> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
-                                       const std::vector<poly::Dependence>& dependences, const fusion::Target& target,
-                                       bool fast_math, const poly::Group& group, const fusion::GroupSchedule& schedule,
-                                       const SourceManager& sources);
+                                           const std::vector<poly::Dependence>& dependences,
+                                           const fusion::Target& target, bool fast_math, const poly::Group& group,
+                                           const fusion::GroupSchedule& schedule, const SourceManager& sources);
 
     /// What was made on a target for a pipeline of that name with these stages left; null where that is nothing.
     [[nodiscard]] const Made* find(const ir::Pipeline& pipeline, const fusion::Target& target, bool fast_math) const;

@@ -24,9 +24,9 @@ struct CodeCheck {
 
     /// Why no code can be generated for a group of a pipeline that inlining left, with its dependences.
     [[nodiscard]] std::optional<fusion::Refused> refusal(const ir::Pipeline& pipeline, const poly::Model& model,
-                                                     const std::vector<poly::Dependence>& dependences,
-                                                     const poly::Group& group,
-                                                     const fusion::GroupSchedule& schedule) const;
+                                                         const std::vector<poly::Dependence>& dependences,
+                                                         const poly::Group& group,
+                                                         const fusion::GroupSchedule& schedule) const;
 };
 
 }  // namespace pipec::compiler

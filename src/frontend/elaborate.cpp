@@ -259,7 +259,9 @@ ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* w
     if (const auto* real = value.as<Scalar>();
         real != nullptr && ir::is_float(real->expr->type) && contents_.of(real->expr).params) {
         report(diag::NotOverSizes, e->range, what)
-            .note("a number that is no integer decides no size: a size of its own, as in `out: float32[M]`, is the caller's");
+            .note(
+                "a number that is no integer decides no size: a size of its own, as in `out: float32[M]`, is the "
+                "caller's");
         return nullptr;
     }
     ir::Expr result = convert(value, ir::Type::Int32, e->range, what);

@@ -435,7 +435,8 @@ Value Elaborator::fold_values(const ast::Expr& e, const ast::Reduce& reduce, std
         return map_rows(values, std::vector<SourceRange>(values.size(), at), at,
                         [&](std::vector<Value> row) { return fold_values(e, reduce, std::move(row)); });
     }
-    const ir::ReduceOp reduction = std::ranges::all_of(values, is_bool) ? reduction_of(reduce.op, values[0]) : reduce.op;
+    const ir::ReduceOp reduction =
+        std::ranges::all_of(values, is_bool) ? reduction_of(reduce.op, values[0]) : reduce.op;
     const ir::BinaryOp op = ir::fold_op(reduction);
     std::vector<ir::Expr> terms;
     if (reduction == ir::ReduceOp::Any || reduction == ir::ReduceOp::All) {

@@ -260,7 +260,9 @@ FloatRange float_call(Builtin fn, Type type, const FloatRange& a, const FloatRan
         case Builtin::Log2: {
             if (a.hi <= 0) return kAnyFloat;
             const bool half = type == Type::Float16;
-            const auto to_spare = [&](double v) { return std::fabs(v) * (half ? 0x1p-7 : 0x1p-9) + (half ? 0x1p-8 : 0x1p-20); };
+            const auto to_spare = [&](double v) {
+                return std::fabs(v) * (half ? 0x1p-7 : 0x1p-9) + (half ? 0x1p-8 : 0x1p-20);
+            };
             const auto log = [&](double v, int side) {
                 const double value = fn == Builtin::Log ? std::log(v) : std::log2(v);
                 return std::isinf(value) ? value : ir::round_to(type, value + side * to_spare(value));

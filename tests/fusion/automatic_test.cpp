@@ -185,8 +185,8 @@ TEST(Refusals, OfTwoStagesCountForAllRegisterTilesThatHaveBoth) {
         ++refused;
         return Verdict(false, std::pair(named(pipeline, "g"), named(pipeline, "out")));
     };
-    const FusionResult result = fuse(compiled.pipelines.at(0), compiled.models.at(0), time_cost_model(gpu), legal,
-                                     time_fusion_options(gpu));
+    const FusionResult result =
+        fuse(compiled.pipelines.at(0), compiled.models.at(0), time_cost_model(gpu), legal, time_fusion_options(gpu));
     EXPECT_GT(refused, 0U);
     EXPECT_LE(refused, 4U) << "asked again of other tiles";  // once for each form of the pipeline
     EXPECT_FALSE(result.schedule.groups.empty());

@@ -213,7 +213,8 @@ TEST_P(Examples, SchedulesOfTrials) {
                 const auto known = codegen::group_code(asked, group, trial, sources_);
                 const auto* refused = std::get_if<fusion::Refused>(&known);
                 const auto* text = std::get_if<std::string>(&step);
-                EXPECT_EQ(refused == nullptr ? std::string() : refused->reason, text == nullptr ? std::string() : *text);
+                EXPECT_EQ(refused == nullptr ? std::string() : refused->reason,
+                          text == nullptr ? std::string() : *text);
                 return std::holds_alternative<codegen::kernel::Step>(step) ? std::optional(trial) : std::nullopt;
             };
             schedule.groups = fusion::grow_groups(program.pipeline, program.model,

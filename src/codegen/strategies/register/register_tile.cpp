@@ -189,7 +189,7 @@ std::vector<RegisterShape> needed_variants(const fusion::GroupShape& group, cons
 }  // namespace
 
 std::variant<GroupCode, fusion::Refused> register_tile_code(kernel::Program& program, const poly::Group& group,
-                                                        const fusion::GroupSchedule& schedule) {
+                                                            const fusion::GroupSchedule& schedule) {
     const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
     const auto plan = plan::make_plan(group_shape, schedule);
     if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return fusion::Refused{*reason};

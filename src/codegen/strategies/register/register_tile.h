@@ -31,6 +31,6 @@ std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusi
 
 /// The kernels that the step needs in any case, or why it is impossible.
 std::variant<GroupCode, fusion::Refused> register_tile_code(kernel::Program& program, const poly::Group& group,
-                                                        const fusion::GroupSchedule& schedule);
+                                                            const fusion::GroupSchedule& schedule);
 
 }  // namespace pipec::codegen

@@ -130,9 +130,9 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {
             if (member_of(inner) == nullptr) return;
-            throw fusion::Refused{fmt::format("`{}` reads `{}` in a loop", m.definition.name,
-                                              name_of(ir::as<ir::Read>(inner)->source)),
-                                  std::pair(m.stage, ir::as<ir::Read>(inner)->source.index)};
+            throw fusion::Refused{
+                fmt::format("`{}` reads `{}` in a loop", m.definition.name, name_of(ir::as<ir::Read>(inner)->source)),
+                std::pair(m.stage, ir::as<ir::Read>(inner)->source.index)};
         });
     };
     visit(value);

@@ -131,13 +131,13 @@ bool InteriorFinder::assume_not_negative(const Linear& sum) {
     Linear rest{{}, sum.constant};
     std::int64_t factor = 0;
     for (const auto& term : sum.terms) {
-        if (const auto greatest = greatest_remainder(term.first)) {  // whatever it is
-            rest.constant += std::min<std::int64_t>(0, term.second * *greatest);
-            continue;
-        }
         if (ir::is_uniform(term.first)) {
             if (!rewriter_.is_exact(term.first)) return false;  // launches compute bounds in exact integers
             rest.terms.push_back(term);
+            continue;
+        }
+        if (const auto greatest = greatest_remainder(term.first)) {  // the least that the term can be
+            rest.constant += std::min<std::int64_t>(0, term.second * *greatest);
             continue;
         }
         const auto* variable = ir::as<ir::Variable>(term.first);

@@ -36,7 +36,7 @@ constexpr std::int64_t kManyRegisters = 128;
 }  // namespace
 
 Refusal too_many_registers(std::int64_t needed, std::int64_t there_are) {
-    return fmt::format("a lane would need about {} registers at once, and has {}", needed, there_are);
+    return {fmt::format("a lane would need about {} registers at once, and has {}", needed, there_are)};
 }
 
 /// The first coordinate of the lane, of the slice, or of the tile.

@@ -173,7 +173,7 @@ kernel::Body with_prefetch(TileSpace& space, std::vector<RowLoad> loads, kernel:
 void place_prefetched(kernel::Kernel& kernel, const fusion::Target& target) {
     const std::int64_t bytes = own_bytes(kernel);
     if (auto reason = shared_refusal(bytes, target, "the rows that are fetched ahead")) {
-        throw Refusal(std::move(*reason));
+        throw Refusal{std::move(*reason)};
     }
     if (bytes <= kStaticSharedBytes) return;
     std::int64_t offset = 0;

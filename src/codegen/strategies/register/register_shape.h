@@ -5,13 +5,14 @@
 #include <set>
 #include <string>
 
+#include "fusion/refused.h"
 #include "ir/expr.h"
 #include "plan/plan.h"
 
 namespace pipec::codegen {
 
-/// Why a group has no register tile, as a sentence. Thrown.
-using Refusal = std::string;
+/// Why a group has no register tile. Thrown.
+using Refusal = fusion::Refused;
 
 struct RegisterShape {
     plan::Plan plan;

@@ -103,7 +103,7 @@ struct Variant {
 /// Throws a Refusal where too few lanes would store anything.
 Variant with_lanes(kernel::Program& program, const fusion::GroupShape& group, RegisterShape shape) {
     const std::optional<Reach> lanes = planned_reach(program, group, shape.plan);
-    if (!lanes) throw Refusal("more than half of the 32 lanes would serve their neighbours only");
+    if (!lanes) throw Refusal{"more than half of the 32 lanes would serve their neighbours only"};
     return {std::move(shape), *lanes};
 }
 
@@ -133,7 +133,7 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
     };
     auto code = attempt(planned);
     if (asked == true && !code->halves_hold()) {
-        throw Refusal("`packed` must be false or auto: not all points of a stage are known to fit into 16 bits");
+        throw Refusal{"`packed` must be false or auto: not all points of a stage are known to fit into 16 bits"};
     }
     if (!asked && code->packs() && (code->registers() > registers || !code->halves_hold())) {
         // Rows far apart are there at once where they are halves of one register.
@@ -143,7 +143,7 @@ GroupCode::Piece made(kernel::Program& program, const fusion::GroupShape& group,
     if (code->registers() > registers) throw too_many_registers(code->registers(), registers);
     const Reach reach = code->reach();
     if (reach.hi - reach.lo > plan::kMostServing) {
-        throw Refusal(fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo));
+        throw Refusal{fmt::format("{} of 32 lanes would serve their neighbours only", reach.hi - reach.lo)};
     }
     if (reach != planned) {
         shape.edge_way = code->edge_way();
@@ -192,9 +192,8 @@ std::variant<GroupCode, fusion::Refused> register_tile_code(kernel::Program& pro
                                                             const fusion::GroupSchedule& schedule) {
     const fusion::GroupShape group_shape = fusion::group_shape(program.pipeline, program.model, group);
     const auto plan = plan::make_plan(group_shape, schedule);
-    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return fusion::Refused{*reason};
+    if (const auto* reason = std::get_if<plan::Refusal>(&plan)) return Refusal{*reason};
     const std::size_t before = program.pipeline.variables.size();
-    fusion::Refused refused;
     try {
         GroupCode code;
         // Lanes that serve their neighbours only make tiles smaller, which then are possible, too. They are counted
@@ -204,14 +203,11 @@ std::variant<GroupCode, fusion::Refused> register_tile_code(kernel::Program& pro
             all.push_back(with_lanes(program, group_shape, std::move(shape)));
         for (Variant& variant : all) code.pieces.push_back(made(program, group_shape, std::move(variant)));
         return code;
-    } catch (const Refusal& reason) {
-        refused = {reason};
-    } catch (const fusion::Refused& why) {
-        refused = why;
+    } catch (const Refusal& refusal) {
+        auto& variables = program.pipeline.variables;
+        variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
+        return refusal;
     }
-    auto& variables = program.pipeline.variables;
-    variables.erase(variables.begin() + static_cast<std::ptrdiff_t>(before), variables.end());
-    return refused;
 }
 
 std::vector<plan::Plan> register_tile_plans(kernel::Program& program, const fusion::GroupShape& group,
@@ -286,9 +282,7 @@ std::variant<kernel::Step, std::string> register_tile_step(kernel::Program& prog
         step.decided.access_widths = widths;
         return step;
     } catch (const Refusal& refusal) {
-        return refusal;
-    } catch (const fusion::Refused& refused) {
-        return refused.reason;
+        return refusal.reason;
     }
 }
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kLargestTile = 4096;
 /// The places that an index of no constant distance is selected from.
 constexpr std::int64_t kLargestChoice = 64;
 
-fusion::Refused reads_elsewhere(const TileSpace::Member& reader, const TileSpace::Member& member) {
+Refusal reads_elsewhere(const TileSpace::Member& reader, const TileSpace::Member& member) {
     return {fmt::format("`{}` reads `{}` at a place that is not at a constant distance", reader.definition.name,
                         member.definition.name),
             std::pair(reader.stage, member.stage)};
@@ -34,7 +34,7 @@ Value RegisterCode::at(const Member& m, const Offsets& offsets) {
     const auto key = std::make_pair(m.stage, offsets);
     if (const auto known = values_.find(key); known != values_.end()) return known->second;
     if (static_cast<std::int64_t>(values_.size()) > kLargestTile) {
-        throw Refusal(fmt::format("a lane would compute more than {} points", kLargestTile));
+        throw Refusal{fmt::format("a lane would compute more than {} points", kLargestTile)};
     }
     Value value = half_range(m)
                       ? half(m, offsets)
@@ -130,7 +130,7 @@ Value RegisterCode::resolve(const Member& m, const Offsets& offsets, const ir::E
         if (ir::as<ir::Reduce>(e) == nullptr) return;
         ir::for_each_node(e, [&](const ir::Expr& inner) {
             if (member_of(inner) == nullptr) return;
-            throw fusion::Refused{
+            throw Refusal{
                 fmt::format("`{}` reads `{}` in a loop", m.definition.name, name_of(ir::as<ir::Read>(inner)->source)),
                 std::pair(m.stage, ir::as<ir::Read>(inner)->source.index)};
         });
@@ -196,7 +196,7 @@ Value RegisterCode::lane_value(const Member& m, const Offsets& offsets) {
 Value RegisterCode::fetched(const Value& value, std::int64_t lanes, const std::string& name) {
     const auto* variable = ir::as<ir::Variable>(value.expr);
     if (lanes == 0 || variable == nullptr) return value;
-    if (std::abs(lanes) >= kWarp) throw Refusal("a distance is more than a warp has lanes");
+    if (std::abs(lanes) >= kWarp) throw Refusal{"a distance is more than a warp has lanes"};
     const auto key = std::make_pair(variable->id, lanes);
     if (const auto known = fetched_.find(key); known != fetched_.end()) return known->second;
     using From = kernel::Shuffle::From;
@@ -244,7 +244,7 @@ RegisterCode::Offsets RegisterCode::member_offsets(const Member& p, const ir::Re
         auto sum = rewriter().linear(read.indices[d]);
         if (sum) sum->add(origin(p, d), -1);
         if (!sum || !sum->terms.empty())
-            throw Refusal(fmt::format("`{}` is read at a place that is not at a constant distance", p.definition.name));
+            throw Refusal{fmt::format("`{}` is read at a place that is not at a constant distance", p.definition.name)};
         offsets.push_back(sum->constant);
     }
     return offsets;

@@ -253,15 +253,17 @@ void Elaborator::default_extents(const ast::Port& port, std::size_t sizes_of_inp
     }
 }
 
+/// What to write where some other parameter decides.
+static const char* const kDecidesSizes =
+    "parameters of type int32 can stand here, too; for all else declare another size, as in `out: float32[M]`, which "
+    "the caller gives";
+
 ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* what) {
     const Value value = eval_operand(e, env);
     if (value.is<Poison>()) return nullptr;
     if (const auto* real = value.as<Scalar>();
         real != nullptr && ir::is_float(real->expr->type) && contents_.of(real->expr).params) {
-        report(diag::NotOverSizes, e->range, what)
-            .note(
-                "a number that is no integer decides no size: a size of its own, as in `out: float32[M]`, is the "
-                "caller's");
+        report(diag::NotOverSizes, e->range, what).note(kDecidesSizes);  // also as an integer it would be refused
         return nullptr;
     }
     ir::Expr result = convert(value, ir::Type::Int32, e->range, what);
@@ -274,11 +276,7 @@ ir::Expr Elaborator::size_expr(const ast::Expr& e, const Env& env, const char* w
     if (contents_.of(result).params) result = ir::parameters_as_sizes(p_, result, true);
     if (contents_.of(result).params || !free_variables(result).empty()) {
         Report r = report(diag::NotOverSizes, e->range, what);
-        if (contents_.of(result).params) {
-            r.note(
-                "parameters of type int32 can stand here, too; what others decide can be a size of its own, which the "
-                "caller gives");
-        }
+        if (contents_.of(result).params) r.note(kDecidesSizes);
         return nullptr;
     }
     return bound(result, e->range, what);

@@ -59,7 +59,7 @@ private:
         if (!is(open, PipeParser::LPAREN) || callee_of(open) == nullptr) return false;
         if (const std::string name = text(*previous_); name == "axis" || name == "dim") {
             diags_.report(diag::ForeignSyntax, from_to(*previous_, found_), "a reduction names its indices, not axes")
-                .note("over the rows of an image it is `f(x) = max(y in 0..R) img(y, x)`");
+                .note("the maximum over the rows of an image is `f(x) = max(y in 0..R) img(y, x)`");
             return true;
         }
         return replace(from_to(*previous_, found_), "arguments have no names, only an order", "");

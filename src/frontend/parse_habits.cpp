@@ -62,7 +62,7 @@ private:
         if (begins && (is(i + 2, PipeParser::COMMA) || is(i + 2, PipeParser::RPAREN))) {
             const bool last = is(i + 2, PipeParser::RPAREN), after = is(i - 1, PipeParser::COMMA);
             hide(last && after ? i - 1 : i, last ? i + 1 : i + 2);
-            return replace(range(i, i + 1), "the other dimensions have one name: `..k`", range(i, i + 1), "..k");
+            return replace(range(i, i + 1), "`..k` names the other dimensions", range(i, i + 1), "..k");
         }
         hide(ends_line ? i : i + 1, i + 1);
         return replace(range(i, i + 1),

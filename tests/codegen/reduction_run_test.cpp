@@ -282,7 +282,7 @@ const Case kCases[] = {
             best(t, s) = argmax(i in 0..6) (sum(y in 0..9, x in 0..8) g(8 * t + y % 8 + i, 8 * s + x))
         })",
      {{{"R", 1}, {"C", 1}}, {{"R", 2}, {"C", 9}}},
-     1},
+     2},
     // Blocks are summed where the condition holds, which may be what keeps their reads in bounds.
     {"behind_conditions_on_places",
      R"(

@@ -406,12 +406,12 @@ kernel::Body StageKernel::interior_body() {
     return body;
 }
 
-/// All points of a block that are in the domain, in one loop. `inner`: they lie in the interior.
-kernel::Body StageKernel::loop_body(bool inner) {
+/// All points of a block that are in the domain, in one loop.
+kernel::Body StageKernel::loop_body() {
     kernel::Body body, all;
     for (const Point& point : points_of_thread()) {
         kernel::Body stores;
-        add_point(body, stores, point, inner);
+        add_point(body, stores, point, true);
         std::vector<ir::Expr> places;
         for (const ir::Dimension& dim : stage_.dims) places.push_back(point.at(dim.var));
         const ir::Expr condition = owned(places);
@@ -516,26 +516,13 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
         return kernel();
     }
     ir::Expr condition = inside(interior_, true);
-    kernel::Body fast = is_block() ? loop_body(true) : interior_body();
+    kernel::Body fast = is_block() ? loop_body() : interior_body();
     if (!condition && !may_round_otherwise(inner_values())) {
         kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
         return kernel();
     }
     if (!condition) condition = ir::bool_constant(true);
-    kernel::Body edges = point_body();
-    if (is_block() && has_simpler_) {
-        // A warp with lanes at an edge of the image executes the code of both. Point by point, the edges took two
-        // thirds of the instructions of a transposed convolution of 128 x 128 images.
-        if (const ir::Expr whole = inside(domain_.box, true)) {
-            kernel::Body blocks;
-            blocks.push_back({kernel::If{whole, loop_body(false), std::move(edges), kernel::If::Uniform::Lane, true}});
-            edges = std::move(blocks);
-        } else {
-            edges = loop_body(false);
-        }
-    }
-    kernel().body.push_back(
-        {kernel::If{condition, std::move(fast), std::move(edges), kernel::If::Uniform::Lane, true}});
+    kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane, true}});
     return kernel();
 }
 

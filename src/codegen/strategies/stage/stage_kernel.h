@@ -126,7 +126,7 @@ private:
     }
     PackWriter packs();
     kernel::Body interior_body();
-    kernel::Body loop_body(bool inner);
+    kernel::Body loop_body();
     kernel::Body point_body();
     std::vector<Point> points_of_thread();
     void add_point(kernel::Body& values, kernel::Body& stores, const Point& point, bool inner);

@@ -238,4 +238,21 @@ void share_lanes(const StageFacts& stage, TileWork& work) {
     work.warps_per_tile = static_cast<int>(warps), work.threads_per_block = work.warps_per_tile * kWarp;
 }
 
+void take_own_blocks(const GroupFacts& facts, TileWork& work) {
+    std::vector<std::set<ir::Source>> read;
+    bool loops = true;
+    for (const StageFacts& stage : facts.stages) {
+        std::set<ir::Source>& sources = read.emplace_back();
+        for (const Load& load : stage.loads) sources.insert(load.source);
+        loops = loops && std::ranges::any_of(stage.loads, [](const Load& load) { return load.in_loops > 0; });
+    }
+    if (!plan::have_own_blocks(read, loops)) return;
+    const auto parts = static_cast<double>(facts.stages.size());
+    work.tiles *= parts;
+    for (double* of : {&work.instructions, &work.at_edges, &work.as_written, &work.as_written_at_edges, &work.half_rate,
+                       &work.wavefronts, &work.apart, &work.bytes, &work.loads}) {
+        *of /= parts;
+    }
+}
+
 }  // namespace pipec::cost

@@ -52,6 +52,9 @@ std::optional<TileWork> tile_work(GroupCounts& group, const GroupSchedule& sched
 /// as it does where points are few.
 void share_lanes(const fusion::StageFacts& stage, TileWork& work);
 
+/// What `work` of several stages in one kernel becomes where each has blocks of its own (plan/stage_tile.h).
+void take_own_blocks(const fusion::GroupFacts& facts, TileWork& work);
+
 /// Bytes of global memory that a group must read and write at least: each element once.
 struct Traffic {
     double inputs = 0;   ///< the pipeline's inputs

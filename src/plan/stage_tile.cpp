@@ -9,7 +9,7 @@ namespace pipec::plan {
 
 namespace {
 
-constexpr std::int64_t kThreads = kStageThreads;
+constexpr std::int64_t kThreads = kStageThreads, kLineThreads = 64;
 constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
 /// That a thread computes at most, where it accesses several elements at once.
 constexpr std::int64_t kPointsPerThread = 16;
@@ -25,6 +25,7 @@ std::int64_t least(std::int64_t threads, const std::optional<std::int64_t>& exte
 
 StageAxes stage_axes(const std::vector<int>& order, const Extents& extents, bool loops) {
     StageAxes axes;
+    axes.loops = loops;
     axes.roles.assign(extents.size(), StageRole::Outer);
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
         const auto dim = static_cast<std::size_t>(*d);
@@ -69,6 +70,18 @@ std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent) {
     return least(2, extent, 1);
 }
 
+bool have_own_blocks(const std::vector<std::set<ir::Source>>& read, bool loops) {
+    if (read.size() < 2 || !loops) return false;
+    std::set<ir::Source> seen;
+    std::size_t count = 0;
+    for (const std::set<ir::Source>& sources : read) {
+        if (sources.empty()) return false;
+        seen.insert(sources.begin(), sources.end());
+        count += sources.size();
+    }
+    return seen.size() == count;
+}
+
 std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::int64_t columns, std::int64_t across,
                           std::int64_t down) {
     if (!axes.layer || across * down >= kThreads) return 1;
@@ -79,7 +92,7 @@ std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::in
 
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const Extents& extents, std::int64_t columns) {
     const auto& lanes = extents[*axes.lane];
-    std::int64_t across = least(axes.row ? kWarp : kThreads, lanes, columns);
+    std::int64_t across = least(axes.row ? kWarp : axes.loops ? kLineThreads : kThreads, lanes, columns);
     const std::int64_t down = axes.row ? least(kThreads / across, extents[*axes.row], 1) : 1;
     if (axes.row && across == kWarp && across * down < kThreads && !lanes) across = kThreads / down;
     return {across, down, stage_layers(axes, extents, columns, across, down)};

@@ -6,7 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
+
+#include "ir/expr.h"
 
 namespace pipec::plan {
 
@@ -19,6 +22,7 @@ struct StageAxes {
     std::vector<StageRole> roles;  ///< by dimension of the stage
     std::optional<std::size_t> lane, row, layer;
     std::int64_t inner_points = 1;  ///< of a thread in one column
+    bool loops = false;             ///< a point takes loops
 };
 
 /// `order` are the stage's dimensions from outermost to innermost in memory, `extents` those that are constant, by
@@ -37,7 +41,8 @@ std::int64_t stage_columns(const StageAxes& axes, const std::vector<std::optiona
 /// Registers for what straight-line code loads of all columns before it computes: with more, nvcc spills most of it.
 inline constexpr std::int64_t kMostStageLoaded = 160;
 
-/// Threads of a block along lanes, rows and layers: 32 x 8, or fewer along what is known to be short.
+/// Threads of a block along lanes, rows and layers: 32 x 8, or fewer along what is known to be short. Of a line whose
+/// points take loops 64: there may be few, and each multiprocessor should have some.
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
                                         std::int64_t columns);
 
@@ -56,6 +61,11 @@ bool has_few_points(std::int64_t points, std::int64_t multiprocessors, bool alon
 /// The warps of a block where the lanes of each share a point's reductions out: few, so that few points are on many
 /// multiprocessors.
 std::int64_t stage_lane_warps(const std::optional<std::int64_t>& extent);
+
+/// Whether stages that share a kernel have blocks of their own instead of threads that compute all of them: their
+/// points take loops, and what each reads (`read`, by stage) no other reads. A thread would have nothing in common to
+/// load, and go through one loop with the terms of all.
+bool have_own_blocks(const std::vector<std::set<ir::Source>>& read, bool loops);
 
 /// The layers of a block whose lanes and rows were asked for.
 std::int64_t stage_layers(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,

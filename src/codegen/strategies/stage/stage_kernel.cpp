@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "codegen/expr/interior.h"
 #include "codegen/expr/pack.h"
@@ -135,6 +137,19 @@ bool StageKernel::rows_of_threads() {
         }
     }
     return false;
+}
+
+bool StageKernel::have_own_blocks() const {
+    std::vector<std::set<ir::Source>> read;
+    bool loops = true;
+    for (const Member& member : members_) {
+        std::set<ir::Source>& sources = read.emplace_back();
+        ir::for_each_node(member.value, [&](const ir::Expr& e) {
+            if (const auto* n = ir::as<ir::Read>(e)) sources.insert(n->source);
+        });
+        loops = loops && ir::has_reduction(member.value);
+    }
+    return plan::have_own_blocks(read, loops);
 }
 
 std::int64_t StageKernel::best_width() {
@@ -259,10 +274,17 @@ void StageKernel::place_thread(kernel::Body& body) {
     }
     ir::Expr blocks = constant(1);
     for (const Tiles& t : tiles) blocks = count_product(blocks, t.count);
-    kernel().grid[0] = blocks;
-
     const bool one_block = ir::as_int(blocks).value_or(0) == 1;
     ir::Expr rest = one_block ? constant(0) : build_.special(Id::BlockX);
+    if (own_blocks_) {
+        const ir::Expr members = constant(static_cast<std::int64_t>(members_.size()));
+        const ir::Expr block = build_.special(Id::BlockX);
+        blocks = count_product(blocks, members);
+        member_ = build_.define(body, "member", ir::binary(BinaryOp::Mod, block, members), 0);
+        rest = one_block ? rest : build_.define(body, "tile", ir::binary(BinaryOp::Div, block, members), 0);
+    }
+    kernel().grid[0] = blocks;
+
     at_.assign(stage_.dims.size(), nullptr);
     owned_from_.clear();
     for (std::size_t i = 0; i < tiles.size(); ++i) {
@@ -393,7 +415,8 @@ kernel::Body StageKernel::interior_body() {
     PackWriter packs = this->packs();
     packs.load(body, values);
     PointLoops(program_, build_, rewriter_, packs, false).write(body, values);
-    if (members_.size() > 1 && std::ranges::any_of(values, fusion::has_loops)) {
+    if (members_.size() > 1 &&
+        std::ranges::any_of(values, [](const ir::Expr& value) { return ir::has_reduction(value); })) {
         // One loop finds what several members reduce over the same ranges, where their values stand together.
         for (std::size_t i = 0; i < values.size(); ++i) {
             const ir::VarId var = build_.variable(name_of(members_[i / points.size()]), values[i]->type);
@@ -507,23 +530,44 @@ kernel::Kernel StageKernel::build(std::int64_t width, kernel::Layout layout) {
         return kernel();
     }
     place_thread(kernel().body);
+    kernel::Body body = own_blocks_ ? body_of_each_member(layout) : thread_body(layout);
+    kernel().body.insert(kernel().body.end(), body.begin(), body.end());
+    return kernel();
+}
+
+/// What a thread does at its points.
+kernel::Body StageKernel::thread_body(kernel::Layout layout) {
     // A guard that stays is evaluated for each point, so nothing is gained by a second version of the code.
     const bool split =
         (layout == kernel::Layout::Wide || has_simpler_ || is_block()) && !inner_guard_ && !shares_lanes_;
-    if (!split) {
-        kernel::Body points = point_body();
-        kernel().body.insert(kernel().body.end(), points.begin(), points.end());
-        return kernel();
-    }
+    if (!split) return point_body();
     ir::Expr condition = inside(interior_, true);
     kernel::Body fast = is_block() ? loop_body() : interior_body();
-    if (!condition && !may_round_otherwise(inner_values())) {
-        kernel().body.insert(kernel().body.end(), fast.begin(), fast.end());
-        return kernel();
-    }
+    if (!condition && !may_round_otherwise(inner_values())) return fast;
     if (!condition) condition = ir::bool_constant(true);
-    kernel().body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane, true}});
-    return kernel();
+    kernel::Body body;
+    body.push_back({kernel::If{condition, std::move(fast), point_body(), kernel::If::Uniform::Lane, true}});
+    return body;
+}
+
+/// The same for the member that a block has.
+kernel::Body StageKernel::body_of_each_member(kernel::Layout layout) {
+    const std::vector<Member> all = std::exchange(members_, {});
+    kernel::Body body;
+    for (std::size_t m = all.size(); m-- > 0;) {
+        members_ = {all[m]};
+        kernel::Body own = thread_body(layout);
+        if (m + 1 == all.size()) {
+            body = std::move(own);
+            continue;
+        }
+        const ir::Expr is_own = ir::binary(BinaryOp::Eq, member_, constant(static_cast<std::int64_t>(m)));
+        kernel::Body choice;
+        choice.push_back({kernel::If{is_own, std::move(own), std::move(body), kernel::If::Uniform::Block}});
+        body = std::move(choice);
+    }
+    members_ = all;
+    return body;
 }
 
 }  // namespace pipec::codegen

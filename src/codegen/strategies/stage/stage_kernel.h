@@ -70,6 +70,7 @@ public:
             add_members(stages);
         }
         if (inner_guard_) block_.assign(extents_.size(), 1);
+        own_blocks_ = lane_ && have_own_blocks();
     }
 
     /// There may be straight-line code: no loops, no conditions on every point.
@@ -109,6 +110,7 @@ private:
     [[nodiscard]] std::int64_t loaded_registers(std::int64_t width);
     [[nodiscard]] std::int64_t inner_points() const { return axes_.inner_points; }
     bool rows_of_threads();
+    [[nodiscard]] bool have_own_blocks() const;
     void shape_block(std::int64_t width);
     kernel::Kernel& kernel() { return build_.kernel; }
     [[nodiscard]] std::string name(std::size_t dim) const {
@@ -128,6 +130,8 @@ private:
     kernel::Body interior_body();
     kernel::Body loop_body();
     kernel::Body point_body();
+    kernel::Body thread_body(kernel::Layout layout);
+    kernel::Body body_of_each_member(kernel::Layout layout);
     std::vector<Point> points_of_thread();
     void add_point(kernel::Body& values, kernel::Body& stores, const Point& point, bool inner);
     std::vector<ir::Expr> indices_of(const Point& point);
@@ -178,6 +182,8 @@ private:
     bool has_packs_ = false;
     bool own_rows_ = false;  ///< rows_of_threads()
     bool shares_lanes_ = false;
+    bool own_blocks_ = false;  ///< plan::have_own_blocks
+    ir::Expr member_;          ///< then: the number of the block's member
     fusion::LaneTerms lane_terms_;
 };
 

@@ -43,7 +43,10 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     const bool few = lanes && points && plan::has_few_points(*points, program.target.gpu().sms, terms.along_memory);
     const bool many = points && !few;
     const auto take = [&](kernel::Kernel kernel) {
-        if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_grid);
+        if (!kernel.shares_reductions && !many) {
+            const std::int64_t threads = std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
+            kernel.least_grid = std::max(kernel.least_grid, least_grid * plan::kStageThreads / threads);
+        }
         if (builder.has_lanes() && !kernel.shares_reductions)
             decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
         step.variants.push_back(std::move(kernel));

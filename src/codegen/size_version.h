@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "codegen/kernel/kernel_ir.h"
@@ -16,8 +15,8 @@ namespace pipec::codegen {
 struct SizeVersion {
     std::size_t of;
     std::vector<ir::KnownSize> known;
-    std::optional<ir::KnownSize> most{};  ///< a size that is at most so much; such versions are for GPUs
-    ir::Pipeline pipeline{};              ///< without the sizes that are known
+    std::vector<ir::KnownSize> most{};  ///< sizes that are at most so much; such versions are for GPUs
+    ir::Pipeline pipeline{};            ///< without the sizes that are known
     poly::Model model{};
 };
 

@@ -17,11 +17,13 @@
 #include "fusion/block_sums.h"
 #include "fusion/chosen_reads.h"
 #include "fusion/clipped_ranges.h"
+#include "fusion/long_lines.h"
 #include "fusion/narrow_stages.h"
 #include "fusion/padded_tables.h"
 #include "fusion/periodic_stages.h"
 #include "fusion/phases.h"
 #include "fusion/prefix_scans.h"
+#include "fusion/separate_points.h"
 #include "fusion/share_reductions.h"
 #include "fusion/shared_strips.h"
 #include "fusion/size_versions.h"
@@ -77,11 +79,12 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
     pipeline = fusion::strided_terms(pipeline, *model);
     pipeline = fusion::block_sums(std::move(pipeline));
     pipeline = fusion::chosen_reads(std::move(pipeline));
-    shared = {std::move(pipeline), std::move(*model)};
+    shared = fusion::separate_points(pipeline, *model);
     // (Fast functions take no longer than a table.)
     if (!settings.fast_math) shared = fusion::tabulate_values(shared.pipeline, shared.model);
     shared = fusion::tabulate_terms(shared.pipeline, shared.model);
     shared = fusion::prefix_scans(shared.pipeline, shared.model);
+    shared = fusion::long_lines(shared.pipeline, shared.model, settings.fast_math);
     shared = fusion::shared_strips(shared.pipeline, shared.model);
     shared = fusion::share_reductions(shared.pipeline, shared.model);
     shared = fusion::transpose_reads(shared.pipeline, shared.model);
@@ -105,10 +108,10 @@ void add_versions(Checked& checked, const Settings& settings) {
             for (const auto& [size, value] : known) {
                 name += fmt::format("_{}{}{}", name_of(size), value < 0 ? "m" : "", value < 0 ? -value : value);
             }
-            if (most) {
-                name += fmt::format("_{}to{}", name_of(most->size), most->value);
-                pipeline->where.push_back(ir::binary(ir::BinaryOp::Le, ir::size_ref(most->size),
-                                                     ir::int_constant(ir::Type::Int32, most->value)));
+            for (const auto& [size, value] : most) {
+                name += fmt::format("_{}to{}", name_of(size), value);
+                pipeline->where.push_back(
+                    ir::binary(ir::BinaryOp::Le, ir::size_ref(size), ir::int_constant(ir::Type::Int32, value)));
             }
             require_well_formed(*pipeline);
             Diagnostics unseen;
@@ -142,7 +145,7 @@ void add_phases(Checked& checked) {
 std::vector<codegen::SizeVersion> host_versions(const Checked& checked) {
     std::vector<codegen::SizeVersion> result;
     std::ranges::copy_if(checked.versions, std::back_inserter(result),
-                         [](const codegen::SizeVersion& version) { return !version.most; });
+                         [](const codegen::SizeVersion& version) { return version.most.empty(); });
     return result;
 }
 
@@ -214,7 +217,7 @@ ChosenVersions choose_versions(const Checked& checked, const std::map<std::strin
         };
         const auto found = std::ranges::find_if(checked.versions, [&](const codegen::SizeVersion& version) {
             return version.of == i && std::ranges::all_of(version.known, is_taken) &&
-                   (!version.most || is_less(*version.most));
+                   std::ranges::all_of(version.most, is_less);
         });
         if (found == checked.versions.end()) continue;
         for (const auto& [size, value] : found->known) {
@@ -304,8 +307,8 @@ std::vector<codegen::LoweredVersion> lower_versions(const Checked& checked, cons
         for (const auto& [size, value] : version.known) {
             found.model.sizes.erase(of.sizes.at(static_cast<std::size_t>(size)).name);
         }
-        if (version.most) {
-            const std::string& name = of.sizes.at(static_cast<std::size_t>(version.most->size)).name;
+        for (const ir::KnownSize& most : version.most) {
+            const std::string& name = of.sizes.at(static_cast<std::size_t>(most.size)).name;
             found.model.sizes.emplace(name, fusion::kUsualChannels);
         }
         fusion::Inlined prepared{version.pipeline, version.model};

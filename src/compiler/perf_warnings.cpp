@@ -14,6 +14,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/inline.h"
+#include "fusion/long_lines.h"
 #include "fusion/narrow_stages.h"
 #include "ir/build.h"
 #include "ir/visit.h"
@@ -328,6 +329,9 @@ void PerformanceCheck::warn_of_scans() {
     for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
         const auto& scan = facts_.at(s).scan;
         if (!scan || scan->length < kLongLine) continue;
+        // (Blocks of a line that is long have blocks of threads enough.)
+        const ir::Stage& of = program_.pipeline.stages[s];
+        if (of.generated && scan->length <= fusion::kLineBlock) continue;
         const double threads = scan->lines * scan->slice;
         if (!scan->across.empty() ? threads >= static_cast<double>(kBusyThreads) || scan->lines >= kBusyBlocks
                                   : scan->lines >= static_cast<double>(scan->shared ? kBusyBlocks : kBusyThreads))

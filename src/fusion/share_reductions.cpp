@@ -44,6 +44,8 @@ constexpr double kLongTerm = 32;
 /// Terms that are stored, at most.
 constexpr double kMostStored = 1 << 26;
 constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22;
+/// Elements of a row, in a list of them that may be as long as a line.
+constexpr double kShortRow = 64;
 /// A reduction of fewer terms is not worth a stage, though it be the same at many points.
 constexpr double kRepeatedTerms = 64;
 /// Terms of a block below which its loop takes in the next variable, too.
@@ -107,9 +109,9 @@ class Sharing {
 public:
     Sharing(const ir::Pipeline& pipeline, const poly::Model& model)
         : made_({pipeline, model}), usual_(usual_sizes(pipeline)) {
-        const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
-        const bool lines = std::ranges::all_of(pipeline.inputs, is_line);
-        large_.assign(pipeline.sizes.size(), lines ? kLongSize : kLargeSize);
+        for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+            large_.push_back(is_long_line(pipeline, static_cast<int>(i)) ? kLongSize : kLargeSize);
+        }
         const std::vector<bool> windows = window_sizes(pipeline);
         for (std::size_t i = 0; i < large_.size(); ++i) {
             if (ir::parameter_of(pipeline, i) || windows[i]) large_[i] = usual_[i];
@@ -129,6 +131,28 @@ public:
     }
 
 private:
+    /// The size is the length of lines alone, or of lists of short rows: samples, points, pixels in any order.
+    [[nodiscard]] bool is_long_line(const ir::Pipeline& pipeline, int size) const {
+        const auto has = [&](const ir::Expr& extent) {
+            return ir::any_node(extent, [&](const ir::Expr& e) {
+                const auto* n = ir::as<ir::SizeRef>(e);
+                return n != nullptr && n->index == size;
+            });
+        };
+        const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
+        bool found = std::ranges::all_of(pipeline.inputs, is_line);
+        for (const ir::Buffer& input : pipeline.inputs) {
+            const auto own = std::ranges::count_if(input.extents, has);
+            double others = 1;
+            for (const ir::Expr& extent : input.extents) {
+                if (!has(extent)) others *= usual_extent(constant(0), extent, usual_);
+            }
+            if (own > 1 || (own == 1 && others > kShortRow)) return false;
+            found = found || own == 1;
+        }
+        return found;
+    }
+
     void share(ir::Pure& pure, const poly::Domain& domain) {
         Places around;
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {

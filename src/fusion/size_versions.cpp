@@ -16,6 +16,9 @@ namespace {
 constexpr std::array<std::int64_t, 3> kChannels = {3, 4, 1};
 /// The most channels that lanes cannot go along by themselves: half of a warp.
 constexpr std::int64_t kFewChannels = 16;
+/// Features of which a table of sums has fewer elements than a GPU has threads, and sizes that count them.
+constexpr std::int64_t kFewFeatures = 32;
+constexpr std::size_t kMostFeatureSizes = 3;
 /// Nodes of expressions of all stages: up to kFewVersionNodes there is code for each number of channels, up to
 /// kMostVersionNodes for colour, and for defaults.
 constexpr std::int64_t kFewVersionNodes = 300, kMostVersionNodes = 1000;
@@ -138,6 +141,81 @@ std::vector<int> channel_sizes(const ir::Pipeline& pipeline) {
     return result;
 }
 
+/// Features of samples, as in sum(n in 0..N) r(n, k) * x(n, d): k and d, which are the places of the sums, come behind
+/// n in what is read. Sums of products of two matrices, of which n is the innermost dimension of one, are many.
+class Features {
+public:
+    explicit Features(const ir::Pipeline& pipeline) : pipeline_(pipeline) {}
+
+    /// The extents of stages of such sums that have several, all of them sizes.
+    [[nodiscard]] std::set<int> run() const {
+        std::set<int> result;
+        for (const ir::Stage& stage : pipeline_.stages) {
+            const auto* pure = std::get_if<ir::Pure>(&stage.definition);
+            if (pure == nullptr || stage.scan || stage.dims.size() < 2) continue;
+            std::set<int> sizes;
+            for (std::size_t d = 0; d < stage.dims.size(); ++d) {
+                const ir::Expr extent = this->extent(stage, d, pure->value);
+                const auto* size = extent ? ir::as<ir::SizeRef>(extent) : nullptr;
+                if (size == nullptr || ir::parameter_of(pipeline_, static_cast<std::size_t>(size->index))) break;
+                sizes.insert(size->index);
+            }
+            if (sizes.size() == stage.dims.size() && has_sum_of_samples(pure->value, sizes)) result.merge(sizes);
+        }
+        return result;
+    }
+
+private:
+    /// Null where nothing tells.
+    [[nodiscard]] ir::Expr extent(const ir::Stage& stage, std::size_t d, const ir::Expr& value) const {
+        if (stage.dims[d].is_explicit()) return stage.dims[d].hi;
+        if (stage.output >= 0) return pipeline_.outputs[static_cast<std::size_t>(stage.output)].buffer.extents[d];
+        ir::Expr result;
+        ir::for_each_node(value, [&](const ir::Expr& e) {
+            const auto* read = ir::as<ir::Read>(e);
+            if (read == nullptr || read->source.kind != ir::Source::Kind::Input) return;
+            for (std::size_t i = 0; i < read->indices.size(); ++i) {
+                const auto* variable = ir::as<ir::Variable>(read->indices[i]);
+                if (variable == nullptr || variable->id != stage.dims[d].var) continue;
+                result = pipeline_.inputs[static_cast<std::size_t>(read->source.index)].extents[i];
+            }
+        });
+        return result;
+    }
+
+    [[nodiscard]] static bool has_sum_of_samples(const ir::Expr& value, const std::set<int>& sizes) {
+        return ir::any_node(value, [&](const ir::Expr& e) {
+            const auto* reduce = ir::as<ir::Reduce>(e);
+            if (reduce == nullptr || reduce->ranges.size() != 1) return false;
+            const auto* samples = ir::as<ir::SizeRef>(reduce->ranges.front().hi);
+            if (samples == nullptr || sizes.contains(samples->index)) return false;
+            const ir::VarId n = reduce->ranges.front().var;
+            bool behind = false, others = false;
+            ir::for_each_node(reduce->body, [&](const ir::Expr& node) {
+                const auto* read = ir::as<ir::Read>(node);
+                if (read == nullptr) return;
+                const auto is_sample = [&](const ir::Expr& index) {
+                    const auto* variable = ir::as<ir::Variable>(index);
+                    return variable != nullptr && variable->id == n;
+                };
+                if (std::ranges::none_of(read->indices, is_sample)) return;
+                // (Of the frames of a film each has an image.)
+                const bool first = read->indices.size() == 2 && is_sample(read->indices.front());
+                (first ? behind : others) = true;
+            });
+            return behind && !others;
+        });
+    }
+
+    const ir::Pipeline& pipeline_;
+};
+
+/// None where there are many.
+std::set<int> feature_sizes(const ir::Pipeline& pipeline) {
+    const std::set<int> result = Features(pipeline).run();
+    return result.size() <= kMostFeatureSizes ? result : std::set<int>{};
+}
+
 /// The defaults of parameters that are sizes, but for those that extents of buffers follow, which differ from launch to
 /// launch, and numbers of steps, as of t in 0..steps: a step is the same code, however many there are.
 std::vector<ir::KnownSize> defaults(const ir::Pipeline& pipeline) {
@@ -186,10 +264,15 @@ std::vector<UsualVersion> usual_versions(const ir::Pipeline& pipeline) {
             result.push_back({{known}});
         }
         if (size <= kFewVersionNodes && preset.empty()) {
-            result.push_back({{}, ir::KnownSize{channels.front(), kFewChannels}});
+            result.push_back({{}, {ir::KnownSize{channels.front(), kFewChannels}}});
         }
     }
     if (!preset.empty()) result.push_back({preset});
+    if (result.empty() && size <= kFewVersionNodes) {
+        UsualVersion few;
+        for (const int feature : feature_sizes(pipeline)) few.most.push_back({feature, kFewFeatures});
+        if (!few.most.empty()) result.push_back(std::move(few));
+    }
     return result;
 }
 

@@ -257,6 +257,16 @@ Expr select(Expr cond, Expr then, Expr otherwise, SourceRange range) {
     return node(type, range, Select{std::move(cond), std::move(then), std::move(otherwise)});
 }
 
+Expr folded(const Expr& e) {
+    if (const auto* n = as<Unary>(e)) return unary(n->op, n->a, e->range);
+    if (const auto* n = as<Binary>(e)) return binary(n->op, n->a, n->b, e->range);
+    if (const auto* n = as<Cast>(e)) {
+        return n->exact ? exact_cast(e->type, n->a, e->range) : cast(e->type, n->a, e->range, n->saturate);
+    }
+    if (const auto* n = as<Select>(e)) return select(n->cond, n->then, n->otherwise, e->range);
+    return e;
+}
+
 Expr read(Source source, Type type, std::vector<Expr> indices, SourceRange range) {
     for ([[maybe_unused]] const Expr& index : indices) assert(index->type == Type::Int32);
     return node(type, range, Read{source, std::move(indices)});

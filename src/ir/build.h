@@ -29,6 +29,9 @@ Expr reduce(ReduceOp op, std::vector<Range> ranges, Expr body, SourceRange range
 /// The same reduction of other terms.
 Expr reduce_like(const Reduce& like, std::vector<Range> ranges, Expr body, SourceRange range = {});
 
+/// A node as the functions above make it of its operands: with constants folded, where they have become constants.
+Expr folded(const Expr& e);
+
 /// The identity of a reduction: 0, 1, +inf or the greatest value, -inf or the least value, false, true.
 Expr identity(ReduceOp op, Type type);
 

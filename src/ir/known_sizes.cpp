@@ -39,15 +39,7 @@ private:
         if (const auto* n = as<SizeRef>(e)) return sizes_.at(static_cast<std::size_t>(n->index));
         const auto each = [this](const Expr& child) { return child ? of(child) : child; };
         const Expr same = map_children(e, each);
-        if (same == e) return e;
-        // With constants folded.
-        if (const auto* n = as<Unary>(same)) return unary(n->op, n->a, e->range);
-        if (const auto* n = as<Binary>(same)) return binary(n->op, n->a, n->b, e->range);
-        if (const auto* n = as<Cast>(same)) {
-            return n->exact ? exact_cast(e->type, n->a, e->range) : cast(e->type, n->a, e->range, n->saturate);
-        }
-        if (const auto* n = as<Select>(same)) return select(n->cond, n->then, n->otherwise, e->range);
-        return same;
+        return same == e ? e : folded(same);
     }
 
     std::vector<Expr> sizes_;

@@ -146,7 +146,7 @@ TEST(Versions, OfValuesThatNoLaunchHasThereAreNone) {
         "pipeline p(a: uint8[H, W, C]) -> b: uint8[H, W, C] where C >= 4 { b(y, x, c) = max(a(y, x, c), a(y, x, 3)) }");
     ASSERT_EQ(program.checked.versions.size(), 2U);
     EXPECT_EQ(program.checked.versions.front().known.front().value, 4);
-    EXPECT_EQ(program.checked.versions.back().most->value, 16);
+    EXPECT_EQ(program.checked.versions.back().most.at(0).value, 16);
 }
 
 /// Nor of those that do not go with the sizes that are tuned for. What is said of a launch then is about the code for

@@ -23,9 +23,8 @@ std::string versions_of(const std::string& program) {
         for (const auto& [size, value] : known) {
             values.push_back(fmt::format("{}={}", pipeline.sizes.at(static_cast<std::size_t>(size)).name, value));
         }
-        if (most) {
-            values.push_back(
-                fmt::format("{}<={}", pipeline.sizes.at(static_cast<std::size_t>(most->size)).name, most->value));
+        for (const auto& [size, value] : most) {
+            values.push_back(fmt::format("{}<={}", pipeline.sizes.at(static_cast<std::size_t>(size)).name, value));
         }
         result.push_back(fmt::format("{}", fmt::join(values, " ")));
     }
@@ -45,6 +44,19 @@ TEST(SizeVersions, ChannelsBesideEachOther) {
     EXPECT_EQ(versions_of("pipeline p(a: float32[N, H, W, C]) -> b: float32[N, H / 2, W / 2, C] where H >= 2, W >= 2"
                           " { b(n, y, x, c) = max(i in 0..2, j in 0..2) a(n, 2 * y + i, 2 * x + j, c) }"),
               "C=3; C=4; C=1; C<=16");
+}
+
+TEST(SizeVersions, FeaturesOfSamples) {
+    EXPECT_EQ(versions_of("pipeline p(r: float32[N, K], x: float32[N, D]) -> mu: float32[K, D]"
+                          " { mu(k, d) = sum(n in 0..N) r(n, k) * x(n, d) }"),
+              "D<=32 K<=32");
+    // Products of matrices have many; sums of few points are shared out without a version; frames have pixels.
+    EXPECT_EQ(versions_of("pipeline p(a: float32[M, N], b: float32[N, K]) -> c: float32[M, K]"
+                          " { c(m, k) = sum(n in 0..N) a(m, n) * b(n, k) }"),
+              "");
+    EXPECT_EQ(versions_of("pipeline p(r: float32[N, K]) -> w: float32[K] { w(k) = sum(n in 0..N) r(n, k) }"), "");
+    EXPECT_EQ(
+        versions_of("pipeline p(a: float32[T, H, W]) -> b: float32[H, W] { b(y, x) = max(t in 0..T) a(t, y, x) }"), "");
 }
 
 TEST(SizeVersions, ColumnsAreNoChannels) {

@@ -95,9 +95,9 @@ VersionSpace version_space(const SizeVersion& version, const CodeNames& names, c
         const std::string& name = names.sizes.at(static_cast<std::size_t>(known.size));
         conditions.push_back(fmt::format("plan.{} == {}", name, known.value));
     }
-    if (version.most) {
-        const std::string& name = names.sizes.at(static_cast<std::size_t>(version.most->size));
-        conditions.push_back(fmt::format("plan.{} <= {}", name, version.most->value));
+    for (const ir::KnownSize& most : version.most) {
+        const std::string& name = names.sizes.at(static_cast<std::size_t>(most.size));
+        conditions.push_back(fmt::format("plan.{} <= {}", name, most.value));
     }
     return {fmt::format("{}", fmt::join(conditions, " && ")), space};
 }
@@ -107,9 +107,9 @@ std::string version_text(const SizeVersion& version, const ir::Pipeline& of) {
     for (const ir::KnownSize& known : version.known) {
         values.push_back(fmt::format("{} = {}", of.sizes.at(static_cast<std::size_t>(known.size)).name, known.value));
     }
-    if (version.most) {
-        const std::string& name = of.sizes.at(static_cast<std::size_t>(version.most->size)).name;
-        values.push_back(fmt::format("{} <= {}", name, version.most->value));
+    for (const ir::KnownSize& most : version.most) {
+        const std::string& name = of.sizes.at(static_cast<std::size_t>(most.size)).name;
+        values.push_back(fmt::format("{} <= {}", name, most.value));
     }
     return fmt::format("{}", fmt::join(values, ", "));
 }

@@ -42,11 +42,11 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     const auto points = builder.all_points();
     const bool few = lanes && points && plan::has_few_points(*points, program.target.gpu().sms, terms.along_memory);
     const bool many = points && !few;
+    const auto least_blocks = [&](const kernel::Kernel& kernel) {
+        return least_grid * plan::kStageThreads / (std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2]);
+    };
     const auto take = [&](kernel::Kernel kernel) {
-        if (!kernel.shares_reductions && !many) {
-            const std::int64_t threads = std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
-            kernel.least_grid = std::max(kernel.least_grid, least_grid * plan::kStageThreads / threads);
-        }
+        if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_blocks(kernel));
         if (builder.has_lanes() && !kernel.shares_reductions)
             decided.emplace_back().threads = {kernel.block[0], kernel.block[1]};
         step.variants.push_back(std::move(kernel));
@@ -60,7 +60,7 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     if (builder.is_block() && !few) {
         // Where some multiprocessors would have no block, threads have single points: then there are more of them.
         kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
-        blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_grid + 1);
+        blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_blocks(blocks) + 1);
         blocks.least_blocks = blocks_with_registers(program.target.gpu(), blocks.block);
         take(std::move(blocks));
         builder.leave_blocks();

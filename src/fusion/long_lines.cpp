@@ -79,13 +79,10 @@ class LongLines {
 public:
     LongLines(const ir::Pipeline& pipeline, const poly::Model& model, bool fast_math)
         : made_({pipeline, model}), sizes_(usual_sizes(pipeline)), fast_math_(fast_math) {
-        // Lengths of lines of inputs, which may be long; a table's length follows from no input, or from parameters.
-        for (const ir::Buffer& input : pipeline.inputs) {
-            for (const ir::Expr& extent : input.extents) {
-                ir::for_each_node(extent, [&](const ir::Expr& e) {
-                    if (const auto* n = ir::as<ir::SizeRef>(e)) of_inputs_.insert(n->index);
-                });
-            }
+        // Lengths of lines of inputs, a sound or a sequence. Those of an image's rows, or of a list of points, are
+        // mostly so short that the launches of two more kernels take longer.
+        for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
+            if (is_length(pipeline, static_cast<int>(i))) lengths_.insert(static_cast<int>(i));
         }
     }
 
@@ -98,12 +95,37 @@ public:
     }
 
 private:
+    static bool has_size(const ir::Expr& e, int size) {
+        return ir::any_node(e, [&](const ir::Expr& node) {
+            const auto* n = ir::as<ir::SizeRef>(node);
+            return n != nullptr && n->index == size;
+        });
+    }
+
+    /// Every input that has the size has it as its innermost extent, and few lines.
+    [[nodiscard]] bool is_length(const ir::Pipeline& pipeline, int size) const {
+        bool found = false;
+        for (const ir::Buffer& input : pipeline.inputs) {
+            double lines = 1;
+            for (std::size_t d = 0; d < input.extents.size(); ++d) {
+                const ir::Expr& extent = input.extents[d];
+                if (!has_size(extent, size)) {
+                    lines *= usual_extent(int32(0), extent, sizes_);
+                } else if (static_cast<int>(d) != input.order.back()) {
+                    return false;
+                } else {
+                    found = true;
+                }
+            }
+            const bool has = std::ranges::any_of(input.extents, [&](const ir::Expr& e) { return has_size(e, size); });
+            if (has && lines > kFewLines) return false;
+        }
+        return found;
+    }
+
     [[nodiscard]] bool is_long(std::vector<poly::Interval> box, std::size_t dim) const {
-        const auto is_of_input = [&](const ir::Expr& e) {
-            const auto* n = ir::as<ir::SizeRef>(e);
-            return n != nullptr && of_inputs_.contains(n->index);
-        };
-        if (!ir::any_node(box[dim].hi, is_of_input) || !ir::as_int(box[dim].lo)) return false;
+        const bool follows = std::ranges::any_of(lengths_, [&](int size) { return has_size(box[dim].hi, size); });
+        if (!follows || !ir::as_int(box[dim].lo)) return false;
         box.erase(box.begin() + static_cast<std::ptrdiff_t>(dim));
         return usual_points(box, sizes_) <= kFewLines;
     }
@@ -190,7 +212,7 @@ private:
 
     MadeStages made_;
     std::vector<std::int64_t> sizes_;
-    std::set<int> of_inputs_;  ///< sizes
+    std::set<int> lengths_;  ///< sizes: of lines of inputs
     const bool fast_math_;
 };
 

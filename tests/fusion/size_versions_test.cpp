@@ -49,7 +49,7 @@ TEST(SizeVersions, ChannelsBesideEachOther) {
 TEST(SizeVersions, FeaturesOfSamples) {
     EXPECT_EQ(versions_of("pipeline p(r: float32[N, K], x: float32[N, D]) -> mu: float32[K, D]"
                           " { mu(k, d) = sum(n in 0..N) r(n, k) * x(n, d) }"),
-              "D<=32 K<=32");
+              "K<=32 D<=32");
     // Products of matrices have many; sums of few points are shared out without a version; frames have pixels.
     EXPECT_EQ(versions_of("pipeline p(a: float32[M, N], b: float32[N, K]) -> c: float32[M, K]"
                           " { c(m, k) = sum(n in 0..N) a(m, n) * b(n, k) }"),

@@ -88,6 +88,10 @@ public:
     void leave_blocks() { block_.assign(block_.size(), 1); }
     /// Of the reductions of all members.
     [[nodiscard]] const fusion::LaneTerms& lane_terms() const { return lane_terms_; }
+    /// That the same points have.
+    [[nodiscard]] std::int64_t blocks_of_points() const {
+        return own_blocks_ ? static_cast<std::int64_t>(members_.size()) : 1;
+    }
     /// All points, where their number is known.
     [[nodiscard]] std::optional<std::int64_t> all_points() const;
     /// From now on kernels have a warp for each point, whose lanes share out its reductions.

@@ -43,7 +43,8 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     const bool few = lanes && points && plan::has_few_points(*points, program.target.gpu().sms, terms.along_memory);
     const bool many = points && !few;
     const auto least_blocks = [&](const kernel::Kernel& kernel) {
-        return least_grid * plan::kStageThreads / (std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2]);
+        const std::int64_t threads = std::int64_t{kernel.block[0]} * kernel.block[1] * kernel.block[2];
+        return least_grid * builder.blocks_of_points() * plan::kStageThreads / threads;
     };
     const auto take = [&](kernel::Kernel kernel) {
         if (!kernel.shares_reductions && !many) kernel.least_grid = std::max(kernel.least_grid, least_blocks(kernel));

@@ -343,8 +343,9 @@ std::optional<TimePrediction> predict(GroupCounts& group, const Gpu& gpu, const 
     if (work && shares_lanes(facts, schedule, gpu)) {
         share_lanes(facts.stages.front(), *work);
         loop_waits = std::ceil(loop_waits / gpu.warp_size);
+    } else if (work && schedule.strategy == Strategy::Stage) {
+        take_own_blocks(facts, *work);
     }
-    if (work && schedule.strategy == Strategy::Stage) take_own_blocks(facts, *work);
     if (!work || work->registers > gpu.registers_per_thread || work->shared_per_block > gpu.shared_per_block) {
         return std::nullopt;
     }

@@ -43,7 +43,7 @@ constexpr double kFewTerms = 384;
 constexpr double kLongTerm = 32;
 /// Terms that are stored, at most.
 constexpr double kMostStored = 1 << 26;
-constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22;
+constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22, kListSize = 1 << 20;
 /// Elements of a row, in a list of them that may be as long as a line.
 constexpr double kShortRow = 64;
 /// A reduction of fewer terms is not worth a stage, though it be the same at many points.
@@ -110,7 +110,7 @@ public:
     Sharing(const ir::Pipeline& pipeline, const poly::Model& model)
         : made_({pipeline, model}), usual_(usual_sizes(pipeline)) {
         for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
-            large_.push_back(is_long_line(pipeline, static_cast<int>(i)) ? kLongSize : kLargeSize);
+            large_.push_back(large_size(pipeline, static_cast<int>(i)));
         }
         const std::vector<bool> windows = window_sizes(pipeline);
         for (std::size_t i = 0; i < large_.size(); ++i) {
@@ -131,8 +131,9 @@ public:
     }
 
 private:
-    /// The size is the length of lines alone, or of lists of short rows: samples, points, pixels in any order.
-    [[nodiscard]] bool is_long_line(const ir::Pipeline& pipeline, int size) const {
+    /// Where the size is the length of lines alone, or of lists of short rows (samples, points, pixels in any order),
+    /// it may be larger than an image's.
+    [[nodiscard]] std::int64_t large_size(const ir::Pipeline& pipeline, int size) const {
         const auto has = [&](const ir::Expr& extent) {
             return ir::any_node(extent, [&](const ir::Expr& e) {
                 const auto* n = ir::as<ir::SizeRef>(e);
@@ -140,17 +141,18 @@ private:
             });
         };
         const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
-        bool found = std::ranges::all_of(pipeline.inputs, is_line);
+        if (std::ranges::all_of(pipeline.inputs, is_line)) return kLongSize;
+        bool found = false;
         for (const ir::Buffer& input : pipeline.inputs) {
             const auto own = std::ranges::count_if(input.extents, has);
             double others = 1;
             for (const ir::Expr& extent : input.extents) {
                 if (!has(extent)) others *= usual_extent(constant(0), extent, usual_);
             }
-            if (own > 1 || (own == 1 && others > kShortRow)) return false;
+            if (own > 1 || (own == 1 && others > kShortRow)) return kLargeSize;
             found = found || own == 1;
         }
-        return found;
+        return found ? kListSize : kLargeSize;
     }
 
     void share(ir::Pure& pure, const poly::Domain& domain) {

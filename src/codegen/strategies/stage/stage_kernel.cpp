@@ -214,6 +214,8 @@ std::optional<std::int64_t> StageKernel::all_points() const {
 void StageKernel::share_lanes(const std::vector<StageValue>& stages) {
     shares_lanes_ = true;
     leave_blocks();
+    // A warp for each point has work enough; one for each point and member would have too little.
+    own_blocks_ = false;
     if (lane_) {
         std::ranges::fill(axes_.roles, Role::Outer);
         axes_.roles[*lane_] = Role::Row;

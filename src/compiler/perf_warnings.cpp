@@ -329,7 +329,7 @@ void PerformanceCheck::warn_of_scans() {
     for (std::size_t s = 0; s < program_.pipeline.stages.size(); ++s) {
         const auto& scan = facts_.at(s).scan;
         if (!scan || scan->length < kLongLine) continue;
-        // (Blocks of a line that is long have blocks of threads enough.)
+        // A part of a longer line (fusion/long_lines.h) has as many beside it as that is long.
         const ir::Stage& of = program_.pipeline.stages[s];
         if (of.generated && scan->length <= fusion::kLineBlock) continue;
         const double threads = scan->lines * scan->slice;

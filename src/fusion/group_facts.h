@@ -120,6 +120,10 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline);
 std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
                                       const std::vector<std::optional<std::int64_t>>& given);
 
+/// Sizes of large images, and of long lines and lists: one that is the length of lines alone, or of lists of short rows
+/// (samples, points), may be larger than an image's. Parameters and windows have their values of `usual`.
+std::vector<std::int64_t> large_sizes(const ir::Pipeline& pipeline, const std::vector<std::int64_t>& usual);
+
 struct GroupFacts : GroupShape {
     std::vector<StageFacts> stages;     ///< of its members, in its order
     std::vector<int> together;          ///< of members: the dimension that readers load in one access; -1: none

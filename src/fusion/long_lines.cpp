@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "fusion/conditions.h"
 #include "fusion/group_facts.h"
 #include "fusion/made_stages.h"
 #include "ir/associative.h"
@@ -22,57 +22,23 @@ namespace {
 using ir::BinaryOp;
 using ir::Type;
 
-/// Lines of which a GPU has blocks of threads enough.
+/// With up to so many lines most multiprocessors would have no block.
 constexpr double kFewLines = 16;
 
 ir::Expr int32(std::int64_t value) {
     return ir::int_constant(Type::Int32, value);
 }
 
-/// A comparison as `var op bound`, without `not` in front of it.
-struct Comparison {
-    BinaryOp op;
-    ir::Expr bound;
-};
-
-BinaryOp negated(BinaryOp op) {
-    switch (op) {
-        case BinaryOp::Eq: return BinaryOp::Ne;
-        case BinaryOp::Ne: return BinaryOp::Eq;
-        case BinaryOp::Lt: return BinaryOp::Ge;
-        case BinaryOp::Ge: return BinaryOp::Lt;
-        case BinaryOp::Le: return BinaryOp::Gt;
-        default: return BinaryOp::Le;
+/// Of the points of a line, `restart` holds at the one that a scan begins with, and at no other.
+bool restarts_at_first(const ir::Expr& restart, const Place& line, bool forward) {
+    Places others{line};
+    std::map<ir::VarId, ir::Expr> fixed;
+    for (const ir::Expr& condition : conjuncts(restart, false)) {
+        if (!narrow(others, fixed, condition)) return false;
     }
-}
-
-std::optional<Comparison> comparison(ir::Expr e, ir::VarId var) {
-    bool is_negated = false;
-    while (const auto* n = ir::as<ir::Unary>(e)) {
-        if (n->op != ir::UnaryOp::Not) return std::nullopt;
-        is_negated = !is_negated;
-        e = n->a;
-    }
-    const auto* n = ir::as<ir::Binary>(e);
-    if (n == nullptr || !ir::is_comparison(n->op)) return std::nullopt;
-    const auto* variable = ir::as<ir::Variable>(n->a);
-    if (variable == nullptr || variable->id != var) return std::nullopt;
-    return Comparison{is_negated ? negated(n->op) : n->op, n->b};
-}
-
-/// Of the points of a line, `restart` holds at its first one alone.
-bool is_at_first(const ir::Expr& restart, ir::VarId var, const ir::Expr& first, bool forward) {
-    const auto at = comparison(restart, var);
-    const auto apart = at ? ir::constant_difference(at->bound, first) : std::nullopt;
-    if (!apart) return false;
-    switch (at->op) {
-        case BinaryOp::Eq: return *apart == 0;
-        case BinaryOp::Le: return forward && *apart == 0;
-        case BinaryOp::Lt: return forward && *apart == 1;
-        case BinaryOp::Ge: return !forward && *apart == 0;
-        case BinaryOp::Gt: return !forward && *apart == -1;
-        default: return false;
-    }
+    const auto& [var, lo, hi, never_empty] = others.front();
+    return ir::constant_difference(lo, line.lo) == (forward ? 1 : 0) &&
+           ir::constant_difference(line.hi, hi) == (forward ? 0 : 1);
 }
 
 class LongLines {
@@ -95,13 +61,6 @@ public:
     }
 
 private:
-    static bool has_size(const ir::Expr& e, int size) {
-        return ir::any_node(e, [&](const ir::Expr& node) {
-            const auto* n = ir::as<ir::SizeRef>(node);
-            return n != nullptr && n->index == size;
-        });
-    }
-
     /// Every input that has the size has it as its innermost extent, and few lines.
     [[nodiscard]] bool is_length(const ir::Pipeline& pipeline, int size) const {
         bool found = false;
@@ -109,7 +68,7 @@ private:
             double lines = 1;
             for (std::size_t d = 0; d < input.extents.size(); ++d) {
                 const ir::Expr& extent = input.extents[d];
-                if (!has_size(extent, size)) {
+                if (!ir::uses_size(extent, size)) {
                     lines *= usual_extent(int32(0), extent, sizes_);
                 } else if (static_cast<int>(d) != input.order.back()) {
                     return false;
@@ -117,14 +76,15 @@ private:
                     found = true;
                 }
             }
-            const bool has = std::ranges::any_of(input.extents, [&](const ir::Expr& e) { return has_size(e, size); });
+            const bool has =
+                std::ranges::any_of(input.extents, [&](const ir::Expr& e) { return ir::uses_size(e, size); });
             if (has && lines > kFewLines) return false;
         }
         return found;
     }
 
     [[nodiscard]] bool is_long(std::vector<poly::Interval> box, std::size_t dim) const {
-        const bool follows = std::ranges::any_of(lengths_, [&](int size) { return has_size(box[dim].hi, size); });
+        const bool follows = std::ranges::any_of(lengths_, [&](int size) { return ir::uses_size(box[dim].hi, size); });
         if (!follows || !ir::as_int(box[dim].lo)) return false;
         box.erase(box.begin() + static_cast<std::ptrdiff_t>(dim));
         return usual_points(box, sizes_) <= kFewLines;
@@ -144,7 +104,7 @@ private:
         const auto& [lo, hi] = box[dim];
         const ir::Expr last = ir::binary(BinaryOp::Sub, hi, int32(1));
         const ir::VarId var = stage.dims[dim].var;
-        if (!is_at_first(scan->restart, var, forward ? lo : last, forward)) return;
+        if (!restarts_at_first(scan->restart, {var, lo, hi}, forward)) return;
 
         const ir::Expr length = ir::binary(BinaryOp::Sub, hi, lo);
         const ir::Expr blocks =

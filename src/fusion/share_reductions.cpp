@@ -36,16 +36,13 @@ namespace {
 constexpr double kBusyPoints = 1 << 17;
 /// Points that do so in images of the usual size, but not in smaller ones: the same code runs on both.
 constexpr double kManyPoints = 1 << 20;
-/// Terms that one thread may combine while others have nothing to do, in images of kLargeSize or arrays of kLongSize.
+/// Terms that one thread may combine while others have nothing to do, where sizes are large_sizes.
 /// 256 terms that were shared out took 0.8 to 1.7 times as long on an H100 (ten programs), 512 took a fifth (one).
 constexpr double kFewTerms = 384;
 /// A term whose own loops have so many turns takes much longer to compute than to store and to load.
 constexpr double kLongTerm = 32;
 /// Terms that are stored, at most.
 constexpr double kMostStored = 1 << 26;
-constexpr std::int64_t kLargeSize = 1 << 14, kLongSize = 1 << 22, kListSize = 1 << 20;
-/// Elements of a row, in a list of them that may be as long as a line.
-constexpr double kShortRow = 64;
 /// A reduction of fewer terms is not worth a stage, though it be the same at many points.
 constexpr double kRepeatedTerms = 64;
 /// Terms of a block below which its loop takes in the next variable, too.
@@ -108,15 +105,7 @@ Nest nest_of(const ir::Expr& e) {
 class Sharing {
 public:
     Sharing(const ir::Pipeline& pipeline, const poly::Model& model)
-        : made_({pipeline, model}), usual_(usual_sizes(pipeline)) {
-        for (std::size_t i = 0; i < pipeline.sizes.size(); ++i) {
-            large_.push_back(large_size(pipeline, static_cast<int>(i)));
-        }
-        const std::vector<bool> windows = window_sizes(pipeline);
-        for (std::size_t i = 0; i < large_.size(); ++i) {
-            if (ir::parameter_of(pipeline, i) || windows[i]) large_[i] = usual_[i];
-        }
-    }
+        : made_({pipeline, model}), usual_(usual_sizes(pipeline)), large_(large_sizes(pipeline, usual_)) {}
 
     Inlined run() {
         return made_.with_changed([&](ir::Stage& stage, const poly::Domain& domain) {
@@ -131,30 +120,6 @@ public:
     }
 
 private:
-    /// Where the size is the length of lines alone, or of lists of short rows (samples, points, pixels in any order),
-    /// it may be larger than an image's.
-    [[nodiscard]] std::int64_t large_size(const ir::Pipeline& pipeline, int size) const {
-        const auto has = [&](const ir::Expr& extent) {
-            return ir::any_node(extent, [&](const ir::Expr& e) {
-                const auto* n = ir::as<ir::SizeRef>(e);
-                return n != nullptr && n->index == size;
-            });
-        };
-        const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
-        if (std::ranges::all_of(pipeline.inputs, is_line)) return kLongSize;
-        bool found = false;
-        for (const ir::Buffer& input : pipeline.inputs) {
-            const auto own = std::ranges::count_if(input.extents, has);
-            double others = 1;
-            for (const ir::Expr& extent : input.extents) {
-                if (!has(extent)) others *= usual_extent(constant(0), extent, usual_);
-            }
-            if (own > 1 || (own == 1 && others > kShortRow)) return kLargeSize;
-            found = found || own == 1;
-        }
-        return found ? kListSize : kLargeSize;
-    }
-
     void share(ir::Pure& pure, const poly::Domain& domain) {
         Places around;
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {

@@ -67,8 +67,7 @@ private:
             least_rank_ = std::min(least_rank_, input.rank());
         }
         const auto is_whole = [&](const ir::Expr& extent) {
-            return is_size(extent, size_) ||
-                   !ir::any_node(extent, [&](const ir::Expr& e) { return is_size(e, size_); });
+            return is_size(extent, size_) || !ir::uses_size(extent, size_);
         };
         return result && std::ranges::all_of(buffers(pipeline_), [&](const ir::Buffer* buffer) {
                    return std::ranges::all_of(buffer->extents, is_whole);
@@ -224,9 +223,7 @@ std::vector<ir::KnownSize> defaults(const ir::Pipeline& pipeline) {
         const auto param = ir::parameter_of(pipeline, i);
         const ir::Expr preset = param ? pipeline.params[*param].default_value : nullptr;
         const auto value = preset ? ir::as_int(preset) : std::nullopt;
-        const auto uses = [&](const ir::Expr& e) {
-            return e && ir::any_node(e, [&](const ir::Expr& n) { return is_size(n, static_cast<int>(i)); });
-        };
+        const auto uses = [&](const ir::Expr& e) { return e && ir::uses_size(e, static_cast<int>(i)); };
         const bool shapes = std::ranges::any_of(
             buffers(pipeline), [&](const ir::Buffer* buffer) { return std::ranges::any_of(buffer->extents, uses); });
         const bool steps = std::ranges::any_of(pipeline.stages, [&](const ir::Stage& stage) {

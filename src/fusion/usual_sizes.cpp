@@ -166,6 +166,28 @@ int slope(const ir::Expr& e, std::vector<std::int64_t> sizes, std::size_t size) 
     return !once || !twice || *once == *twice ? 0 : *once < *twice ? 1 : -1;
 }
 
+constexpr std::int64_t kLargeSize = 1 << 14, kLongLine = 1 << 22, kLongList = 1 << 20;
+/// Elements of a row in such a list, at most.
+constexpr double kShortRow = 64;
+
+/// Every input that has the size has it once, and few elements for each of its values.
+bool counts_short_rows(const ir::Pipeline& pipeline, int size, const std::vector<std::int64_t>& usual) {
+    bool found = false;
+    for (const ir::Buffer& input : pipeline.inputs) {
+        int own = 0;
+        double others = 1;
+        for (const ir::Expr& extent : input.extents) {
+            if (ir::uses_size(extent, size))
+                ++own;
+            else
+                others *= usual_extent(ir::int_constant(ir::Type::Int32, 0), extent, usual);
+        }
+        if (own > 1 || (own == 1 && others > kShortRow)) return false;
+        found = found || own == 1;
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<bool> window_sizes(const ir::Pipeline& pipeline) {
@@ -294,6 +316,22 @@ std::vector<std::int64_t> usual_sizes(const ir::Pipeline& pipeline,
     const auto forbidden = forbidden_by(pipeline, others);
     throw ScheduleError(fmt::format("`{}` does not admit these sizes: {}", pipeline.name,
                                     forbidden.value_or("no other sizes fit them")));
+}
+
+std::vector<std::int64_t> large_sizes(const ir::Pipeline& pipeline, const std::vector<std::int64_t>& usual) {
+    const auto is_line = [](const ir::Buffer& input) { return input.rank() <= 1; };
+    const bool lines = std::ranges::all_of(pipeline.inputs, is_line);
+    const std::vector<bool> windows = window_sizes(pipeline);
+    std::vector<std::int64_t> result;
+    for (std::size_t i = 0; i < usual.size(); ++i) {
+        if (ir::parameter_of(pipeline, i) || windows[i])
+            result.push_back(usual[i]);
+        else if (lines)
+            result.push_back(kLongLine);
+        else
+            result.push_back(counts_short_rows(pipeline, static_cast<int>(i), usual) ? kLongList : kLargeSize);
+    }
+    return result;
 }
 
 }  // namespace pipec::fusion

@@ -67,6 +67,13 @@ bool has_reduction(const Pipeline& pipeline) {
     });
 }
 
+bool uses_size(const Expr& e, int size) {
+    return any_node(e, [size](const Expr& node) {
+        const auto* n = as<SizeRef>(node);
+        return n != nullptr && n->index == size;
+    });
+}
+
 bool has_reads(const Expr& e) {
     return any_node(e, [](const Expr& node) { return as<Read>(node) != nullptr; });
 }

@@ -83,6 +83,9 @@ void map_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f);
 /// The same of all expressions of a stage, also of bounds.
 void map_all_expressions(Stage& stage, const std::function<Expr(const Expr&)>& f);
 
+/// Whether the size with this number is in it.
+bool uses_size(const Expr& e, int size);
+
 /// True for what is the same at all points: made of constants, sizes and parameters alone.
 bool is_uniform(const Expr& e);
 

@@ -552,21 +552,14 @@ kernel::Body StageKernel::thread_body(kernel::Layout layout) {
     return body;
 }
 
-/// The same for the member that a block has.
+/// The same for each member, in blocks of its own.
 kernel::Body StageKernel::body_of_each_member(kernel::Layout layout) {
     const std::vector<Member> all = std::exchange(members_, {});
     kernel::Body body;
-    for (std::size_t m = all.size(); m-- > 0;) {
+    for (std::size_t m = 0; m < all.size(); ++m) {
         members_ = {all[m]};
-        kernel::Body own = thread_body(layout);
-        if (m + 1 == all.size()) {
-            body = std::move(own);
-            continue;
-        }
         const ir::Expr is_own = ir::binary(BinaryOp::Eq, member_, constant(static_cast<std::int64_t>(m)));
-        kernel::Body choice;
-        choice.push_back({kernel::If{is_own, std::move(own), std::move(body), kernel::If::Uniform::Block}});
-        body = std::move(choice);
+        body.push_back({kernel::If{is_own, thread_body(layout), {}, kernel::If::Uniform::Block}});
     }
     members_ = all;
     return body;

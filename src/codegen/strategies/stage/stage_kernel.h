@@ -88,7 +88,7 @@ public:
     void leave_blocks() { block_.assign(block_.size(), 1); }
     /// Of the reductions of all members.
     [[nodiscard]] const fusion::LaneTerms& lane_terms() const { return lane_terms_; }
-    /// That the same points have.
+    /// Blocks that have the same points: one for each member where these have blocks of their own.
     [[nodiscard]] std::int64_t blocks_of_points() const {
         return own_blocks_ ? static_cast<std::int64_t>(members_.size()) : 1;
     }
@@ -187,7 +187,7 @@ private:
     bool own_rows_ = false;  ///< rows_of_threads()
     bool shares_lanes_ = false;
     bool own_blocks_ = false;  ///< plan::have_own_blocks
-    ir::Expr member_;          ///< then: the number of the block's member
+    ir::Expr member_;          ///< where they have: the number of the one that a block computes
     fusion::LaneTerms lane_terms_;
 };
 

@@ -40,6 +40,19 @@ bool own_row(const Load& load, std::size_t lane) {
     return r.dim == static_cast<int>(lane) && r.num * load.bytes >= plan::kAccessBytes * r.den;
 }
 
+/// As code generation sees them (StageKernel::arrange).
+std::vector<plan::ReadDims> read_dims(const StageFacts& stage) {
+    std::vector<plan::ReadDims> result;
+    for (const Load& load : stage.loads) {
+        plan::ReadDims& dims = result.emplace_back();
+        for (std::size_t i = 0; i < load.indices.size(); ++i) {
+            const auto& r = load.indices[i];
+            dims.push_back(r ? r->dim : load.against[i] >= 0 ? load.against[i] : plan::kAnyPlace);
+        }
+    }
+    return result;
+}
+
 /// Bytes to which rows of an array are aligned; of what lies inside of the lanes, all belongs to the row.
 std::int64_t alignment_of(const Load& load, const StageFacts& stage, const plan::StageAxes& axes) {
     std::int64_t row = load.bytes;
@@ -135,7 +148,7 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
         extents.push_back(n <= kLongestConstant ? std::optional(n) : std::nullopt);
     }
     const bool loops = std::ranges::any_of(stage.loads, [](const Load& load) { return load.in_loops > 0; });
-    const plan::StageAxes axes = plan::stage_axes(stage.shape.order, extents, loops);
+    const plan::StageAxes axes = plan::stage_axes(stage.shape.order, extents, loops, read_dims(stage));
     ThreadPoints thread{1, std::vector<double>(rank, 1)};
     std::array<std::int64_t, 3> block{1, 1, 1};
     for (std::size_t d = 0; d < rank; ++d) {
@@ -191,7 +204,8 @@ std::optional<TileWork> stage_work(const GroupCounts& group) {
         // A block shares most of what its points read at the same place, such as weights: not known of each load.
         const double lines = in_block || !axes.lane
                                  ? 0
-                                 : lines_apart(load, static_cast<int>(*axes.lane), static_cast<double>(thread.columns));
+                                 : lines_apart(load, static_cast<int>(*axes.lane), static_cast<double>(thread.columns),
+                                               axes.turned ? static_cast<double>(block[0]) : kWarp);
         if (reads.accesses * lines > reads.wavefronts) {
             work.apart += static_cast<double>(work.warps_per_tile) * reads.accesses * lines;
         } else {

@@ -32,7 +32,7 @@ double scattered(const GroupFacts& facts, const Cuts& cuts, std::size_t m, doubl
 
 }  // namespace
 
-double lines_apart(const Load& load, int lane, double columns) {
+double lines_apart(const Load& load, int lane, double columns, double lanes) {
     double inside = 1;  // elements between neighbours along the index
     for (std::size_t i = 0; i < load.indices.size(); ++i) {
         const auto& r = load.indices[i];
@@ -41,8 +41,7 @@ double lines_apart(const Load& load, int lane, double columns) {
         if (dim == lane) {
             if (inside <= kShortExtent) return 0;  // the channels of interleaved pixels
             const double step = r ? static_cast<double>(r->num) / static_cast<double>(r->den) : 1;
-            return std::clamp(inside * load.bytes * step * columns * kWarp / kLineBytes, 1.0,
-                              static_cast<double>(kWarp));
+            return std::clamp(inside * load.bytes * step * columns * lanes / kLineBytes, 1.0, lanes);
         }
         inside *= static_cast<double>(load.extents[i]);
     }

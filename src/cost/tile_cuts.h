@@ -112,7 +112,7 @@ double tile_bytes(const GroupCounts& group, const Cuts& cuts, const Extents& ext
 
 /// Cache lines that a warp touches with one load, where its lanes, `columns` apart in dimension `lane` of the reader,
 /// are not beside each other in memory: of a transposed image each has a line of its own. 0: nothing of the kind.
-double lines_apart(const Load& load, int lane, double columns);
+double lines_apart(const Load& load, int lane, double columns, double lanes = kWarp);
 
 /// Bytes, at most 16, to which all rows of an array are aligned; of `row` bytes each. The compiler's own arrays are
 /// padded where rows are not short (runtime.cpp, padded_row).

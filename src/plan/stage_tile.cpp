@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kThreads = kStageThreads, kLineThreads = 64;
 constexpr std::int64_t kMostLayers = 64;  // threads in z: CUDA's limit
+constexpr std::int64_t kTurnedLanes = 8;
 /// That a thread computes at most, where it accesses several elements at once.
 constexpr std::int64_t kPointsPerThread = 16;
 
@@ -21,12 +22,29 @@ std::int64_t least(std::int64_t threads, const std::optional<std::int64_t>& exte
     return extent ? std::clamp<std::int64_t>((*extent + points - 1) / points, 1, threads) : threads;
 }
 
+/// A long dimension outside of the lanes along which some read lies in memory that the lanes follow, too.
+std::optional<std::size_t> along_reads(const StageAxes& axes, const Extents& extents,
+                                       const std::vector<ReadDims>& reads) {
+    for (const ReadDims& read : reads) {
+        if (!axes.lane || std::ranges::find(read, static_cast<int>(*axes.lane)) == read.end()) continue;
+        const auto innermost = std::ranges::find_if(read, [&](int dim) {
+            return dim == kAnyPlace || (dim >= 0 && axes.roles[static_cast<std::size_t>(dim)] != StageRole::Inner);
+        });
+        if (innermost == read.end() || *innermost < 0 || *innermost == static_cast<int>(*axes.lane)) continue;
+        const auto dim = static_cast<std::size_t>(*innermost);
+        if (!extents[dim] || *extents[dim] > fusion::kShortExtent) return dim;
+    }
+    return std::nullopt;
+}
+
 }  // namespace
 
-StageAxes stage_axes(const std::vector<int>& order, const Extents& extents, bool loops) {
+StageAxes stage_axes(const std::vector<int>& order, const Extents& extents, bool loops,
+                     const std::vector<ReadDims>& reads) {
     StageAxes axes;
     axes.loops = loops;
     axes.roles.assign(extents.size(), StageRole::Outer);
+    std::vector<std::size_t> outside;  // of the lanes, innermost first
     for (auto d = order.rbegin(); d != order.rend(); ++d) {
         const auto dim = static_cast<std::size_t>(*d);
         const auto& extent = extents[dim];
@@ -37,14 +55,17 @@ StageAxes stage_axes(const std::vector<int>& order, const Extents& extents, bool
         } else if (!axes.lane) {
             axes.roles[dim] = StageRole::Lane;
             axes.lane = dim;
-        } else if (!axes.row) {
-            axes.roles[dim] = StageRole::Row;
-            axes.row = dim;
-        } else if (!axes.layer) {
-            axes.roles[dim] = StageRole::Layer;
-            axes.layer = dim;
+        } else {
+            outside.push_back(dim);
         }
     }
+    if (const auto along = along_reads(axes, extents, reads); along && !loops) {
+        axes.turned = true;
+        const auto found = std::ranges::find(outside, *along);
+        std::rotate(outside.begin(), found, std::next(found));
+    }
+    if (!outside.empty()) axes.row = outside[0], axes.roles[outside[0]] = StageRole::Row;
+    if (outside.size() > 1) axes.layer = outside[1], axes.roles[outside[1]] = StageRole::Layer;
     return axes;
 }
 
@@ -92,7 +113,7 @@ std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::in
 
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const Extents& extents, std::int64_t columns) {
     const auto& lanes = extents[*axes.lane];
-    std::int64_t across = least(axes.row ? kWarp : axes.loops ? kLineThreads : kThreads, lanes, columns);
+    std::int64_t across = least(axes.turned ? kTurnedLanes : axes.row ? kWarp : axes.loops ? kLineThreads : kThreads, lanes, columns);
     const std::int64_t down = axes.row ? least(kThreads / across, extents[*axes.row], 1) : 1;
     if (axes.row && across == kWarp && across * down < kThreads && !lanes) across = kThreads / down;
     return {across, down, stage_layers(axes, extents, columns, across, down)};

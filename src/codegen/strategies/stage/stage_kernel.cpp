@@ -48,17 +48,51 @@ std::int64_t node_count(const std::vector<ir::Expr>& roots) {
     return count;
 }
 
+/// The dimension of a stage that an index follows, whatever a boundary condition does to it.
+int followed(const ir::Stage& stage, const ir::Expr& index) {
+    std::set<int> dims;
+    ir::for_each_node(index, [&](const ir::Expr& e) {
+        if (ir::as<ir::Read>(e) != nullptr) dims.insert(plan::kAnyPlace);
+        const auto* variable = ir::as<ir::Variable>(e);
+        for (std::size_t d = 0; variable != nullptr && d < stage.dims.size(); ++d) {
+            if (stage.dims[d].var == variable->id) dims.insert(static_cast<int>(d));
+        }
+    });
+    return dims.empty() ? -1 : dims.size() == 1 ? *dims.begin() : plan::kAnyPlace;
+}
+
+void add_read_dims(const ir::Pipeline& pipeline, int stage, const ir::Expr& value,
+                   std::vector<plan::ReadDims>& reads) {
+    ir::for_each_node(value, [&](const ir::Expr& e) {
+        const auto* read = ir::as<ir::Read>(e);
+        if (read == nullptr) return;
+        const std::vector<int> order = memory_order(pipeline, read->source);
+        plan::ReadDims dims;
+        for (auto d = order.rbegin(); d != order.rend(); ++d) {
+            dims.push_back(followed(pipeline.stages[static_cast<std::size_t>(stage)],
+                                    read->indices[static_cast<std::size_t>(*d)]));
+        }
+        reads.push_back(std::move(dims));
+    });
+}
+
 }  // namespace
 
 // ------------------------------------------------------------------------------------------------------------ mapping
 
-void StageKernel::arrange(int stage_index, bool loops) {
-    order_ = memory_order(program_.pipeline, {ir::Source::Kind::Stage, stage_index});
+void StageKernel::arrange(const std::vector<StageValue>& stages) {
+    order_ = memory_order(program_.pipeline, {ir::Source::Kind::Stage, stages.front().stage});
     for (const poly::Interval& interval : domain_.box) {
         const auto lo = ir::as_int(interval.lo), hi = ir::as_int(interval.hi);
         extents_.push_back(lo && hi ? std::optional(std::max<std::int64_t>(0, *hi - *lo)) : std::nullopt);
     }
-    axes_ = plan::stage_axes(order_, extents_, loops);
+    bool loops = false;
+    std::vector<plan::ReadDims> reads;
+    for (const auto& [stage, value] : stages) {
+        loops = loops || fusion::has_loops(value);
+        add_read_dims(program_.pipeline, stage, value, reads);
+    }
+    axes_ = plan::stage_axes(order_, extents_, loops, reads);
     lane_ = axes_.lane;
 }
 

@@ -40,8 +40,7 @@ public:
         for (std::size_t d = 0; d < stage_.dims.size(); ++d) {
             rewriter_.index(stage_.dims[d].var, domain_.box[d]);
         }
-        arrange(stages.front().stage,
-                std::ranges::any_of(stages, [](const StageValue& one) { return fusion::has_loops(one.value); }));
+        arrange(stages);
         block_.assign(extents_.size(), 1);
         bool short_loops = false;
         if (lane_ && inner_points() == 1 && stages.size() == 1) {
@@ -107,7 +106,7 @@ private:
         ir::Expr value, inner;  ///< at its points, and at those of the interior
     };
 
-    void arrange(int stage_index, bool loops);
+    void arrange(const std::vector<StageValue>& stages);
     void add_members(const std::vector<StageValue>& stages);
     [[nodiscard]] std::vector<ir::Expr> inner_values() const;
     [[nodiscard]] std::int64_t best_width();

@@ -40,9 +40,10 @@ bool own_row(const Load& load, std::size_t lane) {
     return r.dim == static_cast<int>(lane) && r.num * load.bytes >= plan::kAccessBytes * r.den;
 }
 
-/// As code generation sees them (StageKernel::arrange).
+/// As code generation sees them (StageKernel::arrange). The threads of a scan go along its lines.
 std::vector<plan::ReadDims> read_dims(const StageFacts& stage) {
     std::vector<plan::ReadDims> result;
+    if (stage.scan) return result;
     for (const Load& load : stage.loads) {
         plan::ReadDims& dims = result.emplace_back();
         for (std::size_t i = 0; i < load.indices.size(); ++i) {

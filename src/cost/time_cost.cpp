@@ -163,7 +163,8 @@ ScanMarch shared_march(const StageFacts& stage, const plan::SharedScanTile& tile
     const double points = static_cast<double>(tile.points) * operation;
     const double across = tile.along_memory ? kShuffleSteps * (kShuffleClocks + operation) : 0;
     const double ends = static_cast<double>(tile.warps) * (operation + kPointClocks);
-    return {static_cast<double>(tile.lines), static_cast<int>(tile.warps), 2 * tile.warps * tile.lines * stage.bytes,
+    return {static_cast<double>(tile.lines), static_cast<int>(tile.warps),
+            tile.warps * (2 * tile.lines + tile.exchanged()) * stage.bytes,
             std::ceil(static_cast<double>(stage.scan->length) / static_cast<double>(tile.chunk())),
             kMemorySeconds + (points + across + ends) / gpu.clock_hz + gpu.rates.barrier};
 }
@@ -288,7 +289,7 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
     const bool many = !plan::runs_along_memory(order, stage.scan->dim, extents) &&
                       stage.scan->lines >= static_cast<double>(plan::direct_scan_lines(gpu));
     std::optional<plan::SharedScanTile> shared;
-    if (stage.scan->shared && !many) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true);
+    if (stage.scan->shared && !many) shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true, stage.bytes);
     const bool direct = !shared && (many || plan::is_short_line(extents[static_cast<std::size_t>(stage.scan->dim)]));
     const ScanMarch march = shared   ? shared_march(stage, *shared, gpu)
                             : direct ? direct_march(stage, gpu)

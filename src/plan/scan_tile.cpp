@@ -20,6 +20,8 @@ constexpr std::int64_t kPointsInside = 4;
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
 constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
 /// The same of lines so few that a multiprocessor has no second one: a histogram's 65536 values, for each channel.
+/// A block has 48 KB of shared memory without asking for more; flags go beside the values.
+constexpr std::int64_t kMostExchangeBytes = 36 * 1024;
 constexpr std::int64_t kFewLines = 64, kPointsOfFew = 16, kWarpsOfFew = 32;
 
 /// Slices of no more points are for few threads, where nobody says how long they are: disparities, states.
@@ -236,7 +238,7 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
 
 std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
                                                     const std::vector<std::optional<std::int64_t>>& extents,
-                                                    bool small) {
+                                                    bool small, std::int64_t bytes) {
     SharedScanTile tile;
     tile.along_memory = runs_along_memory(order, scan, extents);
     tile.lines = tile.along_memory ? 1 : kWarp;
@@ -250,6 +252,7 @@ std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& orde
         while (length && tile.warps > kWarpsAlong && tile.chunk() >= 2 * *length) tile.warps /= 2;
     }
     while (length && tile.points > 1 && tile.chunk() >= 2 * *length) tile.points /= 2;
+    while (tile.points > 1 && tile.warps * tile.exchanged() * bytes > kMostExchangeBytes) tile.points /= 2;
     return tile;
 }
 

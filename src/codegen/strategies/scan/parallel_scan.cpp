@@ -2,9 +2,10 @@
 // each scans its own in registers, puts what that ends with into shared memory, and combines its points with what the
 // warps before have put there. One barrier a chunk will do, since there are two places for these ends.
 //
-// Where lines run along memory, a block has one line, and lanes have adjacent points, which they combine by shuffles.
-// Otherwise each lane has a line and combines the points of its own registers. Either way each value is read once and
-// written once, by threads beside each other.
+// Where lines run along memory, a block has one line. Lanes load and store points beside each other; in between these
+// change places in shared memory, so that each lane scans points behind each other, and what they come to is shuffled
+// once. (To shuffle each row of a warp took four times the instructions.) Otherwise each lane has a line, and combines
+// the points of its own registers. Either way each value is read once and written once, by threads beside each other.
 //
 // Points that restart the line by themselves, other than its first one, go with a flag: whether a value has a restart
 // in it, so that nothing from before counts.
@@ -38,7 +39,8 @@ public:
         flagged_ = !scan_parts_->op || !is_first(scan_parts_->restart);
         const std::int64_t nodes =
             ir::node_count(scan_parts_->term) + ir::node_count(scan_parts_->restart) + term_nodes(true);
-        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kWarp / 2 <= kLargestScanBody);
+        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kWarp / 2 <= kLargestScanBody,
+                                            ir::bytes(stage_.type));
     }
 
     std::optional<kernel::Kernel> build();
@@ -66,6 +68,9 @@ private:
     void put(kernel::Body& body, const ir::Expr& buffer, const Part& part);
     void chunk(kernel::Body& body, const ir::Expr& begin, const ir::Expr& buffer);
     void add_points(kernel::Body& body, const ir::Expr& begin, std::vector<Point>& points);
+    [[nodiscard]] std::vector<ir::Expr> in_exchange(std::int64_t i, bool behind_each_other) const;
+    std::vector<ir::Expr> exchanged(kernel::Body& body, int array, const std::vector<ir::Expr>& values,
+                                    bool behind_each_other);
     void scan_across_lanes(kernel::Body& body, std::vector<Point>& points);
 
     std::optional<ir::AssociativeScan> scan_parts_;
@@ -73,7 +78,9 @@ private:
     bool flagged_ = false;
     ir::Expr lane_, warp_, line_exists_;
     std::vector<ir::Expr> line_at_;
-    Part ends_;                                   ///< what the points of a warp, or of a lane, come to
+    Part ends_;         ///< what the points of a warp, or of a lane, come to
+    Part before_lane_;  ///< where lines run along memory: what the points of the lanes before in the warp come to
+    int exchange_ = -1;                           ///< the array in which lanes exchange points there
     ir::VarId carry_ = -1, carry_restarts_ = -1;  ///< what the chunks before come to
 };
 
@@ -160,22 +167,55 @@ void ParallelScan::add_points(kernel::Body& body, const ir::Expr& begin, std::ve
     }
 }
 
-/// Adjacent lanes have adjacent points: each of these rows of a warp is scanned, then they follow each other.
+/// Where a lane's point `i` is in the exchange: of the points that it loads and stores, those of a row of a warp beside
+/// each other, or of those that it scans, all behind each other. A word is left out after each row, so that lanes reach
+/// different banks either way.
+std::vector<ir::Expr> ParallelScan::in_exchange(std::int64_t i, bool behind_each_other) const {
+    const std::int64_t points = tile_->points;
+    if (!behind_each_other) return {warp_, sum(lane_, constant(i * (kWarp + 1)))};
+    const ir::Expr rows = ir::binary(BinaryOp::Div, lane_, constant(kWarp / points));
+    return {warp_, sum(sum(product(lane_, constant(points)), rows), constant(i))};
+}
+
+/// What the lanes' points are worth, dealt out the other way. Only this warp reads what it has stored.
+std::vector<ir::Expr> ParallelScan::exchanged(kernel::Body& body, int array, const std::vector<ir::Expr>& values,
+                                              bool behind_each_other) {
+    const ir::Source source{ir::Source::Kind::Local, array};
+    const auto count = static_cast<std::int64_t>(values.size());
+    for (std::int64_t i = 0; i < count; ++i) {
+        add(body, kernel::Store{
+                      source, in_exchange(i, !behind_each_other), {values[static_cast<std::size_t>(i)]}, nullptr});
+    }
+    add(body, kernel::Barrier{kernel::Barrier::Scope::Warp});
+    std::vector<ir::Expr> result;
+    for (std::int64_t i = 0; i < count; ++i) {
+        const ir::Expr there = ir::read(source, values.front()->type, in_exchange(i, behind_each_other));
+        result.push_back(define_value(body, "part", there));
+    }
+    return result;
+}
+
+/// A lane scans points behind each other, then the lanes scan what these come to. Afterwards, points' parts are what
+/// the lane's own points up to them come to, and `before_lane_` is what the lanes before come to.
 void ParallelScan::scan_across_lanes(kernel::Body& body, std::vector<Point>& points) {
-    for (std::int64_t distance = 1; distance < kWarp; distance *= 2) {
-        const ir::Expr has_other = ir::binary(BinaryOp::Ge, lane_, constant(distance));
-        for (Point& point : points) {
-            const Part other = shuffled(body, point.part, kernel::Shuffle::From::Up, distance);
-            point.part = defined(body, "part", select(has_other, combine(other, point.part), point.part));
+    if (points.size() > 1) {
+        std::vector<ir::Expr> values, restarts;
+        for (const Point& point : points) values.push_back(point.part.value), restarts.push_back(point.part.restarts);
+        values = exchanged(body, exchange_, values, true);
+        if (flagged_) restarts = exchanged(body, exchange_ + 1, restarts, true);
+        for (std::size_t i = 0; i < points.size(); ++i) {
+            points[i].part = {values[i], restarts[i]};
+            if (i > 0) points[i].part = defined(body, "part", combine(points[i - 1].part, points[i].part));
         }
     }
-    Part before;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-        const Part row = shuffled(body, points[i].part, kernel::Shuffle::From::Index, kWarp - 1);
-        if (i > 0) points[i].part = defined(body, "part", combine(before, points[i].part));
-        before = i == 0 ? row : defined(body, "end", combine(before, row));
+    Part all = points.back().part;
+    for (std::int64_t distance = 1; distance < kWarp; distance *= 2) {
+        const ir::Expr has_other = ir::binary(BinaryOp::Ge, lane_, constant(distance));
+        const Part other = shuffled(body, all, kernel::Shuffle::From::Up, distance);
+        all = defined(body, "all", select(has_other, combine(other, all), all));
     }
-    ends_ = before;
+    before_lane_ = shuffled(body, all, kernel::Shuffle::From::Up, 1);
+    ends_ = shuffled(body, all, kernel::Shuffle::From::Index, kWarp - 1);
 }
 
 void ParallelScan::chunk(kernel::Body& body, const ir::Expr& begin, const ir::Expr& buffer) {
@@ -195,7 +235,7 @@ void ParallelScan::chunk(kernel::Body& body, const ir::Expr& begin, const ir::Ex
     const Part carry{ir::variable(carry_, stage_.type), flagged_ ? ir::variable(carry_restarts_, Type::Bool) : nullptr};
     const ir::VarId before = build_.variable("before", stage_.type);
     const ir::VarId before_restarts = flagged_ ? build_.variable("before_restarts", Type::Bool) : -1;
-    const Part mine{ir::variable(before, stage_.type), flagged_ ? ir::variable(before_restarts, Type::Bool) : nullptr};
+    Part mine{ir::variable(before, stage_.type), flagged_ ? ir::variable(before_restarts, Type::Bool) : nullptr};
     add(body, kernel::Variable{before, carry.value});
     if (flagged_) add(body, kernel::Variable{before_restarts, carry.restarts});
     ir::Expr other;
@@ -209,8 +249,16 @@ void ParallelScan::chunk(kernel::Body& body, const ir::Expr& begin, const ir::Ex
     if (flagged_) add(each, kernel::Assign{before_restarts, earlier.restarts});
     if (flagged_) add(each, kernel::Assign{carry_restarts_, all.restarts});
 
-    for (const Point& point : points) {
-        ir::Expr own = combine(mine, point.part).value;
+    if (tile_->along_memory) {
+        const ir::Expr has_other = ir::binary(BinaryOp::Ge, lane_, constant(1));
+        mine = defined(body, "before", select(has_other, combine(mine, before_lane_), mine));
+    }
+    std::vector<ir::Expr> values;
+    for (const Point& point : points) values.push_back(combine(mine, point.part).value);
+    if (tile_->along_memory && points.size() > 1) values = exchanged(body, exchange_, values, false);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const Point& point = points[i];
+        ir::Expr own = values[i];
         if (!terms_.readers.empty()) own = define_value(body, stage_.name, own);
         store_point(body, point.at, point.place, own, both(line_exists_, point.exists));
     }
@@ -246,6 +294,12 @@ std::optional<kernel::Kernel> ParallelScan::build() {
     const std::vector<std::int64_t> extents{2, tile_->warps, tile_->lines};
     add_shared("ends", stage_.type, extents);
     if (flagged_) add_shared("restarts", Type::Bool, extents);
+    exchange_ = static_cast<int>(kernel.shared.size());
+    if (tile_->along_memory && tile_->points > 1) {
+        const std::vector<std::int64_t> rows{tile_->warps, tile_->exchanged()};
+        add_shared("exchange", stage_.type, rows);
+        if (flagged_) add_shared("exchange_restarts", Type::Bool, rows);
+    }
     carry_ = build_.variable("carry", stage_.type);
     const Part nothing = nothing_before();
     add(body, kernel::Variable{carry_, nothing.value});

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "fusion/instructions.h"
 #include "fusion/point_nodes.h"
 #include "fusion/sparse_stages.h"
+#include "fusion/written_out.h"
 #include "ir/build.h"
 #include "ir/canonical.h"
 #include "ir/reduction.h"
@@ -33,6 +35,8 @@ constexpr int kRepeatedReads = 3;
 constexpr std::int64_t kGatheredWork = 24;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
+/// The same where all of it has to be computed for each point of the reader anyway.
+constexpr std::int64_t kLargestOfParts = 2400;
 
 }  // namespace
 
@@ -350,6 +354,49 @@ std::optional<std::int64_t> times_computed(const Readers& by, const ir::Pipeline
     return times;
 }
 
+/// The points of a domain along its constant dimensions, and how many others there are.
+struct Volume {
+    double points = 1;
+    int long_dims = 0;
+};
+
+using Volumes = std::map<std::string, Volume>;  ///< by stage
+
+Volume volume_of(const poly::Domain& domain) {
+    Volume result;
+    for (const poly::Interval& range : domain.box) {
+        const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+        if (lo && hi) {
+            result.points *= static_cast<double>(std::max<std::int64_t>(0, *hi - *lo));
+        } else {
+            ++result.long_dims;
+        }
+    }
+    return result;
+}
+
+/// A stage with several values for each place of its long dimensions, of which different reads ask for different ones:
+/// loops to the left and to the right of a pixel, say. Hardly more are asked for than there are.
+bool is_asked_in_parts(const ir::Stage& stage, const Readers& by, const ir::Pipeline& pipeline,
+                       const Volumes& volumes) {
+    constexpr double kLeastPoints = 4, kMostAsked = 1.25;
+    const Volume own = volumes.at(stage.name);
+    if (own.points < kLeastPoints || own.long_dims == 0) return false;
+    double asked = 0;
+    for (const PointRead& point : by.points) {
+        const Volume reader = volumes.at(pipeline.stages[static_cast<std::size_t>(point.reader)].name);
+        if (point.in_update || reader.long_dims != own.long_dims) return false;
+        double times = reader.points;
+        for (const ir::Range& range : point.loops) {
+            const auto lo = ir::as_int(range.lo), hi = ir::as_int(range.hi);
+            if (!lo || !hi) return false;
+            times *= static_cast<double>(std::max<std::int64_t>(0, *hi - *lo));
+        }
+        asked += times;
+    }
+    return asked <= kMostAsked * own.points;
+}
+
 /// A reader has a dimension of unknown extent along which it reads the same points again, outside of loops.
 bool has_more_points(const Readers& by, const ir::Pipeline& pipeline) {
     return std::ranges::any_of(by.points, [&](const PointRead& point) {
@@ -402,7 +449,7 @@ bool is_lighter(const Facts& facts, const ir::Stage& stage) {
 }
 
 /// `most_reads`: of a stage that is computed several times.
-std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) {
+std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, const Volumes& volumes, int most_reads) {
     const auto count = pipeline.stages.size();
     const Reads reads(pipeline);
     std::vector<Facts> facts(count);
@@ -418,9 +465,11 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
         if (stage.output >= 0 || by.points.empty() || facts[i].loops) continue;
         if (by.in_update && !is_lighter(facts[i], stage)) continue;
         if (!std::holds_alternative<ir::Pure>(stage.definition) || stage.scan || stage.stored) continue;
-        const auto computed = reads_once(by, pipeline) || is_gathered(facts[i], by) ? 1 : times_computed(by, pipeline);
+        const bool in_parts = is_asked_in_parts(stage, by, pipeline, volumes);
+        const bool is_one = in_parts || reads_once(by, pipeline) || is_gathered(facts[i], by);
+        const auto computed = is_one ? 1 : times_computed(by, pipeline);
         if (!computed) continue;
-        const bool once = *computed == 1 && (by.in_loops || reads_once(by, pipeline));
+        const bool once = in_parts || (*computed == 1 && (by.in_loops || reads_once(by, pipeline)));
         // Reading the stage's own sources at every point must not take more loads than reading the stage. A square that
         // a window asks for again and again counts as two: it is repeated where a model finds that worth it only.
         const std::int64_t repeated = once ? 0 : std::max<std::int64_t>(1, *computed - 1);
@@ -436,7 +485,8 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, int most_reads) 
             (in_window && most_reads < kRepeatedReads ? facts[i].reads : facts[i].inputs_read - steady) <= few;
         const auto times_in = [&](int reader) { return std::ranges::count(by.points, reader, &PointRead::reader); };
         const auto grows_too_large = [&](int reader) {
-            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times_in(reader) > kLargestStage;
+            const std::int64_t most = in_parts ? kLargestOfParts : kLargestStage;
+            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times_in(reader) > most;
         };
         if (!once && !cheap) continue;
         if (std::any_of(by.stages.begin(), by.stages.end(), grows_too_large)) continue;
@@ -500,11 +550,13 @@ private:
 };
 
 /// Stages with reductions that are read by one stage, at its own point, which then has several loops over the same
-/// ranges whose terms read the same: code generation makes one loop of them.
+/// ranges whose terms read the same: code generation makes one loop of them. And those with loops that an output reads:
+/// it computes nothing else that is as much work, and what it is made of needs no memory.
 std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
     struct Part {
         int stage;
         std::int64_t cost;
+        bool has_loops;
         Loops loops;
     };
     const Reads reads(pipeline);
@@ -527,7 +579,8 @@ std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
         }
         const ir::Expr value = nodes.get(canonical.get(ir::substitute(pure->value, point)));
         parts[reader].push_back(
-            {static_cast<int>(i), facts.cost, Loops(value, pipeline.stages[static_cast<std::size_t>(reader)], nodes)});
+            {static_cast<int>(i), facts.cost, has_loops(pure->value),
+             Loops(value, pipeline.stages[static_cast<std::size_t>(reader)], nodes)});
     }
     std::vector<int> result;
     for (const auto& [reader, all] : parts) {
@@ -537,7 +590,8 @@ std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
         for (const Part& part : all) {
             const bool shares = std::ranges::any_of(
                 all, [&](const Part& other) { return other.stage != part.stage && part.loops.share(other.loops); });
-            if (!shares || cost + part.cost > kLargestStage) continue;
+            const bool of_output = part.has_loops && pipeline.stages[static_cast<std::size_t>(reader)].output >= 0;
+            if ((!shares && !of_output) || cost + part.cost > kLargestStage) continue;
             cost += part.cost;
             result.push_back(part.stage);
         }
@@ -564,7 +618,11 @@ std::vector<int> with_others(const ir::Pipeline& pipeline, const std::vector<int
 
 /// What reductions alone read is read by one stage where they become one, and that of sparse stages by their readers.
 std::vector<int> chosen_stages(const ir::Pipeline& pipeline, const poly::Model& model, int most_reads) {
-    const Choose inlinable = [&](const ir::Pipeline& left) { return inlinable_stages(left, most_reads); };
+    Volumes volumes;
+    for (std::size_t i = 0; i < pipeline.stages.size(); ++i) {
+        volumes[pipeline.stages[i].name] = volume_of(model.domains[i]);
+    }
+    const Choose inlinable = [&](const ir::Pipeline& left) { return inlinable_stages(left, volumes, most_reads); };
     const Choose merged = [&](const ir::Pipeline& left) {
         return with_others(left, merged_reductions(left), inlinable);
     };

@@ -213,6 +213,7 @@ private:
             inner *= *n;
             is_inner[i] = true;
         }
+        inner *= take_channels(is_inner, plan::kInnerPoints / inner);
         std::vector<std::size_t> outer;
         for (std::size_t i = 0; i < domain_.size(); ++i) {
             if (is_inner[i]) {
@@ -227,6 +228,21 @@ private:
         if (!outer.empty()) p_.row = across_memory(outer);
         inner_points_ = inner;
         return true;
+    }
+
+    /// A short range along which reads lie side by side, as the channels of interleaved pixels do, is a thread's as well,
+    /// wherever the program's loop stands. Returns its points, of at most `most`.
+    std::int64_t take_channels(std::vector<bool>& is_inner, std::int64_t most) const {
+        std::vector<std::size_t> ranges;
+        for (std::size_t i = 0; i < domain_.size(); ++i) {
+            if (!is_inner[i]) ranges.push_back(i);
+        }
+        if (ranges.size() < 2) return 1;
+        const std::size_t side_by_side = along_memory(ranges);
+        const auto n = extent(side_by_side);
+        if (!n || *n < 1 || *n > most) return 1;
+        is_inner[side_by_side] = true;
+        return *n;
     }
 
     [[nodiscard]] std::vector<ir::Expr> roots() const {

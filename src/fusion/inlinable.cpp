@@ -578,9 +578,8 @@ std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
             point[stage.dims[d].var] = by.points.front().read->indices[d];
         }
         const ir::Expr value = nodes.get(canonical.get(ir::substitute(pure->value, point)));
-        parts[reader].push_back(
-            {static_cast<int>(i), facts.cost, has_loops(pure->value),
-             Loops(value, pipeline.stages[static_cast<std::size_t>(reader)], nodes)});
+        parts[reader].push_back({static_cast<int>(i), facts.cost, has_loops(pure->value),
+                                 Loops(value, pipeline.stages[static_cast<std::size_t>(reader)], nodes)});
     }
     std::vector<int> result;
     for (const auto& [reader, all] : parts) {

@@ -18,7 +18,7 @@ constexpr std::int64_t kPointsInside = 4;
 
 /// Points of a line that a thread has at once, and warps of a block, where lines run along memory and across.
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
-constexpr std::int64_t kWarpsAlong = 8, kWarpsAcross = 16;
+constexpr std::int64_t kWarpsAlong = 4, kWarpsAcross = 16;
 /// The same of lines so few that a multiprocessor has no second one: a histogram's 65536 values, for each channel.
 /// A block has 48 KB of shared memory without asking for more; flags go beside the values.
 constexpr std::int64_t kMostExchangeBytes = 36 * 1024;
@@ -237,8 +237,8 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
 }
 
 std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
-                                                    const std::vector<std::optional<std::int64_t>>& extents,
-                                                    bool small, std::int64_t bytes) {
+                                                    const std::vector<std::optional<std::int64_t>>& extents, bool small,
+                                                    std::int64_t bytes) {
     SharedScanTile tile;
     tile.along_memory = runs_along_memory(order, scan, extents);
     tile.lines = tile.along_memory ? 1 : kWarp;

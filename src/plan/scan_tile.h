@@ -57,8 +57,8 @@ struct SharedScanTile {
     std::int64_t points = 0;  ///< of a line that a thread has at once
     /// Points of each line that a block takes at once.
     [[nodiscard]] std::int64_t chunk() const { return warps * points * (along_memory ? kWarp : 1); }
-    /// Elements of shared memory in which the lanes of a warp exchange points: a row for each of a lane's points, and an
-    /// element between rows. 0: they do not.
+    /// Elements of shared memory in which the lanes of a warp exchange points: a row for each of a lane's points, and
+    /// an element between rows. 0: they do not.
     [[nodiscard]] std::int64_t exchanged() const { return along_memory && points > 1 ? points * (kWarp + 1) : 0; }
 };
 
@@ -154,7 +154,7 @@ inline constexpr std::int64_t kShortestSharedLine = 128;
 
 /// None where lines are too short. `small`: a point is little code, so that a thread may have several; of `bytes`.
 std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
-                                                    const std::vector<std::optional<std::int64_t>>& extents,
-                                                    bool small, std::int64_t bytes);
+                                                    const std::vector<std::optional<std::int64_t>>& extents, bool small,
+                                                    std::int64_t bytes);
 
 }  // namespace pipec::plan

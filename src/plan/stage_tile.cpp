@@ -113,7 +113,11 @@ std::int64_t stage_layers(const StageAxes& axes, const Extents& extents, std::in
 
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const Extents& extents, std::int64_t columns) {
     const auto& lanes = extents[*axes.lane];
-    std::int64_t across = least(axes.turned ? kTurnedLanes : axes.row ? kWarp : axes.loops ? kLineThreads : kThreads, lanes, columns);
+    std::int64_t across = least(axes.turned  ? kTurnedLanes
+                                : axes.row   ? kWarp
+                                : axes.loops ? kLineThreads
+                                             : kThreads,
+                                lanes, columns);
     const std::int64_t down = axes.row ? least(kThreads / across, extents[*axes.row], 1) : 1;
     if (axes.row && across == kWarp && across * down < kThreads && !lanes) across = kThreads / down;
     return {across, down, stage_layers(axes, extents, columns, across, down)};

@@ -51,7 +51,8 @@ inline constexpr std::int64_t kMostStageLoaded = 160;
 
 /// Threads of a block along lanes, rows and layers: 32 x 8, or fewer along what is known to be short. Of a line whose
 /// points take loops 64: there may be few, and each multiprocessor should have some. Where reads lie along the rows
-/// 8 x 32: on an H200 a transposition of 16-bit pixels takes 18 us with these and 45 with 32 x 8, one of RGB 36 and 111.
+/// 8 x 32: on an H200 a transposition of 16-bit pixels takes 18 us with these and 45 with 32 x 8, one of RGB 36 and
+/// 111.
 std::array<std::int64_t, 3> stage_block(const StageAxes& axes, const std::vector<std::optional<std::int64_t>>& extents,
                                         std::int64_t columns);
 

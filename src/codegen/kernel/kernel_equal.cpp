@@ -71,7 +71,8 @@ public:
     bool same() {
         return a_.layout == b_.layout && a_.block == b_.block &&
                (part_bytes_ > 0 || a_.least_blocks == b_.least_blocks) && a_.load_cache == b_.load_cache &&
-               a_.least_grid == b_.least_grid && a_.shares_reductions == b_.shares_reductions && same_parameters() &&
+               a_.least_grid == b_.least_grid && a_.least_extent == b_.least_extent &&
+               a_.shares_reductions == b_.shares_reductions && same_parameters() &&
                all(a_.shared, b_.shared,
                    [](const auto& x, const auto& y) {
                        return std::tie(x.type, x.extents, x.offset, x.pitch) ==

@@ -175,6 +175,10 @@ struct Kernel {
     std::int64_t least_blocks = 0;      ///< that a multiprocessor is to have registers for; 0: as the compiler likes
     /// With a smaller grid the next variant is launched, which has fewer points for each thread.
     std::int64_t least_grid = 0;
+    /// The same where this value (of sizes, like the grid; null: there is none) is smaller: a short dimension has no
+    /// whole block of so many points.
+    ir::Expr extent;
+    std::int64_t least_extent = 0;
     /// The 32 threads along x are the lanes of a warp and go the same way with the same values: they may share out the
     /// terms of reductions that are in no other reduction.
     bool shares_reductions = false;

@@ -145,6 +145,7 @@ public:
         line("grid {}", fmt::join(grid, ", "));
         line("block {}", fmt::join(kernel_.block, ", "));
         if (kernel_.least_grid > 0) line("in at least {} blocks", kernel_.least_grid);
+        if (kernel_.extent) line("where {} is at least {}", text(kernel_.extent), kernel_.least_extent);
         if (kernel_.shares_reductions) line("lanes share reductions");
         if (kernel_.least_blocks > 0) line("registers for {} blocks", kernel_.least_blocks);
         if (kernel_.load_cache != fusion::LoadCache::Default) line("reads {}", fusion::name(kernel_.load_cache));

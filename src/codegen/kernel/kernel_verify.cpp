@@ -321,7 +321,7 @@ bool well_ordered(const Step& step) {
     for (std::size_t i = 1; i < step.variants.size(); ++i) {
         const Kernel& before = step.variants[i - 1];
         const bool same = before.layout == step.variants[i].layout;
-        if (before.least_grid > 0 && same && before.layout == Layout::Dense &&
+        if (before.least_grid > 0 && !before.extent && same && before.layout == Layout::Dense &&
             before.least_grid <= step.variants[i].least_grid)
             return false;
         const bool may_be_same = before.layout == Layout::Wide || before.least_grid > 0;

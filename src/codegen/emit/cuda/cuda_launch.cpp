@@ -62,6 +62,7 @@ StepInterface interface_of(const kernel::Program& program, const kernel::Step& s
             if (extent) uses.add(extent);
         }
         if (kernel.repetitions) uses.add(kernel.repetitions);
+        if (kernel.extent) uses.add(kernel.extent);
         for (const kernel::Argument& argument : parameters.arguments) uses.add(argument.value);
     }
     result.wide_sizes = uses.sizes();
@@ -84,6 +85,7 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
         if (extent) values.add(extent, "blocks");
     }
     if (kernel.repetitions) values.add(kernel.repetitions, "launches");
+    if (kernel.extent) values.add(kernel.extent, "extent");
     for (const kernel::Argument& argument : parameters.arguments) {
         values.add(argument.value, program.pipeline.variables.at(static_cast<std::size_t>(argument.var)).name);
     }
@@ -116,7 +118,9 @@ void launch_variant(Writer& out, const kernel::Program& program, const kernel::K
     out.line("const int64_t launch_grid[] = {{{}}};", fmt::join(grid, ", "));
     const std::int64_t dynamic = dynamic_bytes(kernel);
     if (kernel.least_grid > 0) {
-        out.line("if (launch_grid[0] >= {})", kernel.least_grid);
+        const std::string long_enough =
+            kernel.extent ? fmt::format(" && {} >= {}", values.text(kernel.extent), kernel.least_extent) : "";
+        out.line("if (launch_grid[0] >= {}{})", kernel.least_grid, long_enough);
         out.indent();
     }
     const std::string launch =

@@ -78,9 +78,9 @@ private:
     bool flagged_ = false;
     ir::Expr lane_, warp_, line_exists_;
     std::vector<ir::Expr> line_at_;
-    Part ends_;         ///< what the points of a warp, or of a lane, come to
-    Part before_lane_;  ///< where lines run along memory: what the points of the lanes before in the warp come to
-    int exchange_ = -1;                           ///< the array in which lanes exchange points there
+    Part ends_;          ///< what the points of a warp, or of a lane, come to
+    Part before_lane_;   ///< where lines run along memory: what the points of the lanes before in the warp come to
+    int exchange_ = -1;  ///< the array in which lanes exchange points there
     ir::VarId carry_ = -1, carry_restarts_ = -1;  ///< what the chunks before come to
 };
 
@@ -183,8 +183,8 @@ std::vector<ir::Expr> ParallelScan::exchanged(kernel::Body& body, int array, con
     const ir::Source source{ir::Source::Kind::Local, array};
     const auto count = static_cast<std::int64_t>(values.size());
     for (std::int64_t i = 0; i < count; ++i) {
-        add(body, kernel::Store{
-                      source, in_exchange(i, !behind_each_other), {values[static_cast<std::size_t>(i)]}, nullptr});
+        add(body,
+            kernel::Store{source, in_exchange(i, !behind_each_other), {values[static_cast<std::size_t>(i)]}, nullptr});
     }
     add(body, kernel::Barrier{kernel::Barrier::Scope::Warp});
     std::vector<ir::Expr> result;

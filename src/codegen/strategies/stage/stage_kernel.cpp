@@ -61,8 +61,7 @@ int followed(const ir::Stage& stage, const ir::Expr& index) {
     return dims.empty() ? -1 : dims.size() == 1 ? *dims.begin() : plan::kAnyPlace;
 }
 
-void add_read_dims(const ir::Pipeline& pipeline, int stage, const ir::Expr& value,
-                   std::vector<plan::ReadDims>& reads) {
+void add_read_dims(const ir::Pipeline& pipeline, int stage, const ir::Expr& value, std::vector<plan::ReadDims>& reads) {
     ir::for_each_node(value, [&](const ir::Expr& e) {
         const auto* read = ir::as<ir::Read>(e);
         if (read == nullptr) return;
@@ -363,6 +362,13 @@ ir::Expr StageKernel::within_points(kernel::Body& body, std::size_t dim, const i
     const ir::Expr first = build_.define(body, name(dim) + "_begin", begin, 0);
     owned_from_[dim] = sum(first, build_.argument(name(dim) + "_first", box.lo));
     return ir::binary(BinaryOp::Min, first, build_.argument(name(dim) + "_last", last, 0));
+}
+
+ir::Expr StageKernel::short_extent(std::int64_t threads) {
+    if (!lane_ || !axes_.row || axes_.turned || block_[*lane_] == 1) return nullptr;
+    const ir::Expr extent = length(domain_.box[*lane_].lo, domain_.box[*lane_].hi);
+    const auto known = ir::as_int(extent);
+    return known && *known >= threads * block_[*lane_] ? nullptr : extent;
 }
 
 /// A place of each dimension is no other block's; null where that is certain.

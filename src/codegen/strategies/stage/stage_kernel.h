@@ -83,6 +83,13 @@ public:
     [[nodiscard]] bool is_block() const {
         return std::ranges::any_of(block_, [](std::int64_t n) { return n > 1; });
     }
+    /// The extent along the lanes, where that may be shorter than the points of a block of so many threads across; null
+    /// where a block always has all of its points.
+    [[nodiscard]] ir::Expr short_extent(std::int64_t threads);
+    /// Points along the lanes of a block of the kernel that was built last.
+    [[nodiscard]] std::int64_t across_block() { return block_points(*lane_); }
+    /// Whether blocks of threads are narrow along the lanes, and tall, from now on.
+    void turn_blocks(bool turned) { axes_.turned = turned; }
     /// From now on kernels have a thread for each point.
     void leave_blocks() { block_.assign(block_.size(), 1); }
     /// Of the reductions of all members.

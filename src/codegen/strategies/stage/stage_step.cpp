@@ -60,10 +60,23 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
     }
     if (builder.is_block() && !few) {
         // Where some multiprocessors would have no block, threads have single points: then there are more of them.
-        kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
-        blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_blocks(blocks) + 1);
-        blocks.least_blocks = blocks_with_registers(program.target.gpu(), blocks.block);
-        take(std::move(blocks));
+        const auto take_blocks = [&](const ir::Expr& extent) {
+            kernel::Kernel blocks = builder.build(1, kernel::Layout::Dense);
+            blocks.least_grid = std::max<std::int64_t>(program.target.gpu().sms, least_blocks(blocks) + 1);
+            blocks.least_blocks = blocks_with_registers(program.target.gpu(), blocks.block);
+            blocks.extent = extent;
+            blocks.least_extent = extent ? builder.across_block() : 0;
+            take(std::move(blocks));
+        };
+        // 64 channels are half of a block's columns of 4 x 32: then none would have all of its points. With threads of
+        // 8 x 32 there are two.
+        const ir::Expr extent = choices.threads ? nullptr : builder.short_extent(plan::kWarp);
+        if (extent) {
+            take_blocks(extent);
+            builder.turn_blocks(true);
+        }
+        take_blocks(nullptr);
+        if (extent) builder.turn_blocks(false);
         builder.leave_blocks();
     }
     if (!few) take(builder.build(1, kernel::Layout::Dense));

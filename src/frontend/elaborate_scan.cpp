@@ -132,10 +132,12 @@ void Elaborator::note_scan(Report& report, const Symbol& symbol, SourceRange use
         return;
     }
     const bool has_type = symbol.output >= 0 || symbol.stage->type;
-    report.note(fmt::format(
-        "a stage that reads its own earlier points needs {}a range of the dimension that it goes "
-        "along: `{}{} = if {} == 0 then ... else ... {} ...`",
-        has_type ? "" : "a type and ", with(" in 0..N"), symbol.output >= 0 ? "" : ": float32", names[along], read));
+    const std::string type =
+        symbol.output >= 0 ? "" : fmt::format(": {}", ir::name(symbol.stage->type.value_or(ir::Type::Float32)));
+    report.note(
+        fmt::format("a stage that reads its own earlier points needs {}a range of the dimension that it goes "
+                    "along: `{}{} = if {} == 0 then ... else ... {} ...`",
+                    has_type ? "" : "a type and ", with(" in 0..N"), type, names[along], read));
 }
 
 void Elaborator::report_cycle(Symbol* symbol, SourceRange use) {

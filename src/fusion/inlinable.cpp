@@ -485,8 +485,8 @@ std::vector<int> inlinable_stages(const ir::Pipeline& pipeline, const Volumes& v
             (in_window && most_reads < kRepeatedReads ? facts[i].reads : facts[i].inputs_read - steady) <= few;
         const auto times_in = [&](int reader) { return std::ranges::count(by.points, reader, &PointRead::reader); };
         const auto grows_too_large = [&](int reader) {
-            const std::int64_t most = in_parts ? kLargestOfParts : kLargestStage;
-            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times_in(reader) > most;
+            const std::int64_t largest = in_parts ? kLargestOfParts : kLargestStage;
+            return facts[static_cast<std::size_t>(reader)].cost + facts[i].cost * times_in(reader) > largest;
         };
         if (!once && !cheap) continue;
         if (std::any_of(by.stages.begin(), by.stages.end(), grows_too_large)) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "fusion/schedule.h"
 #include "plan/lane_patches.h"
 
 namespace pipec::plan {

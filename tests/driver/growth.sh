@@ -52,6 +52,15 @@ program() {
         calls) of_one_stage "fn f(v) = v * v + 1" float32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
         decisions) of_one_stage "fn f(v) = if v > 9 then v / 2 else v + 1" int32 "$(nested 'f(' ')' "$n" 'img(x)')" ;;
         sums) of_one_stage "fn f(v) = v + v" int32 "$(nested 'f(' ')' "$n" 'img(x) * 3 + img(x) * img(x)')" ;;
+        bounded)  # sizes that conditions keep from the usual ones
+            echo 'pipeline p(img: float32[R, C], gain: float32[K]) -> out: float32[R, C]'
+            echo '    where 0 < K <= 5, R > 8 * K, R < 1000, C < 2 * R {'
+            echo '    a[0](k, y, x) = img(y, x) * gain(k)'
+            echo "    for i in 1..$n {"
+            echo '        a[i](k in 0..K, y in 0..R, x in 0..C) = sum(j in 0..K) a[i - 1](j, y, x) * gain(k)'
+            echo '    }'
+            echo "    out(y, x) = sum(k in 0..K) a[$((n - 1))](k, y, x)"
+            echo '}' ;;
         quotients) of_one_stage "fn f(v) = v / 2 + v / 3" float32 \
             "img(clamp($(nested 'f(' ')' "$n" x), 0, N - 1))" ;;
     esac
@@ -81,6 +90,8 @@ for kind in squares powers inputs moved stencils exchanges branches places masks
     linear $kind --target host --emit host
     linear $kind --emit cuda --cost-model none
 done
+# Each stage of code for windows ends at sizes of its own.
+linear bounded --emit cuda --windows
 for kind in squares branches exchanges calls; do
     linear $kind --emit cuda --strategy otptb
     linear $kind --emit cuda --strategy otpw

@@ -135,14 +135,21 @@ struct Generated {
     NativeSource object;  ///< where there is one
 };
 
+/// Where nothing is written, a schedule tells something only if somebody chose it, or asked what is slow.
+bool needs_schedule(const Options& options) {
+    if (!uses_schedule(options.emit)) return false;
+    return options.emit != Emit::Nothing || first_given(options.schedule) || options.pin || !options.cpu.empty() ||
+           any_enabled(options.warnings, kPerformanceGroup);
+}
+
 /// The last passes. A schedule that does not fit the program is reported to `diags`.
 Generated generate(const Options& options, const OutputPaths& paths, Compilation& compilation, Diagnostics& diags) {
     Generated result;
     try {
-        if (options.platform == fusion::Platform::Cuda && uses_schedule(options.emit)) {
+        if (options.platform == fusion::Platform::Cuda && needs_schedule(options)) {
             make_kernels(options, compilation, diags);
         }
-        if (options.platform == fusion::Platform::Host && uses_schedule(options.emit)) {
+        if (options.platform == fusion::Platform::Host && needs_schedule(options)) {
             compiler::ScheduleRequest request = options.schedule.request;
             read_files(request);
             compilation.host_schedules =

@@ -20,8 +20,8 @@ constexpr std::int64_t kPointsInside = 4;
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
 constexpr std::int64_t kWarpsAlong = 4, kWarpsAcross = 16;
 /// The same of lines so few that a multiprocessor has no second one: a histogram's 65536 values, for each channel.
-/// A block has 48 KB of shared memory without asking for more; flags go beside the values.
-constexpr std::int64_t kMostExchangeBytes = 36 * 1024;
+/// Of few lines each block has a multiprocessor's shared memory to itself; flags go beside the values.
+constexpr std::int64_t kMostExchangeBytes = 72 * 1024;
 constexpr std::int64_t kFewLines = 64, kPointsOfFew = 16, kWarpsOfFew = 32;
 
 /// Slices of no more points are for few threads, where nobody says how long they are: disparities, states.

@@ -136,10 +136,31 @@ ValueRange ValueRanges::of(const ir::Expr& e) {
     return result;
 }
 
+/// What a sum of integers comes to at most, where none of its terms' sums can wrap: a count of conditions is as small
+/// as its range.
+std::optional<IntRange> ValueRanges::total(const ir::Reduce& n, ir::Type type) {
+    constexpr Wide kMostTerms = Wide{1} << 62;
+    Wide count = 1;
+    for (const ir::Range& range : n.ranges) {
+        bind_index(range.var, range.lo, range.hi);
+        const Wide length = integer(ir::widened(range.hi)).hi - integer(ir::widened(range.lo)).lo;
+        count *= std::max<Wide>(0, length);
+        if (count > kMostTerms) return std::nullopt;
+    }
+    const IntRange term = integer(n.body);
+    const IntRange all{std::min<Wide>(0, term.lo * count), std::max<Wide>(0, term.hi * count)};
+    const IntRange fits = type_range(type);
+    return all.lo >= fits.lo && all.hi <= fits.hi ? std::optional(all) : std::nullopt;
+}
+
 /// Of few terms as if they were written one after the other.
 ValueRange ValueRanges::reduction(const ir::Reduce& n, ir::Type type) {
     const std::vector<ir::Expr> terms = ir::terms_at(n.ranges, n.body, kMostTermNodes);
-    if (terms.empty()) return type_range_of(type);
+    if (terms.empty()) {
+        const bool adds = n.op == ir::ReduceOp::Sum && ir::is_int(type);
+        const std::optional<IntRange> sum = adds ? total(n, type) : std::nullopt;
+        return sum ? ValueRange(*sum) : type_range_of(type);
+    }
     ir::Expr all = terms.front();
     for (std::size_t i = 1; i < terms.size(); ++i) all = ir::binary(ir::fold_op(n.op), all, terms[i]);
     return of(all);

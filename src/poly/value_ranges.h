@@ -128,6 +128,7 @@ private:
     std::vector<IntRange> sizes_;
     std::vector<ValueRange> params_;
     ValueRange reduction(const ir::Reduce& n, ir::Type type);
+    std::optional<IntRange> total(const ir::Reduce& n, ir::Type type);
     /// What the product of a positive float and something that is at most `n / factor` is at most; infinity for others.
     double most_of_scaled(ir::Type type, const ir::Expr& factor, const ir::Expr& scale);
 

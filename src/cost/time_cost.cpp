@@ -289,8 +289,10 @@ void add_scan(const StageFacts& stage, bool readers, const Gpu& gpu, TimePredict
     const bool many = !plan::runs_along_memory(order, stage.scan->dim, extents) &&
                       stage.scan->lines >= static_cast<double>(plan::direct_scan_lines(gpu));
     std::optional<plan::SharedScanTile> shared;
-    if (stage.scan->shared && !many)
-        shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, true, stage.bytes);
+    if (stage.scan->shared && !many) {
+        const auto lines = static_cast<std::int64_t>(stage.scan->lines);
+        shared = plan::make_shared_scan_tile(order, stage.scan->dim, extents, lines, {true, stage.bytes});
+    }
     const bool direct = !shared && (many || plan::is_short_line(extents[static_cast<std::size_t>(stage.scan->dim)]));
     const ScanMarch march = shared   ? shared_march(stage, *shared, gpu)
                             : direct ? direct_march(stage, gpu)

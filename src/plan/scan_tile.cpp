@@ -19,10 +19,9 @@ constexpr std::int64_t kPointsInside = 4;
 /// Points of a line that a thread has at once, and warps of a block, where lines run along memory and across.
 constexpr std::int64_t kPointsAlong = 8, kPointsAcross = 16;
 constexpr std::int64_t kWarpsAlong = 4, kWarpsAcross = 16;
-/// The same of lines so few that a multiprocessor has no second one: a histogram's 65536 values, for each channel.
-/// Of few lines each block has a multiprocessor's shared memory to itself; flags go beside the values.
+/// With few lines each block has a multiprocessor's shared memory to itself; flags go beside the values.
 constexpr std::int64_t kMostExchangeBytes = 72 * 1024;
-constexpr std::int64_t kFewLines = 64, kPointsOfFew = 16, kWarpsOfFew = 32;
+constexpr std::int64_t kPointsOfFew = 16, kWarpsOfFew = 32;
 
 /// Slices of no more points are for few threads, where nobody says how long they are: disparities, states.
 constexpr std::int64_t kShortSlice = kShortestStripSlice, kShortSliceThreads = 128;
@@ -39,19 +38,6 @@ constexpr std::int64_t kMostPatchSlices = 4, kPatchSide = 64, kPatchBytes = 72 *
 constexpr std::int64_t kMostPatchWork = 300;
 /// Channels and the like.
 constexpr std::int64_t kMostAtOnePlace = 8;
-
-/// The lines of a scan, as far as that is known.
-std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
-                                       const std::vector<std::optional<std::int64_t>>& extents) {
-    std::int64_t lines = 1;
-    for (const int dim : order) {
-        if (dim == scan) continue;
-        const auto extent = extents[static_cast<std::size_t>(dim)];
-        if (!extent || *extent > kFewLines) return std::nullopt;
-        lines = std::min(lines * *extent, kFewLines + 1);
-    }
-    return lines;
-}
 
 }  // namespace
 
@@ -236,23 +222,35 @@ ScanTile make_scan_tile(const std::vector<int>& order, int scan,
     return tile;
 }
 
+std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
+                                       const std::vector<std::optional<std::int64_t>>& extents) {
+    std::int64_t lines = 1;
+    for (const int dim : order) {
+        if (dim == scan) continue;
+        const auto extent = extents[static_cast<std::size_t>(dim)];
+        if (!extent || *extent > kFewLines) return std::nullopt;
+        lines = std::min(lines * *extent, kFewLines + 1);
+    }
+    return lines;
+}
+
 std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
-                                                    const std::vector<std::optional<std::int64_t>>& extents, bool small,
-                                                    std::int64_t bytes) {
+                                                    const std::vector<std::optional<std::int64_t>>& extents,
+                                                    std::int64_t lines, const SharedScanPoint& point) {
     SharedScanTile tile;
     tile.along_memory = runs_along_memory(order, scan, extents);
     tile.lines = tile.along_memory ? 1 : kWarp;
     tile.warps = tile.along_memory ? kWarpsAlong : kWarpsAcross;
-    tile.points = small ? (tile.along_memory ? kPointsAlong : kPointsAcross) : 1;
+    tile.points = point.small ? (tile.along_memory ? kPointsAlong : kPointsAcross) : 1;
     const auto length = extents[static_cast<std::size_t>(scan)];
     if (length && *length < kShortestSharedLine) return std::nullopt;
-    if (tile.along_memory && line_count(order, scan, extents).value_or(kFewLines + 1) <= kFewLines) {
+    if (tile.along_memory && lines <= kFewLines) {
         tile.warps = kWarpsOfFew;
-        if (small) tile.points = kPointsOfFew;
+        if (point.small) tile.points = kPointsOfFew;
         while (length && tile.warps > kWarpsAlong && tile.chunk() >= 2 * *length) tile.warps /= 2;
     }
     while (length && tile.points > 1 && tile.chunk() >= 2 * *length) tile.points /= 2;
-    while (tile.points > 1 && tile.warps * tile.exchanged() * bytes > kMostExchangeBytes) tile.points /= 2;
+    while (tile.points > 1 && tile.warps * tile.exchanged() * point.bytes > kMostExchangeBytes) tile.points /= 2;
     return tile;
 }
 

@@ -152,9 +152,22 @@ std::optional<SlicePatch> make_slice_patch(const std::vector<int>& order,
 /// Shorter lines are not worth being shared out.
 inline constexpr std::int64_t kShortestSharedLine = 128;
 
-/// None where lines are too short. `small`: a point is little code, so that a thread may have several; of `bytes`.
+/// With so many lines or fewer, each block of a scan along memory has a multiprocessor to itself, and is large.
+inline constexpr std::int64_t kFewLines = 64;
+
+/// The lines of a scan, or kFewLines + 1 for more; none where the program does not say how many.
+std::optional<std::int64_t> line_count(const std::vector<int>& order, int scan,
+                                       const std::vector<std::optional<std::int64_t>>& extents);
+
+/// A point is little code where it is `small`, so that a thread may have several.
+struct SharedScanPoint {
+    bool small = true;
+    std::int64_t bytes = 4;  ///< of its value
+};
+
+/// For so many `lines`. None where lines are too short.
 std::optional<SharedScanTile> make_shared_scan_tile(const std::vector<int>& order, int scan,
-                                                    const std::vector<std::optional<std::int64_t>>& extents, bool small,
-                                                    std::int64_t bytes);
+                                                    const std::vector<std::optional<std::int64_t>>& extents,
+                                                    std::int64_t lines, const SharedScanPoint& point);
 
 }  // namespace pipec::plan

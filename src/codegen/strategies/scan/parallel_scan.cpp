@@ -28,7 +28,9 @@ namespace {
 
 class ParallelScan : public ScanCode {
 public:
-    ParallelScan(kernel::Program& program, const ScanMembers& members) : ScanCode(program, members) {
+    /// `lines`: that the kernel is for, where the program does not say how many there are.
+    ParallelScan(kernel::Program& program, const ScanMembers& members, std::int64_t lines)
+        : ScanCode(program, members) {
         const ir::VarId before = terms_.before.front();
         const auto is_before = [before](const ir::Expr& e) {
             const auto* variable = ir::as<ir::Variable>(e);
@@ -39,11 +41,14 @@ public:
         flagged_ = !scan_parts_->op || !is_first(scan_parts_->restart);
         const std::int64_t nodes =
             ir::node_count(scan_parts_->term) + ir::node_count(scan_parts_->restart) + term_nodes(true);
-        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, nodes * kWarp / 2 <= kLargestScanBody,
-                                            ir::bytes(stage_.type));
+        known_lines_ = plan::line_count(order_, stage_.scan->dim, extents_);
+        const plan::SharedScanPoint point{nodes * kWarp / 2 <= kLargestScanBody, ir::bytes(stage_.type)};
+        tile_ = plan::make_shared_scan_tile(order_, stage_.scan->dim, extents_, known_lines_.value_or(lines), point);
     }
 
     std::optional<kernel::Kernel> build();
+    /// The launch may have few lines or many, and blocks are not the same for these.
+    [[nodiscard]] bool asks_for_lines() const { return tile_ && tile_->along_memory && !known_lines_; }
 
 private:
     /// What some points of a line come to.
@@ -75,6 +80,7 @@ private:
 
     std::optional<ir::AssociativeScan> scan_parts_;
     std::optional<plan::SharedScanTile> tile_;
+    std::optional<std::int64_t> known_lines_;
     bool flagged_ = false;
     ir::Expr lane_, warp_, line_exists_;
     std::vector<ir::Expr> line_at_;
@@ -317,10 +323,21 @@ std::optional<kernel::Kernel> ParallelScan::build() {
 
 }  // namespace
 
-std::optional<kernel::Kernel> parallel_scan_kernel(kernel::Program& program, const ScanMembers& members) {
+std::vector<kernel::Kernel> parallel_scan_kernels(kernel::Program& program, const ScanMembers& members) {
     const ir::Stage& scan = program.pipeline.stages.at(static_cast<std::size_t>(members.scan));
-    if (!ir::is_associative_scan(scan, members.scan, program.fast_math)) return std::nullopt;
-    return ParallelScan(program, members).build();
+    if (!ir::is_associative_scan(scan, members.scan, program.fast_math)) return {};
+    ParallelScan of_many(program, members, plan::kFewLines + 1);
+    auto many = of_many.build();
+    if (!many) return {};
+    std::vector<kernel::Kernel> kernels{std::move(*many)};
+    if (!of_many.asks_for_lines()) return kernels;
+    kernel::Kernel few = *ParallelScan(program, members, plan::kFewLines).build();
+    few.name += "_few";
+    const ir::Expr lines = few.grid[0];  // a block has one
+    few.grid[1] = at_least(constant(plan::kFewLines), lines);
+    kernels.front().grid[1] = at_least(lines, constant(plan::kFewLines + 1));
+    kernels.push_back(std::move(few));
+    return kernels;
 }
 
 }  // namespace pipec::codegen

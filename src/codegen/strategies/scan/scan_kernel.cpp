@@ -473,9 +473,9 @@ std::variant<std::vector<kernel::Step>, std::string> scan_steps(kernel::Program&
     std::vector<kernel::Kernel> kernels;
     if (!member(members.front()).scan->across.empty()) {
         kernels = slice_scan_kernels(program, members.front());
-    } else if (auto parallel = parallel_scan_kernel(program, all)) {
-        if (auto direct = direct_scan_kernel(program, all, *parallel)) kernels.push_back(std::move(*direct));
-        kernels.push_back(std::move(*parallel));
+    } else if (auto parallel = parallel_scan_kernels(program, all); !parallel.empty()) {
+        if (auto direct = direct_scan_kernel(program, all, parallel.front())) kernels.push_back(std::move(*direct));
+        std::ranges::move(parallel, std::back_inserter(kernels));
     } else if (auto lines = short_scan_kernel(program, all)) {
         kernels.push_back(std::move(*lines));
     } else {

@@ -35,7 +35,7 @@ constexpr int kRepeatedReads = 3;
 constexpr std::int64_t kGatheredWork = 24;
 /// Operations that a stage may grow to by what is computed inside of it.
 constexpr std::int64_t kLargestStage = 600;
-/// The same where all of it has to be computed for each point of the reader anyway.
+/// The same for a stage that is asked for in parts: fused or not, its values are computed once for each point.
 constexpr std::int64_t kLargestOfParts = 2400;
 
 }  // namespace
@@ -375,8 +375,9 @@ Volume volume_of(const poly::Domain& domain) {
     return result;
 }
 
-/// A stage with several values for each place of its long dimensions, of which different reads ask for different ones:
-/// loops to the left and to the right of a pixel, say. Hardly more are asked for than there are.
+/// A stage with several values at each place of its long dimensions, where different reads ask for different values:
+/// one loop for those to the left of a pixel, say, and one for those to the right. Together they ask for hardly more
+/// than there are.
 bool is_asked_in_parts(const ir::Stage& stage, const Readers& by, const ir::Pipeline& pipeline,
                        const Volumes& volumes) {
     constexpr double kLeastPoints = 4, kMostAsked = 1.25;
@@ -550,8 +551,8 @@ private:
 };
 
 /// Stages with reductions that are read by one stage, at its own point, which then has several loops over the same
-/// ranges whose terms read the same: code generation makes one loop of them. And those with loops that an output reads:
-/// it computes nothing else that is as much work, and what it is made of needs no memory.
+/// ranges whose terms read the same: code generation makes one loop of them. A stage with loops that an output reads
+/// joins it as well: the rest of the output is little work beside the loop, and the stage needs no memory then.
 std::vector<int> merged_reductions(const ir::Pipeline& pipeline) {
     struct Part {
         int stage;

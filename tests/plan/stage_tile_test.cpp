@@ -24,7 +24,7 @@ TEST(StageTile, RowsGoAlongWhatReadsHaveSideBySide) {
     EXPECT_TRUE(turned.turned);
     EXPECT_EQ(stage_block(turned, image, 4), (Block{8, 32, 1}));
     EXPECT_TRUE(stage_axes({0, 1}, image, false, {{0}, {0, 1}}).turned);
-    // What all lanes read alike, what data say, and what points with loops read.
+    // No transposition: a value that all lanes share, and a place found in data. Points with loops keep their blocks.
     EXPECT_FALSE(stage_axes({0, 1}, image, false, {{0}}).turned);
     EXPECT_FALSE(stage_axes({0, 1}, image, false, {{kAnyPlace, 0, 1}}).turned);
     EXPECT_FALSE(stage_axes({0, 1}, image, true, {{0, 1}}).turned);

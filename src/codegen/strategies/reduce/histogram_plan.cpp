@@ -230,8 +230,8 @@ private:
         return true;
     }
 
-    /// A short range along which reads lie side by side, as the channels of interleaved pixels do, is a thread's as
-    /// well, wherever the program's loop stands. Returns its points, of at most `most`.
+    /// One thread takes all channels of an interleaved pixel, whatever the order of the program's loops: any short
+    /// range along which reads are adjacent in memory. Returns the number of its points, at most `most`.
     std::int64_t take_channels(std::vector<bool>& is_inner, std::int64_t most) const {
         std::vector<std::size_t> ranges;
         for (std::size_t i = 0; i < domain_.size(); ++i) {

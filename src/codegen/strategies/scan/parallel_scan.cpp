@@ -183,7 +183,8 @@ std::vector<ir::Expr> ParallelScan::in_exchange(std::int64_t i, bool behind_each
     return {warp_, sum(sum(product(lane_, constant(points)), rows), constant(i))};
 }
 
-/// What the lanes' points are worth, dealt out the other way. Only this warp reads what it has stored.
+/// The same values with each lane holding points behind each other, or points a row apart again. A warp reads only what
+/// it has stored itself.
 std::vector<ir::Expr> ParallelScan::exchanged(kernel::Body& body, int array, const std::vector<ir::Expr>& values,
                                               bool behind_each_other) {
     const ir::Source source{ir::Source::Kind::Local, array};

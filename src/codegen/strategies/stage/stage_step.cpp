@@ -68,8 +68,8 @@ std::variant<kernel::Step, std::string> stage_step(kernel::Program& program, con
             blocks.least_extent = extent ? builder.across_block() : 0;
             take(std::move(blocks));
         };
-        // 64 channels are half of a block's columns of 4 x 32: then none would have all of its points. With threads of
-        // 8 x 32 there are two.
+        // A block of 32 threads with 4 columns each needs 128 columns to be full: with 64 channels none would be. One
+        // of 8 threads across needs 32.
         const ir::Expr extent = choices.threads ? nullptr : builder.short_extent(plan::kWarp);
         if (extent) {
             take_blocks(extent);

@@ -14,7 +14,6 @@
 #include "compiler/host_schedule.h"
 #include "compiler/named_conditions.h"
 #include "compiler/schedule.h"
-#include "fusion/block_sums.h"
 #include "fusion/chosen_reads.h"
 #include "fusion/clipped_ranges.h"
 #include "fusion/long_lines.h"
@@ -77,7 +76,6 @@ std::optional<poly::Model> finish(ir::Pipeline& pipeline, Diagnostics& diags, co
     model = std::move(shared.model);
     pipeline = fusion::clipped_ranges(pipeline, *model);
     pipeline = fusion::strided_terms(pipeline, *model);
-    pipeline = fusion::block_sums(std::move(pipeline));
     pipeline = fusion::chosen_reads(std::move(pipeline));
     shared = fusion::separate_points(pipeline, *model);
     // (Fast functions take no longer than a table.)

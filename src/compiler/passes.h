@@ -1,9 +1,9 @@
 // The passes of the compiler. Each turns the result of the one before into its own; all commands use these and no
 // others.
 //
-// (At its end check leaves out terms of reductions that are 0, writes out sums of blocks, makes scans of prefixes,
+// (At its end check leaves out terms of reductions that are 0, makes scans of prefixes,
 // computes once what windows share, shares out long reductions, and transposes what they read across memory. In
-// fusion/: strided_terms.h, block_sums.h, prefix_scans.h, shared_strips.h, share_reductions.h, transpose_reads.h.)
+// fusion/: strided_terms.h, prefix_scans.h, shared_strips.h, share_reductions.h, transpose_reads.h.)
 //
 //     text ─check→ Checked ─prepare→ Prepared ─schedule→ Scheduled ─lower→ Lowered ─code_text→ CUDA
 //                     └──────────────────────────────────────────────────code_text→ C++

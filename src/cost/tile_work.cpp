@@ -236,8 +236,9 @@ private:
         std::int64_t columns = axes.columns >= 0 ? s_.vector : 1, rows = 1;
         double turns = points.turns, at_edges = turns;
         if (in_patches_) {
-            columns =
-                stage.pure ? plan::patch_columns(facts_, m, axes, s_.vector, group_.row_alignment, member.reads) : 1;
+            columns = stage.pure ? plan::patch_columns(facts_, m, axes, s_.vector, group_.row_alignment, member.reads,
+                                                       points.single.count(), threads_)
+                                 : 1;
             const plan::Patches rows_apart = plan::alike_patches(points.single, columns, threads_, 1);
             at_edges = std::ceil(static_cast<double>(rows_apart.count()) / kWarp);
             const bool single_rows =

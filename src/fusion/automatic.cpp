@@ -81,7 +81,33 @@ private:
     Plan searched(Variant& variant) {
         SearchOptions search = options_.search;
         search.most_work = budget_.part(kSearchPart);
-        return found(variant, search, {});
+        return with_siblings_apart(found(variant, search, {}));
+    }
+
+    /// The search knows nothing of siblings, which share a kernel though neither reads the other. A group that has some
+    /// may cost less than each of its stages by itself, and more than the siblings in kernels of their own.
+    Plan with_siblings_apart(Plan plan) {
+        if (!options_.refined) return plan;
+        SearchOptions search = options_.search;
+        search.siblings = plan.variant->siblings();
+        search.most_groups = kMostMoved;
+        const std::vector<std::vector<int>> groups = plan.grouping.groups;
+        for (const std::vector<int>& group : groups) {
+            const auto has = [&](int stage) { return std::ranges::binary_search(group, stage); };
+            const bool any = std::ranges::any_of(search.siblings,
+                                                 [&](const auto& pair) { return has(pair.first) && has(pair.second); });
+            if (group.size() < 3 || !any || budget_.is_spent()) continue;
+            std::vector<std::vector<int>> start;
+            for (const std::vector<int>& other : plan.grouping.groups) {
+                if (other != group) start.push_back(other);
+                for (std::size_t i = 0; other == group && i < group.size(); ++i) start.push_back({group[i]});
+            }
+            search.most_work = budget_.part(kMovePart);
+            Plan apart = found(*plan.variant, search, start);
+            apart.grouping.asked += plan.grouping.asked;
+            if (apart.grouping.cost < plan.grouping.cost) plan = std::move(apart);
+        }
+        return plan;
     }
 
     /// The best grouping near one that is known.

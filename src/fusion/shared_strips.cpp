@@ -32,12 +32,34 @@ constexpr double kLeastSide = 3;
 ir::Expr added(const ir::Expr& a, const ir::Expr& b) {
     return ir::binary(BinaryOp::Add, a, b);
 }
+ir::Expr times(const ir::Expr& a, std::int64_t factor) {
+    return factor == 1 ? a : ir::binary(BinaryOp::Mul, a, ir::int_constant(Type::Int32, factor));
+}
 
-/// `e` with `sum` for x + v. Null where x or v is in it in another way.
+/// Of s * x + v, the s of the first such sum in `e`; 0 where there is none.
+std::int64_t step_of(const ir::Expr& e, ir::VarId x, ir::VarId v) {
+    std::int64_t result = 0;
+    ir::any_node(e, [&](const ir::Expr& node) {
+        if (node->type != Type::Int32 || ir::as<ir::Binary>(node) == nullptr) return false;
+        ir::LinearSum sum;
+        sum.add(node, 1);
+        const std::int64_t of_x = sum.factor_of(x), of_v = sum.factor_of(v);
+        if (of_x == 0 || of_v == 0 || of_x % of_v != 0) return false;
+        result = of_x / of_v;
+        return true;
+    });
+    return std::max<std::int64_t>(result, 0);
+}
+
+/// `e` with `sum` for step * x + v. Null where x or v is in it in another way.
 class AsSum {
 public:
-    AsSum(ir::VarId x, ir::VarId v, ir::VarId sum)
-        : x_(x), v_(v), sum_(ir::variable(sum, Type::Int32)), either_{{x, nullptr, nullptr}, {v, nullptr, nullptr}} {}
+    AsSum(ir::VarId x, std::int64_t step, ir::VarId v, ir::VarId sum)
+        : x_(x),
+          step_(step),
+          v_(v),
+          sum_(ir::variable(sum, Type::Int32)),
+          either_{{x, nullptr, nullptr}, {v, nullptr, nullptr}} {}
 
     ir::Expr of(const ir::Expr& e) {
         if (const auto known = known_.find(e); known != known_.end()) return known->second;
@@ -53,7 +75,7 @@ private:
         if (const auto* b = ir::as<ir::Binary>(e); e->type == Type::Int32 && b != nullptr) {
             ir::LinearSum sum;
             sum.add(e, 1);
-            if (const std::int64_t factor = sum.factor_of(x_); factor != 0 && factor == sum.factor_of(v_)) {
+            if (const std::int64_t factor = sum.factor_of(v_); factor != 0 && step_ * factor == sum.factor_of(x_)) {
                 std::erase_if(sum.terms, [&](const auto& term) {
                     const auto* variable = ir::as<ir::Variable>(term.first);
                     return variable != nullptr && (variable->id == x_ || variable->id == v_);
@@ -72,7 +94,9 @@ private:
         return possible ? result : nullptr;
     }
 
-    ir::VarId x_, v_;
+    ir::VarId x_;
+    std::int64_t step_;
+    ir::VarId v_;
     ir::Expr sum_;
     std::vector<ir::Range> either_;
     std::unordered_map<ir::Expr, ir::Expr> known_;
@@ -172,13 +196,18 @@ private:
         const std::set<ir::VarId> used = free_variables(strip);
         for (std::size_t d = 0; d < points.size(); ++d) {
             const ir::VarId x = points[d].var;
-            if (used.count(x) == 0 || turns({x, points[d].lo, points[d].hi}) < 2 * count) continue;
+            if (used.count(x) == 0) continue;
+            const std::int64_t step = step_of(strip, x, outer.var);
+            if (step == 0 || turns({x, points[d].lo, points[d].hi}) * static_cast<double>(step) < 2 * count) continue;
+            if (count < kLeastSide * static_cast<double>(step) && !are_blocks(stage, d, step, count)) continue;
             const ir::VarId sum = made_.variable_like(x, "");
-            ir::Expr value = AsSum(x, outer.var, sum).of(strip);
+            ir::Expr value = AsSum(x, step, outer.var, sum).of(strip);
             if (value == nullptr) continue;
             Places places = points;
-            const ir::Expr last = added(outer.hi, ir::int_constant(Type::Int32, -1));
-            places[d] = {sum, added(points[d].lo, outer.lo), added(points[d].hi, last), false};
+            // From step * lo + outer.lo to step * (hi - 1) + outer.hi - 1.
+            const ir::Expr last = added(outer.hi, ir::int_constant(Type::Int32, -step));
+            places[d] = {sum, added(times(points[d].lo, step), outer.lo), added(times(points[d].hi, step), last),
+                         false};
             const std::set<ir::VarId> needed = free_variables(value);
             std::erase_if(places, [&](const Place& place) { return needed.count(place.var) == 0; });
             if (places.size() != needed.size()) continue;
@@ -187,10 +216,21 @@ private:
             value = window(stage, places, some, value);
             const ir::Expr read = made_.make_in_order(stage, "strip", value, places, some, strip->range);
             made_.made(ir::as<ir::Read>(read)->source.index).alone = false;
-            const ir::Expr at = added(ir::variable(x, Type::Int32), ir::variable(outer.var, Type::Int32));
+            const ir::Expr at = added(times(ir::variable(x, Type::Int32), step), ir::variable(outer.var, Type::Int32));
             return ir::substitute(read, {{sum, at}});
         }
         return nullptr;
+    }
+
+    /// Strips side by side in memory, of windows of which each point has its own: neighbouring threads then read
+    /// neighbouring elements, which are apart by a window's width otherwise.
+    bool are_blocks(const ir::Stage& stage, std::size_t dim, std::int64_t step, double count) const {
+        const std::size_t inner =
+            stage.output < 0
+                ? stage.dims.size() - 1
+                : static_cast<std::size_t>(
+                      made_.all().pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order.back());
+        return dim == inner && static_cast<double>(step) <= count;
     }
 
     bool never_empty(const ir::Expr& lo, const ir::Expr& hi) {

@@ -68,11 +68,18 @@ PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int togethe
 }
 
 std::int64_t patch_columns(const fusion::GroupShape& shape, std::size_t m, const PatchAxes& axes, std::int64_t vector,
-                           std::int64_t access_bytes, const PatchReads& reads) {
+                           std::int64_t access_bytes, const PatchReads& reads, std::int64_t points,
+                           std::int64_t lanes) {
     if (axes.columns < 0) return 1;
     if (!axes.whole) {
         std::int64_t columns = std::min(vector, kAccessBytes / reads.narrowest);
         while (columns > 1 && reads.operations(axes, columns) > kRowOperations) columns /= 2;
+        const bool loops = std::ranges::any_of(shape.shapes[m].reads, [](const fusion::StageShape::Read& read) {
+            return (read.dims & fusion::StageShape::kLoops) != 0;
+        });
+        if (loops || !shape.live[m]) {
+            while (columns > 1 && 2 * points <= columns * lanes) columns /= 2;
+        }
         return columns;
     }
     const fusion::StageShape::Range& range = *shape.shapes[m].ranges[static_cast<std::size_t>(axes.columns)];

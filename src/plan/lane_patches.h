@@ -55,11 +55,12 @@ PatchAxes lane_axes(const fusion::GroupShape& shape, std::size_t m);
 /// as well, or are a whole dimension: the innermost one there, or the one that readers read `together`.
 PatchAxes patch_axes(const fusion::GroupShape& shape, std::size_t m, int together, const PatchReads& reads);
 
-/// Adjacent columns that a lane computes there. Along the tile's x `vector` of them, as long as one access moves them
-/// and they have at most kRowOperations; of a whole dimension what an access of `access_bytes` moves, or all where
-/// neighbours read the same.
+/// Adjacent columns that a lane computes there, where `lanes` have `points` in all. Along the tile's x `vector` of
+/// them, as long as one access moves them and they have at most kRowOperations; fewer of a stage that stays in the
+/// tile, or has loops, where half of the lanes would have none. Of a whole dimension what an access of `access_bytes`
+/// moves, or all where neighbours read the same.
 std::int64_t patch_columns(const fusion::GroupShape& shape, std::size_t m, const PatchAxes& axes, std::int64_t vector,
-                           std::int64_t access_bytes, const PatchReads& reads);
+                           std::int64_t access_bytes, const PatchReads& reads, std::int64_t points, std::int64_t lanes);
 
 /// Where member `m` reads some others, `found` at places that depend on data, of which it has several columns for each:
 /// how many columns. The lanes of a warp then compute a block as wide as that: what they read lies close together, in

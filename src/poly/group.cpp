@@ -38,6 +38,12 @@ Distance rounded(const Distance& reach, std::int64_t scale, std::int64_t n, std:
     return {std::min(reach.lo, scale * first), std::max(reach.hi, scale * (end - 1) + 1)};
 }
 
+/// The part of a reach that has points of a member with this scale, in tiles whose ends are multiples of it: the last
+/// one of a tile [0, 64) with scale 16 is at 48.
+Distance of_points(const Distance& reach, std::int64_t scale) {
+    return {scale * ceil_quotient(reach.lo, scale), scale * floor_quotient(reach.hi - 1, scale) + 1};
+}
+
 /// The reach of all members in one dimension: from readers to what they read, each rounded to multiples of `n` points.
 void find_reach(Group& group, int dim, std::int64_t n, const FirstPoint& first_point) {
     const auto g = static_cast<std::size_t>(dim);
@@ -53,6 +59,9 @@ void find_reach(Group& group, int dim, std::int64_t n, const FirstPoint& first_p
                 rounded(from, a.scale, n, first_point ? first_point(group, p, needed) : n * floor_quotient(needed, n));
         }
         group.reach[p][g] = from;
+        for (const Alignment& a : group.alignment[p]) {
+            if (a.dim == dim) from = of_points(from, a.scale);
+        }
         for (; edge != group.edges.rend() && edge->reader_place == p; ++edge) {
             const Distance next{from.lo + edge->distance[g].lo, from.hi + edge->distance[g].hi};
             auto& known = reach[edge->producer_place];

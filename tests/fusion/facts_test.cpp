@@ -287,10 +287,10 @@ TEST(Facts, PatchesRunAlongWhatIsReadTogether) {
     EXPECT_TRUE(soft.whole);
     EXPECT_EQ(soft.columns, 0);
     EXPECT_EQ(soft.rows, 1);  // rows of `grid` that two points below each other read are fewer
-    EXPECT_EQ(plan::patch_columns(facts, 0, soft, 4, 16, of_soft), 2);
+    EXPECT_EQ(plan::patch_columns(facts, 0, soft, 4, 16, of_soft, 4096, 32), 2);
     EXPECT_FALSE(out.whole);
     EXPECT_EQ(out.columns, 1);
-    EXPECT_EQ(plan::patch_columns(facts, 1, out, 4, 16, of_out), 4);
+    EXPECT_EQ(plan::patch_columns(facts, 1, out, 4, 16, of_out, 4096, 32), 4);
     EXPECT_EQ(plan::columns_of_cell(facts, 1, found_members(facts, 1)), 8);
 }
 

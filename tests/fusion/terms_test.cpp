@@ -2,8 +2,6 @@
 // weights that are tables.
 #include <gtest/gtest.h>
 
-#include <fmt/format.h>
-
 #include "ir/build.h"
 #include "ir/visit.h"
 #include "support/render.h"
@@ -55,31 +53,6 @@ TEST(StridedTerms, ConditionsOnARemainderThinTermsOut) {
     EXPECT_EQ(terms_of_out("int32", "sum(i in 0..90) (if (y + i) % 3 == 1 then n(i) * u(y, x) else 0)"), 30);
 }
 
-/// Reductions in the definition of `out`.
-std::int64_t reductions_of(const std::string& program) {
-    SourceManager sources;
-    const testing::Compiled compiled = testing::compile_text(sources, "blocks.pipe", program);
-    EXPECT_EQ(compiled.diags.error_count(), 0U) << render_text(compiled.diags, sources);
-    std::int64_t result = 0;
-    ir::for_each_node(std::get<ir::Pure>(compiled.pipelines.at(0).stages.back().definition).value,
-                      [&](const ir::Expr& e) { result += ir::as<ir::Reduce>(e) != nullptr ? 1 : 0; });
-    return result;
-}
-
-TEST(BlockSums, AreChainsOfTheirColumns) {
-    const auto sum = [](const std::string& input, const std::string& terms) {
-        return reductions_of(fmt::format("pipeline p(f: {}) -> out: float32[R, C] {{ out(y, x) = {} }}", input, terms));
-    };
-    EXPECT_EQ(sum("float32[9 * R, 8 * C]", "sum(i in 0..9, j in 0..8) f(9 * y + i, 8 * x + j)"), 8);
-    EXPECT_EQ(sum("float32[8 * C, 9 * R] order(1, 0)", "sum(i in 0..9, j in 0..8) f(8 * x + j, 9 * y + i)"), 8);
-    // Windows share elements, integers have no order, rows come first, and 20 columns are many.
-    EXPECT_EQ(sum("float32[R + 8, C + 7]", "sum(i in 0..9, j in 0..8) f(y + i, x + j)"), 1);  // of strips
-    EXPECT_EQ(sum("float32[9 * R, 4 * C + 4]", "sum(i in 0..9, j in 0..8) f(9 * y + i, 4 * x + j)"), 2);
-    EXPECT_EQ(sum("uint8[9 * R, 8 * C]", "float32(sum(i in 0..9, j in 0..8) f(9 * y + i, 8 * x + j))"), 1);
-    EXPECT_EQ(sum("float32[9 * R, 8 * C]", "sum(j in 0..8, i in 0..9) f(9 * y + i, 8 * x + j)"), 2);
-    EXPECT_EQ(sum("float32[5 * R, 20 * C]", "sum(i in 0..5, j in 0..20) f(5 * y + i, 20 * x + j)"), 2);
-}
-
 TEST(StridedTerms, OthersStay) {
     // Blocks of float sums have 64 terms, so that of 128 has two.
     EXPECT_EQ(terms_of_out("float32", "sum(i in 0..128) (if (y + i) % 2 == 0 then w(i) * f(y, x) else 0)"), 128);
@@ -105,10 +78,26 @@ TEST(SharedStrips, WindowsAreSumsOfStrips) {
               (Terms{{"out", 7}, {"out.strip_2", 9}, {"out.strip", 12}}));
 }
 
+TEST(SharedStrips, WindowsMayHaveSteps) {
+    using Terms = std::map<std::string, std::int64_t>;
+    // Those that overlap save terms, whatever they go along.
+    EXPECT_EQ(terms_of("float32", "out(y, x) = max(i in 0..9, j in 0..9) f((3 * y + i) % R, x + j)"),
+              (Terms{{"out", 9}, {"out.strip", 9}}));
+    EXPECT_EQ(terms_of("float32", "out(y, x) = sum(i in 0..9, j in 0..9) f(y + i, (2 * x + j) % C)"),
+              (Terms{{"out", 9}, {"out.strip", 9}}));
+    // Of blocks, which do not, strips lie side by side in memory: columns of integers, too.
+    EXPECT_EQ(terms_of("float32", "out(y, x) = sum(i in 0..9, j in 0..8) f(y + i, (8 * x + j) % C)"),
+              (Terms{{"out", 8}, {"out.strip", 9}}));
+    EXPECT_EQ(terms_of("int32", "out(y, x) = sum(i in 0..9, j in 0..8) int32(u((9 * y + i) % R, (8 * x + j) % C))"),
+              (Terms{{"out", 8}, {"out.strip", 9}}));
+}
+
 TEST(SharedStrips, OthersStay) {
-    // Weights of their own, strides, places that are no sums, and what only some points need.
+    // Weights of their own, places that are no sums, and what only some points need.
     EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) w(9 * i + j) * f(y + i, x + j)"), 81);
-    EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) f(y + i, (2 * x + j) % C)"), 81);
+    // Points between windows, and blocks whose strips would go across memory.
+    EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) f(y + i, (11 * x + j) % C)"), 81);
+    EXPECT_EQ(terms_of_out("float32", "sum(j in 0..9, i in 0..9) f((9 * y + i) % R, x + 9 * j % 10)"), 81);
     EXPECT_EQ(terms_of_out("float32", "sum(i in 0..9, j in 0..9) abs(f(y + i, x + j) - f(y, x))"), 81);
     EXPECT_EQ(terms_of_out("float32", "if f(y, x) > 0 then sum(i in 0..9, j in 0..9) f(y + i, x + j) else 0"), 81);
 }

@@ -71,7 +71,7 @@ TEST(March, StepsAreWholeRowsOfAllScales) {
         out(y, x) = rows(2 * y, x) + rows(2 * y + 1, x) + rows(2 * y + 2, x)
     })"),
                        {32, 1, 1}, {1, 4, 1}),
-              "32x8, 6 steps; 2 each from 0 of 10, window 6; 1 each from -2 of 4, window 0");
+              "32x8, 6 steps; 2 each from -1 of 9, window 5; 1 each from -2 of 4, window 0");
     EXPECT_EQ(describe(group_of(R"(pipeline p(img: float32[R + 1, C]) -> out: float32[2 * R, C] {
         rows(y, x) = img(y, x) * 2
         out(y, x) = rows(y / 2, x) + rows(y / 2 + 1, x)

@@ -101,7 +101,9 @@ void check_group(const codegen::kernel::Program& program, const poly::Group& gro
     }
     codegen::kernel::Program planned_of = program;
     const auto plans = std::get<std::vector<GroupPlan>>(codegen::group_plans(planned_of, group, schedule));
-    const std::vector<std::int64_t> sizes = fusion::usual_sizes(program.pipeline);
+    // Large enough for a tile of the coarsest level of a pyramid that is not moved.
+    std::vector<std::int64_t> sizes = fusion::usual_sizes(program.pipeline);
+    for (std::int64_t& size : sizes) size *= 4;
     for (const codegen::kernel::Kernel& kernel : std::get<codegen::kernel::Step>(step).variants) {
         SCOPED_TRACE(fmt::format("{} {} block {}x{}x{} tile {}x{}x{} vector {}\n{}", name(schedule.strategy),
                                  kernel.name, schedule.block[0], schedule.block[1], schedule.block[2], schedule.tile[0],

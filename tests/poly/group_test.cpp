@@ -229,7 +229,7 @@ TEST_F(GroupTest, DownAndUpAgainIsScaled) {
     })");
     const Group g = group(all());
     EXPECT_EQ(text(g),
-              "a(g0) reach -2..2\n"
+              "a(g0) reach -1..2\n"
               "down(g0 / 2) reach -1..1\n"
               "out(g0) reach 0..0 live-out\n");
     EXPECT_EQ(tile_unit(g, 0), 2);

@@ -28,7 +28,7 @@ plan::PatchAxes TilePatches::axes(const TileSpace::Member& m) const {
 
 std::int64_t TilePatches::columns_of(const TileSpace::Member& m) {
     return plan::patch_columns(shape_, space_.group.position(m.stage), axes(m), vector_, access_bytes_,
-                               patch_reads(space_, m));
+                               patch_reads(space_, m), points_of(m).count(), lanes_);
 }
 
 std::int64_t TilePatches::columns_of_cell(const TileSpace::Member& m) {

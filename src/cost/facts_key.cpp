@@ -95,7 +95,7 @@ private:
         add_each(ranges, [&](const std::optional<StageShape::Range>& one) {
             add_optional(one, [&](const StageShape::Range& range) { add(range.lo), add(range.hi); });
         });
-        add_each(reads, [&](const StageShape::Read& read) { add_source(read.array), add(read.dims); });
+        add_each(reads, [&](const StageShape::Read& read) { add_source(read.array), add(read.dims), add(read.data); });
     }
 
     void add_load(const Load& load) {

@@ -43,7 +43,7 @@ public:
     FusionResult run(const IsLegal& legal) {
         const std::vector<std::string> cheap = stage_schedule(pipeline_, model_).inlined;
         Plan best = searched(variant({cheap.begin(), cheap.end()}));
-        if (!options_.chooses_storage) return checked(std::move(best), legal);
+        if (!options_.chooses_storage) return checked(best, legal);
         std::vector<Plan> others;
         if (!cheap.empty()) {
             others.push_back(searched(variant({})));
@@ -60,13 +60,17 @@ public:
             if (other.variant != others[0].variant) others.push_back(other);
         }
         std::ranges::stable_sort(others, {}, [](const Plan& plan) { return plan.grouping.cost; });
-        FusionResult result = checked(std::move(best), legal);
+        FusionResult result = checked(best, legal);
         // Code generation may have refused what made this plan better than the others.
         for (Plan& other : others) {
             if (result.grouping.cost <= other.grouping.cost) continue;
-            FusionResult next = checked(std::move(other), legal);
-            if (next.grouping.cost < result.grouping.cost) result = std::move(next);
+            FusionResult next = checked(other, legal);
+            if (next.grouping.cost >= result.grouping.cost) continue;
+            result = std::move(next);
+            best = std::move(other);
         }
+        if (Plan apart = with_siblings_apart(best, legal); apart.grouping.cost < result.grouping.cost)
+            result = checked(apart, legal);
         return result;
     }
 
@@ -81,12 +85,12 @@ private:
     Plan searched(Variant& variant) {
         SearchOptions search = options_.search;
         search.most_work = budget_.part(kSearchPart);
-        return with_siblings_apart(found(variant, search, {}));
+        return found(variant, search, {});
     }
 
     /// The search knows nothing of siblings, which share a kernel though neither reads the other. A group that has some
     /// may cost less than each of its stages by itself, and more than the siblings in kernels of their own.
-    Plan with_siblings_apart(Plan plan) {
+    Plan with_siblings_apart(Plan plan, const IsLegal& legal) {
         if (!options_.refined) return plan;
         SearchOptions search = options_.search;
         search.siblings = plan.variant->siblings();
@@ -105,7 +109,9 @@ private:
             search.most_work = budget_.part(kMovePart);
             Plan apart = found(*plan.variant, search, start);
             apart.grouping.asked += plan.grouping.asked;
-            if (apart.grouping.cost < plan.grouping.cost) plan = std::move(apart);
+            const auto is_legal = [&](const std::vector<int>& stages) { return plan.variant->is_legal(stages, legal); };
+            if (apart.grouping.cost < plan.grouping.cost && std::ranges::all_of(apart.grouping.groups, is_legal))
+                plan = std::move(apart);
         }
         return plan;
     }
@@ -247,7 +253,7 @@ private:
     /// Generating code for every group that is judged would take too long; so groups are checked once they are chosen,
     /// and the search is repeated without those that were refused, also while another plan with the same stages in
     /// memory was checked.
-    FusionResult checked(Plan plan, const IsLegal& legal) {
+    FusionResult checked(Plan& plan, const IsLegal& legal) {
         FusionResult result;
         for (const ir::Stage& stage : pipeline_.stages) {
             if (plan.variant->inside().count(stage.name) > 0) result.schedule.inlined.push_back(stage.name);

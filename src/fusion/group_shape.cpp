@@ -34,11 +34,23 @@ public:
         memo_.emplace(e.get(), result);
         return result;
     }
+    /// Whether some element of an array decides what `e` is.
+    bool is_of_data(const ir::Expr& e) {
+        if (!e) return false;
+        if (const auto known = of_data_.find(e.get()); known != of_data_.end()) return known->second;
+        const auto* variable = ir::as<ir::Variable>(e);
+        const auto let = variable == nullptr ? lets_.end() : lets_.find(variable->id);
+        bool result = ir::as<ir::Read>(e) != nullptr || (let != lets_.end() && is_of_data(let->second));
+        for (const ir::Expr& child : ir::children(e)) result = result || is_of_data(child);
+        of_data_.emplace(e.get(), result);
+        return result;
+    }
 
 private:
     std::unordered_map<ir::VarId, unsigned> dims_;
     std::unordered_map<ir::VarId, ir::Expr> lets_;
     std::unordered_map<const ir::Node*, unsigned> memo_;
+    std::unordered_map<const ir::Node*, bool> of_data_;
 };
 
 std::vector<StageShape::Read> reads_of(const ir::Stage& stage) {
@@ -50,7 +62,10 @@ std::vector<StageShape::Read> reads_of(const ir::Stage& stage) {
         const auto* read = ir::as<ir::Read>(e);
         if (read == nullptr) return;
         StageShape::Read found{read->source};
-        for (const ir::Expr& index : read->indices) found.dims |= depends.of(index);
+        for (std::size_t d = 0; d < read->indices.size(); ++d) {
+            found.dims |= depends.of(read->indices[d]);
+            if (depends.is_of_data(read->indices[d])) found.data |= 1U << d;
+        }
         reads.insert(found);
     });
     return {reads.begin(), reads.end()};

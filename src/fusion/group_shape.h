@@ -25,6 +25,7 @@ struct StageShape {
     struct Read {
         ir::Source array;
         unsigned dims = 0;
+        unsigned data = 0;  ///< dimensions of the array of which data say the index (bit d)
         friend auto operator<=>(const Read&, const Read&) = default;
     };
     static constexpr unsigned kLoops = 1U << 31;  ///< and on variables of loops

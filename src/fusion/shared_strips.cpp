@@ -28,6 +28,10 @@ using ir::Type;
 constexpr double kLeastTerms = ir::kBlockTerms + 1;
 /// Shorter sides of a window save too little for values that go through memory.
 constexpr double kLeastSide = 3;
+/// Points of a last dimension that is the channels of a pixel.
+constexpr std::int64_t kMostChannels = 4;
+/// Longer ranges are no windows, but lengths that nobody knows.
+constexpr std::int64_t kMostTurns = 512;
 
 ir::Expr added(const ir::Expr& a, const ir::Expr& b) {
     return ir::binary(BinaryOp::Add, a, b);
@@ -140,12 +144,18 @@ private:
         return result;
     }
 
-    [[nodiscard]] double turns(const ir::Range& range) const {
+    /// Of a window whose length a parameter says, the most that it may have: the parameter's default has code of its
+    /// own.
+    [[nodiscard]] double turns(const ir::Range& range) {
+        if (const poly::IntRange most = ranges_.integer(ir::binary(BinaryOp::Sub, range.hi, range.lo));
+            most.hi <= kMostTurns && most.hi > most.lo) {
+            return static_cast<double>(std::max<poly::Wide>(0, most.hi));
+        }
         const auto lo = evaluate(range.lo, sizes_), hi = evaluate(range.hi, sizes_);
         return lo && hi ? static_cast<double>(std::max<std::int64_t>(0, *hi - *lo)) : 0;
     }
     /// Terms of a reduction, with those that are its whole term; 0 where nobody knows.
-    [[nodiscard]] double terms(const ir::Expr& e) const {
+    [[nodiscard]] double terms(const ir::Expr& e) {
         double result = 1;
         for (const auto* loop = ir::as<ir::Reduce>(e); loop != nullptr; loop = ir::as<ir::Reduce>(loop->body)) {
             for (const ir::Range& range : loop->ranges) result *= turns(range);
@@ -199,7 +209,9 @@ private:
             if (used.count(x) == 0) continue;
             const std::int64_t step = step_of(strip, x, outer.var);
             if (step == 0 || turns({x, points[d].lo, points[d].hi}) * static_cast<double>(step) < 2 * count) continue;
-            if (count < kLeastSide * static_cast<double>(step) && !are_blocks(stage, d, step, count)) continue;
+            if (count < kLeastSide * static_cast<double>(step) &&
+                !are_blocks(stage, points, d, static_cast<double>(step), count))
+                continue;
             const ir::VarId sum = made_.variable_like(x, "");
             ir::Expr value = AsSum(x, step, outer.var, sum).of(strip);
             if (value == nullptr) continue;
@@ -223,14 +235,20 @@ private:
     }
 
     /// Strips side by side in memory, of windows of which each point has its own: neighbouring threads then read
-    /// neighbouring elements, which are apart by a window's width otherwise.
-    bool are_blocks(const ir::Stage& stage, std::size_t dim, std::int64_t step, double count) const {
-        const std::size_t inner =
-            stage.output < 0
-                ? stage.dims.size() - 1
-                : static_cast<std::size_t>(
-                      made_.all().pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order.back());
-        return dim == inner && static_cast<double>(step) <= count;
+    /// neighbouring elements, which are apart by a window's width otherwise. Channels may lie between them.
+    bool are_blocks(const ir::Stage& stage, const Places& points, std::size_t dim, double step, double count) const {
+        if (step > count) return false;
+        std::vector<int> order;
+        if (stage.output >= 0) {
+            order = made_.all().pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order;
+        }
+        for (std::size_t i = points.size(); i-- > 0;) {
+            const std::size_t inner = order.empty() ? i : static_cast<std::size_t>(order[i]);
+            if (inner == dim) return true;
+            const auto lo = ir::as_int(points[inner].lo), hi = ir::as_int(points[inner].hi);
+            if (!lo || !hi || *hi - *lo > kMostChannels) return false;
+        }
+        return false;
     }
 
     bool never_empty(const ir::Expr& lo, const ir::Expr& hi) {

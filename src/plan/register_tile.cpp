@@ -81,12 +81,14 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
     for (std::size_t g = shape.units.size(); g-- > 0;) {
         Cut& cut = tiles.cuts[g];
         const std::int64_t unit = shape.units[g];
-        // Short dimensions inside of the columns are in every lane as a whole. So are planes that one tile has all of,
-        // as far as they are stored: no tile begins at any other.
+        // Short dimensions inside of the columns are in every lane as a whole. So are rows and planes that one tile has
+        // all of, as far as they are stored: no tile begins at any other.
         const bool planes = has_lanes || g == 0;
-        const std::int64_t most = !planes     ? fusion::kShortExtent
-                                  : axis == 2 ? std::min<std::int64_t>(schedule.tile[2], fusion::kShortExtent)
-                                              : 0;
+        const std::int64_t most =
+            !planes ? fusion::kShortExtent
+            : axis == 1 || axis == 2
+                ? std::min<std::int64_t>(schedule.tile[static_cast<std::size_t>(axis)], fusion::kShortExtent)
+                : 0;
         const auto end = constant_end(shape, g, planes);
         if (end && *end <= most) {
             cut.size = tile_size(*end, unit);
@@ -112,6 +114,9 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
         }
         ++axis;
     }
+    // Warps for the rows of a group that has all of them in one tile lie beside each other.
+    if (axis == 1 && shape.units.size() > 1 && has_lanes)
+        tiles.cuts[registers.lane_dim].thread_groups *= schedule.block[static_cast<std::size_t>(axis++)];
     for (; axis < 3; ++axis) {
         if (schedule.block[static_cast<std::size_t>(axis)] > 1)
             return "the group has fewer dimensions than the block of warps";

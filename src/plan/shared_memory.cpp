@@ -1,6 +1,7 @@
 #include "plan/shared_memory.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace pipec::plan {
 
@@ -64,6 +65,49 @@ void find_barriers(const fusion::GroupShape& shape, SharedMemory& shared) {
     }
 }
 
+/// The banks of shared memory side by side, in bytes, and the part of an array's rows that it may get more.
+constexpr std::int64_t kBankBytes = 128, kMostPadding = 8;
+
+/// Rows that members read at every second or fourth place have an even length: two or four elements come in one access
+/// then, and neighbouring threads ask different banks.
+void align_rows(const fusion::GroupShape& shape, SharedArray& array) {
+    const auto scale = [&](std::size_t m) {
+        const std::vector<poly::Alignment>& alignment = shape.group.alignment[m];
+        const bool is_inner = !alignment.empty() && alignment.back().dim == shape.group.rank - 1;
+        return is_inner ? alignment.back().scale : 0;
+    };
+    const std::int64_t own = scale(array.member);
+    if (own == 0) return;
+    std::int64_t& row = array.extents.back();
+    for (std::size_t m = array.member + 1; m < shape.shapes.size(); ++m) {
+        const std::vector<std::size_t>& read = shape.producers[m];
+        if (std::find(read.begin(), read.end(), array.member) == read.end()) continue;
+        const std::int64_t step = scale(m) / own;
+        if (step == 2 || step == 4) row = (row + step - 1) / step * step;
+    }
+}
+
+/// Whole planes of an array of which data choose one begin in the same bank: neighbouring threads that read different
+/// planes at neighbouring places then ask different banks.
+void align_planes(const fusion::GroupShape& shape, SharedArray& array) {
+    const int stage = shape.group.stages[array.member];
+    const std::vector<poly::Alignment>& alignment = shape.group.alignment[array.member];
+    unsigned chosen = 0;
+    for (const fusion::StageShape& reader : shape.shapes) {
+        for (const fusion::StageShape::Read& read : reader.reads) {
+            if (read.array.kind == ir::Source::Kind::Stage && read.array.index == stage) chosen |= read.data;
+        }
+    }
+    for (std::size_t d = 0; d + 1 < array.extents.size(); ++d) {
+        if ((chosen >> d & 1U) == 0 || alignment[d].dim >= 0 || alignment[d + 1].dim < 0) continue;
+        std::int64_t row = shape.shapes[array.member].bytes;
+        for (std::size_t i = d + 2; i < array.extents.size(); ++i) row *= array.extents[i];
+        const std::int64_t rows = array.extents[d + 1], step = kBankBytes / std::gcd(row, kBankBytes);
+        const std::int64_t padded = (rows + step - 1) / step * step;
+        if (padded <= rows + rows / kMostPadding) array.extents[d + 1] = padded;
+    }
+}
+
 /// All arrays have memory of their own.
 std::int64_t apart(const SharedMemory& shared, std::int64_t thread_groups) {
     std::int64_t bytes = 0;
@@ -93,6 +137,8 @@ SharedMemory placed_arrays(const fusion::GroupShape& shape, const Tiles& tiles) 
             const bool odd = accumulates && !shape.kept[m] && dim >= 0 && dim == group.rank - 1;
             array.extents.push_back(odd ? count | 1 : count);
         }
+        align_rows(shape, array);
+        align_planes(shape, array);
         array.bytes = bytes_of(shape, array);
         array.last = shape.last_reader[m];
         lifetimes.push_back({array.first, array.last, array.bytes});

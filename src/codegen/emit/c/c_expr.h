@@ -79,6 +79,10 @@ public:
     /// (expr/both_sides.h). A compiler then makes vectors of the choice.
     void read_before_choices() { reads_first_ = true; }
 
+    /// From now on choices among many values are made from the last case to the first, where that leaves more
+    /// registers.
+    void choose_backwards() { few_registers_ = true; }
+
     /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
     void detect_overflow(std::string exact) { detected_ = std::move(exact); }
 
@@ -146,6 +150,7 @@ private:
     Text call(const ir::Expr& e, const ir::Call& n);
     Text math(ir::Builtin fn, ir::Type type, const std::vector<Text>& args);
     Text select(const ir::Expr& e, const ir::Select& n);
+    std::optional<Text> backwards(const ir::Expr& e, const std::string& wanted);
     Text read(const ir::Expr& e, const ir::Read& n);
     Text let(const ir::Let& n);
     struct Total;
@@ -222,10 +227,11 @@ private:
     std::map<ir::VarId, int> granules_;  ///< of variables
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
     DataConditions conditions_;
-    bool reads_first_ = false;  ///< of the branches of an `if` on data
-    bool batches_ = true;       ///< loops evaluate several terms together
-    std::string lane_;          ///< the warp's lanes share reductions out: the own one's number; empty: they do not
-    std::string detected_;      ///< the variable that overflow clears; empty: integers wrap
+    bool reads_first_ = false;    ///< of the branches of an `if` on data
+    bool few_registers_ = false;  ///< what keeps few values alive at once comes first
+    bool batches_ = true;         ///< loops evaluate several terms together
+    std::string lane_;            ///< the warp's lanes share reductions out: the own one's number; empty: they do not
+    std::string detected_;        ///< the variable that overflow clears; empty: integers wrap
     std::map<ir::VarId, std::string> variables_;
     std::set<ir::VarId> index_variables_;
     std::set<ir::VarId> extrema_;  ///< variables that are a minimum or maximum of integers
@@ -236,6 +242,7 @@ private:
     };
     std::vector<std::unordered_map<const ir::Node*, Named>> scopes_;
     std::unordered_map<const ir::Node*, std::vector<ir::Expr>> certain_;  ///< of selects
+    std::unordered_set<const ir::Node*> forwards_;  ///< choices that are made from the first case on
     /// Whether a node is the same for all points, and whether it has a float that is and that several nodes use.
     struct Sameness {
         bool uniform = true, has_uniform = false;

@@ -166,6 +166,7 @@ KernelWriter::KernelWriter(Writer& out, const kernel::Program& program, const ke
 // --------------------------------------------------------------------------------------------------------------- head
 
 void KernelWriter::write(const std::string& function, Density density) {
+    if (kernel_.least_blocks > 0) expressions_.choose_backwards();
     for (const std::string& comment : kernel_.comments) out_.line("// {}", comment_text(comment));
     std::vector<std::string> parameters;
     for (const Source source : parameters_.reads) {

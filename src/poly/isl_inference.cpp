@@ -472,9 +472,8 @@ private:
                  if (stated) return;
                  for (const SourceRange reader : readers) report.note(reader, "it is read here");
                  report.note(
-                     "bound the index, for example with `clamp`; or the parameters and sizes that it follows, in "
-                     "`where`, as "
-                     "`R <= 16384`; or give an explicit range");
+                     "bound the index, for example with `clamp`; or what it follows, in `where`: parameters, and "
+                     "sizes, as in `R <= 16384`; or give an explicit range");
              }});
     }
 

@@ -1,9 +1,14 @@
-// Which arrays share memory.
+// Which arrays share memory, and how their rows and planes lie in it.
 #include "plan/shared_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <vector>
+
+#include "plan/tiles.h"
+#include "support_lib/groups.h"
 
 namespace pipec::plan::shared_memory_test {
 namespace {
@@ -33,6 +38,50 @@ TEST(PlaceArrays, NoByteIsUsedTwiceInAnyStep) {
             }
         }
     }
+}
+
+/// The extents of the arrays of a tile of 16 x 16 points, by member; all stages of a pipeline are one group.
+std::vector<std::vector<std::int64_t>> extents_of(const std::string& text) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
+    testing::Inlined program{compiled.pipelines.at(0), compiled.models.at(0), {}};
+    program.dependences = poly::find_dependences(program.pipeline, program.model);
+    std::vector<int> stages;
+    for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) stages.push_back(static_cast<int>(i));
+    const poly::Group group = testing::legal_group(program, stages).value();
+    const fusion::GroupShape shape = fusion::group_shape(program.pipeline, program.model, group);
+    fusion::GroupSchedule schedule;
+    schedule.strategy = fusion::Strategy::Otptb;
+    schedule.block = {16, 16, 1};
+    schedule.tile = {1, 1, 1};
+    Tiles tiles = make_tiles(shape, schedule);
+    complete(shape, tiles);
+    std::vector<std::vector<std::int64_t>> result;
+    for (const SharedArray& array : tile_arrays(shape, tiles).arrays) result.push_back(array.extents);
+    return result;
+}
+
+TEST(TileArrays, RowsThatAreReadAtEverySecondPlaceAreEven) {
+    EXPECT_EQ(extents_of(R"(pipeline p(img: float32[R, 2 * C + 2]) -> out: float32[R, C] {
+                  a(y, x) = img(y, x) * 2
+                  out(y, x) = a(y, 2 * x) + a(y, 2 * x + 1) + a(y, 2 * x + 2)
+              })"),
+              (std::vector<std::vector<std::int64_t>>{{16, 18}}));  // of 17
+    EXPECT_EQ(extents_of(R"(pipeline p(img: float32[R, C + 1]) -> out: float32[R, C] {
+                  a(y, x) = img(y, x) * 2
+                  out(y, x) = a(y, x) + a(y, x + 1)
+              })"),
+              (std::vector<std::vector<std::int64_t>>{{16, 17}}));
+}
+
+TEST(TileArrays, PlanesThatDataChooseBeginInOneBank) {
+    const std::string planes =
+        "pipeline p(img: float32[R, C], n: uint8[R, C]) -> out: float32[R, C] {"
+        " a(k, y, x) = img(y, x) * k ";
+    EXPECT_EQ(extents_of(planes + "out(y, x) = a(n(y, x) & 3, y, x) + a(0, max(y - 1, 0), x) }"),
+              (std::vector<std::vector<std::int64_t>>{{4, 18, 16}}));  // of 17
+    EXPECT_EQ(extents_of(planes + "out(y, x) = a(0, y, x) + a(3, max(y - 1, 0), x) }"),
+              (std::vector<std::vector<std::int64_t>>{{4, 17, 16}}));
 }
 
 }  // namespace

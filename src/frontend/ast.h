@@ -112,7 +112,7 @@ struct AccStatement {
     std::variant<AccUpdate, AccFor, AccIf, AccLet> value;
 };
 
-/// `accumulate name(dims): type = init { ... }`; every dimension has a range.
+/// `accumulate name(dims): type = init { ... }`; every dimension has a range, unless it is an output.
 struct Accumulate {
     Name name;
     std::vector<Expr> array_indices;

@@ -69,8 +69,10 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     std::map<std::string, std::vector<ir::VarId>> splices;
     Env env{files_.new_scope(Scope::Kind::Expression, symbol.scope), &symbol.full_name, nullptr, &splices};
     for (const ast::DimPattern& dim : a.dims) {
-        if (!dim.splice && dim.range) continue;
-        failed_ = true;  // a syntax error, reported by the parser
+        if (dim.splice || dim.range || symbol.output >= 0) continue;
+        report(diag::MissingRange, dim.name.range, dim.name.text)
+            .note(fmt::format("what an `accumulate` covers is not found from its readers: write `{} in 0..N`",
+                              dim.name.text));
         return;
     }
     if (symbol.output >= 0 && a.type != symbol.port->type) {
@@ -85,6 +87,7 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     }
     ir::Stage stage;
     const bool dims_ok = dimensions(a.dims, nullptr, symbol, env, stage.dims);
+    if (dims_ok && symbol.output >= 0) cover_output(symbol.output, stage.dims);
     ir::Expr init = convert(eval_operand(a.init, env.wanting(a.type)), a.type, a.init->range,
                             fmt::format("stage `{}`", symbol.name));
     UpdateWalk walk{symbol, a.type, a.dims.size(), {}, {}, {}};
@@ -102,6 +105,17 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     stage.range = a.left_range;
     stage.definition = ir::Accumulate{init, std::move(walk.updates)};
     finish_stage(symbol, std::move(stage));
+}
+
+/// Dimensions without a range have the output's.
+void Elaborator::cover_output(int output, std::vector<ir::Dimension>& dims) const {
+    const ir::Buffer& buffer = p_.outputs[static_cast<std::size_t>(output)].buffer;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+        const ir::Expr& hi = buffer.extents[i];
+        if (dims[i].is_explicit() || !hi) continue;
+        dims[i].lo = ir::int_constant(ir::Type::Int32, 0, hi->range);
+        dims[i].hi = hi;
+    }
 }
 
 void Elaborator::walk_updates(const ast::AccBlock& block, UpdateWalk& walk) {

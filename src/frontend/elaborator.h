@@ -309,6 +309,7 @@ private:
     void define_stage(Symbol& symbol);
     void define_pointwise(Symbol& symbol, const Env& env);
     void define_accumulate(Symbol& symbol);
+    void cover_output(int output, std::vector<ir::Dimension>& dims) const;
     bool dimensions(const std::vector<ast::DimPattern>& patterns, const ast::Expr* value, Symbol& symbol, Env& env,
                     std::vector<ir::Dimension>& dims);
     std::optional<std::size_t> splice_length(const std::string& name, const ast::Expr& e, const Env& env, bool& broken);

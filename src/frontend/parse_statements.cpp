@@ -206,12 +206,6 @@ ast::Accumulate TreeBuilder::accumulate(PipeParser::AccumulateContext& context) 
     result.name = name(*context.target()->name());
     result.array_indices = array_indices(*context.target());
     result.dims = dims(*context.dims());
-    for (const ast::DimPattern& dim : result.dims) {
-        if (dim.range.has_value() || dim.splice) continue;
-        diags_.report(diag::MissingRange, dim.name.range, dim.name.text)
-            .note(fmt::format("what an `accumulate` covers is not found from its readers: write `{} in 0..N`",
-                              dim.name.text));
-    }
     result.type = type(*context.type());
     result.type_range = range(*context.type());
     result.left_range = join(range(*context.target()), range(*context.dims()));

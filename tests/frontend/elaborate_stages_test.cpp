@@ -146,6 +146,16 @@ TEST(Accumulates, SplitByUpdate) {
               "}\n");
 }
 
+TEST(Accumulates, OutputsSayTheirRanges) {
+    EXPECT_EQ(stages("pipeline p(img: uint8[R, C]) -> out: int32[2, R] {\n"
+                     "  accumulate out(i, y): int32 = i {\n"
+                     "    for y in 0..R, x in 0..C { out(0, y) += 1 }\n"
+                     "  }\n}\n"),
+              "accumulate out(i in 0..2, y in 0..R): int32 = i {\n"
+              "for y in 0..R, x in 0..C { out(0, y) += 1 }\n"
+              "}\n");
+}
+
 /// What an extent is written as.
 std::string extent(const std::string& text) {
     const Elaborated e("pipeline p(a: uint8[R], b: uint8[C]) -> out: uint8[" + text + "] { out(x) = 1 }");

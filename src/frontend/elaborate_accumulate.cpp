@@ -107,12 +107,12 @@ void Elaborator::define_accumulate(Symbol& symbol) {
     finish_stage(symbol, std::move(stage));
 }
 
-/// Dimensions without a range have the output's.
+/// Dimensions without a range get the output's extents.
 void Elaborator::cover_output(int output, std::vector<ir::Dimension>& dims) const {
     const ir::Buffer& buffer = p_.outputs[static_cast<std::size_t>(output)].buffer;
     for (std::size_t i = 0; i < dims.size(); ++i) {
         const ir::Expr& hi = buffer.extents[i];
-        if (dims[i].is_explicit() || !hi) continue;
+        if (!hi || dims[i].is_explicit()) continue;  // without an extent: reported; this pipeline is dropped
         dims[i].lo = ir::int_constant(ir::Type::Int32, 0, hi->range);
         dims[i].hi = hi;
     }

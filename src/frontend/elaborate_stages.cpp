@@ -386,17 +386,12 @@ void Elaborator::define_pointwise(Symbol& symbol, const Env& outer) {
 
 bool Elaborator::shape_output(int output, std::vector<ir::Dimension>& dims) {
     const ir::Buffer& buffer = p_.outputs[static_cast<std::size_t>(output)].buffer;
-    std::vector<ir::Dimension> shaped = dims;
     for (std::size_t i = 0; i < dims.size(); ++i) {
         const ir::Expr& hi = buffer.extents[i];
-        if (!hi) continue;  // reported; this pipeline is dropped
-        if (dims[i].is_explicit() && (ir::as_int(dims[i].lo) != 0 || !ir::structurally_equal(dims[i].hi, hi))) {
-            return false;
-        }
-        shaped[i].lo = ir::int_constant(ir::Type::Int32, 0, hi->range);
-        shaped[i].hi = hi;
+        if (!hi || !dims[i].is_explicit()) continue;
+        if (ir::as_int(dims[i].lo) != 0 || !ir::structurally_equal(dims[i].hi, hi)) return false;
     }
-    dims = std::move(shaped);
+    cover_output(output, dims);
     return true;
 }
 

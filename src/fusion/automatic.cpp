@@ -88,8 +88,9 @@ private:
         return found(variant, search, {});
     }
 
-    /// The search knows nothing of siblings, which share a kernel though neither reads the other. A group that has some
-    /// may cost less than each of its stages by itself, and more than the siblings in kernels of their own.
+    /// The first search does not join siblings: stages that share a kernel though neither reads the other. A group that
+    /// it found with siblings in it costs less than its stages apart, but perhaps more than the siblings in kernels of
+    /// their own.
     Plan with_siblings_apart(Plan plan, const IsLegal& legal) {
         if (!options_.refined) return plan;
         SearchOptions search = options_.search;

@@ -104,11 +104,7 @@ StageShape stage_shape(const ir::Pipeline& pipeline, const poly::Model& model, i
         if (lo && hi) range = StageShape::Range{*lo, *hi};
     }
     shape.scans = definition.scan.has_value();
-    if (definition.output >= 0) {
-        shape.order = pipeline.outputs.at(static_cast<std::size_t>(definition.output)).buffer.order;
-    } else {
-        for (std::size_t d = 0; d < definition.dims.size(); ++d) shape.order.push_back(static_cast<int>(d));
-    }
+    shape.order = ir::memory_order(pipeline, definition);
     return shape;
 }
 

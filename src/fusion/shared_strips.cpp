@@ -15,6 +15,7 @@
 #include "ir/linear_sum.h"
 #include "ir/reduction.h"
 #include "ir/visit.h"
+#include "poly/group.h"
 #include "poly/value_ranges.h"
 
 namespace pipec::fusion {
@@ -28,8 +29,6 @@ using ir::Type;
 constexpr double kLeastTerms = ir::kBlockTerms + 1;
 /// Shorter sides of a window save too little for values that go through memory.
 constexpr double kLeastSide = 3;
-/// Points of a last dimension that is the channels of a pixel.
-constexpr std::int64_t kMostChannels = 4;
 /// Longer ranges are no windows, but lengths that nobody knows.
 constexpr std::int64_t kMostTurns = 512;
 
@@ -238,15 +237,12 @@ private:
     /// neighbouring elements, which are apart by a window's width otherwise. Channels may lie between them.
     bool are_blocks(const ir::Stage& stage, const Places& points, std::size_t dim, double step, double count) const {
         if (step > count) return false;
-        std::vector<int> order;
-        if (stage.output >= 0) {
-            order = made_.all().pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order;
-        }
-        for (std::size_t i = points.size(); i-- > 0;) {
-            const std::size_t inner = order.empty() ? i : static_cast<std::size_t>(order[i]);
-            if (inner == dim) return true;
-            const auto lo = ir::as_int(points[inner].lo), hi = ir::as_int(points[inner].hi);
-            if (!lo || !hi || *hi - *lo > kMostChannels) return false;
+        const std::vector<int> order = ir::memory_order(made_.all().pipeline, stage);
+        for (auto inner = order.rbegin(); inner != order.rend(); ++inner) {
+            if (static_cast<std::size_t>(*inner) == dim) return true;
+            const Place& place = points[static_cast<std::size_t>(*inner)];
+            const auto lo = ir::as_int(place.lo), hi = ir::as_int(place.hi);
+            if (!lo || !hi || *hi - *lo > poly::kChannels) return false;
         }
         return false;
     }

@@ -41,11 +41,7 @@ private:
     void look_at(const ir::Stage& stage, const poly::Domain& domain, ir::Pure& pure) {
         if (!ir::has_reduction(pure.value)) return;
         stage_ = &stage;
-        const std::size_t inner =
-            stage.output < 0
-                ? stage.dims.size() - 1
-                : static_cast<std::size_t>(
-                      made_.all().pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order.back());
+        const auto inner = static_cast<std::size_t>(ir::memory_order(made_.all().pipeline, stage).back());
         lane_ = stage.dims[inner].var;
         points_ = 1;
         for (const poly::Interval& interval : domain.box) points_ *= extent(interval.lo, interval.hi);

@@ -138,4 +138,13 @@ struct Pipeline {
     std::vector<VariableInfo> variables;
 };
 
+/// A stage's dimensions from the outermost to the innermost one in dense memory: an output's are declared, others lie
+/// in the order of the definition.
+inline std::vector<int> memory_order(const Pipeline& pipeline, const Stage& stage) {
+    if (stage.output >= 0) return pipeline.outputs.at(static_cast<std::size_t>(stage.output)).buffer.order;
+    std::vector<int> order;
+    for (std::size_t d = 0; d < stage.dims.size(); ++d) order.push_back(static_cast<int>(d));
+    return order;
+}
+
 }  // namespace pipec::ir

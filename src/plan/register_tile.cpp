@@ -114,9 +114,11 @@ std::variant<Plan, Refusal> make_register_tile(const fusion::GroupShape& shape, 
         }
         ++axis;
     }
-    // Warps for the rows of a group that has all of them in one tile lie beside each other.
-    if (axis == 1 && shape.units.size() > 1 && has_lanes)
-        tiles.cuts[registers.lane_dim].thread_groups *= schedule.block[static_cast<std::size_t>(axis++)];
+    // One tile has all rows: the warps that would have others of them lie beside each other.
+    if (axis == 1 && has_lanes && shape.units.size() > 1) {
+        tiles.cuts[registers.lane_dim].thread_groups *= schedule.block[1];
+        axis = 2;
+    }
     for (; axis < 3; ++axis) {
         if (schedule.block[static_cast<std::size_t>(axis)] > 1)
             return "the group has fewer dimensions than the block of warps";

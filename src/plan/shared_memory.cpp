@@ -65,10 +65,12 @@ void find_barriers(const fusion::GroupShape& shape, SharedMemory& shared) {
     }
 }
 
-/// The banks of shared memory side by side, in bytes, and the part of an array's rows that it may get more.
-constexpr std::int64_t kBankBytes = 128, kMostPadding = 8;
+/// Bytes of all banks of shared memory side by side.
+constexpr std::int64_t kBankBytes = 128;
+/// Planes may get one row more for so many that they have.
+constexpr std::int64_t kRowsPerPadding = 8;
 
-/// Rows that members read at every second or fourth place have an even length: two or four elements come in one access
+/// Rows that members read at every second or fourth place have a multiple of 2 or 4 elements: these come in one access
 /// then, and neighbouring threads ask different banks.
 void align_rows(const fusion::GroupShape& shape, SharedArray& array) {
     const auto scale = [&](std::size_t m) {
@@ -87,7 +89,7 @@ void align_rows(const fusion::GroupShape& shape, SharedArray& array) {
     }
 }
 
-/// Whole planes of an array of which data choose one begin in the same bank: neighbouring threads that read different
+/// Where data choose a plane of an array, all planes begin in the same bank. Neighbouring threads that read different
 /// planes at neighbouring places then ask different banks.
 void align_planes(const fusion::GroupShape& shape, SharedArray& array) {
     const int stage = shape.group.stages[array.member];
@@ -104,7 +106,7 @@ void align_planes(const fusion::GroupShape& shape, SharedArray& array) {
         for (std::size_t i = d + 2; i < array.extents.size(); ++i) row *= array.extents[i];
         const std::int64_t rows = array.extents[d + 1], step = kBankBytes / std::gcd(row, kBankBytes);
         const std::int64_t padded = (rows + step - 1) / step * step;
-        if (padded <= rows + rows / kMostPadding) array.extents[d + 1] = padded;
+        if (padded <= rows + rows / kRowsPerPadding) array.extents[d + 1] = padded;
     }
 }
 

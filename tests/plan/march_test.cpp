@@ -13,13 +13,7 @@ namespace pipec::plan::march_test {
 namespace {
 
 poly::Group group_of(const std::string& text) {
-    SourceManager sources;
-    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
-    testing::Inlined program{compiled.pipelines.at(0), compiled.models.at(0), {}};
-    program.dependences = poly::find_dependences(program.pipeline, program.model);
-    std::vector<int> stages;
-    for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) stages.push_back(static_cast<int>(i));
-    return testing::legal_group(program, stages).value();
+    return testing::whole_group(text).group;
 }
 
 /// "24x8, 5 steps; 2 each from -4 of 12, window 6; ..."

@@ -42,13 +42,7 @@ TEST(PlaceArrays, NoByteIsUsedTwiceInAnyStep) {
 
 /// The extents of the arrays of a tile of 16 x 16 points, by member; all stages of a pipeline are one group.
 std::vector<std::vector<std::int64_t>> extents_of(const std::string& text) {
-    SourceManager sources;
-    const testing::Compiled compiled = testing::compile_text(sources, "p.pipe", text);
-    testing::Inlined program{compiled.pipelines.at(0), compiled.models.at(0), {}};
-    program.dependences = poly::find_dependences(program.pipeline, program.model);
-    std::vector<int> stages;
-    for (std::size_t i = 0; i < program.pipeline.stages.size(); ++i) stages.push_back(static_cast<int>(i));
-    const poly::Group group = testing::legal_group(program, stages).value();
+    const auto [program, group] = testing::whole_group(text);
     const fusion::GroupShape shape = fusion::group_shape(program.pipeline, program.model, group);
     fusion::GroupSchedule schedule;
     schedule.strategy = fusion::Strategy::Otptb;

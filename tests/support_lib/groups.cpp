@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
 
 #include "fusion/inline.h"
 #include "fusion/schedule.h"
@@ -30,6 +32,17 @@ std::optional<poly::Group> legal_group(const Inlined& program, const std::vector
         return std::nullopt;
     }
     return std::get<poly::Group>(std::move(group));
+}
+
+WholeGroup whole_group(const std::string& text) {
+    SourceManager sources;
+    const Compiled compiled = compile_text(sources, "p.pipe", text);
+    Inlined program{compiled.pipelines.at(0), compiled.models.at(0), {}};
+    program.dependences = poly::find_dependences(program.pipeline, program.model);
+    std::vector<int> stages(program.pipeline.stages.size());
+    std::iota(stages.begin(), stages.end(), 0);
+    poly::Group group = legal_group(program, stages).value();
+    return {std::move(program), std::move(group)};
 }
 
 std::vector<poly::Group> some_of(std::vector<poly::Group> groups) {

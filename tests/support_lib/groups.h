@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "poly/group.h"
@@ -26,5 +27,12 @@ std::vector<poly::Group> some_of(std::vector<poly::Group> groups);
 
 /// The group of these stages; none where it is not legal.
 std::optional<poly::Group> legal_group(const Inlined& program, const std::vector<int>& stages);
+
+/// All stages of the first pipeline in a program's text as one group, which has to be legal.
+struct WholeGroup {
+    Inlined program;
+    poly::Group group;
+};
+WholeGroup whole_group(const std::string& text);
 
 }  // namespace pipec::testing

@@ -79,8 +79,7 @@ public:
     /// (expr/both_sides.h). A compiler then makes vectors of the choice.
     void read_before_choices() { reads_first_ = true; }
 
-    /// From now on choices among many values are made from the last case to the first, where that leaves more
-    /// registers.
+    /// The kernel has a register limit: choices among many values are made from the last case to the first.
     void choose_backwards() { few_registers_ = true; }
 
     /// From now on integers do not wrap: where a result leaves its type, the variable `exact` (a bool) becomes false.
@@ -228,7 +227,7 @@ private:
     std::unordered_map<ir::Expr, std::optional<int>> known_granules_;  ///< by nodes that stay alive here
     DataConditions conditions_;
     bool reads_first_ = false;    ///< of the branches of an `if` on data
-    bool few_registers_ = false;  ///< what keeps few values alive at once comes first
+    bool few_registers_ = false;  ///< choices among many values keep as few of them alive as they can
     bool batches_ = true;         ///< loops evaluate several terms together
     std::string lane_;            ///< the warp's lanes share reductions out: the own one's number; empty: they do not
     std::string detected_;        ///< the variable that overflow clears; empty: integers wrap

@@ -114,7 +114,9 @@ std::optional<double> math(ir::Builtin fn, const std::vector<double>& args) {
         case ir::Builtin::Ceil: return std::ceil(x);
         case ir::Builtin::Round: return std::nearbyint(x);
         case ir::Builtin::Trunc: return std::trunc(x);
-        case ir::Builtin::IsNan: return std::nullopt;
+        case ir::Builtin::IsNan:
+        case ir::Builtin::MinHalves:
+        case ir::Builtin::MaxHalves: return std::nullopt;
     }
     return std::nullopt;
 }

@@ -39,7 +39,9 @@ double instructions(ir::Builtin function) {
         case ir::Builtin::Ceil:
         case ir::Builtin::Round:
         case ir::Builtin::Trunc:
-        case ir::Builtin::IsNan: return 1;
+        case ir::Builtin::IsNan:
+        case ir::Builtin::MinHalves:
+        case ir::Builtin::MaxHalves: return 1;
         case ir::Builtin::Exp2: return 4;
         case ir::Builtin::Exp: return 8;
         case ir::Builtin::Sqrt: return 11;

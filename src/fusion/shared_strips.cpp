@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "fusion/evaluate.h"
 #include "fusion/group_facts.h"
 #include "fusion/made_stages.h"
+#include "fusion/written_columns.h"
 #include "ir/build.h"
 #include "ir/linear_sum.h"
 #include "ir/reduction.h"
@@ -25,7 +27,7 @@ namespace {
 using ir::BinaryOp;
 using ir::Type;
 
-/// Fewer terms than these are written out: code then shares what neighbouring points have in common by itself.
+/// Loops over fewer terms that come in an order are written out.
 constexpr double kLeastTerms = ir::kBlockTerms + 1;
 /// Shorter sides of a window save too little for values that go through memory.
 constexpr double kLeastSide = 3;
@@ -134,13 +136,65 @@ private:
             const ir::Expr cond = changed(stage, points, select->cond);
             if (cond != select->cond) result = ir::select(cond, select->then, select->otherwise, e->range);
         } else if (const auto* logical = ir::as<ir::Binary>(e); logical != nullptr && ir::is_logical(logical->op)) {
-            const ir::Expr a = changed(stage, points, logical->a);
-            if (a != logical->a) result = ir::binary(logical->op, a, logical->b, e->range);
+            if (const ir::Expr sum = in_columns(stage, points, e)) {
+                result = sum;
+            } else if (const ir::Expr a = changed(stage, points, logical->a); a != logical->a) {
+                result = ir::binary(logical->op, a, logical->b, e->range);
+            }
         } else {
-            result = ir::map_children(e, [&](const ir::Expr& child) { return changed(stage, points, child); });
+            const ir::Expr sum = in_columns(stage, points, e);
+            result = sum ? sum : ir::map_children(e, [&](const ir::Expr& child) {
+                return changed(stage, points, child);
+            });
         }
         known_.emplace(e, result);
         return result;
+    }
+
+    /// A window that is written out as one of its columns, where the stage's points share them; null where not.
+    ir::Expr in_columns(const ir::Stage& stage, const Places& points, const ir::Expr& e) {
+        const auto* whole = ir::as<ir::Binary>(e);
+        if (whole == nullptr || parts_.count(e) > 0) return nullptr;
+        const std::vector<int> order = ir::memory_order(made_.all().pipeline, stage);
+        for (auto inner = order.rbegin(); inner != order.rend(); ++inner) {
+            const Place& x = points[static_cast<std::size_t>(*inner)];
+            const ir::VarId u = made_.variable_like(x.var, "");
+            const auto columns = written_columns(e, x.var, ir::variable(u, Type::Int32));
+            if (!columns) continue;
+            const auto count = static_cast<double>(columns->factors.size()), step = static_cast<double>(columns->step);
+            if (count < kLeastSide * step || turns({x.var, x.lo, x.hi}) * step < 2 * count) continue;
+            const auto place_of = [&](const ir::Expr& bound, std::int64_t shift) {
+                return added(times(bound, columns->step), ir::int_constant(Type::Int32, shift));
+            };
+            Places places = points;
+            places[static_cast<std::size_t>(*inner)] = {u, place_of(x.lo, columns->first),
+                                                        place_of(x.hi, columns->last() + 1 - columns->step), false};
+            const std::set<ir::VarId> needed = free_variables(columns->column);
+            std::erase_if(places, [&](const Place& place) { return needed.count(place.var) == 0; });
+            if (places.size() != needed.size()) continue;
+            const ir::Expr some = all_of(nullptr, x.lo, x.hi);
+            const ir::Expr read = made_.make_in_order(stage, "strip", columns->column, places, some, e->range);
+            made_.made(ir::as<ir::Read>(read)->source.index).alone = false;
+            ir::Expr result;
+            const auto add = [&](const ir::Expr& term, std::int64_t factor) {
+                const ir::Expr all = columns->op == BinaryOp::Add ? times(term, factor) : term;
+                result = result ? ir::binary(columns->op, result, all, e->range) : all;
+            };
+            for (std::size_t i = 0; i < columns->factors.size(); ++i) {
+                const ir::Expr at = place_of(ir::variable(x.var, Type::Int32),
+                                             columns->first + static_cast<std::int64_t>(i));
+                add(ir::substitute(read, {{u, at}}), columns->factors[i]);
+            }
+            for (const auto& [term, factor] : columns->others) add(changed(stage, points, term), factor);
+            return result;
+        }
+        // Its parts have no columns either.
+        for (ir::Expr part = whole->a;;) {
+            const auto* b = ir::as<ir::Binary>(part);
+            if (b == nullptr || b->op != whole->op || !parts_.insert(part).second) break;
+            part = b->a;
+        }
+        return nullptr;
     }
 
     /// Of a window whose length a parameter says, the most that it may have: the parameter's default has code of its
@@ -180,8 +234,10 @@ private:
             return ir::uses_variable(range.lo, ranges) || ir::uses_variable(range.hi, ranges);
         });
         if (dependent || (ranges.size() > 1 && !free)) return e;
-        // (A strip along the last dimension first: 25 x 25 pixels took 86 us so on an H100, and 93 across it.)
-        for (std::size_t r = 0; r < ranges.size(); ++r) {
+        // The last variable goes along the lanes: strips across them have no halo there, and in registers neighbours
+        // exchange strips instead of all that they are made of. (The minimum of 9 x 9 bytes took 26 us of an H200 so, and
+        // 30 with the first variable; the mean of 25 x 25 54 us and 67.)
+        for (std::size_t r = ranges.size(); r-- > 0;) {
             std::vector<ir::Range> others = ranges;
             others.erase(others.begin() + static_cast<std::ptrdiff_t>(r));
             const ir::Expr strip =
@@ -197,9 +253,9 @@ private:
     ir::Expr shared(const ir::Stage& stage, const Places& points, const ir::Expr& reached, const ir::Range& outer,
                     const ir::Expr& strip) {
         const double count = turns(outer), all = terms(strip);
-        if (ir::as<ir::Reduce>(strip) == nullptr || std::min(count, all) < kLeastSide || count * all < kLeastTerms) {
-            return nullptr;
-        }
+        const auto* inner = ir::as<ir::Reduce>(strip);
+        if (inner == nullptr || std::min(count, all) < kLeastSide) return nullptr;
+        if (ir::depends_on_order(inner->op, inner->body->type) && count * all < kLeastTerms) return nullptr;
         const bool same_everywhere = variables_of(outer.lo).empty() && variables_of(outer.hi).empty();
         if (!same_everywhere || !never_empty(outer.lo, outer.hi)) return nullptr;
         const std::set<ir::VarId> used = free_variables(strip);
@@ -261,12 +317,13 @@ private:
     std::vector<std::int64_t> sizes_;
     poly::ValueRanges ranges_;
     std::unordered_map<ir::Expr, ir::Expr> known_;
+    std::unordered_set<ir::Expr> parts_;  ///< of windows that were looked at
 };
 
 }  // namespace
 
 Inlined shared_strips(const ir::Pipeline& pipeline, const poly::Model& model) {
-    return ir::has_reduction(pipeline) ? Strips(pipeline, model).run() : Inlined{pipeline, model};
+    return Strips(pipeline, model).run();
 }
 
 }  // namespace pipec::fusion

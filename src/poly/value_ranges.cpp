@@ -357,6 +357,7 @@ ValueRange ValueRanges::node(const ir::Node& node, const T& n) {
     } else if constexpr (std::is_same_v<T, ir::Call>) {
         if (n.fn == Builtin::IsNan) return IntRange{0, 1};
         if (ir::is_float(type)) return float_call(n.fn, type, real(n.args.at(0)), real(n.args.back()));
+        if (ir::is_of_halves(n.fn)) return type_range(type);
         const IntRange a = integer(n.args.at(0));  // Abs of integers; the least value wraps to itself
         const Wide hi = std::max(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);
         const Wide lo = a.lo <= 0 && a.hi >= 0 ? 0 : std::min(a.lo < 0 ? -a.lo : a.lo, a.hi < 0 ? -a.hi : a.hi);

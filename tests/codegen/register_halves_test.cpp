@@ -57,6 +57,18 @@ const Program kPrograms[] = {
 })",
      {"total", "mean", "out", "same"},
      {}},
+    // Minima and maxima tell halves apart: what they are of may not leave the range on the way either.
+    {"Extremes",
+     R"(pipeline p(img: uint16[R + 4, C + 4], small: uint8[R + 4, C + 4])
+    -> out: uint16[R, C], range: int32[R, C], above: int32[R, C] {
+    low(y, x) = min(i in 0..4) img(y + i, x)
+    high(y, x) = max(i in 0..5) (int32(small(y + i, x)) + 255 * i)
+    out(y, x) = min(max(low(y, x), low(y, x + 4)), low(y, x + 2))
+    range(y, x) = max(high(y, x), high(y, x + 1)) - min(high(y, x + 2), high(y, x + 3))
+    above(y, x) = max(int32(img(y, x)) - int32(img(y + 1, x)), 0) + min(small(y, x), small(y + 1, x)) + 2
+})",
+     {"low", "high", "out", "range", "above"},
+     {"low", "high"}},
     // Points of different formulas, one of which does not fit.
     {"Channels",
      R"(pipeline p(img: uint8[R + 1, C, 3]) -> out: int32[R, C, 3] {

@@ -2,7 +2,12 @@
 // weights that are tables.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
+#include <string>
+
 #include "ir/build.h"
+#include "ir/unique_nodes.h"
 #include "ir/visit.h"
 #include "support/render.h"
 #include "support_lib/compile.h"
@@ -71,11 +76,73 @@ TEST(StridedTerms, OthersStay) {
 TEST(SharedStrips, WindowsAreSumsOfStrips) {
     using Terms = std::map<std::string, std::int64_t>;
     EXPECT_EQ(terms_of("int32", "out(y, x) = sum(i in 0..11, j in 0..9) int32(u(y + i, x + j))"),
-              (Terms{{"out", 11}, {"out.strip", 9}}));
+              (Terms{{"out", 9}, {"out.strip", 11}}));
     EXPECT_EQ(terms_of("float32", "out(y, x) = sum(i in 0..11, j in 0..9) w(i) * f(i + 4 + y, 3 + (x + j))"),
               (Terms{{"out", 9}, {"out.strip", 11}}));
     EXPECT_EQ(terms_of("int32", "out(y, x) = sum(k in 0..12, i in 0..7, j in 0..9) int32(u(y + i, x + j)) * n(k)"),
-              (Terms{{"out", 7}, {"out.strip_2", 9}, {"out.strip", 12}}));
+              (Terms{{"out", 9}, {"out.strip_2", 7}, {"out.strip", 12}}));
+}
+
+/// The elements that a point of each stage of `pipeline p(...) -> out: ... { body }` reads, by name.
+std::map<std::string, std::size_t> reads_of(const std::string& out, const std::string& body) {
+    SourceManager sources;
+    const testing::Compiled compiled = testing::compile_text(
+        sources, "reads.pipe",
+        "pipeline p(f: float32[R + 20, C + 20], u: uint8[R + 20, C + 20, 3], m: bool[R + 20, C + 20]) -> out: " + out +
+            " where R >= 64, C >= 64, R <= 10000, C <= 10000 { " + body + " }");
+    EXPECT_EQ(compiled.diags.error_count(), 0U) << render_text(compiled.diags, sources);
+    std::map<std::string, std::size_t> result;
+    for (const ir::Stage& stage : compiled.pipelines.at(0).stages) {
+        ir::UniqueExpressions nodes;
+        std::set<const ir::Node*> reads;
+        ir::for_each_node(nodes.get(std::get<ir::Pure>(stage.definition).value), [&](const ir::Expr& e) {
+            if (ir::as<ir::Read>(e) != nullptr) reads.insert(e.get());
+        });
+        result[stage.name] = reads.size();
+    }
+    return result;
+}
+
+TEST(SharedStrips, WindowsThatAreWrittenOutHaveColumns) {
+    using Reads = std::map<std::string, std::size_t>;
+    const std::string image = "int32[R, C]", colours = "int32[R, C, 3]";
+    EXPECT_EQ(reads_of(image, "out(y, x) = max(i in 0..3, j in 0..5) int32(u(y + i, x + j, 1))"),
+              (Reads{{"out", 5}, {"out.strip", 3}}));
+    // Columns with factors, and terms that are in none.
+    EXPECT_EQ(reads_of(colours, "const k = [1, 4, 6, 4, 1] out(y, x, c) = 7 - u(y, x + 9, c) - "
+                                "(sum(i in 0..5, j in 0..5) k[i] * (k[j] - 2) * u(y + i, x + j, c))"),
+              (Reads{{"out", 6}, {"out.strip", 5}}));
+    EXPECT_EQ(reads_of(image, "out(y, x) = sum(i in 0..4, j in 0..4) abs(int32(u(y + i, x + j, 0)) - "
+                              "int32(u(y + i + 2, 3 + j + x, 1)))"),
+              (Reads{{"out", 4}, {"out.strip", 8}}));
+    EXPECT_EQ(reads_of("bool[R, C]", "out(y, x) = any(i in 0..4, j in 0..5) not m(y + i, x + j)"),
+              (Reads{{"out", 5}, {"out.strip", 4}}));
+    // Along rows, where a window has no three columns; with a step of 2; backwards.
+    EXPECT_EQ(reads_of(image, "out(y, x) = sum(i in 0..3, j in 0..3) int32(u(y + i, 9 * j, j))"),
+              (Reads{{"out", 3}, {"out.strip", 3}}));
+    EXPECT_EQ(reads_of("uint8[R / 2, C / 2]", "out(y, x) = min(i in 0..4, j in 0..6) u(y + i, 2 * x + j, 2)"),
+              (Reads{{"out", 6}, {"out.strip", 4}}));
+    EXPECT_EQ(reads_of(image, "out(y, x) = sum(i in 0..3, j in 0..3) int32(u(y + i, C - x + j, 0))"),
+              (Reads{{"out", 3}, {"out.strip", 3}}));
+}
+
+TEST(SharedStrips, OtherWindowsThatAreWrittenOutStay) {
+    const auto whole = [](const std::string& out, const std::string& value) {
+        const auto reads = reads_of(out, "out(y, x) = " + value);
+        EXPECT_EQ(reads.size(), 1U) << value;
+    };
+    // Floats are added in the order of the text, and of equal minima the left one is taken.
+    whole("float32[R, C]", "sum(i in 0..5, j in 0..5) f(y + i, x + j)");
+    whole("float32[R, C]", "min(i in 0..5, j in 0..5) f(y + i, x + j)");
+    // Columns that differ, of two terms, two of them, or apart.
+    whole("int32[R, C]", "sum(i in 0..5, j in 0..5) (if (i - 2) * (j - 2) > 1 then 0 else (i * j + 1) * u(y + i, x + j, 0))");
+    whole("int32[R, C]", "sum(i in 0..2, j in 0..5) int32(u(y + i, x + j, 0))");
+    whole("int32[R, C]", "sum(i in 0..3, j in 0..3) int32(u(y + 2 * i, x + 2 * j, 0))");
+    // What is compared with the middle, and what a condition says may be read.
+    whole("int32[R, C]", "sum(i in 0..5, j in 0..5) abs(int32(u(y + i, x + j, 0)) - int32(u(y + 2, x + 2, 0)))");
+    whole("bool[R, C]", "any(i in 0..5, j in 0..5) (x + j >= 7 and m(y + i, x + j - 7))");
+    whole("bool[R, C]", "any(i in 0..5, j in 0..5) (u(y, x, 0) > 3 and m(y + i, x + j))");
+    whole("int32[R, C]", "if m(y, x) then (max(i in 0..5, j in 0..5) int32(u(y + i, x + j, 0))) else 0");
 }
 
 TEST(SharedStrips, WindowsMayHaveSteps) {

@@ -82,7 +82,9 @@ std::string_view math_function(Builtin fn) {
         case Builtin::Round: return "nearbyint";
         case Builtin::Trunc: return "trunc";
         case Builtin::IsNan: return "isnan";
-        case Builtin::Rsqrt: break;
+        case Builtin::Rsqrt:
+        case Builtin::MinHalves:
+        case Builtin::MaxHalves: break;
     }
     return "";
 }
@@ -453,6 +455,7 @@ Text ExpressionWriter::call(const ir::Expr& e, const ir::Call& n) {
     std::vector<Text> args;
     for (const ir::Expr& arg : n.args) args.push_back(value(arg));
     const Type type = n.args.front()->type;
+    if (ir::is_of_halves(n.fn)) return helper(ir::name(n.fn), args);
     if (!ir::is_float(type)) {
         // What is not the least number has a magnitude, which g++ finds without a choice in vectors.
         const bool is_host = helpers_.platform() == fusion::Platform::Host;

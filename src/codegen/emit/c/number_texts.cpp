@@ -33,6 +33,30 @@ constexpr T wrap_mul(T a, T b) {
     return static_cast<T>(static_cast<Bits<T>>(a) * static_cast<Bits<T>>(b));
 }
 )"},
+    {"min_halves",
+     {},
+     R"(// The smaller of each 16-bit half.
+inline std::uint32_t min_halves(std::uint32_t a, std::uint32_t b) {
+#ifdef __CUDA_ARCH__
+    return __vminu2(a, b);
+#else
+    const std::uint32_t low = (a & 65535u) < (b & 65535u) ? a : b, high = a >> 16 < b >> 16 ? a : b;
+    return (low & 65535u) | (high & 4294901760u);
+#endif
+}
+)"},
+    {"max_halves",
+     {},
+     R"(// The larger of each 16-bit half.
+inline std::uint32_t max_halves(std::uint32_t a, std::uint32_t b) {
+#ifdef __CUDA_ARCH__
+    return __vmaxu2(a, b);
+#else
+    const std::uint32_t low = (a & 65535u) > (b & 65535u) ? a : b, high = a >> 16 > b >> 16 ? a : b;
+    return (low & 65535u) | (high & 4294901760u);
+#endif
+}
+)"},
     {"opaque_neg",
      {},
      R"(#ifdef __CUDA_ARCH__

@@ -387,11 +387,15 @@ kernel::Body RegisterCode::code(bool interior) {
         kernel::Body* inner = &body;
         if (way.rows < rows)
             inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
+        const bool is_last = number + 1 == ways.size();
+        // 16 columns of three channels under a window of 15 load 90 elements where points share them, and 720 else.
+        const bool is_last_to_share = way.shares_loads && !is_last && !ways[number + 1].shares_loads;
         const bool may_have_more = is_ordered_ || (way.shares_loads && !way.loads_first);
-        const std::int64_t enough = std::max(registers_, may_have_more ? kOrderedRegisters : kFewRegisters);
+        const std::int64_t enough = std::max(registers_, is_last_to_share ? kManyRegisters
+                                                         : may_have_more  ? kOrderedRegisters
+                                                                          : kFewRegisters);
         // The last way is taken whatever it takes. Of others loads tell early that they take too much: code at the
         // edges is several times as long as that of the interior.
-        const bool is_last = number + 1 == ways.size();
         most_edge_bytes_ = interior || is_last || is_ordered_ ? INT64_MAX : enough * kRegisterBytes;
         try {
             outputs(*inner);

@@ -58,6 +58,7 @@ public:
                  std::int64_t most_registers)
         : shape_(shape),
           most_registers_(most_registers),
+          picks_halves_(program.target.gpu().capability_major >= 9),
           tile_(*shape_.plan.registers),
           space_(program, group, shape_.plan.tiles, TileSpace::Values::InRegisters),
           sums_(space_.rewriter),
@@ -199,6 +200,7 @@ private:
     };
     [[nodiscard]] std::int64_t half_distance(const Member& m) const;
     [[nodiscard]] std::size_t row_of(const Member& m) const;
+    [[nodiscard]] bool has_halves_of(ir::BinaryOp op) const;
     std::optional<Range> half_range(const Member& m);
     std::optional<Range> half_range(const ir::Expr& e, int& operations);
     Value half(const Member& m, const Offsets& offsets);
@@ -213,6 +215,7 @@ private:
 
     const RegisterShape shape_;
     const std::int64_t most_registers_;
+    const bool picks_halves_;  ///< the device has minima and maxima of halves
     const plan::RegisterTile& tile_;
     TileSpace space_;
     ColumnSums sums_;

@@ -1,6 +1,6 @@
 // Small integers of a register tile, two in a register: a point in the lower half, and the one half a tile's rows below
 // it in the upper half. As the number low + 2^16 * high both are added, and multiplied with constants, at once; no sum
-// may leave 0 to 2^16 - 1 where halves are told apart, while what it is made of may.
+// may leave 0 to 2^16 - 1 where halves are told apart, while what it is made of may. Minima and maxima tell them apart.
 #include <algorithm>
 #include <bit>
 #include <functional>
@@ -65,6 +65,11 @@ std::size_t RegisterCode::row_of(const Member& m) const {
     return d;
 }
 
+/// Minima and maxima of both halves are one instruction of devices of capability 9.0 and newer.
+bool RegisterCode::has_halves_of(BinaryOp op) const {
+    return (op == BinaryOp::Min || op == BinaryOp::Max) && picks_halves_;
+}
+
 /// The range of a stage that is computed in halves; none for others.
 std::optional<RegisterCode::Range> RegisterCode::half_range(const Member& m) {
     if (const auto known = half_ranges_.find(m.stage); known != half_ranges_.end()) return known->second;
@@ -99,6 +104,11 @@ std::optional<RegisterCode::Range> RegisterCode::half_range(const ir::Expr& e, i
         if (const auto shift = shift_of(*n)) {
             if (a->lo >= 0 && a->hi <= kHalf) result = Range{a->lo >> *shift, a->hi >> *shift};
         } else if (b = half_range(n->b, operations); b) {
+            if (has_halves_of(n->op) && std::min(a->lo, b->lo) >= 0 && std::max(a->hi, b->hi) <= kHalf) {
+                const bool least = n->op == BinaryOp::Min;
+                result = least ? Range{std::min(a->lo, b->lo), std::min(a->hi, b->hi)}
+                               : Range{std::max(a->lo, b->lo), std::max(a->hi, b->hi)};
+            }
             if (n->op == BinaryOp::Add) result = Range{a->lo + b->lo, a->hi + b->hi};
             if (n->op == BinaryOp::Sub) result = Range{a->lo - b->hi, a->hi - b->lo};
             if (n->op == BinaryOp::Mul && (a->lo == a->hi || b->lo == b->hi)) {
@@ -206,10 +216,13 @@ Value RegisterCode::halves_of(const At& low, const At& high) {
             value.expr = make(BinaryOp::Mul, rewriter().unique(constant(n->a)), value.expr);
             return value;
         }
-        if (n->op == BinaryOp::Add || n->op == BinaryOp::Sub) {
+        const bool picks = has_halves_of(n->op);
+        if (n->op == BinaryOp::Add || n->op == BinaryOp::Sub || picks) {
             value = halves_of(part(low, n->a), part(high, other->a));
             const Value second = halves_of(part(low, n->b), part(high, other->b));
-            value.expr = make(n->op, value.expr, second.expr);
+            const ir::Builtin pick = n->op == BinaryOp::Min ? ir::Builtin::MinHalves : ir::Builtin::MaxHalves;
+            value.expr = picks ? rewriter().unique(ir::call(pick, {value.expr, second.expr}))
+                               : make(n->op, value.expr, second.expr);
             value.reach.add(second.reach, 0);
             return value;
         }

@@ -269,8 +269,6 @@ private:
     double add_loads() {
         // Accesses of a lane that are longer than the widest one leave gaps between lanes.
         double longest = 0, registers = 0;
-        const bool asks_lanes = std::ranges::any_of(
-            read_across_, [](const std::optional<Columns>& across) { return across && across->hi > across->lo; });
         for (const Loaded& array : loaded_) {
             for (const Footprint& f : array.touched.boxes()) {
                 longest = std::max(longest, f.elements / f.rows * array.element_bytes);
@@ -279,11 +277,10 @@ private:
                 const double accesses = std::max(f.rows, std::ceil(bytes / 16));
                 work_.instructions += 2 * accesses + (array.element_bytes < 4 ? f.elements : 0);
                 work_.loads += accesses;
-                // Each access of a warp touches all lines over which its elements of a row spread.
+                // Single elements, or whole words: then as many lines as there are bytes.
+                const bool single = f.rows > accesses / 2 && bytes < accesses * 4;
                 const double reach = std::clamp(array.lines, 1.0, static_cast<double>(kWarp));
-                work_.wavefronts += accesses * reach;
-                // Where lanes ask others for columns, a tile at the edge of the image loads elements one by one.
-                if (asks_lanes) work_.wavefronts_at_edges += f.elements * reach;
+                work_.wavefronts += single ? accesses * reach : std::max(accesses, bytes * kWarp / kLineBytes);
             }
         }
         work_.access_bytes = static_cast<int>(std::min(16.0, longest));

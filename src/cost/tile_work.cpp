@@ -36,7 +36,6 @@ constexpr Simplified kStage{1, 0.813, 60, 1, 1}, kShared{0.539, 0.728, 48, 4.3, 
 TileWork simplified(TileWork work, const Simplified& by) {
     const double place = by.place * work.warps_per_tile;
     work.wavefronts = work.wavefronts * by.wavefronts + work.apart;
-    work.wavefronts += work.edges * std::max(0.0, work.wavefronts_at_edges - work.wavefronts);
     const double inside = (work.instructions - work.as_written) * by.instructions + work.as_written + place;
     work.at_edges =
         (work.at_edges - work.as_written_at_edges) * by.instructions * by.edges + work.as_written_at_edges + place;

@@ -27,7 +27,6 @@ struct TileWork {
     double as_written = 0, as_written_at_edges = 0;
     double edges = 0;         ///< part of the tiles that have such points
     double wavefronts = 0;    ///< of the load/store units
-    double wavefronts_at_edges = 0;  ///< where those are more
     double apart = 0;         ///< the same, of accesses whose lanes are far from each other (lines_apart)
     double bytes = 0;         ///< that the tile loads from global memory and stores there
     double streamed = 0;      ///< RegisterTile: those of them that other tiles of a block find in the L1 cache no more

@@ -7,6 +7,7 @@
 
 #include "codegen/expr/point_loops.h"
 #include "codegen/expr/strides.h"
+#include "codegen/kernel/kernel_flow.h"
 #include "codegen/strategies/register/register_order.h"
 #include "codegen/strategies/register/register_pressure.h"
 #include "fusion/written_out.h"
@@ -32,6 +33,21 @@ constexpr std::int64_t kSliceRegisters = 12;
 /// With more there are too few warps to issue an instruction in most cycles: on an H100 in 52 % of them with 8 warps of
 /// a multiprocessor, 75 % with 16, 85 % with 24.
 constexpr std::int64_t kManyRegisters = 128;
+
+/// A point at the edges may load for itself unless that makes so many times the loads, which all miss their neighbours':
+/// 16 columns of three channels under a window of 15 load 90 elements together, and 720 alone.
+constexpr std::int64_t kMoreLoads = 4;
+
+/// Elements that statements read, each by itself.
+std::int64_t elements_read(const kernel::Body& body) {
+    std::int64_t result = 0;
+    kernel::for_each_stmt(body, [&](const kernel::Stmt& stmt) {
+        for (const ir::Expr& e : kernel::expressions(stmt)) {
+            ir::for_each_node(e, [&](const ir::Expr& node) { result += ir::as<ir::Read>(node) != nullptr; });
+        }
+    });
+    return result;
+}
 
 }  // namespace
 
@@ -373,6 +389,13 @@ kernel::Body RegisterCode::code(bool interior) {
     const kernel::Body before = body;
     std::int64_t registers = 0;
     if (!interior) edge_way_ = std::min(shape_.edge_way, ways.size() - 1);
+    /// A way that shares its loads, but has more registers than it should.
+    struct Sharing {
+        std::size_t number;
+        std::int64_t loads;
+    };
+    std::optional<Sharing> sharing;
+    bool is_settled = false;
     for (std::size_t number = interior ? 0 : edge_way_; number < ways.size(); ++number) {
         const Way& way = ways[number];
         if (!interior) {
@@ -387,15 +410,11 @@ kernel::Body RegisterCode::code(bool interior) {
         kernel::Body* inner = &body;
         if (way.rows < rows)
             inner = &builder().loop(body, "slice", constant(0), constant(rows / way.rows), constant(1), slice_);
-        const bool is_last = number + 1 == ways.size();
-        // 16 columns of three channels under a window of 15 load 90 elements where points share them, and 720 else.
-        const bool is_last_to_share = way.shares_loads && !is_last && !ways[number + 1].shares_loads;
         const bool may_have_more = is_ordered_ || (way.shares_loads && !way.loads_first);
-        const std::int64_t enough = std::max(registers_, is_last_to_share ? kManyRegisters
-                                                         : may_have_more  ? kOrderedRegisters
-                                                                          : kFewRegisters);
+        const std::int64_t enough = std::max(registers_, may_have_more ? kOrderedRegisters : kFewRegisters);
         // The last way is taken whatever it takes. Of others loads tell early that they take too much: code at the
         // edges is several times as long as that of the interior.
+        const bool is_last = is_settled || number + 1 == ways.size();
         most_edge_bytes_ = interior || is_last || is_ordered_ ? INT64_MAX : enough * kRegisterBytes;
         try {
             outputs(*inner);
@@ -411,7 +430,15 @@ kernel::Body RegisterCode::code(bool interior) {
                 is_ordered_ = true;
             }
         }
+        if (is_settled) break;
+        if (!interior && !way.shares_loads && sharing && elements_read(body) > kMoreLoads * sharing->loads) {
+            is_settled = true;
+            number = sharing->number - 1;
+            continue;
+        }
         if (registers <= enough) break;
+        if (!interior && way.shares_loads && registers <= kManyRegisters)
+            sharing = Sharing{number, elements_read(body)};
     }
     if (interior && registers > most_registers_ && !packs_) throw too_many_registers(registers, most_registers_);
     if (slice_ && shares && edge_loads_first_) registers += kSliceRegisters;

@@ -240,9 +240,12 @@ Expr conjunction(const isl::basic_set& set) {
     return result ? result : ir::bool_constant(true);
 }
 
+/// The pieces of an integer function, whole everywhere: isl may write R / 3 where R is a multiple of 3, and its
+/// comparisons take functions for whole, so that 2 is not greater than 4 / 3.
 std::vector<std::pair<isl::set, isl::aff>> pieces(const isl::pw_aff& value) {
     std::vector<std::pair<isl::set, isl::aff>> result;
-    value.foreach_piece([&](const isl::set& set, const isl::multi_aff& aff) { result.emplace_back(set, aff.at(0)); });
+    value.foreach_piece(
+        [&](const isl::set& set, const isl::multi_aff& aff) { result.emplace_back(set, aff.at(0).floor()); });
     return result;
 }
 

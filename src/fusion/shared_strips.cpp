@@ -143,9 +143,8 @@ private:
             }
         } else {
             const ir::Expr sum = in_columns(stage, points, e);
-            result = sum ? sum : ir::map_children(e, [&](const ir::Expr& child) {
-                return changed(stage, points, child);
-            });
+            result =
+                sum ? sum : ir::map_children(e, [&](const ir::Expr& child) { return changed(stage, points, child); });
         }
         known_.emplace(e, result);
         return result;
@@ -181,8 +180,8 @@ private:
                 result = result ? ir::binary(columns->op, result, all, e->range) : all;
             };
             for (std::size_t i = 0; i < columns->factors.size(); ++i) {
-                const ir::Expr at = place_of(ir::variable(x.var, Type::Int32),
-                                             columns->first + static_cast<std::int64_t>(i));
+                const ir::Expr at =
+                    place_of(ir::variable(x.var, Type::Int32), columns->first + static_cast<std::int64_t>(i));
                 add(ir::substitute(read, {{u, at}}), columns->factors[i]);
             }
             for (const auto& [term, factor] : columns->others) add(changed(stage, points, term), factor);
@@ -235,8 +234,8 @@ private:
         });
         if (dependent || (ranges.size() > 1 && !free)) return e;
         // The last variable goes along the lanes: strips across them have no halo there, and in registers neighbours
-        // exchange strips instead of all that they are made of. (The minimum of 9 x 9 bytes took 26 us of an H200 so, and
-        // 30 with the first variable; the mean of 25 x 25 54 us and 67.)
+        // exchange strips instead of all that they are made of. (The minimum of 9 x 9 bytes took 26 us of an H200 so,
+        // and 30 with the first variable; the mean of 25 x 25 54 us and 67.)
         for (std::size_t r = ranges.size(); r-- > 0;) {
             std::vector<ir::Range> others = ranges;
             others.erase(others.begin() + static_cast<std::ptrdiff_t>(r));

@@ -97,8 +97,8 @@ public:
 private:
     ir::Expr changed(const ir::Expr& e) {
         const auto* binary = ir::as<ir::Binary>(e);
-        const bool is_sum = binary != nullptr && (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub ||
-                                                  binary->op == BinaryOp::Mul);
+        const bool is_sum = binary != nullptr &&
+                            (binary->op == BinaryOp::Add || binary->op == BinaryOp::Sub || binary->op == BinaryOp::Mul);
         if (e->type == Type::Int32 && (ir::as<ir::Variable>(e) != nullptr || is_sum)) {
             ir::LinearSum sum;
             sum.add(e, 1);
@@ -143,7 +143,8 @@ private:
 bool is_plain(const ir::Expr& e) {
     if (const auto* u = ir::as<ir::Unary>(e); u != nullptr) return is_plain(u->a);
     const auto* read = ir::as<ir::Read>(e);
-    return read != nullptr && std::ranges::none_of(read->indices, [](const ir::Expr& index) { return ir::has_reads(index); });
+    return read != nullptr &&
+           std::ranges::none_of(read->indices, [](const ir::Expr& index) { return ir::has_reads(index); });
 }
 
 /// The terms of one column, by the number of the term and with its factor; one of the factors is what they have in

@@ -12,9 +12,9 @@ constexpr std::array<std::string_view, 20> kBinaryNames = {
 constexpr std::array<std::string_view, 8> kReduceNames = {"sum", "prod", "min",    "max",
                                                           "any", "all",  "argmin", "argmax"};
 constexpr std::array<std::string_view, 26> kBuiltinNames = {
-    "abs",  "sqrt", "rsqrt", "exp",  "exp2", "log",  "log2",  "pow",   "sin",  "cos",   "tan",   "asin",
-    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "hypot", "floor", "ceil", "round", "trunc", "isnan",
-    "min_halves", "max_halves"};
+    "abs",   "sqrt",  "rsqrt", "exp",   "exp2",  "log",   "log2",       "pow",       "sin",
+    "cos",   "tan",   "asin",  "acos",  "atan",  "atan2", "sinh",       "cosh",      "tanh",
+    "hypot", "floor", "ceil",  "round", "trunc", "isnan", "min_halves", "max_halves"};
 static_assert(static_cast<std::size_t>(BinaryOp::Or) + 1 == kBinaryNames.size());
 static_assert(static_cast<std::size_t>(Builtin::MaxHalves) + 1 == kBuiltinNames.size());
 }  // namespace

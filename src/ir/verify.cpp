@@ -239,8 +239,8 @@ private:
                 [&](const Call& n) {
                     check(n.args.size() == static_cast<std::size_t>(arity(n.fn)), "`{}` has the wrong arity",
                           name(n.fn));
-                    const bool of_ints = is_of_halves(n.fn) ? e->type == Type::UInt32
-                                                            : n.fn == Builtin::Abs && is_signed_int(e->type);
+                    const bool of_ints =
+                        is_of_halves(n.fn) ? e->type == Type::UInt32 : n.fn == Builtin::Abs && is_signed_int(e->type);
                     check(is_float(e->type) || n.fn == Builtin::IsNan || of_ints, "`{}` on integers", name(n.fn));
                     for (const Expr& a : n.args) {
                         check(n.fn == Builtin::IsNan ? is_float(a->type) : a->type == e->type,

@@ -109,11 +109,13 @@ TEST(SharedStrips, WindowsThatAreWrittenOutHaveColumns) {
     EXPECT_EQ(reads_of(image, "out(y, x) = max(i in 0..3, j in 0..5) int32(u(y + i, x + j, 1))"),
               (Reads{{"out", 5}, {"out.strip", 3}}));
     // Columns with factors, and terms that are in none.
-    EXPECT_EQ(reads_of(colours, "const k = [1, 4, 6, 4, 1] out(y, x, c) = 7 - u(y, x + 9, c) - "
-                                "(sum(i in 0..5, j in 0..5) k[i] * (k[j] - 2) * u(y + i, x + j, c))"),
+    EXPECT_EQ(reads_of(colours,
+                       "const k = [1, 4, 6, 4, 1] out(y, x, c) = 7 - u(y, x + 9, c) - "
+                       "(sum(i in 0..5, j in 0..5) k[i] * (k[j] - 2) * u(y + i, x + j, c))"),
               (Reads{{"out", 6}, {"out.strip", 5}}));
-    EXPECT_EQ(reads_of(image, "out(y, x) = sum(i in 0..4, j in 0..4) abs(int32(u(y + i, x + j, 0)) - "
-                              "int32(u(y + i + 2, 3 + j + x, 1)))"),
+    EXPECT_EQ(reads_of(image,
+                       "out(y, x) = sum(i in 0..4, j in 0..4) abs(int32(u(y + i, x + j, 0)) - "
+                       "int32(u(y + i + 2, 3 + j + x, 1)))"),
               (Reads{{"out", 4}, {"out.strip", 8}}));
     EXPECT_EQ(reads_of("bool[R, C]", "out(y, x) = any(i in 0..4, j in 0..5) not m(y + i, x + j)"),
               (Reads{{"out", 5}, {"out.strip", 4}}));
@@ -135,7 +137,8 @@ TEST(SharedStrips, OtherWindowsThatAreWrittenOutStay) {
     whole("float32[R, C]", "sum(i in 0..5, j in 0..5) f(y + i, x + j)");
     whole("float32[R, C]", "min(i in 0..5, j in 0..5) f(y + i, x + j)");
     // Columns that differ, of two terms, two of them, or apart.
-    whole("int32[R, C]", "sum(i in 0..5, j in 0..5) (if (i - 2) * (j - 2) > 1 then 0 else (i * j + 1) * u(y + i, x + j, 0))");
+    whole("int32[R, C]",
+          "sum(i in 0..5, j in 0..5) (if (i - 2) * (j - 2) > 1 then 0 else (i * j + 1) * u(y + i, x + j, 0))");
     whole("int32[R, C]", "sum(i in 0..2, j in 0..5) int32(u(y + i, x + j, 0))");
     whole("int32[R, C]", "sum(i in 0..3, j in 0..3) int32(u(y + 2 * i, x + 2 * j, 0))");
     // What is compared with the middle, and what a condition says may be read.

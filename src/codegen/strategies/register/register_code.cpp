@@ -34,8 +34,8 @@ constexpr std::int64_t kSliceRegisters = 12;
 /// a multiprocessor, 75 % with 16, 85 % with 24.
 constexpr std::int64_t kManyRegisters = 128;
 
-/// A point at the edges may load for itself unless that makes so many times the loads, which all miss their neighbours':
-/// 16 columns of three channels under a window of 15 load 90 elements together, and 720 alone.
+/// A point at the edges may load for itself unless that makes so many times the loads, which all miss their
+/// neighbours': 16 columns of three channels under a window of 15 load 90 elements together, and 720 alone.
 constexpr std::int64_t kMoreLoads = 4;
 
 /// Elements that statements read, each by itself.

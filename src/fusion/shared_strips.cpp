@@ -168,12 +168,9 @@ private:
             Places places = points;
             places[static_cast<std::size_t>(*inner)] = {u, place_of(x.lo, columns->first),
                                                         place_of(x.hi, columns->last() + 1 - columns->step), false};
-            const std::set<ir::VarId> needed = free_variables(columns->column);
-            std::erase_if(places, [&](const Place& place) { return needed.count(place.var) == 0; });
-            if (places.size() != needed.size()) continue;
             const ir::Expr some = all_of(nullptr, x.lo, x.hi);
-            const ir::Expr read = made_.make_in_order(stage, "strip", columns->column, places, some, e->range);
-            made_.made(ir::as<ir::Read>(read)->source.index).alone = false;
+            const ir::Expr read = strip_of(stage, std::move(places), columns->column, some, e->range);
+            if (read == nullptr) continue;
             ir::Expr result;
             const auto add = [&](const ir::Expr& term, std::int64_t factor) {
                 const ir::Expr all = columns->op == BinaryOp::Add ? times(term, factor) : term;
@@ -267,25 +264,36 @@ private:
                 !are_blocks(stage, points, d, static_cast<double>(step), count))
                 continue;
             const ir::VarId sum = made_.variable_like(x, "");
-            ir::Expr value = AsSum(x, step, outer.var, sum).of(strip);
+            const ir::Expr value = AsSum(x, step, outer.var, sum).of(strip);
             if (value == nullptr) continue;
             Places places = points;
             // From step * lo + outer.lo to step * (hi - 1) + outer.hi - 1.
             const ir::Expr last = added(outer.hi, ir::int_constant(Type::Int32, -step));
             places[d] = {sum, added(times(points[d].lo, step), outer.lo), added(times(points[d].hi, step), last),
                          false};
-            const std::set<ir::VarId> needed = free_variables(value);
-            std::erase_if(places, [&](const Place& place) { return needed.count(place.var) == 0; });
-            if (places.size() != needed.size()) continue;
             // Where there is no window, a strip may lie out of bounds.
             const ir::Expr some = all_of(reached, points[d].lo, points[d].hi);
-            value = window(stage, places, some, value);
-            const ir::Expr read = made_.make_in_order(stage, "strip", value, places, some, strip->range);
-            made_.made(ir::as<ir::Read>(read)->source.index).alone = false;
+            const ir::Expr read = strip_of(stage, std::move(places), value, some, strip->range);
+            if (read == nullptr) continue;
             const ir::Expr at = added(times(ir::variable(x, Type::Int32), step), ir::variable(outer.var, Type::Int32));
             return ir::substitute(read, {{sum, at}});
         }
         return nullptr;
+    }
+
+    /// A read of a stage with `value` at those of `places` that it depends on; null where it depends on others.
+    ir::Expr strip_of(const ir::Stage& stage, Places places, const ir::Expr& value, ir::Expr reached,
+                      SourceRange range) {
+        const std::set<ir::VarId> needed = free_variables(value);
+        for (const Place& place : places) {
+            if (needed.count(place.var) == 0) reached = all_of(reached, place.lo, place.hi);
+        }
+        std::erase_if(places, [&](const Place& place) { return needed.count(place.var) == 0; });
+        if (places.size() != needed.size()) return nullptr;
+        const ir::Expr inner = window(stage, places, reached, value);
+        ir::Expr read = made_.make_in_order(stage, "strip", inner, places, reached, range);
+        made_.made(ir::as<ir::Read>(read)->source.index).alone = false;
+        return read;
     }
 
     /// Strips side by side in memory, of windows of which each point has its own: neighbouring threads then read

@@ -11,12 +11,11 @@ constexpr std::array<std::string_view, 20> kBinaryNames = {
     "+", "-", "*", "/", "%", "min", "max", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "and", "or"};
 constexpr std::array<std::string_view, 8> kReduceNames = {"sum", "prod", "min",    "max",
                                                           "any", "all",  "argmin", "argmax"};
-constexpr std::array<std::string_view, 26> kBuiltinNames = {
-    "abs",   "sqrt",  "rsqrt", "exp",   "exp2",  "log",   "log2",       "pow",       "sin",
-    "cos",   "tan",   "asin",  "acos",  "atan",  "atan2", "sinh",       "cosh",      "tanh",
-    "hypot", "floor", "ceil",  "round", "trunc", "isnan", "min_halves", "max_halves"};
+constexpr std::array<std::string_view, 24> kBuiltinNames = {
+    "abs",  "sqrt", "rsqrt", "exp",  "exp2", "log",  "log2",  "pow",   "sin",  "cos",   "tan",   "asin",
+    "acos", "atan", "atan2", "sinh", "cosh", "tanh", "hypot", "floor", "ceil", "round", "trunc", "isnan"};
 static_assert(static_cast<std::size_t>(BinaryOp::Or) + 1 == kBinaryNames.size());
-static_assert(static_cast<std::size_t>(Builtin::MaxHalves) + 1 == kBuiltinNames.size());
+static_assert(static_cast<std::size_t>(Builtin::IsNan) + 1 == kBuiltinNames.size());
 }  // namespace
 
 std::string_view name(UnaryOp op) {
@@ -26,6 +25,7 @@ std::string_view name(BinaryOp op) {
     return kBinaryNames.at(static_cast<std::size_t>(op));
 }
 std::string_view name(Builtin fn) {
+    if (is_of_halves(fn)) return fn == Builtin::MinHalves ? "min_halves" : "max_halves";
     return kBuiltinNames.at(static_cast<std::size_t>(fn));
 }
 bool is_library_function(Builtin fn) {
@@ -49,8 +49,8 @@ std::string_view name(ReduceOp op) {
 
 std::optional<Builtin> builtin_from_name(std::string_view name) {
     const auto found = std::find(kBuiltinNames.begin(), kBuiltinNames.end(), name);
-    const auto fn = static_cast<Builtin>(found - kBuiltinNames.begin());
-    return fn > Builtin::IsNan ? std::nullopt : std::optional(fn);
+    if (found == kBuiltinNames.end()) return std::nullopt;
+    return static_cast<Builtin>(found - kBuiltinNames.begin());
 }
 
 int arity(Builtin fn) {
